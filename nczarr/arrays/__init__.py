@@ -1,1 +1,1 @@
-"""The data plane's own words: array sources, manifests, parts. It knows arrays, never formats."""
+"""Format-independent data plane: array sources, manifests, parts."""

@@ -1,8 +1,8 @@
-"""Values that are read front to back in stretches shorter than their chunks: each chunk is decoded once.
+"""Sequential reads in stretches shorter than chunks, where each chunk is decoded once.
 
-A band is the part of an array that some whole rows of chunks cover: a linear range of it in C order. The one that is
-being read is kept, in memory or, where it is too long for that, in a temporary file. Where there is no room for one,
-or the band is too long for a file, too, chunks are decoded again for each stretch.
+A band is the part of an array covered by some whole rows of chunks: a linear range in C order. The current
+band is held in memory or, if it is too long, in a temporary file. Without room for either, chunks are decoded
+again for each stretch.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.source import ArraySource, itemsize, numpy_dtype
 
 HELD = 64 << 20
-"""Bytes of a band that are held in memory, at most."""
+"""Maximum bytes of a band in memory."""
 
 SPOOLED = 4 << 30
-"""Bytes of a band that lies in a temporary file, at most."""
+"""Maximum bytes of a band in a temporary file."""
 
 
 class Bands:
-    """Reads regions of an array, or of a part of it, of which each is a linear range in C order behind the one before.
+    """Reader of consecutive linear ranges (C order) of an array, or of its region `whole`.
 
-    `room`: elements of a band that holds more than one row of chunks; `held`: bytes of a band in memory, at most.
+    `room`: maximum elements of a band of several chunk rows; `held`: maximum bytes of a band in memory.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Bands:
             self._rows = chunks[self._axis] * max(1, room // max(1, row))
 
     def read(self, selection: Selection) -> NDArray[Any]:
-        """The values of a region of the array; perhaps a view. Raises OSError."""
+        """Return the values of a region, possibly as a view. Raises OSError."""
         axis = self._axis
         if not self._encoded or self._is_of_whole_bands(selection):
             return self._source.read(selection)
@@ -62,13 +62,13 @@ class Bands:
         return np.concatenate(found, axis)
 
     def close(self) -> None:
-        """Let go of what is held."""
+        """Release memory and file."""
         if self._file is not None:
             self._file.close()
         self._values = self._file = self._key = None
 
     def _is_of_whole_bands(self, selection: Selection) -> bool:
-        """Whether no other region has a part of the bands of this one."""
+        """Return whether no other region shares the bands of this one."""
         axis = self._axis
         if any(part.stop - part.start != 1 for part in selection[:axis]):
             return True  # a linear range is whole along all dimensions behind such a one
@@ -80,7 +80,7 @@ class Bands:
         )
 
     def _of_band(self, number: int, selection: Selection) -> NDArray[Any]:
-        """A region that lies in one band."""
+        """Return a region within one band."""
         key = (*(part.start for part in selection[: self._axis]), number)
         if key != self._key:
             self._load(number, selection[: self._axis])
@@ -94,7 +94,7 @@ class Bands:
         return np.array(np.memmap(self._file, self._dtype, "r", shape=lengths_of(self._region))[place])
 
     def _load(self, number: int, leading: Selection) -> None:
-        """Read a band; into a file if it is long, unless its elements are texts, which have no place in one."""
+        """Read a band; into a file if it is long, unless its elements are texts."""
         self.close()
         outer = self._whole[self._axis]
         rows = slice(max(outer.start, number * self._rows), min(outer.stop, (number + 1) * self._rows))
@@ -112,7 +112,7 @@ class Bands:
         return numpy_dtype(self._source.layout.dtype)
 
     def _spool(self, file: IO[bytes]) -> None:
-        """Put the band into a file, block by block of whole chunks."""
+        """Write the band to a file in blocks of whole chunks."""
         shape, dtype = lengths_of(self._region), self._dtype
         for part in _parts(self._region, self._source.layout.chunks, self._held // 2 // dtype.itemsize):
             mapped = np.memmap(file, dtype, "r+", shape=shape)
@@ -121,15 +121,15 @@ class Bands:
 
 
 def _is_encoded(source: ArraySource) -> bool:
-    """Whether reading a part of a chunk takes as long as reading it all."""
+    """Return whether reading part of a chunk costs as much as all of it."""
     layout, stored = source.layout, source.stored
     return layout.chunks != layout.shape if stored is None else bool(stored.codecs)
 
 
 def _room_for(size: int) -> IO[bytes] | None:
-    """A temporary file of so many bytes, which are really there; None if there is no room for them.
+    """Return a temporary file with `size` allocated bytes; None without room.
 
-    Whoever writes to a mapped file on a full disk is killed.
+    A write to a mapped file on a full disk would kill the process.
     """
     import os
     import tempfile
@@ -150,12 +150,12 @@ def _room_for(size: int) -> IO[bytes] | None:
 
 
 def _size(source: ArraySource) -> int:
-    """Bytes that an element takes in memory, about."""
+    """Estimate the bytes of an element in memory."""
     return itemsize(source.layout.dtype) or 64
 
 
 def _parts(region: Selection, chunks: tuple[int, ...], room: int) -> Iterator[Selection]:
-    """The parts of a region in blocks of whole chunks of about `room` elements, long along the last dimensions."""
+    """Cut a region into blocks of whole chunks of about `room` elements, long along the last dimensions."""
     lengths = [min(chunk, length) for chunk, length in zip(chunks, lengths_of(region), strict=True)]
     block = list(chunks)
     for axis in range(len(chunks) - 1, -1, -1):

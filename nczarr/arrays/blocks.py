@@ -1,4 +1,4 @@
-"""Blocks of an array: shapes of bounded size, the regions that they cover, and where these begin in C order."""
+"""Blocks of an array: shapes of bounded size, their regions, and linear indices in C order."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 Selection: TypeAlias = tuple[slice, ...]
-"""One slice a dimension: start and stop given, step 1."""
+"""One slice per dimension, with start, stop and step 1."""
 
 Index: TypeAlias = tuple[int, ...]
-"""The position of a chunk in its grid."""
+"""Position of a chunk in its grid."""
 
 LARGE = 32 << 20
-"""Bytes of data in one piece above which they are cut into chunks."""
+"""Bytes of contiguous data above which they are cut into chunks."""
 
 MOST = 16 << 20
-"""Bytes of a chunk that is cut."""
+"""Maximum bytes of a cut chunk."""
 
 LEAST = 1 << 20
-"""Bytes below which nothing is cut."""
+"""Minimum bytes of a cut chunk."""
 
 POOLED = 1 << 12
-"""Indices that may be held at once for going through a grid."""
+"""Maximum indices held at once to iterate over a grid."""
 
 
 def linear_block(shape: tuple[int, ...], room: int) -> tuple[int, ...]:
-    """Lengths of blocks that are linear ranges of an array in C order, of at most `room` elements.
+    """Return the shape of blocks that are linear ranges in C order, of at most `room` elements.
 
-    Inner dimensions are whole, one is cut, those before it are gone through one by one.
+    Inner dimensions are whole, one is cut, outer ones have length 1.
     """
     lengths = [1] * len(shape)
     for axis in range(len(shape) - 1, -1, -1):
@@ -41,12 +41,12 @@ def linear_block(shape: tuple[int, ...], room: int) -> tuple[int, ...]:
 
 
 def grid_of(shape: tuple[int, ...], block: tuple[int, ...]) -> tuple[int, ...]:
-    """How many blocks, or chunks, there are along each dimension."""
+    """Return the number of blocks, or chunks, along each dimension."""
     return tuple(-(-length // each) for length, each in zip(shape, block, strict=True))
 
 
 def number_of(index: Index, counts: tuple[int, ...]) -> int:
-    """The place in C order of a block in a grid of so many."""
+    """Return the linear index (C order) of a block in a grid."""
     number = 0
     for place, count in zip(index, counts, strict=True):
         number = number * count + place
@@ -54,7 +54,7 @@ def number_of(index: Index, counts: tuple[int, ...]) -> int:
 
 
 def index_of(number: int, counts: tuple[int, ...]) -> Index:
-    """The inverse of `number_of`."""
+    """Invert `number_of`."""
     index = []
     for count in reversed(counts):
         number, place = divmod(number, count)
@@ -63,12 +63,12 @@ def index_of(number: int, counts: tuple[int, ...]) -> Index:
 
 
 def every_block(shape: tuple[int, ...], block: tuple[int, ...]) -> Iterator[Index]:
-    """All blocks, or chunks, of an array, in C order; at the edges they are shorter."""
+    """Return the indices of all blocks, or chunks, in C order, edge blocks included."""
     return every_index([range(count) for count in grid_of(shape, block)])
 
 
 def every_index(ranges: Sequence[range]) -> Iterator[Index]:
-    """All combinations of indices in C order; long ranges are never held as numbers."""
+    """Return all index combinations in C order, without long ranges in memory."""
     if sum(each.stop - each.start for each in ranges) <= POOLED:
         return itertools.product(*ranges)
     if len(ranges) == 1:
@@ -77,7 +77,7 @@ def every_index(ranges: Sequence[range]) -> Iterator[Index]:
 
 
 def region_of(index: Index, block: tuple[int, ...], shape: tuple[int, ...]) -> Selection:
-    """The part of an array that a block covers; at the edge it is shorter than the block."""
+    """Return the region of a block, clipped at the array's edge."""
     return tuple(
         slice(number * length, min((number + 1) * length, extent))
         for number, length, extent in zip(index, block, shape, strict=True)
@@ -85,26 +85,26 @@ def region_of(index: Index, block: tuple[int, ...], shape: tuple[int, ...]) -> S
 
 
 def within(whole: Selection, part: Selection) -> Selection:
-    """A part of a region as a region of the array."""
+    """Return a part of a region in the array's coordinates."""
     return tuple(
         slice(outer.start + inner.start, outer.start + inner.stop) for outer, inner in zip(whole, part, strict=True)
     )
 
 
 def inside(part: Selection, region: Selection) -> Selection:
-    """A part of the array as a part of a region that has it; the inverse of `within`."""
+    """Return a part of the array in the region's coordinates; the inverse of `within`."""
     return tuple(
         slice(inner.start - outer.start, inner.stop - outer.start) for inner, outer in zip(part, region, strict=True)
     )
 
 
 def lengths_of(region: Selection) -> tuple[int, ...]:
-    """How long a region is along each dimension."""
+    """Return the shape of a region."""
     return tuple(part.stop - part.start for part in region)
 
 
 def cut_along(region: Selection, cells: tuple[int, ...]) -> Iterator[Selection]:
-    """A region cut along a grid of the whole array, whose cells have these lengths, in C order."""
+    """Cut a region along the array's grid of these cell lengths, in C order."""
     return itertools.product(
         *(
             [
@@ -117,7 +117,7 @@ def cut_along(region: Selection, cells: tuple[int, ...]) -> Iterator[Selection]:
 
 
 def first_of(region: Selection, shape: tuple[int, ...]) -> int:
-    """The linear index of a region's first element."""
+    """Return the linear index of a region's first element."""
     first = 0
     for part, extent in zip(region, shape, strict=True):
         first = first * extent + int(part.start)
@@ -125,10 +125,10 @@ def first_of(region: Selection, shape: tuple[int, ...]) -> int:
 
 
 def even_chunks(shape: tuple[int, ...], itemsize: int) -> Iterator[tuple[int, ...]]:
-    """Yield chunk lengths for data in one piece, the best first: every chunk is full, and one range of the data.
+    """Yield chunk shapes for contiguous data, the best first; every chunk is full and one byte range.
 
-    All of it up to `LARGE` bytes; else as many rows as make up a good size and divide the length, one row if it has
-    such a size itself, or the same of the rows of a row.
+    All data up to `LARGE` bytes; else as many rows as make a good size and divide the length, one row if it
+    has such a size, or the same for the rows of a row.
     """
     if math.prod(shape) * itemsize <= LARGE:
         yield shape

@@ -1,6 +1,6 @@
-"""Decompression that never gives more than a limit, whatever the compressed bytes claim.
+"""Decompression with an output limit that does not trust the compressed bytes.
 
-Sizes that a header declares are looked at before anything is allocated; streams without one are cut off at the limit.
+Sizes in headers are checked before allocation; streams without one are cut off at the limit.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from typing import Any
 TOO_MUCH = "the chunk inflates to more than it may have"
 EARLY = "the compressed data end too early"
 ZSTD_BLOCK = 1 << 17
-"""The most bytes that one block of a zstd frame gives."""
+"""Maximum output of one zstd block."""
 
 UNTOLD = 64 << 20
-"""Bytes that zstd frames which do not tell their size may give by the number of their blocks, at least."""
+"""Minimum limit for zstd frames without declared size, by their number of blocks."""
 
 LARGEST_HEADER = (1 << 31) - 1
-"""The greatest size that blosc and lz4 can mean: they take the field for a signed number."""
+"""Maximum size in blosc and lz4 headers: they read the field as a signed number."""
 
 LZMA_MEMORY = 256 << 20
-"""Bytes that an lzma decoder may take for itself; the highest preset takes 65 MiB."""
+"""Maximum memory of an lzma decoder; the highest preset needs 65 MiB."""
 
 
 def zstd(data: bytes, limit: int) -> bytes:
@@ -39,9 +39,9 @@ def zstd(data: bytes, limit: int) -> bytes:
 
 
 def _zstd_sizes(data: bytes) -> tuple[int | None, int]:
-    """The size that the first frame declares, and the most bytes that the blocks of all frames give.
+    """Return the size declared by the first frame, and the maximum output of all blocks.
 
-    Raises ValueError for what is no frame (RFC 8878, sections 3.1.1 and 3.1.1.2).
+    Raises ValueError for invalid frames (RFC 8878, sections 3.1.1 and 3.1.1.2).
     """
     first: int | None = None
     most, at, number = 0, 0, 0
@@ -88,7 +88,7 @@ def blosc(data: bytes, limit: int) -> bytes:
 
 
 def lz4(data: bytes, limit: int) -> bytes:
-    """Decompress lz4 behind its size, as numcodecs writes it. Raises ValueError, RuntimeError."""
+    """Decompress lz4 with numcodecs' size prefix. Raises ValueError, RuntimeError."""
     if len(data) < 4:
         raise ValueError(EARLY)
     (size,) = struct.unpack_from("<I", data)
@@ -100,7 +100,7 @@ def lz4(data: bytes, limit: int) -> bytes:
 
 
 def lzma(config: Mapping[str, Any], data: bytes, limit: int) -> bytes:
-    """Decompress lzma in the format that a configuration names. Raises ValueError, lzma.LZMAError, MemoryError."""
+    """Decompress lzma in the configured format. Raises ValueError, lzma.LZMAError, MemoryError."""
     import lzma as library
 
     kind, filters = config.get("format", library.FORMAT_XZ), config.get("filters")
@@ -112,7 +112,7 @@ def lzma(config: Mapping[str, Any], data: bytes, limit: int) -> bytes:
 
 
 def bounded(unpacker: Any, data: bytes, limit: int) -> bytes:
-    """Decompress by an object of the standard library that takes a greatest length. Raises ValueError."""
+    """Decompress with a standard library object that limits its output. Raises ValueError."""
     out: bytes = unpacker.decompress(data, limit + 1)
     if len(out) > limit:
         raise ValueError(TOO_MUCH)

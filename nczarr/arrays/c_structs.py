@@ -1,6 +1,6 @@
-"""Values as C structs: sizes, alignments and offsets, as a C compiler on a 64-bit machine gives them.
+"""C struct layout of values: sizes, alignments and offsets of a C compiler on a 64-bit machine.
 
-That is how the netCDF library wants values in memory, and how records lie in the files that it makes.
+The netCDF library uses it in memory, and for records in the files that it writes.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from nczarr.arrays.parts import Types
 from nczarr.ast.types import ATOMIC, CompoundType, EnumType, OpaqueType, VlenType
 
 POINTER = 8
-"""Bytes of a pointer: what a string is in memory; a list is a length of as many, and a pointer."""
+"""Bytes of a pointer: a string in memory; a list is an equally long length and a pointer."""
 
 
 class Struct(NamedTuple):
-    """`size` of one value, padding at its end included; `offsets` of the fields of a record."""
+    """`size` of one value with trailing padding; `offsets` of a record's fields."""
 
     size: int
     alignment: int
@@ -24,17 +24,17 @@ class Struct(NamedTuple):
 
 
 def struct(type_name: str, types: Types) -> Struct:
-    """The C struct of a type."""
+    """Return the C struct of a type."""
     return _struct(type_name, types, {})
 
 
 def stored_size(type_name: str, types: Types) -> int:
-    """Bytes of one value in a netCDF-4 file: as in memory, but that each string, like each list, takes 16 bytes."""
+    """Return the bytes of one value in a netCDF-4 file: as in memory, but 16 for each string, as for lists."""
     return struct(type_name, types).size + POINTER * _texts(type_name, types, {})
 
 
 def _struct(type_name: str, types: Types, known: dict[str, Struct]) -> Struct:
-    """`known`: what was found already; a type may stand in others many times over."""
+    """Return the C struct; `known` caches types, because a type may occur many times in others."""
     declared = types.get(type_name)
     match declared:
         case None:
@@ -67,7 +67,7 @@ def _record(declared: CompoundType, types: Types, known: dict[str, Struct]) -> S
 
 
 def _texts(type_name: str, types: Types, known: dict[str, int]) -> int:
-    """How many strings one value holds, those of its lists aside."""
+    """Count the strings of one value, except those in lists."""
     declared = types.get(type_name)
     if not isinstance(declared, CompoundType):
         return int(type_name == "string")

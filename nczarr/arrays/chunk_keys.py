@@ -1,7 +1,7 @@
-"""The keys that an array has in a store: their names, and which of them there are.
+"""Keys of an array in a store: their names, and which ones exist.
 
-A key that was listed and is not there when it is read is a failure, never fill. Where the description of an array comes
-from another process, both have to see the same keys: a folder of the same name may be another one there, or empty.
+A listed key that is missing when read is an error, not fill. If another process described the array, both
+must see the same keys: a folder of the same name may differ there, or be empty.
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ from nczarr.stores.base import Store
 
 
 class Listing:
-    """The keys of one array in one process; it tells the array from all others, too.
+    """Keys of one array in one process; also the identity of the array.
 
-    `counts`: how many there may be along each dimension. `expected`: the `digest` of another process, until it was
-    compared.
+    `counts`: grid shape. `expected`: the `digest` of another process, until it is compared.
     """
 
     def __init__(
@@ -40,18 +39,18 @@ class Listing:
         """The bytes of every encoded chunk; None where they depend on the values."""
 
     def stored(self) -> list[Index]:
-        """The indices of the keys that exist, in C order; looked up once. Raises OSError."""
+        """Return the indices of existing keys in C order; cached. Raises OSError."""
         if self._stored is None:
             found = (self.chunk_keys.index_of(key, self._counts) for key in self._store.keys(self.chunk_keys.prefix))
             self._stored = sorted(index for index in found if index is not None)
         return self._stored
 
     def holds(self, key: str) -> bool:
-        """Whether a key that begins with the prefix is that of a chunk or shard of the array."""
+        """Return whether a key with the prefix is a chunk or shard of the array."""
         return self.chunk_keys.index_of(key, self._counts) is not None
 
     def check_absent(self, index: Index) -> None:
-        """Raise OSError if a key that is not there was there when the keys were listed."""
+        """Raise OSError if a missing key was listed before."""
         if self._stored is None:
             return
         place = bisect_left(self._stored, index)
@@ -61,7 +60,7 @@ class Listing:
             )
 
     def digest(self) -> str | None:
-        """A digest of the indices of all keys; None where they cannot be listed. Raises OSError."""
+        """Return a digest of all key indices; None if they cannot be listed. Raises OSError."""
         if not self._store.listed:
             return None
         import hashlib
@@ -72,7 +71,7 @@ class Listing:
         return found.hexdigest()
 
     def check_seen(self) -> None:
-        """Raise OSError unless this process sees the keys that the one saw which the description is of."""
+        """Raise OSError unless this process sees the same keys as the describing one."""
         if self._expected is None:
             return
         with self.lock:

@@ -1,4 +1,4 @@
-"""Chunks of an array as references: what a target gets that holds no chunks, only where they lie."""
+"""Chunk references of an array, for targets that store only chunk locations."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from nczarr.ast.storage import Codec
 from nczarr.capabilities import ChunkKeys
 
 WHOLE = -1
-"""The length of a reference to all of a target."""
+"""Length of a reference to a whole file or object."""
 
 BATCH = 1 << 14
-"""Chunks whose indices become Python's numbers at once."""
+"""Chunks whose indices become Python integers at once."""
 
 
 class Referred(NamedTuple):
-    """The chunks of one array. `counts`: how many there may be along each dimension.
+    """Chunks of one array; `counts`: grid shape.
 
-    `columns.source` counts `columns.sources`, which are URLs or paths; a length of `WHOLE` with offset 0 is a whole
-    target. No row has a mask. Rows are in the order of `columns.chunk`, each once.
+    `columns.source` indexes `columns.sources`, which are URLs or paths. Length `WHOLE` with offset 0 is a
+    whole file or object. All masks are 0. Rows are sorted by `columns.chunk`, without duplicates.
     """
 
     chunk_keys: ChunkKeys
@@ -33,7 +33,7 @@ class Referred(NamedTuple):
     columns: Columns
 
     def keys(self) -> Iterator[str]:
-        """The key of each row."""
+        """Yield the key of each row."""
         chunk, (prefix, separator, lead) = self.columns.chunk, self.chunk_keys
         if not self.counts:
             yield from (self.chunk_keys.key(()) for _ in range(len(chunk)))
@@ -48,7 +48,7 @@ class Referred(NamedTuple):
 
 
 def columns_of(manifest: Manifest) -> Columns:
-    """A manifest with a row for each chunk."""
+    """Return a manifest with one row per chunk."""
     if isinstance(manifest, Columns):
         return manifest
     number = np.arange(manifest.count, dtype=np.int64)
@@ -58,15 +58,15 @@ def columns_of(manifest: Manifest) -> Columns:
 
 
 def some(columns: Columns, rows: NDArray[Any] | slice) -> Columns:
-    """Some rows: by a mask, their numbers, or where they begin and end."""
+    """Select rows by a mask, numbers, or a slice."""
     sources, chunk, source, offset, length, mask = columns
     return Columns(sources, chunk[rows], source[rows], offset[rows], length[rows], mask[rows])
 
 
 def usual_codecs(source: ArraySource) -> tuple[Codec, ...] | None:
-    """The chain behind which most chunks of an array lie that are byte ranges; None if none are.
+    """Return the codec chain of most chunks that are byte ranges; None if there are none.
 
-    A chunk's mask tells which steps were left out, and where most chunks have the same mask the chain is without these.
+    A mask marks skipped steps; the chain omits the steps that the most frequent mask skips.
     """
     stored, manifest = source.stored, source.manifest
     if stored is None or manifest is None:
@@ -78,14 +78,14 @@ def usual_codecs(source: ArraySource) -> tuple[Codec, ...] | None:
 
 
 def unmasked(codecs: tuple[Codec, ...], mask: int) -> tuple[Codec, ...]:
-    """The steps that a mask does not leave out."""
+    """Return the steps that a mask does not skip."""
     return tuple(codec for number, codec in enumerate(codecs) if not mask >> number & 1)
 
 
 def referred(source: ArraySource | None, layout: Layout) -> Columns | None:
-    """The chunks of a source that may stand in an array of this layout as they are, and are byte ranges; None if there
-    are none, or the grid or the elements are others. Chunks of a wrong length are left to the source, which says so
-    when they are made. Raises OSError.
+    """Return the source's byte ranges that are valid chunks of this layout, or None. Raises OSError.
+
+    Grid and elements must be equal. Chunks of a wrong length are left to the source, which reports them.
     """
     stored = None if source is None else source.stored
     if source is None or stored is None or stored.chunks != layout.chunks or plain(stored.dtype) != plain(layout.dtype):

@@ -1,7 +1,7 @@
-"""Arrays that lie in a store chunk by chunk: an array source over keys, for every version of Zarr.
+"""Arrays chunked into keys of a store: an array source for every version of Zarr.
 
-How chunks are decoded and put together is said in `grid.py`; here their bytes are found. Raises CompileError with
-`unreadable-chunk` for chunks that cannot be decoded.
+`grid.py` decodes and assembles chunks; this module finds their bytes. Raises CompileError with
+`unreadable-chunk` for undecodable chunks.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ from nczarr.stores.reference import Reference
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredArray(KeyedArray):
-    """One array of a store; `nil` says which strings are NIL.
+    """One array of a store; `nil`: runs of NIL strings.
 
-    `undefined`: the documents of the store do not say what stands where no chunk is.
+    `undefined`: the store does not define the values of missing chunks.
     """
 
     nil: tuple[tuple[int, int], ...] = ()
     undefined: bool = False
     masks: Mapping[Index, int] = field(default_factory=dict)
-    """Chunks that lack steps of the chain. Bit i: step i was left out, as in HDF5."""
+    """Skipped steps of the chain by chunk. Bit i: step i was skipped, as in HDF5."""
     _own: list[Any] = field(default_factory=list, repr=False)
     """What this process knows of the array: its keys."""
     _at_hand: dict[Index, bytes] = field(default_factory=dict, repr=False)
     """Encoded chunks that were brought here from far away."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """The description, and a digest of the keys that there are: another process has to see the same.
+        """Return the description, and a digest of the existing keys: another process must see the same.
 
         Raises OSError.
         """
@@ -53,7 +53,7 @@ class StoredArray(KeyedArray):
         return _elsewhere, (described, self.keys.digest())
 
     def cleared(self) -> Self:
-        """The same chunks, and zeros where none is."""
+        """Return the same chunks, with zeros for missing ones."""
         return replace(self, layout=self.layout._replace(fill=None))
 
     @property
@@ -63,19 +63,20 @@ class StoredArray(KeyedArray):
 
     @property
     def distant(self) -> bool:
-        """As the store."""
+        """Value of the store."""
         return self.store.distant
 
     @property
     def together(self) -> tuple[int, ...] | None:
-        """What is far away, a shard; chunks that are ranges of other files may lie side by side anywhere."""
+        """Shape of a distant shard; for references the whole array, because they may be adjacent anywhere."""
         if self.store.refers and self.layout.shards is None:
             return tuple(max(1, length) for length in self.layout.shape) if self.store.distant else None
         return self.layout.shards if self.store.distant else None
 
     def fetched(self, regions: Sequence[Selection]) -> Self:
-        """The same array with the encoded chunks at hand that meet these regions and lie in shards far away: those that
-        lie near one another are brought here by one request. Raises OSError.
+        """Return the array with the distant encoded chunks of these regions in memory.
+
+        One request brings nearby chunks. Raises OSError.
         """
         if self.together is None:
             return self
@@ -97,9 +98,7 @@ class StoredArray(KeyedArray):
 
     @property
     def manifest(self) -> Manifest | None:
-        """Where all stored chunks lie that lie in a target that anyone can reach: a file, or the object of a URL; None
-        if that is none of them. Looked up once. Raises OSError.
-        """
+        """Locations of stored chunks in files or URL objects; None if there are none. Cached. Raises OSError."""
         listing = self.keys
         if not listing.placed:
             listing.manifest, listing.placed = self._columns(), True
@@ -125,14 +124,14 @@ class StoredArray(KeyedArray):
         return Columns(tuple(sources), table[0], table[1], table[2], table[3], table[4].astype(np.int32))
 
     def _chunks_stored(self) -> Iterator[Index]:
-        """Chunks in keys that there are, in C order."""
+        """Return the chunks in existing keys, in C order."""
         layout = self.layout
         if layout.shards is None:
             return iter(self.keys.stored())
         return iter(sorted(covering(self.keys.stored(), layout.shards, layout.chunks, layout.shape)))
 
     def _reference(self, index: Index) -> Reference | None:
-        """Where anyone finds a chunk."""
+        """Return the public location of a chunk."""
         whole = self.store.refer(self.key(self.home(index)))
         if whole is None or self.layout.shards is None:
             return whole
@@ -141,7 +140,7 @@ class StoredArray(KeyedArray):
 
     @property
     def stored(self) -> Stored | None:
-        """How chunks are encoded; None if the order of axes or a step of the chain is none that we write."""
+        """Encoding of chunks; None if the axis order or a step of the chain is not one that we write."""
         encoding, codecs = self.encoding, self.layout.codecs
         if len(encoding.permutation or ()) > 1 or len(codecs) != len(encoding.steps):
             return None
@@ -151,7 +150,7 @@ class StoredArray(KeyedArray):
         return Stored(encoding.dtype, self.layout.chunks, codecs)
 
     def place(self, chunk: Index) -> Place | None:
-        """Where a chunk lies in a file; None if it is not stored, or the store is none of files. Raises OSError."""
+        """Return a chunk's location in a file; None if it is not stored in a file. Raises OSError."""
         place = self._place(chunk)
         if place is not None:
             self._fits(chunk, place.length)
@@ -171,7 +170,7 @@ class StoredArray(KeyedArray):
         return Place(shard.path, shard.offset + offset, length) if isinstance(shard, Range) else None
 
     def read(self, selection: Selection) -> NDArray[Any]:
-        """Decoded values of a region; NIL strings are None."""
+        """Return the decoded values of a region; NIL strings are None."""
         layout = self.layout
         bounds = [part.indices(length)[:2] for part, length in zip(selection, layout.shape, strict=True)]
         source = self
@@ -184,7 +183,7 @@ class StoredArray(KeyedArray):
         return out
 
     def _put_nil(self, out: NDArray[Any], starts: list[int]) -> None:
-        """Make None of those empty texts that are NIL."""
+        """Replace empty texts that are NIL by None."""
         firsts = np.array([first for first, _ in self.nil], np.int64)
         ends = np.array([first + count for first, count in self.nil], np.int64)
         linear = np.zeros((), np.int64)
@@ -195,7 +194,7 @@ class StoredArray(KeyedArray):
         out[nil & (out == b"")] = None
 
     def encoded(self, chunk: Index) -> bytes | None:
-        """The encoded bytes of a chunk of the source's own grid; None: not stored, or without a step of the chain.
+        """Return the encoded bytes of a chunk; None: not stored, or with skipped steps.
 
         Raises OSError, CompileError.
         """
@@ -205,7 +204,7 @@ class StoredArray(KeyedArray):
         return data
 
     def _raw(self, chunk: Index) -> bytes | None:
-        """The encoded bytes of a chunk, of a length that its shape allows; None: not stored."""
+        """Return the encoded bytes of a chunk, with checked length; None: not stored."""
         data = self._at_hand.get(chunk)
         if data is None and self.layout.shards is None:
             self.keys.check_seen()
@@ -228,17 +227,17 @@ class StoredArray(KeyedArray):
         return data
 
     def _steps(self, chunk: Index) -> tuple[dict[str, Any], ...]:
-        """Return the steps that a chunk went through."""
+        """Return the steps of a chunk."""
         mask = self.masks.get(chunk, 0)
         return tuple(step for number, step in enumerate(self.encoding.steps) if not mask >> number & 1)
 
     @property
     def _plain_texts(self) -> bool:
-        """Whether chunks are texts that no step packs, so that their lengths show without decoding."""
+        """Whether chunks are uncompressed texts, whose lengths are visible without decoding."""
         return self.encoding.dtype == "|O" and is_plain(self.encoding.steps)
 
     def _fits(self, chunk: Index, length: int) -> None:
-        """Raise CompileError if the shape of a chunk does not allow an encoded chunk of this length."""
+        """Raise CompileError if the chunk shape does not allow this encoded length."""
         encoding, chunks = self.encoding, self.layout.chunks
         wanted = self.keys.length
         if chunk in self.masks:
@@ -256,7 +255,7 @@ class StoredArray(KeyedArray):
             self._unreadable(chunk, str(error) or type(error).__name__)
 
     def _part(self, key: str, offset: int, length: int) -> bytes:
-        """Some bytes of a shard in a distant store, which was there a moment ago. Raises OSError."""
+        """Return a range of a distant shard that existed before. Raises OSError."""
         data = self.store.part(key, offset, length)
         if data is None:
             raise OSError(errno.EIO, "the shard is not there any more", f"{self.store.path}/{key}")
@@ -264,7 +263,7 @@ class StoredArray(KeyedArray):
 
     @property
     def keys(self) -> Listing:
-        """The keys of the array in this process; made once, because it tells the array from all others, too."""
+        """Keys of the array in this process; made once, because they identify the array."""
         if not self._own:
             self._own.append(self._listed(None))
         listing: Listing = self._own[0]
@@ -279,7 +278,7 @@ class StoredArray(KeyedArray):
         return made
 
     def _chunk(self, index: Index) -> NDArray[Any] | None:
-        """A whole decoded chunk in the layout's dtype; None if it is not stored."""
+        """Return a decoded chunk in the layout's dtype; None if it is not stored."""
         known: NDArray[Any] | None = kept.get((self.keys, "chunk", index))
         if known is not None:
             return known
@@ -299,7 +298,7 @@ class StoredArray(KeyedArray):
         unreadable(self.store.path, f"the chunk{inside} cannot be decoded: {reason}", self.key(self.home(chunk)))
 
     def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
-        """Chunks of a grid of this chunk shape that a stored key meets, in C order."""
+        """Yield chunks of this chunk shape that meet a stored key, in C order."""
         shape = self.layout.shape
         unit = self.layout.shards or self.layout.chunks
         if not self.store.listed:
@@ -316,7 +315,7 @@ class StoredArray(KeyedArray):
 
 
 def _elsewhere(described: tuple[Any, ...], keys: str | None) -> StoredArray:
-    """An array from its description in another process, and the digest of the keys that there were."""
+    """Return an array from another process's description and key digest."""
     array = StoredArray(*described)
     array._own.append(array._listed(keys))
     return array

@@ -1,9 +1,10 @@
-"""Codecs: the neutral chain of `ast/storage.py`, its numcodecs configurations, its command line, its work.
+"""Codecs: the neutral chain of `ast/storage.py`, its numcodecs configurations, its `--codec` syntax, its
+encoders.
 
-A chain is a tuple of `Codec` (HDF5 filter number and parameters) in the order of encoding. What numcodecs can
-name is written to Zarr v2 as it names it, and `from_configs` is the inverse of `to_configs`, so that a reader
-knows when the plain form says everything. zlib and bz2 come from the standard library;
-numcodecs is imported only by the codecs that need it. All encoders release the interpreter's lock.
+A chain is a tuple of `Codec` (HDF5 filter number and parameters) in encoding order. Zarr v2 gets numcodecs'
+names where they exist. `from_configs` inverts `to_configs`, so that a reader can check that the plain form is
+complete. zlib and bz2 come from the standard library; numcodecs is imported only where needed. All encoders
+release the GIL.
 """
 
 from __future__ import annotations
@@ -20,33 +21,32 @@ DEFLATE, SHUFFLE, FLETCHER32, BZIP2, BLOSC, ZSTD, GZIP, CRC32C = (
     CODEC_IDS[name] for name in ("deflate", "shuffle", "fletcher32", "bzip2", "blosc", "zstd", "gzip", "crc32c")
 )
 NUMCODECS = frozenset({DEFLATE, SHUFFLE, FLETCHER32, BZIP2, BLOSC, ZSTD})
-"""Filters that numcodecs has too, with the same encoded bytes."""
+"""Filters that numcodecs also has, with the same encoded bytes."""
 
 LZF = 32000
 
 DECODED = NUMCODECS | {LZF}
-"""Filters whose chunks are decoded here."""
+"""Filters that we decode."""
 
 POINTER = 8
-"""Bytes of the items by which netCDF-C shuffles strings in a Zarr store, whatever their length and the document say:
-the size of the pointers that it holds them by."""
+"""Item size for shuffling strings in netCDF-C's Zarr stores, whatever their length or the document: a pointer."""
 
 LAST_HDF5 = 65535
-"""The largest number of a filter in HDF5."""
+"""Largest filter number of HDF5."""
 
 BLOSC_COMPRESSORS = ("blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd")
-"""Blosc's compressors by the number that the HDF5 filter uses."""
+"""Blosc compressors by number in the HDF5 filter."""
 
 DEFAULT_LEVELS = {DEFLATE: 4, BZIP2: 9, ZSTD: 3, GZIP: 4}
-"""Levels where a filter comes without one. Those of the netCDF library's own defaults where it has them."""
+"""Levels of filters without one; the netCDF library's defaults where it has them."""
 
 CONFIG_IDS = {"zlib": DEFLATE, "shuffle": SHUFFLE, "fletcher32": FLETCHER32, "bz2": BZIP2, "blosc": BLOSC,
               "zstd": ZSTD, "gzip": GZIP, "crc32c": CRC32C}  # fmt: skip
-"""Filters by the names that numcodecs has for them."""
+"""Filters by numcodecs name."""
 
 _CONFIG_NAMES = {LZF: "lzf", **{number: name for name, number in CONFIG_IDS.items()}}
 _NAMES = {**CONFIG_IDS, "deflate": DEFLATE, "bzip2": BZIP2}
-"""Filters by the names that `--codec` takes."""
+"""Filters by `--codec` name."""
 
 _LEVELS = {DEFLATE: (0, 9), BZIP2: (1, 9), ZSTD: (0, 22), BLOSC: (0, 9), GZIP: (0, 9)}
 
@@ -54,12 +54,12 @@ Config = dict[str, Any]
 
 
 def expressible(codecs: Sequence[Codec], known: frozenset[int] = NUMCODECS) -> bool:
-    """Whether a target that names these filters can name the whole chain, parameters included."""
+    """Return whether a target with these filters can express the whole chain, parameters included."""
     return all(codec.id in known and _sane(codec) for codec in codecs)
 
 
 def _sane(codec: Codec) -> bool:
-    """Whether the parameters are ones that the encoder takes."""
+    """Return whether the encoder accepts the parameters."""
     match codec.id:
         case 32001:
             level, shuffle, compressor = _blosc(codec)
@@ -72,32 +72,32 @@ def _sane(codec: Codec) -> bool:
 
 
 def level_of(codec: Codec) -> int:
-    """The compression level of a deflate, bzip2, zstd or gzip filter."""
+    """Return the compression level of deflate, bzip2, zstd or gzip."""
     return codec.parameters[0] if codec.parameters else DEFAULT_LEVELS[codec.id]
 
 
 def _blosc(codec: Codec) -> tuple[int, int, int]:
-    """Level, shuffle and compressor of HDF5's blosc filter: parameters 4, 5, 6 (the first four are its own notes)."""
+    """Return level, shuffle and compressor of HDF5's blosc: parameters 4, 5, 6 (the first four are internal)."""
     given = codec.parameters[4:7]
     level, shuffle, compressor = (*given, *(5, 1, 0)[len(given) :])
     return level, shuffle, compressor
 
 
 def same_bytes(one: Sequence[Codec], other: Sequence[Codec], itemsize: int) -> bool:
-    """Whether two chains make the same bytes of a chunk, up to what versions of a compressor do.
+    """Return whether two chains produce the same bytes, except for compressor versions.
 
-    What HDF5 notes in the parameters of shuffle, fletcher32 and blosc says nothing of the bytes.
+    HDF5's internal parameters of shuffle, fletcher32 and blosc do not count.
     """
     return [*map(_essence, working(one, itemsize))] == [*map(_essence, working(other, itemsize))]
 
 
 def working(codecs: Sequence[Codec], itemsize: int) -> tuple[Codec, ...]:
-    """Return the chain without steps that change nothing: a shuffle of items of one byte."""
+    """Return the chain without no-ops: a shuffle of one-byte items."""
     return tuple(codec for codec in codecs if codec.id != SHUFFLE or itemsize != 1)
 
 
 def _essence(codec: Codec) -> tuple[int, ...]:
-    """What decides of the bytes that a step makes."""
+    """Return the properties of a step that determine its output."""
     match codec.id:
         case 2 | 3 | 65538:
             return (codec.id,)
@@ -110,10 +110,10 @@ def _essence(codec: Codec) -> tuple[int, ...]:
 
 
 def portable(codecs: Sequence[Codec], itemsize: int) -> tuple[Codec, ...]:
-    """The chain in an order that numcodecs can decode: shuffle comes before what changes the length of a chunk.
+    """Return the chain in an order that numcodecs can decode: shuffle before steps that change the length.
 
-    HDF5 leaves alone what is no whole element at the end of a chunk, numcodecs refuses such a chunk; so
-    only a checksum of whole elements may stand before shuffle.
+    HDF5 leaves a partial element at the end of a chunk unshuffled, but numcodecs refuses such a chunk. So
+    only checksums that add whole elements may precede shuffle.
     """
     chain = list(codecs)
     for place, codec in enumerate(codecs):
@@ -126,7 +126,7 @@ def portable(codecs: Sequence[Codec], itemsize: int) -> tuple[Codec, ...]:
 
 
 def nearest(codecs: Sequence[Codec], known: frozenset[int]) -> tuple[Codec, ...]:
-    """The chain for a target that knows these: where there is no gzip, deflate does the same."""
+    """Return the chain for a target with these codecs; deflate replaces an unknown gzip."""
     plain = GZIP in known
     return tuple(
         codec if plain or codec.id != GZIP else Codec(id=DEFLATE, parameters=codec.parameters) for codec in codecs
@@ -134,14 +134,14 @@ def nearest(codecs: Sequence[Codec], known: frozenset[int]) -> tuple[Codec, ...]
 
 
 def of_hdf5(codecs: Sequence[Codec]) -> tuple[Codec, ...]:
-    """The chain for an HDF5 file, which has no codec with a number of ours: deflate for gzip, and no crc32c."""
+    """Return the chain for HDF5, which has none of our own codecs: deflate for gzip, and no crc32c."""
     return tuple(codec for codec in nearest(codecs, NUMCODECS) if codec.id <= LAST_HDF5)
 
 
 def to_configs(codecs: Sequence[Codec], itemsize: int) -> list[Config]:
-    """The chain as numcodecs configures it, in the order of encoding. Expects `expressible(codecs)`.
+    """Return numcodecs configurations in encoding order. Expects `expressible(codecs)`.
 
-    `itemsize` goes into shuffle, where 0 would silently mean "do not shuffle" to numcodecs.
+    `itemsize` is for shuffle, where numcodecs would take 0 for "do not shuffle".
     """
     return [_config(codec, itemsize) for codec in codecs]
 
@@ -159,7 +159,7 @@ def _config(codec: Codec, itemsize: int) -> Config:
 
 
 def from_configs(configs: Sequence[Config]) -> tuple[Codec, ...] | None:
-    """The neutral chain behind numcodecs configurations; None if one of them has no number."""
+    """Return the neutral chain of numcodecs configurations; None if one has no number."""
     codecs = []
     for config in configs:
         number = CONFIG_IDS.get(config.get("id", ""))
@@ -176,10 +176,10 @@ def from_configs(configs: Sequence[Config]) -> tuple[Codec, ...] | None:
 
 
 def parse(text: str) -> tuple[Codec, ...]:
-    """The chain of a `--codec` specification. Raises ValueError, whose text says what is wrong.
+    """Return the chain of a `--codec` specification. Raises ValueError with an explanation.
 
-    `none`, or steps joined by `+` in the order of encoding: `zlib:5`, `shuffle+zlib:5`, `zstd:3`, `bz2:9`,
-    `blosc:lz4:5`, `fletcher32`, `gzip:5`, `crc32c`. Levels may be left out.
+    `none`, or steps joined by `+` in encoding order: `zlib:5`, `shuffle+zlib:5`, `zstd:3`, `bz2:9`,
+    `blosc:lz4:5`, `fletcher32`, `gzip:5`, `crc32c`. Levels are optional.
     """
     if text == "none":
         return ()
@@ -214,7 +214,7 @@ def _parse_level(name: str, arguments: list[str], default: int, limits: tuple[in
 
 
 def encode(codecs: Sequence[Codec], data: bytes, itemsize: int) -> bytes:
-    """The bytes of one chunk after all steps of the chain. Expects `expressible(codecs)`."""
+    """Return the encoded bytes of one chunk. Expects `expressible(codecs)`."""
     for codec in codecs:
         data = _encode_step(codec, data, itemsize)
     return data
@@ -242,7 +242,7 @@ def _encode_step(codec: Codec, data: bytes, itemsize: int) -> bytes:
 
 
 def _shuffle(data: bytes, itemsize: int) -> bytes:
-    """All first bytes, then all second bytes, and so on; what is no whole item stays at the end."""
+    """Group bytes by their position in the item; a partial item remains at the end."""
     if itemsize < 2:
         return data
     whole = len(data) // itemsize * itemsize
@@ -251,7 +251,7 @@ def _shuffle(data: bytes, itemsize: int) -> bytes:
 
 
 def _typed(codec: Codec, data: bytes, itemsize: int) -> Any:
-    """Blosc shuffles by the item size of the buffer that it is given; the others take bytes as they are."""
+    """Return the data as blosc needs them: it shuffles by the buffer's item size. Others accept bytes."""
     if codec.id != BLOSC or itemsize < 2 or len(data) % itemsize or itemsize > 255:
         return data
     return np.frombuffer(data, f"V{itemsize}")

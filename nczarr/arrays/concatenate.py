@@ -1,8 +1,8 @@
-"""Array sources one behind the other along an axis: the values of one variable in several datasets.
+"""Concatenation of array sources along an axis: one variable from several datasets.
 
-Where the chunks of all of them fall into one grid, they are the chunks of the whole, and are moved as they are: every
-source but the last is a multiple of the chunk's length long, and all are encoded alike. A source that holds nothing but
-fill has no chunks that could be in the way. Nothing is read before it is asked for.
+If all chunks fall into one grid, they are the chunks of the whole and are copied as encoded: every source but
+the last is a multiple of the chunk length long, and all encodings are equal. Sources of fill only have no
+chunks and do not interfere. Reads are lazy.
 """
 
 from __future__ import annotations
@@ -25,47 +25,47 @@ from nczarr.arrays.source import ArraySource, Layout, Stored, fill_of, little_de
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Joined(ArraySource):
-    """Sources one behind the other along `axis`; `starts` has where each begins, and the length of all."""
+    """Concatenation along `axis`; `starts` has the start of each source, and the total length."""
 
     sources: tuple[ArraySource, ...]
     axis: int
     starts: tuple[int, ...]
     layout: Layout
     grid: Stored | None
-    """How the chunks of all sources are encoded, where they make one grid."""
+    """Common encoding of all chunks, if they make one grid."""
 
     @property
     def stored(self) -> Stored | None:
-        """How chunks are encoded; None where they make no grid."""
+        """Encoding of chunks; None without a common grid."""
         return self.grid
 
     @property
     def undefined(self) -> bool:
-        """Whether that of every source is."""
+        """Whether every source is undefined."""
         return all(source.undefined for source in self.sources)
 
     def cleared(self) -> Joined:
-        """Of the sources without their fill."""
+        """Return the concatenation of cleared sources."""
         return replace(self, sources=tuple(source.cleared() for source in self.sources))
 
     @property
     def viewed(self) -> bool:
-        """Whether every source is."""
+        """Whether every source is viewed."""
         return all(source.viewed for source in self.sources)
 
     @property
     def distant(self) -> bool:
-        """Whether a source is."""
+        """Whether any source is distant."""
         return any(source.distant for source in self.sources)
 
     @property
     def together(self) -> tuple[int, ...] | None:
-        """That of the sources, where it is the same of all."""
+        """Common value of the sources, else None."""
         lengths = {source.together for source in self.sources}
         return lengths.pop() if len(lengths) == 1 else None
 
     def fetched(self, regions: Sequence[Selection]) -> Joined:
-        """The same array, each source with what it has of the regions at hand."""
+        """Return the array with the regions' data in memory, per source."""
         wanted: dict[int, list[Selection]] = {}
         for region in regions:
             for number, _, inside in self._pieces(region):
@@ -76,7 +76,7 @@ class Joined(ArraySource):
         return replace(self, sources=tuple(sources))
 
     def _pieces(self, selection: Selection) -> Iterator[tuple[int, Selection, Selection]]:
-        """What a region is made of: the number of a source, where its part stands in the region, and which it is."""
+        """Yield the pieces of a region: number of the source, place in the region, region of the source."""
         axis, wanted = self.axis, selection[self.axis]
         number = max(0, bisect_right(self.starts, wanted.start) - 1)
         while number < len(self.sources) and self.starts[number] < wanted.stop:
@@ -92,7 +92,7 @@ class Joined(ArraySource):
             number += 1
 
     def read(self, selection: Selection) -> NDArray[Any]:
-        """Decoded values of a region, put together from the sources."""
+        """Return decoded values of a region, assembled from the sources."""
         bounds = zip(selection, self.layout.shape, strict=True)
         selection = tuple(slice(*part.indices(length)[:2]) for part, length in bounds)
         pieces = list(self._pieces(selection))
@@ -106,7 +106,7 @@ class Joined(ArraySource):
 
     @property
     def manifest(self) -> Manifest | None:
-        """The chunks of all sources that have a table, in one; None where none has, or chunks make no grid.
+        """Merged manifest of the sources that have one; None without any, or without a common grid.
 
         Raises OSError.
         """
@@ -117,7 +117,7 @@ class Joined(ArraySource):
         return _merged(found) if found else None
 
     def _moved(self, number: int, table: Manifest) -> Columns:
-        """The chunks of a source as those of the whole."""
+        """Return a source's chunks as chunks of the whole."""
         columns = columns_of(table)
         chunks = self.layout.chunks
         grid, own = grid_of(self.layout.shape, chunks), grid_of(self.sources[number].layout.shape, chunks)
@@ -132,38 +132,38 @@ class Joined(ArraySource):
         return columns._replace(chunk=np.asarray(np.ravel_multi_index(tuple(places), grid), np.int64))
 
     def _first(self, number: int) -> int:
-        """The index along the axis of the first chunk of a source."""
+        """Return the index along the axis of a source's first chunk."""
         return self.starts[number] // self.layout.chunks[self.axis]
 
     def _home(self, chunk: Index) -> tuple[ArraySource, Index]:
-        """The source that a chunk lies in, and its index there."""
+        """Return the source of a chunk, and its index there."""
         at = chunk[self.axis] * self.layout.chunks[self.axis]
         number = bisect_right(self.starts, at, hi=len(self.sources)) - 1
         return self.sources[number], _with(chunk, self.axis, chunk[self.axis] - self._first(number))
 
     def encoded(self, chunk: Index) -> bytes | None:
-        """The bytes of a chunk as its source has them; None where chunks make no grid."""
+        """Return the source's bytes of a chunk; None without a common grid."""
         if self.stored is None:
             return None
         source, index = self._home(chunk)
         return source.encoded(index) if source.stored is not None else None
 
     def place(self, chunk: Index) -> Place | None:
-        """Where a source has the bytes of a chunk; None where chunks make no grid."""
+        """Return the source's location of a chunk; None without a common grid."""
         if self.stored is None:
             return None
         source, index = self._home(chunk)
         return source.place(index) if source.stored is not None else None
 
     def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
-        """Chunks that an occupied part of a source meets, in C order."""
+        """Yield chunks that meet an occupied part of a source, in C order."""
         found = [self._met(number, chunks) for number in range(len(self.sources))]
         if self.axis == 0 and all(start % chunks[0] == 0 for start in self.starts[:-1]):
             return itertools.chain.from_iterable(found)
         return (index for index, _ in itertools.groupby(merge(*found)))
 
     def _met(self, number: int, chunks: tuple[int, ...]) -> Iterator[Index]:
-        """The chunks of the whole that occupied chunks of a source meet, in C order, each once."""
+        """Yield chunks of the whole that meet occupied chunks of a source, in C order, without duplicates."""
         axis, each = self.axis, chunks[self.axis]
         begin, end = self.starts[number], self.starts[number + 1]
         source = self.sources[number]
@@ -180,7 +180,7 @@ class Joined(ArraySource):
 
 
 def joined(sources: Sequence[ArraySource], axis: int) -> ArraySource:
-    """Sources one behind the other along an axis; of the others they have the same length. At least one."""
+    """Concatenate at least one source along an axis; all other lengths are equal."""
     some = [source for source in sources if source.layout.shape[axis]] or [sources[0]]
     if len(some) == 1:
         return some[0]
@@ -202,9 +202,9 @@ def joined(sources: Sequence[ArraySource], axis: int) -> ArraySource:
 
 
 class Misfit(NamedTuple):
-    """Why chunks of sources make no grid: the numbers of two sources that do not go together, and what is wrong.
+    """Reason why chunks make no grid: two source numbers, and a text.
 
-    `other` is None where one source is reason enough, because no chunks of its own tell what it holds.
+    `other` is None if one source alone is the reason, because it has no chunks.
     """
 
     source: int
@@ -213,7 +213,7 @@ class Misfit(NamedTuple):
 
 
 def misfit(sources: Sequence[ArraySource], axis: int) -> Misfit | None:
-    """Why the chunks of sources make no grid along an axis; None if they do."""
+    """Return why chunks make no grid along an axis, or None."""
     model: tuple[int, Stored] | None = None
     for number, source in enumerate(sources):
         length, stored = source.layout.shape[axis], source.stored
@@ -239,7 +239,7 @@ def misfit(sources: Sequence[ArraySource], axis: int) -> Misfit | None:
 
 
 def is_hollow(source: ArraySource) -> bool:
-    """Whether a source that has no chunks holds nothing but fill. Asks for no value."""
+    """Return whether a source without chunks contains only fill; reads no values."""
     if source.stored is not None:
         return False
     chunks = tuple(max(1, length) for length in source.layout.chunks)
@@ -247,7 +247,7 @@ def is_hollow(source: ArraySource) -> bool:
 
 
 def _unlike(one: Stored, other: Stored) -> str | None:
-    """In what the chunks of two sources are not alike; None if they are."""
+    """Return how the encodings of two sources differ, or None."""
     if one.chunks != other.chunks:
         return f"chunks of {_times(one.chunks)} and of {_times(other.chunks)}"
     if plain(one.dtype) != plain(other.dtype):
@@ -263,7 +263,7 @@ def _times(lengths: tuple[int, ...]) -> str:
 
 
 def _merged(tables: list[Columns]) -> Columns:
-    """Several tables as one, in the order of chunks; a file that several name is named once."""
+    """Merge tables in chunk order; each file is listed once."""
     numbers: dict[str, int] = {}
     source = []
     for table in tables:

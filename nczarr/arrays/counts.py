@@ -1,4 +1,4 @@
-"""What a run moved: chunks and bytes by the way that they took."""
+"""Counts of a run: chunks and bytes by route."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple
 
 Route = Literal["nothing", "reference", "fill", "copy", "gather", "transcode", "rechunk", "encode"]
-"""The ways of data, cheapest first: `nothing` (the target's fill value says it all), `reference` (the
-target says where encoded chunks lie), `fill` (chunks of
-nothing but fill, written because the target declares none), `copy` (encoded chunks move as they are), `gather` (plain
-elements move into other chunks), `transcode` (the same chunks by other codecs), `rechunk` (other chunks), `encode`
-(values that lie in no chunks: of a text, in memory, behind a library).
+"""Routes of data, cheapest first: `nothing` (the target's fill value suffices), `reference` (the target
+stores locations of encoded chunks), `fill` (chunks of fill, because the target declares none), `copy`
+(encoded chunks are unchanged), `gather` (plain elements move to other chunks), `transcode` (same chunks,
+other codecs), `rechunk` (other chunks), `encode` (values that are not chunked: in a text, in memory, behind a
+library).
 """
 
 
 class Count(NamedTuple):
-    """Chunks, the bytes that they take in the target, and those that they have decoded."""
+    """Chunks, their encoded bytes in the target, and their decoded bytes."""
 
     chunks: int = 0
     size: int = 0
@@ -23,9 +23,7 @@ class Count(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What is going to be done with one part of a variable: its way, and how many chunks there are, as far as a look
-    at the source tells. `size`: bytes of the values, 0 where only the data tell.
-    """
+    """Planned work on one part: its route and estimated chunks. `size`: bytes of values, 0 if unknown."""
 
     path: str
     part: str
@@ -36,13 +34,13 @@ class Step(NamedTuple):
 
 
 Watcher = Callable[[int], None]
-"""Told of the bytes that chunks have decoded, as they are written."""
+"""Callback for the decoded bytes of chunks as they are written."""
 
 
 class Counts:
-    """A sum by route. Not for threads: one adds up what the others report. `watch` stays in the process that gave it.
+    """Sums by route, not thread-safe: one thread adds the others' counts. `watch` is not pickled.
 
-    `skipped`: keys of data that an earlier run had put, and that nobody made again.
+    `skipped`: data keys that an earlier run put and this one did not remake.
     """
 
     def __init__(self, watch: Watcher | None = None) -> None:
@@ -58,20 +56,20 @@ class Counts:
         self._watch = None
 
     def add(self, route: Route, chunks: int, size: int, decoded: int = 0) -> None:
-        """Count chunks that were written: their bytes, and those that they have `decoded`."""
+        """Count written chunks: their bytes, and their `decoded` bytes."""
         known = self._counts.get(route, Count())
         self._counts[route] = Count(known.chunks + chunks, known.size + size, known.decoded + decoded)
         if self._watch is not None:
             self._watch(decoded)
 
     def skip(self, decoded: int) -> None:
-        """Count a key that was there already; its values have so many bytes."""
+        """Count an existing key with `decoded` bytes of values."""
         self.skipped += 1
         if self._watch is not None:
             self._watch(decoded)
 
     def update(self, other: Counts) -> None:
-        """Count what others have counted, who did not watch."""
+        """Add the counts of an unwatched object."""
         for route, count in other._counts.items():
             self.add(route, *count)
         self.skipped += other.skipped
@@ -81,12 +79,12 @@ class Counts:
 
     @property
     def by_route(self) -> Mapping[Route, Count]:
-        """The sums, in the order in which routes were first counted."""
+        """Sums in the order of first use."""
         return dict(self._counts)
 
     @property
     def total(self) -> Count:
-        """Everything."""
+        """Sum of all routes."""
         counts = self._counts.values()
         return Count(
             sum(each.chunks for each in counts), sum(each.size for each in counts), sum(each.decoded for each in counts)

@@ -1,6 +1,6 @@
 """CRC32C (Castagnoli), the checksum of Zarr v3: RFC 3720, appendix B.4; polynomial 0x1EDC6F41, reflected.
 
-`google_crc32c` does it where it is installed; else tables do, and for long data numpy runs many stretches side by side.
+Uses `google_crc32c` if installed, else tables; for long data NumPy processes many stretches in parallel.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from nczarr.arrays.lazy_numpy import np
 
 _POLYNOMIAL = 0x82F63B78
 _LANES = 1024
-"""Stretches of long data that are worked through side by side."""
+"""Stretches of long data processed in parallel."""
 
 
 def crc32c(data: bytes) -> int:
-    """The checksum of all bytes; of none it is 0."""
+    """Return the checksum; 0 for empty data."""
     return _implementation()(data)
 
 
@@ -41,7 +41,7 @@ def _table() -> tuple[int, ...]:
 
 
 def by_table(data: bytes) -> int:
-    """The checksum without help of a library."""
+    """Return the checksum without a library."""
     state = 0xFFFFFFFF
     stretch = len(data) // _LANES
     whole = 0
@@ -55,10 +55,10 @@ def by_table(data: bytes) -> int:
 
 
 def _side_by_side(data: bytes, stretch: int) -> int:
-    """The state behind data that are cut into `_LANES` stretches of equal length.
+    """Return the state after data cut into `_LANES` stretches of equal length.
 
-    The state is linear in what went before: behind a stretch it is the state before, moved over as many zeros, plus
-    the state that the stretch makes of nothing.
+    The state is linear: after a stretch it is the previous state moved over as many zeros, plus the state of
+    the stretch from 0.
     """
     table = np.array(_table(), np.uint32)
     columns = np.frombuffer(data, np.uint8).reshape(_LANES, stretch).T
@@ -77,7 +77,7 @@ def _side_by_side(data: bytes, stretch: int) -> int:
 
 
 def _over_zeros(count: int) -> list[int]:
-    """What each bit of a state becomes behind `count` zero bytes."""
+    """Return the image of each state bit after `count` zero bytes."""
     table = _table()
     moved = [1 << bit for bit in range(32)]
     power = [table[1 << bit] if bit < 8 else 1 << (bit - 8) for bit in range(32)]  # over one byte

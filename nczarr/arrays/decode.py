@@ -1,7 +1,7 @@
-"""Chunks decoded as their documents say: numcodecs configurations, of which only harmless ones are followed.
+"""Decoding of chunks by numcodecs configurations; only harmless codecs are allowed.
 
-Beyond the codecs that we write, others that numcodecs has are decoded by it. What runs code (`pickle`) or makes objects
-is none of them. Output is bounded by the size that a chunk must have.
+numcodecs decodes harmless codecs that we do not write. Codecs that run code (`pickle`) or make objects are
+rejected. Output is bounded by the expected chunk size.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ HARMLESS = frozenset(
     {"zlib", "gzip", "bz2", "lzma", "zstd", "lz4", "blosc", "shuffle", "fletcher32", "crc32c", "crc32", "adler32",
      "lzf", "delta", "fixedscaleoffset", "quantize", "bitround", "packbits", "astype"}
 )  # fmt: skip
-"""Codecs that turn bytes into bytes, and no more."""
+"""Codecs that only turn bytes into bytes."""
 
 DECODING_ERRORS = (
     ValueError, TypeError, RuntimeError, EOFError, KeyError, IndexError, OverflowError, AssertionError, ImportError,
     MemoryError, struct.error, zlib.error, lzma.LZMAError, BufferError,
 )  # fmt: skip
-"""What decoders raise for bytes or configurations that are none of theirs."""
+"""Exceptions of decoders for invalid bytes or configurations."""
 
 SLACK = 1 << 20
-"""Bytes that a decoder may give beyond twice what a chunk must have: filters add checksums and the like."""
+"""Bytes allowed beyond twice the chunk size, for checksums and the like."""
 
 LARGEST = 4 << 30
-"""Bytes that a chunk of texts may inflate to."""
+"""Maximum decoded bytes of a chunk of texts."""
 
 
 def decoded(data: bytes, steps: Sequence[Config], itemsize: int, size: int | None) -> bytes:
-    """The bytes behind all steps. `size`: what they must be about, None if that is not known.
+    """Undo all steps. `size`: approximate decoded bytes, None if unknown.
 
     Raises one of `DECODING_ERRORS`.
     """
@@ -111,7 +111,7 @@ def _crc32c(data: bytes) -> bytes:
 
 
 def unshuffled(data: bytes, itemsize: int) -> bytes:
-    """The inverse of HDF5's shuffle; what is no whole item stays at the end."""
+    """Invert HDF5's shuffle; a partial item remains at the end."""
     if itemsize < 2:
         return data
     whole = len(data) // itemsize * itemsize
@@ -142,7 +142,7 @@ def _numcodecs(step: Config, data: bytes, limit: int) -> bytes:
 
 
 def texts_of(data: bytes, count: int) -> list[bytes]:
-    """Texts behind their lengths, as `vlen-utf8` and `vlen-bytes` encode them. Raises ValueError."""
+    """Split length-prefixed texts, as in `vlen-utf8` and `vlen-bytes`. Raises ValueError."""
     texts_end(data, count)
     unpack = struct.Struct("<I").unpack_from
     texts: list[bytes] = []

@@ -1,8 +1,8 @@
-"""Array sources of a variable whose parts are decoded together, one section of its cells after the other.
+"""Array sources of variables whose parts are decoded together, one section of cells at a time.
 
-A format says which sections there are and decodes them (`Sections`): messages of a stream, answers of a server, or
-calls of a library. `DecodedCells` is a part that has the dimensions of the variable; `DecodedContent` is a part in a
-ragged dimension.
+A format defines the `Sections` and decodes them: messages of a stream, answers of a server, or calls of a
+library. `DecodedCells` is a part with the variable's dimensions, `DecodedContent` a part in a ragged
+dimension.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from nczarr.ast.node import TypeName
 from nczarr.ast.types import UserType
 
 Region: TypeAlias = tuple[range, ...]
-"""The indices of some cells along each dimension of the variable."""
+"""Indices of cells along each dimension of the variable."""
 
 Values: TypeAlias = "Mapping[str, NDArray[Any]]"
-"""Values of some cells by part."""
+"""Values of cells by part."""
 
 
 class Sections:
-    """The sections of one variable. A plain description, which pickles. Methods raise OSError."""
+    """Sections of one variable, picklable. Methods raise OSError."""
 
     type: TypeName
     shape: tuple[int, ...]
@@ -37,38 +37,38 @@ class Sections:
 
     @property
     def distant(self) -> bool:
-        """Whether every section travels over a network."""
+        """Whether sections are read over a network."""
         return False
 
     def meeting(self, region: Region) -> Iterator[tuple[Any, Region]]:
-        """Sections with cells of a region, and the cells that they have; of several with a cell the last counts."""
+        """Yield sections that meet a region, and their cells; for a shared cell the last section counts."""
         raise NotImplementedError
 
     def decoded(self, section: Any) -> Values:
-        """The values of a section, in its shape."""
+        """Return the values of a section, in its shape."""
         raise NotImplementedError
 
     def each(self, call: Callable[[Any], None], sections: Iterable[Any]) -> None:
-        """Call a function with each of some sections, in their order or several at once."""
+        """Call a function with each section, in order or concurrently."""
         for section in sections:
             call(section)
 
     def occupied(self, shape: tuple[int, ...], chunks: tuple[int, ...]) -> Iterator[Index]:
-        """Chunks of a part of this shape that a section meets, in C order."""
+        """Yield chunks of a part of this shape that meet a section, in C order."""
         return every_block(shape, chunks)
 
     def ends(self, part: str, stop: int | None = None) -> Sequence[int]:
-        """Where the content of each stretch of the variable ends, of the first ones that reach to `stop`; None: all."""
+        """Return the content ends of the first stretches that reach `stop`; None: of all."""
         raise NotImplementedError
 
     def content(self, stretch: int) -> Values:
-        """The values of a stretch of the variable."""
+        """Return the values of a stretch."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DecodedCells(ArraySource):
-    """A part with the dimensions of its variable, and perhaps those of fields."""
+    """Part with the dimensions of its variable, and possibly of fields."""
 
     sections: Sections
     part: str
@@ -76,11 +76,11 @@ class DecodedCells(ArraySource):
 
     @property
     def distant(self) -> bool:
-        """As the sections."""
+        """Value of the sections."""
         return self.sections.distant
 
     def read(self, selection: Selection) -> NDArray[Any]:
-        """A region, put together from the sections that hold some of it. Raises OSError."""
+        """Return a region, assembled from its sections. Raises OSError."""
         whole = tuple(range(*part.indices(size)[:2]) for part, size in zip(selection, self.layout.shape, strict=True))
         shape = tuple(map(len, whole))
         if not all(shape):
@@ -115,12 +115,12 @@ class DecodedCells(ArraySource):
         return out
 
     def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
-        """Chunks that a section meets, in C order."""
+        """Return chunks that meet a section, in C order."""
         return self.sections.occupied(self.layout.shape, chunks)
 
 
 def overlap(cells: Region, region: Region) -> tuple[Selection, Selection]:
-    """Where the cells of a section and a region without steps meet: as parts of the section, and of the region."""
+    """Return the overlap of a section's cells and a region without steps, in coordinates of each."""
     inside, outside = [], []
     for indices, part in zip(cells, region, strict=False):
         step = indices.step
@@ -134,14 +134,14 @@ def overlap(cells: Region, region: Region) -> tuple[Selection, Selection]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DecodedContent(ArraySource):
-    """A part in a ragged dimension, whose length the sections tell together."""
+    """Part in a ragged dimension; the sections define its length."""
 
     sections: Sections
     part: Part
 
     @property
     def distant(self) -> bool:
-        """As the sections."""
+        """Value of the sections."""
         return self.sections.distant
 
     @property
@@ -150,13 +150,13 @@ class DecodedContent(ArraySource):
 
     @property
     def layout(self) -> Layout:
-        """In one piece. Decodes all sections once. Raises OSError."""
+        """Layout in one chunk. Decodes all sections once. Raises OSError."""
         ends = self.sections.ends(self.part.path)
         inner = tuple(length or 0 for length in self.part.shape[1:])
         return in_one_piece(self._dtype, (ends[-1] if ends else 0, *inner))
 
     def read(self, selection: Selection) -> NDArray[Any]:
-        """A region, out of the stretches that hold it. Raises OSError."""
+        """Return a region from the stretches that contain it. Raises OSError."""
         start, stop = selection[0].start, selection[0].stop
         ends = self.sections.ends(self.part.path, stop)
         found = []
@@ -174,12 +174,12 @@ class DecodedContent(ArraySource):
 
 
 def in_one_piece(dtype: Descr, shape: tuple[int, ...], fill: bytes | None = None) -> Layout:
-    """The layout of an array without chunks of its own."""
+    """Return the layout of an unchunked array."""
     return Layout(dtype, shape, tuple(max(1, length) for length in shape), fill=fill)
 
 
 def sources(sections: Sections, fills: Mapping[str, bytes | None]) -> Parts:
-    """The array sources of a variable by part. `fills`: what fills those arrays that have a fill value."""
+    """Return a variable's array sources by part. `fills`: the fill values of arrays."""
     found: Parts = {}
     for part in parts(sections.type, sections.shape, sections.types):
         known = tuple(length for length in part.shape if length is not None)

@@ -1,5 +1,5 @@
-"""Elements that stores have and the model has not: booleans, halves of a float, complex numbers; and what they are in
-the tree, so that nothing of them is lost.
+"""Element types of stores that the model lacks (booleans, half floats, complex numbers), and their lossless
+form in the tree.
 
 | stored | in the tree | |
 |---|---|---|
@@ -7,8 +7,8 @@ the tree, so that nothing of them is lost.
 | `<f2` | float | every half is a float |
 | `<c8`, `<c16` | a compound `complex64`, `complex128` of two floats or doubles, r and i | the same bytes |
 
-The enum and the compounds are those that h5py makes of numpy's types in HDF5 files, so that it reads them back as such.
-What a store called an element is kept as `Storage.element`.
+h5py makes the same enum and compounds of NumPy's types in HDF5 files, and reads them back as such.
+`Storage.element` records the store's element type.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from nczarr.ast import CompoundType, EnumConstant, EnumType, Field, UserType
 from nczarr.ast.storage import Element
 
 STORED: dict[Element, str] = {"bool": "|b1", "float16": "<f2", "complex64": "<c8", "complex128": "<c16"}
-"""The elements in numpy's words, little-endian."""
+"""NumPy dtypes of the elements, little-endian."""
 
 _ELEMENTS: dict[str, Element] = {written[1:]: name for name, written in STORED.items()}
 _PARTS = {"c8": "f4", "c16": "f8"}
 
 
 def element_of(stored: Descr) -> Element | None:
-    """What a store calls elements of this dtype, if the model has no such type."""
+    """Return the element name of a stored dtype that the model lacks, else None."""
     return _ELEMENTS.get(stored[1:]) if isinstance(stored, str) else None
 
 
 def modelled(stored: Descr) -> Descr:
-    """The dtype that elements have in the tree, in the same byte order; of all others their own."""
+    """Return the tree's dtype for stored elements, in the same byte order."""
     if not isinstance(stored, str):
         return tuple((name, modelled(field), shape) for name, field, shape in stored)
     match _ELEMENTS.get(stored[1:]):
@@ -51,7 +51,7 @@ def modelled(stored: Descr) -> Descr:
 
 
 def suits(element: Element, type_name: str, types: Types) -> bool:
-    """Whether values of a type can be stored as such elements."""
+    """Return whether values of a type can be stored as such elements."""
     declared = types.get(type_name)
     if element == "bool":
         if not isinstance(declared, EnumType) or declared.base != "byte":
@@ -63,7 +63,7 @@ def suits(element: Element, type_name: str, types: Types) -> bool:
 
 
 def declared(element: Element, name: str) -> UserType:
-    """The type, called `name`, of values that a store has as such elements; not for halves, which are floats."""
+    """Return the user type `name` for such elements; not for halves, which are floats."""
     if element == "bool":
         constants = (EnumConstant(name="FALSE", value=0), EnumConstant(name="TRUE", value=1))
         return EnumType(name=name, base="byte", constants=constants)
@@ -72,9 +72,10 @@ def declared(element: Element, name: str) -> UserType:
 
 
 def stored_bytes(data: bytes, dtype: Descr) -> bytes:
-    """One element of the tree, little-endian, in the bytes of a stored dtype. Raises OverflowError if it is none there.
+    """Convert one little-endian element of the tree to a stored dtype. Raises OverflowError if it does not
+    fit.
 
-    Records are little-endian everywhere.
+    Records are always little-endian.
     """
     if not isinstance(dtype, str) or dtype[1] in "SVO":
         return data
@@ -84,7 +85,7 @@ def stored_bytes(data: bytes, dtype: Descr) -> bytes:
 
 
 def model_bytes(data: bytes, dtype: Descr) -> bytes:
-    """The inverse of `stored_bytes`; a record may be of any byte order."""
+    """Invert `stored_bytes`; a record may have any byte order."""
     if not isinstance(dtype, str):
         return _record_model_bytes(data, dtype)
     if dtype[1] in "SVO":
@@ -96,7 +97,7 @@ def model_bytes(data: bytes, dtype: Descr) -> bytes:
 
 
 def _record_model_bytes(data: bytes, dtype: tuple[tuple[str, Descr, tuple[int, ...]], ...]) -> bytes:
-    """One record, field by field."""
+    """Convert one record by fields."""
     made, start = [], 0
     for _, field, shape in dtype:
         size = itemsize(field)
@@ -107,9 +108,9 @@ def _record_model_bytes(data: bytes, dtype: tuple[tuple[str, Descr, tuple[int, .
 
 
 def as_stored(values: NDArray[Any], dtype: Descr) -> NDArray[Any]:
-    """Values of the tree as elements of a stored dtype, where that needs other bytes: floats as halves.
+    """Convert floats of the tree to halves if the stored dtype requires it.
 
-    Raises OverflowError if one of them is no half.
+    Raises OverflowError for values that are not exact halves.
     """
     if not isinstance(dtype, str) or dtype[1:] != "f2" or values.dtype.itemsize == 2:
         return values
@@ -123,7 +124,7 @@ def as_stored(values: NDArray[Any], dtype: Descr) -> NDArray[Any]:
 
 
 def is_element(data: bytes, dtype: Descr) -> bool:
-    """Whether one element of the tree can be stored so."""
+    """Return whether one element of the tree fits the stored dtype."""
     try:
         stored_bytes(data, dtype)
     except OverflowError:
@@ -132,13 +133,13 @@ def is_element(data: bytes, dtype: Descr) -> bool:
 
 
 def halves(dtype: str) -> tuple[str, str]:
-    """The dtypes of the two parts of a complex number."""
+    """Return the dtypes of the two parts of a complex number."""
     part = dtype[0] + _PARTS[dtype[1:]]
     return part, part
 
 
 def swapped(data: bytes, dtype: str) -> bytes:
-    """The bytes of one element in the other byte order; of a complex number each of its parts."""
+    """Swap the byte order of one element; of a complex number, each part's."""
     if dtype[1] != "c":
         return data[::-1]
     half = len(data) // 2

@@ -1,4 +1,4 @@
-"""An array with one more dimension, the first, of length 1: what is stacked with others along it."""
+"""Array with an additional first dimension of length 1, for stacking."""
 
 from __future__ import annotations
 
@@ -14,59 +14,59 @@ from nczarr.arrays.source import DerivedSource, Layout, Stored
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Raised(DerivedSource):
-    """The elements of `source` behind one more index. A chunk is one of the source's."""
+    """`source` with an additional first index; its chunks are the source's."""
 
     @property
     def layout(self) -> Layout:
-        """The source's, with one more length."""
+        """Source layout with an additional length."""
         whole = self.source.layout
         shards = None if whole.shards is None else (1, *whole.shards)
         return whole._replace(shape=(1, *whole.shape), chunks=(1, *whole.chunks), shards=shards)
 
     @property
     def together(self) -> tuple[int, ...] | None:
-        """As the source's."""
+        """Value of the source."""
         lengths = self.source.together
         return None if lengths is None else (1, *lengths)
 
     def fetched(self, regions: Sequence[Selection]) -> Raised:
-        """The same with what the regions are made of at hand."""
+        """Return the array with the regions' data in memory."""
         return Raised(self.source.fetched([region[1:] for region in regions if _holds(region)]))
 
     @property
     def manifest(self) -> Manifest | None:
-        """The source's: chunks have the same numbers."""
+        """Source manifest: chunks have the same numbers."""
         return self.source.manifest
 
     @property
     def stored(self) -> Stored | None:
-        """How the source's chunks are encoded."""
+        """Encoding of the source's chunks."""
         stored = self.source.stored
         return None if stored is None else stored._replace(chunks=(1, *stored.chunks))
 
     def encoded(self, chunk: Index) -> bytes | None:
-        """The source's bytes of a chunk."""
+        """Return the source's bytes of a chunk."""
         return self.source.encoded(chunk[1:])
 
     def place(self, chunk: Index) -> Place | None:
-        """Where the source has the bytes of a chunk."""
+        """Return the source's location of a chunk."""
         return self.source.place(chunk[1:])
 
     def recut(self, chunks: tuple[int, ...]) -> Raised | None:
-        """The source's with other chunks."""
+        """Recut the source."""
         cut = self.source.recut(chunks[1:]) if chunks[:1] == (1,) else None
         return None if cut is None else Raised(cut)
 
     def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
-        """The source's."""
+        """Return the source's occupied chunks."""
         return ((0, *index) for index in self.source.occupied(chunks[1:]))
 
     def read(self, selection: Selection) -> NDArray[Any]:
-        """The source's values of a region."""
+        """Return the source's values of a region."""
         return np.asarray(self.source.read(selection[1:]))[np.newaxis][selection[0]]
 
 
 def _holds(region: Selection) -> bool:
-    """Whether a region has the only index of the first dimension."""
+    """Return whether a region contains index 0 of the first dimension."""
     start, stop, _ = region[0].indices(1)
     return start < stop

@@ -1,9 +1,8 @@
-"""Chunks of a grid: decoded as their chain says, kept for a while, put together to regions.
+"""Chunks of a grid: decoding, caching, and assembly of regions.
 
-What sources have in common whose encoded chunks are bytes somewhere: in keys of a store, or in ranges of a file. A
-chunk is decoded when something in it is asked for, and kept for a while, because targets have other grids. A missing
-chunk is fill; one that decodes to another length than its shape has is unreadable (`lengths.py`). What a chunk takes in
-memory is bounded by `LARGEST_CHUNK`.
+Shared by sources with encoded chunks in keys of a store or in ranges of a file. A chunk is decoded on demand
+and cached, because target grids differ. A missing chunk is fill; one that decodes to a wrong length is
+unreadable (`lengths.py`). `LARGEST_CHUNK` bounds a chunk's memory.
 """
 
 from __future__ import annotations
@@ -23,22 +22,22 @@ from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Severity
 from nczarr.source import Source, Span
 
 LARGEST_CHUNK = 4 << 30
-"""Bytes that one decoded chunk may have."""
+"""Maximum bytes of a decoded chunk."""
 
 KEPT = 32 << 20
-"""Bytes of decoded chunks and of shards that a process keeps."""
+"""Maximum bytes of the process's cache of decoded chunks and shards."""
 
 
 MANY = 1 << 12
-"""Chunks of a region above which a listing is looked at rather than each of them."""
+"""Chunks of a region above which a listing is consulted."""
 
 
 class Encoding(NamedTuple):
-    """How the chunks of an array are encoded.
+    """Encoding of an array's chunks.
 
-    `dtype`: the element as it is stored, byte order included; `"|O"` for texts behind their lengths. `steps`: numcodecs
-    configurations in the order of encoding. `permutation`: axes of the array in the order in which they are stored,
-    None: as they are. `index_steps`, `index_first`: of shards, where there are any.
+    `dtype`: stored element with byte order; `"|O"` for length-prefixed texts. `steps`: numcodecs
+    configurations in encoding order. `permutation`: array axes in storage order, None: unchanged.
+    `index_steps`, `index_first`: for shards.
     """
 
     dtype: Descr
@@ -49,7 +48,7 @@ class Encoding(NamedTuple):
 
 
 class Kept:
-    """What was decoded last, up to `KEPT` bytes in all, of all arrays of the process."""
+    """Cache of recently decoded data of all arrays, up to `KEPT` bytes."""
 
     def __init__(self) -> None:
         self._items: OrderedDict[tuple[object, str, Index], Any] = OrderedDict()
@@ -57,11 +56,11 @@ class Kept:
         self._size = 0
 
     def get(self, key: tuple[object, str, Index]) -> Any:
-        """The item, None if it is not kept."""
+        """Return the cached item, or None."""
         return self._items.get(key)
 
     def put(self, key: tuple[object, str, Index], item: Any, size: int) -> None:
-        """Keep an item, and let go of the oldest."""
+        """Cache an item and evict the oldest."""
         if size > KEPT // 4 or key in self._items:
             return
         self._items[key] = item
@@ -75,7 +74,7 @@ class Kept:
             self._size -= self._sizes.pop(oldest, 0)
 
     def put_chunk(self, identity: object, index: Index, values: NDArray[Any]) -> None:
-        """Keep a decoded chunk of the array that `identity` tells from all others."""
+        """Cache a decoded chunk of the array that `identity` identifies."""
         size = values.nbytes + (64 * values.size if values.dtype.hasobject else 0)
         self.put((identity, "chunk", index), values, size)
 
@@ -90,12 +89,11 @@ def assembled(
     within: tuple[int, ...],
     stored: Callable[[], Iterable[Index]] | None = None,
 ) -> NDArray[Any]:
-    """A region in the dtype of the layout, put together from whole chunks; fill where `chunk` gives None. Perhaps a
-    chunk itself, which is not to be written to.
+    """Assemble a region from whole chunks, in the layout's dtype; fill where `chunk` returns None.
 
-    Chunks beyond `within`, the lengths of the box from the origin that anything was ever written to, are not asked for,
-    and what they hold beyond it is not looked at: fill lies there. `stored` lists the chunks that exist: of a region
-    of more than `MANY` chunks only those are asked for.
+    The result may be a chunk itself and must not be modified. `within` are the lengths of the written box
+    from the origin: beyond it chunks are ignored and fill is used. `stored` lists existing chunks; it limits
+    requests for regions of more than `MANY` chunks.
     """
     bounds = [part.indices(length)[:2] for part, length in zip(selection, layout.shape, strict=True)]
     starts = [start // each for (start, _), each in zip(bounds, layout.chunks, strict=True)]
@@ -139,10 +137,10 @@ def chunk_of(
     layout: Layout,
     permutation: tuple[int, ...] | None = None,
 ) -> NDArray[Any]:
-    """A whole chunk in the layout's dtype, from its encoded bytes, of elements `dtype` behind `steps`.
+    """Decode a whole chunk of elements `dtype` into the layout's dtype.
 
-    `permutation`: axes of the array in the order in which they are stored. Raises one of `DECODING_ERRORS`, ValueError
-    for a chunk of another length.
+    `permutation`: array axes in storage order. Raises one of `DECODING_ERRORS`; ValueError for a wrong
+    length.
     """
     chunks = layout.chunks
     stored_shape = chunks if permutation is None else tuple(chunks[axis] for axis in permutation)
@@ -167,7 +165,7 @@ def chunk_of(
 
 
 def converted(values: NDArray[Any], dtype: Descr) -> NDArray[Any]:
-    """Elements as they are stored → elements of a layout: little-endian, fields in their own types."""
+    """Convert stored elements to a layout's: little-endian, fields in their own types."""
     if dtype == "|O":  # texts of fixed length
         out = np.empty(values.shape, dtype=object)
         out[...] = values.tolist()
@@ -182,7 +180,7 @@ def converted(values: NDArray[Any], dtype: Descr) -> NDArray[Any]:
 
 
 def _widened(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The dtype with float32 for the float16 fields of records, which the model has no type for."""
+    """Return the dtype with float32 for float16 fields of records, which the model lacks."""
     if dtype.names is None or dtype.fields is None:
         if dtype.subdtype is not None:
             return np.dtype((_widened(dtype.subdtype[0]), dtype.subdtype[1]))
@@ -193,12 +191,12 @@ def _widened(dtype: np.dtype[Any]) -> np.dtype[Any]:
 def covering(
     indices: Iterable[Index], unit: tuple[int, ...], chunks: tuple[int, ...], shape: tuple[int, ...]
 ) -> set[Index]:
-    """The chunks of another grid that meet the chunks `indices` of a grid of chunk shape `unit`."""
+    """Return the chunks of another grid that meet the chunks `indices` of shape `unit`."""
     return covering_regions((region_of(index, unit, shape) for index in indices), chunks)
 
 
 def covering_regions(regions: Iterable[Selection], chunks: tuple[int, ...]) -> set[Index]:
-    """The chunks of a grid that meet some regions."""
+    """Return the chunks of a grid that meet some regions."""
     found: set[Index] = set()
     for region in regions:
         ranges = [range(part.start // own, -(-part.stop // own)) for part, own in zip(region, chunks, strict=True)]
@@ -209,7 +207,7 @@ def covering_regions(regions: Iterable[Selection], chunks: tuple[int, ...]) -> s
 def unreadable(
     name: str, text: str, key: str | None = None, *, offset: int = 0, helps: tuple[str, ...] = ()
 ) -> NoReturn:
-    """Raise CompileError with `unreadable-chunk`: of a key in a store, or of what begins at a byte of a file."""
+    """Raise CompileError with `unreadable-chunk`, for a key of a store or an offset of a file."""
     binary = key is None
     span = Span(Source(name, b"", binary=binary, key=key), offset, offset)
     place = Label(span, key=key, offset=offset if binary else None)
@@ -217,7 +215,7 @@ def unreadable(
 
 
 def in_one(bounds: list[tuple[int, int]], chunks: tuple[int, ...]) -> bool:
-    """Whether a region lies in one chunk, or is empty."""
+    """Return whether a region lies in one chunk, or is empty."""
     return all(
         stop <= start or (stop - 1) // each == start // each for (start, stop), each in zip(bounds, chunks, strict=True)
     ) or any(stop <= start for start, stop in bounds)

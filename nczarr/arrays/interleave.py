@@ -1,8 +1,8 @@
-"""All parts of a variable joined along an axis, ragged ones too.
+"""Join of all parts of a variable along an axis, ragged ones included.
 
-Content lies in the C order of its cells. Along the first dimension that of one source follows that of another; along
-any other it alternates: for each index of the dimensions before the axis, what every source has there. `Bounds` knows
-how much that is, from sums of counts; `Woven` is the content.
+Content is in C order of its cells. Along the first dimension the sources' content is concatenated. Along any
+other it alternates: for each index of the dimensions before the axis, the content of every source. `Bounds`
+has the amounts, from sums of counts; `Woven` is the content.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from nczarr.arrays.parts import Leaf, ListTree, Types, part_tree, spread
 from nczarr.arrays.source import ArraySource, Layout, Parts, numpy_dtype
 
 BLOCK = 1 << 16
-"""Cells whose counts are looked at in one go."""
+"""Cells whose counts are read at once."""
 
 Join = Callable[[Sequence[ArraySource], int], ArraySource]
-"""How arrays are joined along an axis."""
+"""Function that joins arrays along an axis."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bounds:
-    """How much content each source has up to each index of the dimensions before an axis.
+    """Cumulative content of each source at each index of the dimensions before an axis.
 
-    `counts`: lengths of sequences, of every source. `axis`: how many dimensions are gone through one by one. `within`:
-    where the cells of `counts` are themselves content, how many of them there are up to each index.
+    `counts`: sequence lengths of every source. `axis`: number of the dimensions before the axis. `within`:
+    bounds of the cells of `counts`, if these are content themselves.
     """
 
     counts: tuple[ArraySource, ...]
@@ -43,7 +43,7 @@ class Bounds:
 
     @property
     def edges(self) -> NDArray[np.int64]:
-        """One row a source: the content of index i lies from element i to i + 1 of the row. Reads counts once."""
+        """Content bounds, one row per source: index i has elements row[i] to row[i + 1]. Reads counts once."""
         if not self._known:
             self._known.append(np.stack([self._edges(number) for number in range(len(self.counts))]))
         return self._known[0]
@@ -70,7 +70,7 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Woven(ArraySource):
-    """Content of several sources, which take turns as `bounds` says."""
+    """Content of several sources, alternating by `bounds`."""
 
     sources: tuple[ArraySource, ...]
     bounds: Bounds
@@ -78,11 +78,11 @@ class Woven(ArraySource):
 
     @property
     def distant(self) -> bool:
-        """Whether a source is."""
+        """Whether any source is distant."""
         return any(source.distant for source in self.sources)
 
     def read(self, selection: Selection) -> NDArray[Any]:
-        """The values of a region: what is needed of a source lies in one piece there."""
+        """Return the values of a region; one contiguous read per source."""
         first, last = selection[0].start, selection[0].stop
         out = np.empty([part.stop - part.start for part in selection], numpy_dtype(self.layout.dtype))
         edges, count = self.bounds.edges, len(self.sources)
@@ -107,9 +107,9 @@ class Woven(ArraySource):
 
 
 def join(type_name: str, every: Sequence[Parts], axis: int, types: Types, one: Join) -> Parts:
-    """The parts of a variable in several datasets, joined along an axis; `one` joins arrays.
+    """Join the parts of a variable from several datasets along an axis; `one` joins arrays.
 
-    Raises KeyError if parts are not those of the type.
+    Raises KeyError if parts do not fit the type.
     """
 
     def array(leaf: Leaf, cells: int | Bounds | None) -> ArraySource:
@@ -127,7 +127,7 @@ def join(type_name: str, every: Sequence[Parts], axis: int, types: Types, one: J
 
 
 def _one(sources: tuple[ArraySource, ...], bounds: Bounds | None) -> ArraySource:
-    """One array of content; without bounds each source's follows that of the one before."""
+    """Join one array of content; without bounds, concatenate."""
     if bounds is None:
         return joined(sources, 0)
     first = sources[0].layout

@@ -1,10 +1,10 @@
-"""Portable names: names of the model as segments of keys that every storage system keeps apart.
+"""Portable names: model names as key segments that are distinct on every storage system.
 
-Source: the draft of 2019, "Node names". A segment has letters and digits of ASCII, `-`, `_`
-and `.` alone, is not only periods, has at most 255 characters, and differs from its siblings by more than the case of
-letters. Every other byte of a name's UTF-8 form is written `_xHH`, and so is the `_` of what would be read as such an
-escape. Beyond the draft: a name that ends as the keys of documents do has an escape there, so that in a folder no file
-of one node is a folder of another.
+Source: the draft of 2019, "Node names". A segment has only ASCII letters and digits, `-`, `_` and `.`, is not
+only periods, has at most 255 characters, and differs from siblings by more than case. Every other byte of a
+name's UTF-8 form is written `_xHH`, and so is a `_` that would begin such an escape. Beyond the draft: a name
+that ends like a document key gets an escape there, so that in a folder no file of one node is a folder of
+another.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 LONGEST = 255
-"""Characters of a segment."""
+"""Maximum characters of a segment."""
 
 _PORTABLE = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")
 _LIKE_ESCAPE = re.compile(r"_(?=x[0-9A-F]{2})")
@@ -23,9 +23,9 @@ _NUMBERED = re.compile(r"_c[1-9][0-9]*")
 
 
 def escaped(name: str) -> str:
-    """A name as a segment, whatever its siblings are called; no other name gives the same one.
+    """Return a name as a segment, regardless of siblings; the mapping is injective.
 
-    Raises ValueError for the empty name. A byte that was no UTF-8 is escaped as it was.
+    Raises ValueError for the empty name. Bytes that are not UTF-8 are escaped too.
     """
     if not name:
         raise ValueError("a name cannot be empty")
@@ -40,7 +40,7 @@ def escaped(name: str) -> str:
 
 
 def unescaped(segment: str) -> str:
-    """The name behind a segment; the inverse of `escaped`. Raises ValueError for what no name gives."""
+    """Invert `escaped`. Raises ValueError for other segments."""
     data = _ESCAPE.sub(lambda match: bytes([int(match[1], 16)]), segment.encode())
     name = data.decode(errors="surrogateescape")
     if not name or escaped(name) != segment:
@@ -49,9 +49,7 @@ def unescaped(segment: str) -> str:
 
 
 def segments(siblings: Iterable[str]) -> dict[str, str]:
-    """The segments of siblings by their names: a name that collides with an earlier one gets `_c<n>`, with the first n
-    that makes it differ from all.
-    """
+    """Return the segments of siblings by name; colliding later names get `_c<n>` with the first free n."""
     plain = {name: escaped(name) for name in siblings}
     natural = {segment.lower() for segment in plain.values()}
     taken: set[str] = set()
@@ -68,14 +66,15 @@ def segments(siblings: Iterable[str]) -> dict[str, str]:
 
 
 def suits(segment: str, name: str) -> bool:
-    """Whether a node of this segment can have this name: as `segments` writes it, among whatever siblings."""
+    """Return whether a node with this segment can have this name, among any siblings."""
     own = escaped(name) if name else ""
     return bool(own) and segment.startswith(own) and (segment == own or bool(_NUMBERED.fullmatch(segment[len(own) :])))
 
 
 def paths(given: Iterable[str]) -> dict[str, str]:
-    """Paths of portable segments for paths of names, by the path: of the arrays of one variable, and of what is between
-    them and the variable. Siblings collide in the order in which they are given.
+    """Return segment paths by name path, for the arrays of a variable and the nodes between.
+
+    Siblings collide in the given order.
     """
     tree: dict[str, dict[str, None]] = {}
     for path in given:
@@ -96,7 +95,7 @@ def _place(above: str, place: str, tree: Mapping[str, dict[str, None]], found: d
 
 
 def problem(segment: str) -> str | None:
-    """Why a segment is no name of a node, in words that follow it; None if it is one."""
+    """Return why a segment is no node name, as a predicate, or None."""
     if not segment:
         return "is empty"
     if not (segment.isascii() and _PORTABLE.issuperset(segment.encode())):

@@ -1,4 +1,4 @@
-"""numpy, loaded when something of it is first used, because metadata alone must start fast."""
+"""NumPy, imported on first use, because metadata operations must start fast."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 else:
 
     class _Numpy(ModuleType):
-        """Stand-in for numpy that keeps what was asked for."""
+        """Stand-in for NumPy that caches its attributes."""
 
         def __getattr__(self, name: str) -> Any:
             import numpy

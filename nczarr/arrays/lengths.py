@@ -1,9 +1,8 @@
-"""Lengths of encoded chunks: which ones the shape of a chunk allows, without decoding it.
+"""Valid lengths of encoded chunks, known from the chunk shape without decoding.
 
-A chunk decodes to exactly the bytes of its shape. Where no step of its chain changes the number of bytes, other than by
-a checksum of fixed length, a wrong length shows before anything is decoded. Texts of any length lie behind a count and
-their own lengths, which must fill the chunk. HDF5 is no exception: for a chunk that is too short, libhdf5 shows memory
-that was never written.
+A chunk decodes to exactly its shape's bytes. If no step changes the length, except by a fixed checksum, a
+wrong length is visible before decoding. Variable-length texts follow a count and their own lengths, and must
+fill the chunk. This holds for HDF5 too: for a short chunk libhdf5 returns uninitialized memory.
 """
 
 from __future__ import annotations
@@ -20,39 +19,39 @@ from nczarr.ast.storage import Codec
 Config = Mapping[str, Any]
 
 CHECKSUMS = frozenset({"fletcher32", "crc32c", "crc32", "adler32"})
-"""Steps that add four bytes, and change none."""
+"""Steps that append four bytes and change no others."""
 
 
 def is_plain(steps: Sequence[Config]) -> bool:
-    """Return whether the length of an encoded chunk follows from that of the decoded one."""
+    """Return whether the decoded length determines the encoded one."""
     return all(step.get("id") in CHECKSUMS or step.get("id") == "shuffle" for step in steps)
 
 
 def encoded_length(dtype: Descr, chunks: tuple[int, ...], steps: Sequence[Config]) -> int | None:
-    """Return the bytes that every encoded chunk has; None where that depends on the values."""
+    """Return the bytes of every encoded chunk; None if they depend on values."""
     if dtype == "|O" or not is_plain(steps):
         return None
     return math.prod(chunks) * itemsize(dtype) + 4 * sum(step.get("id") in CHECKSUMS for step in steps)
 
 
 def linked_length(dtype: Descr, chunks: tuple[int, ...], codecs: Sequence[Codec]) -> int | None:
-    """Return the same behind a chain of filters."""
+    """Return `encoded_length` for a chain of filters."""
     names = {SHUFFLE: "shuffle", FLETCHER32: "fletcher32", CRC32C: "crc32c"}
     return encoded_length(dtype, chunks, [{"id": names.get(codec.id)} for codec in codecs])
 
 
 def decoded_length(dtype: Descr, chunks: tuple[int, ...]) -> int:
-    """Return the bytes that every decoded chunk has; of texts of any length, the fewest."""
+    """Return the bytes of every decoded chunk; for variable-length texts the minimum."""
     return 4 if dtype == "|O" else math.prod(chunks) * itemsize(dtype)
 
 
 def misfit(found: int, wanted: int) -> str:
-    """Return what is wrong with a chunk of another length."""
+    """Return the message for a chunk of wrong length."""
     return f"there are {found} bytes where a chunk has {wanted}"
 
 
 def texts_end(data: bytes | memoryview, count: int) -> None:
-    """Check that `count` texts behind their lengths fill a chunk. Raises ValueError."""
+    """Check that `count` length-prefixed texts fill a chunk. Raises ValueError."""
     size = len(data)
     if size < 4:
         raise ValueError(f"there are {size} bytes where a chunk of texts has at least 4")

@@ -1,4 +1,4 @@
-"""The lock around every call of C libraries that are not safe for threads: netCDF and HDF5."""
+"""Lock for all calls of the C libraries netCDF and HDF5, which are not thread-safe."""
 
 from __future__ import annotations
 

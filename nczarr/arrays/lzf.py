@@ -1,18 +1,18 @@
-"""LZF as liblzf and HDF5's filter 32000 make it: runs of bytes as they are, and repetitions of what came before.
+"""LZF of liblzf and HDF5's filter 32000: literal runs and back references.
 
-A control byte below 32 stands before so many bytes and one. Any other has in its upper three bits the length of a
-repetition less 2, where 7 is followed by a byte to add, and in its lower five with the byte behind how far back it
-begins, less 1.
+A control byte below 32 precedes a run of that many bytes plus one. In others the upper three bits are the
+length less 2, where 7 means that a byte to add follows. The lower five bits and the next byte are the
+distance less 1.
 """
 
 from __future__ import annotations
 
 LITERAL = 32
-"""The first control byte of a repetition."""
+"""First control byte of a back reference."""
 
 
 def lzf_decoded(data: bytes, limit: int) -> bytes:
-    """The bytes behind a stream. Raises ValueError for another stream, and for more than `limit` bytes."""
+    """Decompress a stream. Raises ValueError for invalid data, or more than `limit` bytes."""
     out = bytearray()
     at, end = 0, len(data)
     try:

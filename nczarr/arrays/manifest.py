@@ -9,7 +9,7 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 
 
 class Place(NamedTuple):
-    """The encoded bytes of one chunk, as a range of a file. Bit i of `mask`: step i of the chain was left out."""
+    """Byte range of an encoded chunk in a file. Bit i of `mask`: step i was skipped."""
 
     path: str
     offset: int
@@ -18,9 +18,9 @@ class Place(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """Encoded chunks as byte ranges, one row a chunk: equally long int64 columns (mask: int32).
+    """Encoded chunks as byte ranges, one row per chunk: equally long int64 columns (mask: int32).
 
-    `chunk` is the linear index in the chunk grid, `source` an index into `sources` (paths or URLs).
+    `chunk` is the linear index in the grid, `source` an index into `sources` (paths or URLs).
     """
 
     sources: tuple[str, ...]
@@ -33,7 +33,7 @@ class Columns(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Affine:
-    """Encoded chunks at regular places of one file: chunk i begins at `base + i * stride` and has `length` bytes."""
+    """Regular chunks of one file: chunk i begins at `base + i * stride` and has `length` bytes."""
 
     source: str
     base: int

@@ -1,6 +1,6 @@
-"""Array sources in memory: dense arrays, runs of values in a sea of fill, and fill alone; and whole chunks in memory.
+"""In-memory array sources: dense arrays, runs of values in fill, fill alone; and helpers for whole chunks.
 
-All are picklable and cost memory for what was given, never for what was declared.
+All are picklable; their memory depends on the given values, not on the declared shape.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from nczarr.arrays.source import ArraySource, Layout, numpy_dtype
 
 
 def fill_array(layout: Layout, shape: tuple[int, ...]) -> NDArray[Any]:
-    """A new array of this shape that holds the layout's fill value everywhere (zeros, or empty strings, if none)."""
+    """Return a new array of the layout's fill value (default: zeros or empty strings)."""
     dtype = numpy_dtype(layout.dtype)
     if dtype.hasobject:
         out = np.empty(shape, dtype=object)
@@ -33,23 +33,23 @@ def fill_array(layout: Layout, shape: tuple[int, ...]) -> NDArray[Any]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ArrayInMemory(ArraySource):
-    """A whole array. `values` has the layout's shape and dtype."""
+    """Dense array; `values` has the layout's shape and dtype."""
 
     layout: Layout
     values: NDArray[Any]
 
     def read(self, selection: Selection) -> NDArray[Any]:
-        """A view of the region."""
+        """Return a view of the region."""
         region: NDArray[Any] = self.values[selection] if selection else self.values
         return region
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Runs(ArraySource):
-    """Values given at some places of an array, the rest of which is fill.
+    """Runs of given values in an array of fill.
 
-    Run i covers the linear indices (C order) `starts[i] ...` and holds `values[offsets[i]:offsets[i + 1]]`;
-    runs are in ascending order and do not overlap.
+    Run i starts at linear index (C order) `starts[i]` and has `values[offsets[i]:offsets[i + 1]]`; runs are
+    ascending and do not overlap.
     """
 
     layout: Layout
@@ -58,7 +58,7 @@ class Runs(ArraySource):
     values: NDArray[Any]
 
     def read(self, selection: Selection) -> NDArray[Any]:
-        """Decoded values of a region."""
+        """Return the values of a region."""
         shape = self.layout.shape
         bounds = [part.indices(length)[:2] for part, length in zip(selection, shape, strict=True)]
         out = fill_array(self.layout, tuple(max(0, stop - start) for start, stop in bounds))
@@ -84,7 +84,7 @@ class Runs(ArraySource):
         return out
 
     def _copy(self, start: int, out: NDArray[Any]) -> None:
-        """Overlay the runs that meet the linear range of `out`, which begins at `start`."""
+        """Overlay the runs that meet the linear range of `out` from `start`."""
         stop = start + len(out)
         run = max(0, bisect_right(self.starts, start) - 1)
         while run < len(self.starts) and self.starts[run] < stop:
@@ -95,7 +95,7 @@ class Runs(ArraySource):
             run += 1
 
     def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
-        """Chunks that a run meets, in C order; work in proportion to the values given."""
+        """Return chunks that meet a run, in C order; work is proportional to the given values."""
         shape = self.layout.shape
         if not shape:
             return iter([()] if self.starts else [])
@@ -110,7 +110,7 @@ class Runs(ArraySource):
 def chunks_of_run(
     first: int, length: int, shape: tuple[int, ...], chunks: tuple[int, ...], grid: list[int]
 ) -> Iterator[Index]:
-    """Chunks that the linear range [first, first + length) of an array meets, perhaps more than once."""
+    """Yield chunks that meet the linear range [first, first + length), possibly repeatedly."""
     if length <= 0:
         return
     stride = math.prod(shape[1:])
@@ -130,12 +130,12 @@ def chunks_of_run(
 
 
 def fill_source(layout: Layout) -> Runs:
-    """An array that holds nothing but fill."""
+    """Return an array of fill."""
     return Runs(layout, [], [0], fill_array(layout, (0,)))
 
 
 def padded(values: NDArray[Any], chunks: tuple[int, ...], fill: bytes) -> NDArray[Any]:
-    """The values as a whole chunk in C order. `fill`: one element in the bytes of their dtype, or one text."""
+    """Return the values as a whole chunk in C order. `fill`: one element as bytes, or one text."""
     if values.shape == chunks:
         return np.ascontiguousarray(values)
     full = np.empty(chunks, values.dtype)
@@ -150,7 +150,7 @@ def padded(values: NDArray[Any], chunks: tuple[int, ...], fill: bytes) -> NDArra
 
 
 def is_all(values: NDArray[Any], fill: bytes) -> bool:
-    """Whether a chunk in C order is the element `fill` over and over, bit by bit. Its ends decide for most chunks."""
+    """Return whether a C-order chunk repeats the element `fill` bit by bit; its ends decide mostly."""
     flat = values.reshape(-1)
     if not flat.size or flat[0].tobytes() != fill or flat[-1].tobytes() != fill:
         return not flat.size

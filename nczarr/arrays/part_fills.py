@@ -1,9 +1,9 @@
-"""Fill values by part: what one constant means for every array that a variable's type is made of.
+"""Fill values by part: the meaning of one constant for every array of a variable's type.
 
-A cell that was never written holds the fill value. For most types that is one element of one array; for a vlen
-it is a length in `counts` and that many elements in `content`; for a compound of variable size it is one element
-or, for an array field, a row of them that need not be equal. `fill_parts` gives the sources of those parts that
-no single element describes, `all_fill` those of all.
+An unwritten cell holds the fill value. For most types that is one element of one array. For a vlen it is a
+length in `counts` and as many elements in `content`. For a compound of variable size it is one element or,
+for an array field, a row of possibly unequal ones. `fill_parts` returns sources for parts that need more than
+one element, `all_fill` for all parts.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from nczarr.ast.values import Constant
 
 
 def patterns(fill: Constant | None, type_name: str, types: Types) -> Iterator[tuple[str, list[bytes]]]:
-    """For each part, in the order of `parts`, the elements that repeat through an array that is all fill.
+    """Yield the repeating elements of an all-fill array for each part, in the order of `parts`.
 
-    An element is in the bytes of the part's type, for strings the text. No fill value means zeros.
+    Elements are bytes of the part's type, for strings the text. No fill value means zeros.
     """
 
     def items(fill: Constant | None) -> list[Constant]:
@@ -50,7 +50,7 @@ def patterns(fill: Constant | None, type_name: str, types: Types) -> Iterator[tu
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Repeated(ArraySource):
-    """An array whose value at linear index i (C order) is `pattern[i % len(pattern)]`."""
+    """Array whose value at linear index i (C order) is `pattern[i % len(pattern)]`."""
 
     layout: Layout
     pattern: tuple[bytes, ...]
@@ -61,7 +61,7 @@ class Repeated(ArraySource):
         return True
 
     def read(self, selection: Selection) -> NDArray[Any]:
-        """The values of a region."""
+        """Return the values of a region."""
         dtype = numpy_dtype(self.layout.dtype)
         if dtype.hasobject:
             values = np.empty(len(self.pattern), dtype=object)
@@ -77,9 +77,9 @@ class Repeated(ArraySource):
 
 
 def fill_parts(fill: Constant | None, type_name: str, shape: tuple[int, ...], types: Types) -> Parts:
-    """Sources of those parts of an all-fill variable that a single repeated element does not describe.
+    """Return sources for the parts of an all-fill variable that one repeated element does not describe.
 
-    Lengths of ragged parts follow from the fill value: the number of cells times its length.
+    The length of a ragged part is the number of cells times the fill value's length.
     """
     sources: Parts = {}
     lengths: dict[str, int] = {}
@@ -101,7 +101,7 @@ def fill_parts(fill: Constant | None, type_name: str, shape: tuple[int, ...], ty
 
 
 def all_fill(fill: Constant | None, type_name: str, shape: tuple[int, ...], types: Types) -> Parts:
-    """Sources of every part of a variable that was never written; they cost nothing, whatever the shape."""
+    """Return sources for every part of an unwritten variable, at no cost in its shape."""
     repeated = fill_parts(fill, type_name, shape, types)
     elements = dict(patterns(fill, type_name, types))
     sources: Parts = {}
@@ -113,7 +113,7 @@ def all_fill(fill: Constant | None, type_name: str, shape: tuple[int, ...], type
 
 
 def is_complete(source: ArraySource) -> bool:
-    """Whether every chunk of a source is there, so that no reader sees its fill."""
+    """Return whether every chunk of a source exists, so that its fill is not visible."""
     layout = source.layout
     chunks = tuple(max(1, length) for length in layout.chunks)
     wanted = math.prod(-(-length // each) for length, each in zip(layout.shape, chunks, strict=True))
@@ -121,7 +121,7 @@ def is_complete(source: ArraySource) -> bool:
 
 
 def own_fills(sources: Parts, usual: Parts) -> dict[str, bytes]:
-    """What fills the arrays of a variable by part, little-endian, where it is not what `all_fill` has (`usual`)."""
+    """Return the little-endian fills by part that differ from those of `all_fill` (`usual`)."""
     found = {part: fill_of(source) for part, source in sources.items()}
     return {
         part: fill
@@ -131,7 +131,7 @@ def own_fills(sources: Parts, usual: Parts) -> dict[str, bytes]:
 
 
 def _ragged_length(path: str, lengths: dict[str, int]) -> int:
-    """The length of the innermost ragged dimension that a part lies in."""
+    """Return the length of the innermost ragged dimension of a part."""
     while path not in lengths:
         path = path.rpartition("/")[0]
     return lengths[path]

@@ -1,10 +1,10 @@
-"""The one rule of how types lie in arrays: the columnar tree of a type, and `parts(T)`, its arrays.
+"""Mapping of types to arrays: the columnar tree of a type, and `parts(T)`, its arrays.
 
 A fixed-size type is one array. Strings are one array of `bytes | None`. A vlen is `counts` (int64, of the
-variable's shape) and `content` = parts of its base in one dimension. A compound with members of variable
-size is one child a member. Nothing else exists.
+variable's shape) and `content`, the parts of its base in one dimension. A compound with members of variable
+size has one child per member. There are no other cases.
 
-`part_tree` makes the tree, `spread` is the walk through it; formats map their wire onto both.
+`part_tree` makes the tree, `spread` walks through it; formats map their encoding to both.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ NUMPY: dict[str, str] = {
     "byte": "|i1", "ubyte": "|u1", "char": "|S1", "short": "<i2", "ushort": "<u2", "int": "<i4", "uint": "<u4",
     "int64": "<i8", "uint64": "<u8", "float": "<f4", "double": "<f8", "string": "|O",
 }  # fmt: skip
-"""numpy's name of each atomic type, little-endian."""
+"""NumPy dtype of each atomic type, little-endian."""
 
 Types = Mapping[str, UserType]
 """Declared types by FQN."""
 
 
 class Part(NamedTuple):
-    """One array of a variable: `shape` of the array, None in a ragged dimension whose length only data tells."""
+    """One array of a variable; `shape` has None for a ragged dimension."""
 
     path: str
     type: TypeName
@@ -36,7 +36,7 @@ class Part(NamedTuple):
 
 
 def is_fixed(type_name: TypeName, types: Types) -> bool:
-    """Whether every value of the type takes the same number of bytes."""
+    """Return whether all values of a type have the same size."""
     declared = types.get(type_name)
     match declared:
         case None:
@@ -52,7 +52,7 @@ def is_fixed(type_name: TypeName, types: Types) -> bool:
 
 
 def inner_types(type_name: TypeName, types: Types) -> Iterator[TypeName]:
-    """The type itself, and all that its elements and fields are made of."""
+    """Yield the type, and all types of its elements and fields."""
     yield type_name
     declared = types.get(type_name)
     if isinstance(declared, VlenType):
@@ -63,7 +63,7 @@ def inner_types(type_name: TypeName, types: Types) -> Iterator[TypeName]:
 
 
 def descr(type_name: TypeName, types: Types) -> Descr:
-    """The element type of a fixed-size type (or string) as one array: packed, little-endian."""
+    """Return the dtype of a fixed-size type or string: packed, little-endian."""
     declared = types.get(type_name)
     match declared:
         case None:
@@ -81,12 +81,12 @@ def descr(type_name: TypeName, types: Types) -> Descr:
 
 
 def size(type_name: TypeName, types: Types) -> int:
-    """Bytes of one packed value of a fixed-size type."""
+    """Return the bytes of one packed value of a fixed-size type."""
     return itemsize(descr(type_name, types))
 
 
 class Leaf(NamedTuple):
-    """One array: a type of fixed size, strings, or the lengths of lists (`counts`)."""
+    """One array: a fixed-size type, strings, or lengths of lists (`counts`)."""
 
     path: str
     type: TypeName
@@ -94,7 +94,7 @@ class Leaf(NamedTuple):
 
 
 class ListTree(NamedTuple):
-    """Lists: their lengths, and the elements of all of them, which are of the type `base`."""
+    """Lists: their lengths, and all elements, of type `base`."""
 
     counts: Leaf
     base: TypeName
@@ -108,11 +108,11 @@ class RecordTree(NamedTuple):
 
 
 PartTree: TypeAlias = Leaf | ListTree | RecordTree
-"""How the values of one type lie in arrays."""
+"""Arrays of the values of one type."""
 
 
 def part_tree(type_name: TypeName, types: Types, path: str = "") -> PartTree:
-    """Return the columnar tree of a type, whose arrays lie at and below a path."""
+    """Return the columnar tree of a type, with arrays at and below a path."""
     declared = types.get(type_name)
     inside = path + "/" if path else ""
     if isinstance(declared, VlenType):
@@ -135,10 +135,10 @@ def spread(
     elements: Callable[[ListTree, Cells], Cells],
     member: Callable[[int, Field, Cells], Cells],
 ) -> Iterator[tuple[str, Found]]:
-    """Yield path and `array` of each array, counts before content, fields in order.
+    """Yield path and `array` result of each array, counts before content, fields in order.
 
-    `cells` says of what: some cells of the variable, their values or their shape. `elements` makes of cells what the
-    content of their lists is, `member` what a member of records is, by number and field.
+    `cells` describes some cells of the variable: the cells themselves, their values or shape. `elements`
+    derives the cells of a list's content, `member` those of a record member, by number and field.
     """
     match tree:
         case Leaf():
@@ -154,7 +154,7 @@ def spread(
 
 
 def parts(type_name: TypeName, shape: tuple[int | None, ...], types: Types) -> Iterator[Part]:
-    """The arrays of a variable of this type and shape, in a fixed order: counts before content, fields in order."""
+    """Return the arrays of a variable in a fixed order: counts before content, fields in order."""
     found = spread(
         part_tree(type_name, types),
         shape,
@@ -166,7 +166,7 @@ def parts(type_name: TypeName, shape: tuple[int | None, ...], types: Types) -> I
 
 
 def escape(name: str) -> str:
-    """A field's name as one segment of a part's path: `%` and what stores keep for themselves as `%xx`."""
+    """Return a field name as a path segment: `%` and names that stores reserve become `%xx`."""
     text = name.replace("%", "%25").replace("/", "%2F")
     if text.startswith((".", "__")) or text == "zarr.json":
         return f"%{ord(text[0]):02X}{text[1:]}"

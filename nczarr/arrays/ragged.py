@@ -1,9 +1,9 @@
-"""Which cells of an array are kept, and the ragged content that belongs to them.
+"""Selection of array cells, and of the ragged content that belongs to them.
 
-A vlen lies as `counts` and, in one dimension, the `content` of all its cells in C order (arrays/parts.py). If some
-cells are kept, so are the elements of their sequences; and if elements of content are counts of deeper sequences,
-so are those of theirs. `Kept` says of each cell, by its place in C order, whether it is kept; `Ragged` makes of that
-what is kept of the content; `Gathered` is the content that is left. Only sums of counts are remembered, one a block.
+A vlen is `counts` and, in one dimension, the `content` of all cells in C order (arrays/parts.py). Selected
+cells select the elements of their sequences; if these are counts of deeper sequences, also those elements.
+`Kept` marks cells by linear index, `Ragged` derives the selected content, `Gathered` is that content. Only
+one sum of counts per block is stored.
 """
 
 from __future__ import annotations
@@ -19,39 +19,39 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.source import ArraySource, Layout, numpy_dtype
 
 BLOCK = 1 << 16
-"""Cells whose counts are looked at in one go."""
+"""Cells whose counts are read at once."""
 
 SPAN = 1 << 20
-"""Elements of content that are read at once for those of them that are kept."""
+"""Elements of content read at once to select some of them."""
 
 
 class Mask(Protocol):
-    """Some cells of an array, told by their places in C order."""
+    """Selected cells of an array, by linear index in C order."""
 
     def mask(self, start: int, stop: int) -> NDArray[np.bool_]:
-        """Which of the cells from `start` to `stop` are kept."""
+        """Return which cells from `start` to `stop` are selected."""
 
 
 class Kept(Mask, Protocol):
-    """Some elements of content."""
+    """Selected elements of content."""
 
     @property
     def count(self) -> int:
-        """How many elements are kept."""
+        """Number of selected elements."""
 
     def runs(self, first: int, last: int) -> Iterator[tuple[int, int]]:
-        """Where the kept elements number `first` to `last` (not included) lie: (start, stop), ascending."""
+        """Yield ranges (start, stop) of selected elements `first` to `last` (excluded), ascending."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cells:
-    """The cells of a box with steps."""
+    """Cells of a box with steps."""
 
     shape: tuple[int, ...]
     ranges: tuple[range, ...]
 
     def mask(self, start: int, stop: int) -> NDArray[np.bool_]:
-        """Which of the cells from `start` to `stop` are kept."""
+        """Return which cells from `start` to `stop` are selected."""
         rest = np.arange(start, stop, dtype=np.int64)
         found = np.ones(stop - start, np.bool_)
         for length, indices in zip(reversed(self.shape), reversed(self.ranges), strict=True):
@@ -64,7 +64,7 @@ class Cells:
 
 
 class _Block(NamedTuple):
-    """A stretch of cells: its region, where its content begins in the source, and in what is kept of it."""
+    """Stretch of cells: its region, and the start of its content in the source and in the selection."""
 
     region: Selection
     cell: int
@@ -74,7 +74,7 @@ class _Block(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ragged:
-    """The elements of content whose cells are kept: `counts` has the lengths of all sequences, `cells` says which."""
+    """Selected elements of content: `counts` has all sequence lengths, `cells` the selection."""
 
     counts: ArraySource
     cells: Mask
@@ -85,7 +85,7 @@ class Ragged:
 
     @property
     def blocks(self) -> list[_Block]:
-        """All blocks with content, and one behind them; the counts are read once, when something first needs this."""
+        """Blocks with content, and one end block; counts are read once, on first use."""
         if not self._known:
             self._known.append(list(self._sums()))
         return self._known[0]
@@ -109,11 +109,11 @@ class Ragged:
 
     @property
     def count(self) -> int:
-        """How many elements are kept."""
+        """Number of selected elements."""
         return self.blocks[-1].kept
 
     def mask(self, start: int, stop: int) -> NDArray[np.bool_]:
-        """Which of the elements from `start` to `stop` are kept."""
+        """Return which elements from `start` to `stop` are selected."""
         found = np.zeros(stop - start, np.bool_)
         blocks = self.blocks
         for number in range(self._block_of(start), len(blocks) - 1):
@@ -128,7 +128,7 @@ class Ragged:
         return found
 
     def _block_of(self, element: int) -> int:
-        """The last block that begins at this element of the source, or before it."""
+        """Return the last block that begins at or before an element."""
         low, high = 0, len(self.blocks) - 1
         while low < high:
             middle = (low + high + 1) // 2
@@ -138,7 +138,7 @@ class Ragged:
         return low
 
     def runs(self, first: int, last: int) -> Iterator[tuple[int, int]]:
-        """Where the kept elements number `first` to `last` (not included) lie: (start, stop), ascending."""
+        """Yield ranges (start, stop) of selected elements `first` to `last` (excluded), ascending."""
         for block, following in itertools.pairwise(self.blocks):
             if following.kept <= first or block.kept >= last or following.kept == block.kept:
                 continue
@@ -153,7 +153,7 @@ class Ragged:
 
 
 def _merged(starts: NDArray[np.int64], stops: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Ascending ranges without the empty ones, those that touch made one."""
+    """Yield the nonempty ascending ranges, with adjacent ones merged."""
     some = stops > starts
     starts, stops = starts[some], stops[some]
     if not len(starts):
@@ -165,13 +165,13 @@ def _merged(starts: NDArray[np.int64], stops: NDArray[np.int64]) -> Iterator[tup
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Inner:
-    """Cells of which `inner` belong to each of `whole`'s: those of an array field in a record."""
+    """Cells of an array field: `inner` for each cell of `whole`."""
 
     whole: Mask
     inner: int
 
     def mask(self, start: int, stop: int) -> NDArray[np.bool_]:
-        """Which of the cells from `start` to `stop` are kept."""
+        """Return which cells from `start` to `stop` are selected."""
         first, last = start // self.inner, -(-stop // self.inner)
         found = np.repeat(self.whole.mask(first, last), self.inner)
         return found[start - first * self.inner : stop - first * self.inner]
@@ -179,14 +179,14 @@ class Inner:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Gathered(ArraySource):
-    """What is left of an array of content: its elements along the first dimension that are kept."""
+    """Selected elements of a content array along its first dimension."""
 
     source: ArraySource
     kept: Kept
 
     @property
     def layout(self) -> Layout:
-        """In pieces as long as the source's. Reads counts once."""
+        """Layout in chunks as long as the source's. Reads counts once."""
         whole = self.source.layout
         shape = (self.kept.count, *whole.shape[1:])
         chunks = tuple(max(1, min(chunk, length)) for chunk, length in zip(whole.chunks, shape, strict=True))
@@ -194,11 +194,11 @@ class Gathered(ArraySource):
 
     @property
     def distant(self) -> bool:
-        """As the source."""
+        """Value of the source."""
         return self.source.distant
 
     def read(self, selection: Selection) -> NDArray[Any]:
-        """The values of a region: runs that lie near each other are read in one go."""
+        """Return the values of a region; nearby runs are read together."""
         first, last = selection[0].start, selection[0].stop
         shape = (last - first, *(part.stop - part.start for part in selection[1:]))
         out = np.empty(shape, numpy_dtype(self.source.layout.dtype))
@@ -214,7 +214,7 @@ class Gathered(ArraySource):
 
 
 def _groups(runs: Iterator[tuple[int, int]], room: int) -> Iterator[list[tuple[int, int]]]:
-    """Runs together as long as they lie within `room` elements."""
+    """Group runs that lie within `room` elements."""
     group: list[tuple[int, int]] = []
     for start, stop in runs:
         if group and stop - group[0][0] > room:

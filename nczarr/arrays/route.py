@@ -1,4 +1,4 @@
-"""Which way data take: whether the chunks of a source are, byte for byte, those of a target, and what else is done."""
+"""Route of data: whether source chunks equal target chunks byte by byte, and the alternatives."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from nczarr.arrays.source import ArraySource, Descr, Layout, Stored, itemsize
 
 
 def matches(stored: Stored | None, layout: Layout) -> bool:
-    """Whether an encoded chunk of a source may stand in a target of this layout as it is."""
+    """Return whether a source's encoded chunk is a valid chunk of this layout."""
     return (
         stored is not None
         and not _lies_otherwise(layout)
@@ -20,13 +20,14 @@ def matches(stored: Stored | None, layout: Layout) -> bool:
 
 
 def _lies_otherwise(layout: Layout) -> bool:
-    """Whether the bytes of a chunk are not those of its elements in C order."""
+    """Return whether a chunk's bytes are not its elements in C order."""
     return layout.order == "F" and sum(length > 1 for length in layout.chunks) > 1
 
 
 def plain(dtype: Descr) -> Descr:
-    """The dtype without a byte order where there is none: of elements of one byte, and of texts. Booleans and complex
-    numbers are the bytes that they are made of.
+    """Return the dtype without meaningless byte order: of one-byte elements and texts.
+
+    Booleans and complex numbers become their bytes and parts.
     """
     if isinstance(dtype, str) and dtype[1] in "bc":
         dtype = modelled(dtype)
@@ -36,7 +37,7 @@ def plain(dtype: Descr) -> Descr:
 
 
 def way(source: ArraySource, layout: Layout) -> Route:
-    """The way from a source to a target of this layout."""
+    """Return the route from a source to a target of this layout."""
     stored = source.stored
     if matches(stored, layout):
         return "copy"
@@ -49,5 +50,5 @@ def way(source: ArraySource, layout: Layout) -> Route:
 
 
 def grid(source: ArraySource) -> tuple[int, ...]:
-    """The chunk lengths in which a source is decoded."""
+    """Return the chunk shape in which a source is decoded."""
     return source.layout.chunks if source.stored is None else source.stored.chunks

@@ -1,6 +1,6 @@
-"""Shards of an array in a store: their indices, and where in them chunks lie.
+"""Shards of an array in a store: their indices and chunk locations.
 
-A shard that lies in a file stays there. Of a shard that is far away only parts are fetched.
+A shard in a file is read by ranges. Only parts of a distant shard are fetched.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from nczarr.stores.base import Store
 from nczarr.stores.ranges import Range
 
 ABSENT = 2**64 - 1
-"""Offset and length of a chunk that its shard does not hold."""
+"""Offset and length of a missing chunk."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,11 +39,11 @@ class KeyedArray(ArraySource):
         raise NotImplementedError
 
     def key(self, index: Index) -> str:
-        """The key of a chunk or shard."""
+        """Return the key of a chunk or shard."""
         return self.chunk_keys.key(index)
 
     def home(self, index: Index) -> Index:
-        """The index of the key that a chunk lies in."""
+        """Return the key index of a chunk."""
         layout = self.layout
         if layout.shards is None:
             return index
@@ -56,7 +56,7 @@ class KeyedArray(ArraySource):
 
 
 def in_shard(array: KeyedArray, chunk: Index) -> tuple[bytes | Range | None, int, int] | None:
-    """The shard of a chunk, and where in it the chunk lies; None if it is not stored."""
+    """Return the shard of a chunk, and the chunk's offset and length in it; None if not stored."""
     shards = array.layout.shards or array.layout.chunks
     counts = [shard // each for shard, each in zip(shards, array.layout.chunks, strict=True)]
     home = array.home(chunk)
@@ -76,9 +76,7 @@ def in_shard(array: KeyedArray, chunk: Index) -> tuple[bytes | Range | None, int
 
 
 def _shard(array: KeyedArray, index: Index, count: int) -> tuple[bytes | Range | None, NDArray[np.uint64]] | None:
-    """A shard, which stays in its file where it lies in one, and its index: offset and length of each chunk. None
-    for the shard: it is far away, and only parts of it are fetched.
-    """
+    """Return a shard (bytes, a range of its file, or None if distant), and its index of offsets and lengths."""
     known: tuple[bytes | Range | None, NDArray[np.uint64]] | None = kept.get((array.keys, "shard", index))
     if known is not None:
         return known
@@ -108,7 +106,7 @@ def _shard(array: KeyedArray, index: Index, count: int) -> tuple[bytes | Range |
 
 
 def _distant_shard(array: KeyedArray, index: Index, key: str, count: int) -> tuple[None, NDArray[np.uint64]] | None:
-    """The index of a shard that is far away."""
+    """Return the index of a distant shard."""
     size = _index_size(array, count)
     table = array.store.part(key, 0 if array.encoding.index_first else -size, size)
     if table is None:
@@ -120,12 +118,12 @@ def _distant_shard(array: KeyedArray, index: Index, key: str, count: int) -> tup
 
 
 def _index_size(array: KeyedArray, count: int) -> int:
-    """Bytes of the index of a shard."""
+    """Return the bytes of a shard's index."""
     return 16 * count + (4 if len(array.encoding.index_steps) > 1 else 0)
 
 
 def _table(array: KeyedArray, data: bytes, key: str, count: int) -> NDArray[np.uint64]:
-    """The numbers of a shard's index."""
+    """Decode a shard's index."""
     steps = array.encoding.index_steps
     try:
         plain = decoded(data, steps[1:], 8, 16 * count)
@@ -138,7 +136,7 @@ def _table(array: KeyedArray, data: bytes, key: str, count: int) -> NDArray[np.u
 
 
 def _overlap(offset: NDArray[np.uint64], length: NDArray[np.uint64]) -> bool:
-    """Whether chunks share bytes. A few bytes could stand for any number of chunks so; no writer does that."""
+    """Return whether chunks share bytes; else a few bytes could expand to any number of chunks. No writer does that."""
     there = (offset != ABSENT) & (length > 0)
     begin, size = offset[there].astype(np.uint64), length[there].astype(np.uint64)
     order = np.argsort(begin, kind="stable")

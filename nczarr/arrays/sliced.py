@@ -1,8 +1,7 @@
-"""Array sources that are a part of another source: some indices along each dimension, from one to another by steps.
+"""Array sources that select a stepped range of another source's indices along each dimension.
 
-`Sliced` cuts a box with steps out of one array. `cut` does that for all parts of a variable, ragged ones too, whose
-content follows its counts (arrays/ragged.py). Nothing is read before it is asked for; what is read at once is bounded
-by `SPAN`, however far apart the indices lie.
+`Sliced` cuts a box with steps out of one array. `cut` does so for all parts of a variable; ragged content
+follows its counts (arrays/ragged.py). Reads are lazy and bounded by `SPAN`, however sparse the indices are.
 """
 
 from __future__ import annotations
@@ -23,21 +22,21 @@ from nczarr.arrays.source import ArraySource, DerivedSource, Layout, Parts, Stor
 from nczarr.ast.types import Field
 
 SPAN = 1 << 22
-"""Elements that are read at once for those between them."""
+"""Maximum elements read at once for a selection among them."""
 
 Ranges = tuple[range, ...]
-"""The indices that are kept along each dimension; ascending."""
+"""Selected indices along each dimension; ascending."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sliced(DerivedSource):
-    """A part of `source`: element i along a dimension is its element `ranges[dimension][i]`."""
+    """Part of `source`: element i of a dimension is its element `ranges[dimension][i]`."""
 
     ranges: Ranges
 
     @property
     def layout(self) -> Layout:
-        """The source's layout; its codecs and chunks only if the part is made of whole chunks of it."""
+        """Source layout; with its codecs and chunks only if the part consists of whole chunks."""
         whole = self.source.layout
         shape = tuple(map(len, self.ranges))
         if self._aligned:
@@ -48,26 +47,26 @@ class Sliced(DerivedSource):
 
     @property
     def together(self) -> tuple[int, ...] | None:
-        """What is left of the source's."""
+        """Remaining part of the source's regions."""
         lengths = self.source.together
         if lengths is None:
             return None
         return tuple(max(1, length // indices.step) for indices, length in _pairs(self.ranges, lengths))
 
     def fetched(self, regions: Sequence[Selection]) -> Sliced:
-        """The same part of the source with what the regions are made of at hand."""
+        """Return the part with the regions' data in memory."""
         boxes = [box for region in regions for box in self._boxes_of(region)]
         return Sliced(self.source.fetched(boxes), self.ranges)
 
     def _boxes_of(self, selection: Selection) -> Iterator[Selection]:
-        """What `read` reads of the source for a region."""
+        """Yield the source regions that `read` needs."""
         wanted = [indices[part] for indices, part in zip(self.ranges, selection, strict=True)]
         for box in _boxes(wanted):
             yield _box_of([indices[part] for indices, part in zip(wanted, box, strict=True)])
 
     @property
     def manifest(self) -> Manifest | None:
-        """The source's chunks that are chunks of the part, if that is made of whole ones. Raises OSError."""
+        """Source chunks that are chunks of the part, if it consists of whole ones. Raises OSError."""
         manifest = self.source.manifest if self._aligned else None
         if manifest is None:
             return None
@@ -88,7 +87,7 @@ class Sliced(DerivedSource):
 
     @property
     def _aligned(self) -> bool:
-        """Whether every chunk of the part is a whole chunk of the source, and no longer than the part."""
+        """Whether every chunk of the part is a whole source chunk, and not longer than the part."""
         whole = self.source.layout
         return whole.shards is None and all(
             len(indices) >= chunk > 0
@@ -100,24 +99,24 @@ class Sliced(DerivedSource):
 
     @property
     def stored(self) -> Stored | None:
-        """How the source's chunks are encoded, if the part is made of whole chunks."""
+        """Encoding of the source's chunks, if the part consists of whole ones."""
         return self.source.stored if self._aligned else None
 
     def encoded(self, chunk: Index) -> bytes | None:
-        """The source's bytes of a chunk, if the part is made of whole chunks."""
+        """Return the source's bytes of a chunk, if the part consists of whole chunks."""
         return self.source.encoded(self._of_source(chunk)) if self._aligned else None
 
     def place(self, chunk: Index) -> Place | None:
-        """Where the source has the bytes of a chunk, if the part is made of whole chunks."""
+        """Return the source's location of a chunk, if the part consists of whole chunks."""
         return self.source.place(self._of_source(chunk)) if self._aligned else None
 
     def _of_source(self, chunk: Index) -> Index:
-        """The index of a chunk in the source's grid."""
+        """Return a chunk's index in the source's grid."""
         lengths = zip(chunk, self.ranges, self.source.layout.chunks, strict=True)
         return tuple(number + indices.start // length for number, indices, length in lengths)
 
     def read(self, selection: Selection) -> NDArray[Any]:
-        """Decoded values of a region: a box of the source where that is small, else piece by piece."""
+        """Return the values of a region: from one small source box, else piece by piece."""
         wanted = [indices[part] for indices, part in zip(self.ranges, selection, strict=True)]
         boxes = list(_boxes(wanted))
         if len(boxes) == 1:
@@ -128,7 +127,7 @@ class Sliced(DerivedSource):
         return out
 
     def _box(self, wanted: list[range]) -> NDArray[Any]:
-        """The values at some indices, out of the smallest box that has them all."""
+        """Return the values at some indices, from their bounding box."""
         values = self.source.read(_box_of(wanted))
         if all(indices.step == 1 for indices in wanted):
             return values
@@ -137,9 +136,9 @@ class Sliced(DerivedSource):
         return stepped
 
     def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
-        """Chunks that an occupied part of the source meets, in C order.
+        """Return chunks that meet an occupied part of the source, in C order.
 
-        The source is asked in blocks as long as what a chunk spans there, so that a few values in a vast array are few.
+        The source is queried in blocks of a chunk's span there, so that few values in a vast array are cheap.
         """
         counts = [range(-(-len(indices) // chunk)) for indices, chunk in zip(self.ranges, chunks, strict=True)]
         if not all(counts):
@@ -161,7 +160,7 @@ class Sliced(DerivedSource):
         return iter(sorted(found))
 
     def _met(self, index: Index, unit: tuple[int, ...], chunks: tuple[int, ...]) -> Iterator[range]:
-        """The chunks of the part that a chunk of the source meets, dimension by dimension."""
+        """Yield the range of the part's chunks that meet a source chunk, by dimension."""
         for number, length, indices, chunk in zip(index, unit, self.ranges, chunks, strict=True):
             first = max(0, -(-(number * length - indices.start) // indices.step))
             last = min(len(indices) - 1, ((number + 1) * length - 1 - indices.start) // indices.step)
@@ -169,7 +168,7 @@ class Sliced(DerivedSource):
 
 
 def _box_of(wanted: list[range]) -> Selection:
-    """The smallest box that has all of some indices."""
+    """Return the bounding box of some indices."""
     return tuple(slice(indices[0], indices[-1] + 1) if indices else slice(0, 0) for indices in wanted)
 
 
@@ -178,7 +177,7 @@ def _pairs(ranges: Ranges, lengths: tuple[int, ...]) -> Iterator[tuple[range, in
 
 
 def _boxes(wanted: list[range]) -> Iterator[Selection]:
-    """Parts of a region whose smallest boxes in the source have at most `SPAN` elements; one, if no step is made."""
+    """Yield parts of a region with bounding boxes of at most `SPAN` elements; one part without steps."""
     pending = [tuple(slice(0, len(indices)) for indices in wanted)]
     while pending:
         part = pending.pop()
@@ -195,22 +194,22 @@ def _boxes(wanted: list[range]) -> Iterator[Selection]:
 
 
 def sliced(source: ArraySource, ranges: Ranges) -> ArraySource:
-    """A part of a source; the source itself if that is all of it."""
+    """Return a part of a source, or the source itself if all is selected."""
     whole = tuple(map(range, source.layout.shape))
     return source if ranges == whole else Sliced(source, ranges)
 
 
 class _Elements(NamedTuple):
-    """Elements of ragged content that are kept; each is `inner` cells of the part."""
+    """Selected elements of ragged content, of `inner` cells each."""
 
     kept: Kept
     inner: int
 
 
 def cut(type_name: str, ranges: Ranges, parts: Parts, types: Types) -> Parts:
-    """The parts of a variable of which some indices are kept along each dimension.
+    """Return the parts of a variable with selected indices along each dimension.
 
-    Raises KeyError if `parts` are not those of the type.
+    Raises KeyError if `parts` do not fit the type.
     """
 
     def array(leaf: Leaf, cells: Ranges | _Elements) -> ArraySource:

@@ -1,7 +1,7 @@
-"""Uncompressed chunks cut into shorter ones, so that arrays of any lengths fall into one grid when they are joined.
+"""Uncompressed chunks cut into shorter ones, so that joined arrays of any lengths share one grid.
 
-A chunk without codecs may be cut along a dimension before which it has no other of more than one index: then a piece is
-a range of its bytes. Contiguous arrays are one chunk; an array may be shorter than its chunk.
+A chunk without codecs can be cut along a dimension if all dimensions before it have length 1; then a piece is
+a byte range. Contiguous arrays are one chunk; an array may be shorter than its chunk.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from nczarr.arrays.manifest import Affine, Columns, Manifest, Place
 from nczarr.arrays.source import ArraySource, DerivedSource, Layout, Stored, itemsize
 
 LARGE = 32 << 20
-"""Bytes of a chunk of plain elements above which it is cut."""
+"""Bytes of an uncompressed chunk above which it is cut."""
 
 MOST = 16 << 20
-"""Bytes of such a piece, at most, if it has more than one index."""
+"""Maximum bytes of a piece with more than one index."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pieces(DerivedSource):
-    """An array whose chunks are `length` long along `axis`: pieces of those of `source`, which have no codecs."""
+    """Array with chunks `length` long along `axis`, cut from the uncompressed chunks of `source`."""
 
     axis: int
     length: int
 
     @property
     def layout(self) -> Layout:
-        """The source's, in pieces."""
+        """Source layout, in pieces."""
         return self.source.layout._replace(chunks=self._cut(self.source.layout.chunks), codecs=(), shards=None)
 
     def _cut(self, chunks: tuple[int, ...]) -> tuple[int, ...]:
@@ -53,23 +53,23 @@ class Pieces(DerivedSource):
 
     @property
     def stored(self) -> Stored:
-        """Plain elements, in pieces."""
+        """Encoding of pieces: plain elements."""
         return self._whole._replace(chunks=self._cut(self._whole.chunks))
 
     def _home(self, chunk: Index) -> tuple[Index, int]:
-        """The chunk of the source that a piece lies in, and the byte of it that it begins with."""
+        """Return the source chunk of a piece, and its byte offset there."""
         at = chunk[self.axis] * self.length
         number, inside = divmod(at, self._whole.chunks[self.axis])
         return (*chunk[: self.axis], number, *chunk[self.axis + 1 :]), inside // self.length * self._size
 
     def encoded(self, chunk: Index) -> bytes | None:
-        """The bytes of a piece; None where the source has none."""
+        """Return the bytes of a piece; None if the source has none."""
         home, begin = self._home(chunk)
         data = self.source.encoded(home)
         return None if data is None or begin + self._size > len(data) else data[begin : begin + self._size]
 
     def place(self, chunk: Index) -> Place | None:
-        """Where a piece lies; None where the source does not say where its chunk does."""
+        """Return the location of a piece; None if the source has none."""
         home, begin = self._home(chunk)
         place = self.source.place(home)
         if place is None or begin + self._size > place.length:
@@ -78,7 +78,7 @@ class Pieces(DerivedSource):
 
     @property
     def manifest(self) -> Manifest | None:
-        """The pieces of all chunks; None where the source has no table. Raises OSError."""
+        """Manifest of the pieces; None if the source has none. Raises OSError."""
         table = self.source.manifest
         shape, chunks, size = self.layout.shape, self._whole.chunks, self._size
         if table is None or math.prod(chunks[: self.axis]) != 1:
@@ -109,19 +109,19 @@ class Pieces(DerivedSource):
         return Columns(table.sources, found, table.source[rows], offset, length, table.mask[rows])
 
     def read(self, selection: Selection) -> NDArray[Any]:
-        """The source's values of a region."""
+        """Return the source's values of a region."""
         return self.source.read(selection)
 
     def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
-        """The source's."""
+        """Return the source's occupied chunks."""
         return self.source.occupied(chunks)
 
 
 def common_length(sources: Sequence[ArraySource], axis: int) -> int | None:
-    """The greatest length of pieces along an axis that make one grid of the chunks of sources which follow one another.
+    """Return the maximum piece length along an axis that puts consecutive sources into one grid.
 
-    None if there is none: a chunk is encoded, or pieces of it are no ranges. The last array may end within a piece,
-    if its chunk does not.
+    None if a chunk is encoded, or pieces are no byte ranges. The last array may end within a piece, if its
+    chunk does not.
     """
     length = 0
     for number, source in enumerate(sources):
@@ -142,7 +142,7 @@ def common_length(sources: Sequence[ArraySource], axis: int) -> int | None:
 
 
 def in_pieces(sources: Sequence[ArraySource], axis: int, length: int) -> list[ArraySource]:
-    """The sources in pieces of a length along an axis, those that are not yet."""
+    """Cut the sources into pieces of a length along an axis."""
     return [
         source if source.stored is None or source.stored.chunks[axis] == length else Pieces(source, axis, length)
         for source in sources
@@ -150,9 +150,9 @@ def in_pieces(sources: Sequence[ArraySource], axis: int, length: int) -> list[Ar
 
 
 def addressed(sources: Sequence[ArraySource], axis: int, least: int) -> list[ArraySource]:
-    """Sources whose chunks make one grid, if pieces of them of at least so many bytes do; else the sources.
+    """Return sources with one grid, if pieces of at least `least` bytes allow it; else the sources.
 
-    Chunks of plain elements that are larger than `LARGE` are cut into pieces of up to `MOST` bytes where they can be.
+    Uncompressed chunks larger than `LARGE` are cut into pieces of up to `MOST` bytes if possible.
     """
     some = [source for source in sources if source.layout.shape[axis]]
     aligned = len(some) < 2 or misfit(some, axis) is None
@@ -171,6 +171,6 @@ def addressed(sources: Sequence[ArraySource], axis: int, least: int) -> list[Arr
 
 
 def _piece_size(sources: Sequence[ArraySource]) -> int:
-    """Bytes of a chunk; 0 where there are none, or encoded ones."""
+    """Return the bytes of an uncompressed chunk; 0 without one."""
     stored = next((source.stored for source in sources if source.stored is not None), None)
     return 0 if stored is None or stored.codecs else math.prod(stored.chunks) * itemsize(stored.dtype)

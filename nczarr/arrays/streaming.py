@@ -1,4 +1,4 @@
-"""Values of array sources as the blobs of an archive: streamed in C order, never more than a piece in memory."""
+"""Array values as blobs of an archive, streamed in C order with one piece in memory."""
 
 from __future__ import annotations
 
@@ -15,16 +15,14 @@ from nczarr.arrays.source import ArraySource, itemsize, little
 from nczarr.ast.plain import is_utf8
 
 PIECE = 1 << 22
-"""Bytes of a piece, about."""
+"""Approximate bytes of a piece."""
 
 TEXTS = 1 << 16
-"""Texts that are looked at in one go."""
+"""Texts inspected at once."""
 
 
 class Blob(NamedTuple):
-    """One blob that is going to be written: its number, its bytes in pieces, how many they are, and whether they are
-    to be compressed.
-    """
+    """Blob to write: its number, pieces, size, and whether to compress it."""
 
     number: int
     pieces: Callable[[], Iterator[bytes]]
@@ -32,7 +30,7 @@ class Blob(NamedTuple):
     packed: bool
 
     def written(self) -> Iterator[bytes]:
-        """The bytes as they are stored. Raises what reading the values does."""
+        """Yield the stored bytes. Raises the errors of reading."""
         if not self.packed:
             yield from self.pieces()
             return
@@ -43,7 +41,7 @@ class Blob(NamedTuple):
 
 
 class Texts(NamedTuple):
-    """What the texts of an array are like: the length of each, which are NIL (none: None), whether all are UTF-8."""
+    """Properties of an array's texts: lengths, NIL mask (or None), whether all are UTF-8."""
 
     counts: NDArray[Any]
     nil: NDArray[Any] | None
@@ -51,8 +49,9 @@ class Texts(NamedTuple):
 
 
 def slabs(source: ArraySource, room: int, region: Selection | None = None) -> Iterator[NDArray[Any]]:
-    """The values, or those of a region, one stretch after the other in C order, each of one dimension, of at most
-    `room` elements; each chunk is decoded once (bands.py). Raises OSError.
+    """Yield the values of an array or region in C order, as one-dimensional stretches of at most `room`.
+
+    Each chunk is decoded once (bands.py). Raises OSError.
     """
     whole = tuple(slice(0, length) for length in source.layout.shape) if region is None else region
     shape = lengths_of(whole)
@@ -65,7 +64,7 @@ def slabs(source: ArraySource, room: int, region: Selection | None = None) -> It
 
 
 def elements(source: ArraySource, members: tuple[str, ...] = ()) -> Iterator[bytes]:
-    """Elements of fixed size, little-endian; `members`: that member of each, or of that member."""
+    """Yield fixed-size elements, little-endian; `members`: path of record members to take."""
     room = PIECE // max(1, itemsize(source.layout.dtype))
     for values in slabs(source, room):
         for name in members:
@@ -74,7 +73,7 @@ def elements(source: ArraySource, members: tuple[str, ...] = ()) -> Iterator[byt
 
 
 def texts(source: ArraySource) -> Texts:
-    """A look at all texts."""
+    """Inspect all texts."""
     count = math.prod(source.layout.shape)
     counts, nil, utf8, at = np.zeros(count, np.int64), np.zeros(count, np.bool_), True, 0
     for values in slabs(source, TEXTS):
@@ -89,6 +88,6 @@ def texts(source: ArraySource) -> Texts:
 
 
 def characters(source: ArraySource) -> Iterator[bytes]:
-    """The bytes of all texts, one behind the other."""
+    """Yield the concatenated bytes of all texts."""
     for values in slabs(source, TEXTS):
         yield b"".join(text for text in values.tolist() if text)

@@ -1,8 +1,8 @@
-"""Arrays that lie uncompressed at regular places of one file: netCDF-3 variables, contiguous data of others.
+"""Uncompressed arrays at regular places of one file: netCDF-3 variables, contiguous data of others.
 
-A source is a description: where its first element begins, how far apart its rows are. Regions are views of the file's
-memory map, so that nothing is copied before a consumer converts it; a pickled source has the file's path and size, and
-maps it again where it is read. Bytes that came from no file are held, and pickled, whole.
+A source describes the start and the row stride. Regions are views of the file's memory map, copied only on
+conversion. A pickled source has the file's path and size, and maps it again on use. Bytes without a file are
+stored, and pickled, whole.
 """
 
 from __future__ import annotations
@@ -26,19 +26,18 @@ if TYPE_CHECKING:
     from nczarr.source import Buffer, Source
 
 RESIDENT = 1 << 26
-"""Bytes of a map that are looked at before its pages are given back to the system."""
+"""Bytes read from a map before its pages are released."""
 
 MAPPED = 128
-"""Files that stay mapped: each takes one of the few that a process may have open."""
+"""Maximum mapped files: each uses one of the process's few file descriptors."""
 
 _DROP: int | None = getattr(mmap_module, "MADV_DONTNEED", None)
 
 
 class FileBytes:
-    """The bytes of a file, mapped when somebody first needs them; or bytes in memory, which have no path.
+    """Bytes of a file, mapped on first use; or in-memory bytes without path.
 
-    `modified`: when the file was changed last, in nanoseconds; None: nobody looks at that. `name`: what people know
-    the file by, where that is not its path.
+    `modified`: modification time in nanoseconds; None: not checked. `name`: display name, if not the path.
     """
 
     __slots__ = ("__weakref__", "_data", "_seen", "modified", "name", "path", "size")
@@ -62,13 +61,13 @@ class FileBytes:
 
     @classmethod
     def of(cls, source: Source) -> FileBytes:
-        """The bytes of a source: in memory, or the map of its file."""
+        """Return the bytes of a source: in memory, or its file's map."""
         path = os.path.abspath(source.path) if isinstance(source.data, mmap) else None
         return cls(path, len(source.data), source.data, name=source.name)
 
     @property
     def data(self) -> Buffer:
-        """The bytes. Raises OSError if the file cannot be read any more, or has another size by now."""
+        """The bytes. Raises OSError if the file is unreadable or has changed in size."""
         data = self._data
         if data is None:
             from nczarr.stores.single import open_source
@@ -85,7 +84,7 @@ class FileBytes:
         return data
 
     def _hold(self) -> None:
-        """Keep the map until so many others were made. Views of it stay good; it is made again when it is needed."""
+        """Hold the map until `MAPPED` others exist. Views remain valid; it is mapped again on use."""
         _mapped.append(ref(self))
         if len(_mapped) > MAPPED:
             oldest = _mapped.popleft()()
@@ -93,7 +92,7 @@ class FileBytes:
                 oldest._data = None
 
     def check(self) -> None:
-        """Raises OSError if the file is out of reach, or was changed since; does nothing where nobody looks at that."""
+        """Raise OSError if the file is unreachable or has changed; skipped without `modified`."""
         if self.modified is None or self.path is None:
             return
         status = os.stat(self.path)
@@ -101,9 +100,9 @@ class FileBytes:
             raise OSError(None, "the file has changed since it was opened", self.name)
 
     def seen(self, size: int) -> None:
-        """Say that so many bytes of the map are going to be looked at: from time to time its pages are given back.
+        """Count bytes to be read from the map; release its pages from time to time.
 
-        They would count as the process's memory. Views stay good: what is looked at again is mapped again.
+        They would count as process memory. Views remain valid: pages are mapped again on access.
         """
         self._seen += size
         data = self._data
@@ -121,11 +120,11 @@ _mapped: deque[ref[FileBytes]] = deque()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AffineArray(ArraySource):
-    """An array whose rows along the first dimension begin `stride` bytes apart, the first of them at byte `base`.
+    """Array with rows (first dimension) `stride` bytes apart, the first one at byte `base`.
 
-    Within a row elements lie in C order without gaps. Only what lies before the end of the file is there:
-    the rest are bytes of zero, or elements `missing`, in the bytes of the layout's dtype. `sparse`: that is the
-    variable's fill value, so chunks of which the file holds nothing are not occupied.
+    Rows are C-order elements without gaps. Beyond the end of the file are zero bytes, or elements `missing`,
+    in the bytes of the layout's dtype. `sparse`: these are the variable's fill value, so chunks wholly beyond
+    the end are not occupied.
     """
 
     layout: Layout
@@ -137,7 +136,7 @@ class AffineArray(ArraySource):
 
     @property
     def manifest(self) -> Manifest | None:
-        """The chunks that the file holds, each of them one range; None where it has no path."""
+        """Chunks in the file, one range each; None without a path."""
         if self.file.path is None:
             return None
         length, counts = self._chunk_bytes(), self._counts()
@@ -148,7 +147,7 @@ class AffineArray(ArraySource):
         return self._columns(length, counts)
 
     def _columns(self, length: int, counts: tuple[int, ...]) -> Columns:
-        """The chunks that lie in the file, one by one."""
+        """Return the chunks in the file as rows."""
         rows, row = (counts[0], math.prod(counts[1:])) if counts else (1, 1)
         first = self.base + np.arange(rows, dtype=np.int64) * (self.stride * self._rows)
         offset = (first[:, None] + np.arange(row, dtype=np.int64) * length).reshape(-1)
@@ -162,7 +161,7 @@ class AffineArray(ArraySource):
         return self.layout.chunks[0] if self.layout.chunks else 1
 
     def recut(self, chunks: tuple[int, ...]) -> AffineArray | None:
-        """The same array in other chunks, if each of them is one range of the file, and all are full."""
+        """Return the array in other chunks, if all are full and one file range each."""
         shape, itemsize = self.layout.shape, self._itemsize
         if len(chunks) != len(shape) or any(
             each < 1 or length % each for each, length in zip(chunks, shape, strict=True)
@@ -177,12 +176,12 @@ class AffineArray(ArraySource):
 
     @property
     def whole(self) -> bool:
-        """Whether the file holds every element."""
+        """Whether the file contains every element."""
         return 0 in self.layout.shape or self._end <= self.file.size
 
     @property
     def lacking(self) -> int:
-        """Bytes of elements that the file does not hold."""
+        """Bytes of elements missing from the file."""
         if self.whole:
             return 0
         rows = self.layout.shape[0] if self.layout.shape else 1
@@ -198,11 +197,11 @@ class AffineArray(ArraySource):
 
     @property
     def _end(self) -> int:
-        """Where the last element ends."""
+        """End of the last element."""
         return _end(self.base, self.layout.shape, self._steps(), self._itemsize)
 
     def _steps(self) -> tuple[int, ...]:
-        """Bytes from one element to the next along each dimension."""
+        """Return the strides in bytes."""
         steps = list(_c_steps(self.layout.shape, self._itemsize))
         if steps:
             steps[0] = self.stride
@@ -212,11 +211,11 @@ class AffineArray(ArraySource):
         return math.prod(self.layout.chunks) * self._itemsize
 
     def _counts(self) -> tuple[int, ...]:
-        """Chunks along each dimension."""
+        """Return the chunks along each dimension."""
         return grid_of(self.layout.shape, self.layout.chunks)
 
     def read(self, selection: Selection) -> NDArray[Any]:
-        """A region, in the byte order of the file: a view of it where the file holds it all, else a copy."""
+        """Return a region in file byte order: a view if the file contains it all, else a copy."""
         bounds = [part.indices(length)[:2] for part, length in zip(selection, self.layout.shape, strict=True)]
         shape = tuple(max(0, stop - start) for start, stop in bounds)
         dtype, steps = numpy_dtype(self.layout.dtype), self._steps()
@@ -233,7 +232,7 @@ class AffineArray(ArraySource):
         return out
 
     def _copy(self, out: NDArray[Any], base: int, steps: tuple[int, ...]) -> None:
-        """Overlay what the file holds of a region that begins at byte `base`: whole rows, then a part of the next."""
+        """Copy existing file data of a region from byte `base`: whole rows, then part of the next."""
         size, target = self.file.size, out
         for axis, step in enumerate(steps):
             shape = target.shape
@@ -251,16 +250,16 @@ class AffineArray(ArraySource):
 
     @property
     def stored(self) -> Stored:
-        """Elements as they are."""
+        """Encoding: plain elements."""
         return Stored(self.layout.dtype, self.layout.chunks, ())
 
     def encoded(self, chunk: Index) -> bytes | None:
-        """The bytes of a chunk as they lie in the file; None where it does not hold the whole chunk."""
+        """Return the bytes of a chunk; None if the file lacks part of it."""
         start, length = self._begin(chunk), self._chunk_bytes()
         return bytes(self.file.data[start : start + length]) if start + length <= self.file.size else None
 
     def place(self, chunk: Index) -> Place | None:
-        """Where a chunk lies; None where the file does not hold the whole chunk, or has no path."""
+        """Return a chunk's location; None if the file lacks part of it, or has no path."""
         start, length = self._begin(chunk), self._chunk_bytes()
         if self.file.path is None or start + length > self.file.size:
             return None
@@ -274,12 +273,12 @@ class AffineArray(ArraySource):
         return self.base + chunk[0] * self._rows * self.stride + number * self._chunk_bytes()
 
     def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
-        """Every chunk of a grid; where missing elements are fill, only those that the file holds a part of."""
+        """Return all chunks; if missing elements are fill, only those partly in the file."""
         lengths = self._present() if self.sparse else self.layout.shape
         return every_block(lengths, chunks)
 
     def _present(self) -> tuple[int, ...]:
-        """Lengths of the smallest box from the origin that has all elements of which the file holds any."""
+        """Return the lengths of the smallest box from the origin with all elements in the file."""
         left, lengths = self.file.size - self.base, list(self.layout.shape)
         if left <= 0:
             return (0,) * len(lengths)
@@ -292,7 +291,7 @@ class AffineArray(ArraySource):
 
 
 def _c_steps(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
-    """Strides of an array in C order."""
+    """Return C-order strides."""
     steps = [itemsize] * len(shape)
     for axis in range(len(shape) - 2, -1, -1):
         steps[axis] = steps[axis + 1] * shape[axis + 1]
@@ -300,12 +299,12 @@ def _c_steps(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
 
 
 def _end(base: int, shape: tuple[int, ...], steps: tuple[int, ...], itemsize: int) -> int:
-    """Where the last element of a region ends that begins at `base`."""
+    """Return the end of the last element of a region from `base`."""
     if 0 in shape:
         return base
     return base + sum((length - 1) * step for length, step in zip(shape, steps, strict=True)) + itemsize
 
 
 def _strides(shape: tuple[int, ...], steps: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
-    """The steps as numpy takes them: no step is made along a length of one, and a declared one may exceed 64 bits."""
+    """Return NumPy strides; those along length 1 are replaced, because declared ones may exceed 64 bits."""
     return tuple(step if length > 1 else itemsize for length, step in zip(shape, steps, strict=True))

@@ -1,8 +1,7 @@
-"""Threads that work through a stream of tasks, a bounded number at a time, and hand back results in the order of the
-stream.
+"""Threads that process a bounded stream of tasks, and return results in stream order.
 
-Reading, encoding and writing release the interpreter's lock. What is under way is bounded twice: by the number of
-threads, and by the memory that tasks say they need; a task that needs more than there is runs alone.
+Reading, encoding and writing release the GIL. Pending work is bounded by the number of threads, and by the
+tasks' declared memory; a task that needs more than the limit runs alone.
 """
 
 from __future__ import annotations
@@ -17,15 +16,15 @@ if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
 DISTANT_WORKERS = 16
-"""Threads where a run reads or writes over a network, and requests wait most of the time."""
+"""Threads for network access, where requests mostly wait."""
 
 AHEAD = 2
-"""Tasks under way for each thread."""
+"""Pending tasks per thread."""
 
 
 class Task(NamedTuple):
-    """A piece of work. `need`: bytes of memory while it runs and until its result is taken. `here`: it costs less than
-    a thread would. `after_all`: it waits until everything before it is done.
+    """Work item. `need`: bytes of memory until its result is taken. `here`: cheaper than a thread.
+    `after_all`: it waits for all earlier tasks.
     """
 
     work: Callable[[], Any]
@@ -35,7 +34,7 @@ class Task(NamedTuple):
 
 
 class Crew:
-    """Threads, started with the first task that is worth one. The first failure is raised, and nothing more begun."""
+    """Threads, started on demand. The first failure is raised and stops further tasks."""
 
     def __init__(self, workers: int | None, memory: int) -> None:
         self.workers = workers or min(8, os.cpu_count() or 1)
@@ -49,7 +48,7 @@ class Crew:
         return self
 
     def __exit__(self, *failure: object) -> None:
-        """Wait for every thread. The executor does not know of one that it was starting when it was interrupted."""
+        """Wait for every thread; the executor may miss one that was starting at an interrupt."""
         with self._idle:
             self._stopped = True
         if self._executor is not None:
@@ -59,7 +58,7 @@ class Crew:
                 self._idle.wait()
 
     def _run(self, work: Callable[[], Any]) -> Any:
-        """Do a piece of work, unless the crew has stopped."""
+        """Run work unless the crew has stopped."""
         with self._idle:
             if self._stopped:
                 return None
@@ -72,7 +71,7 @@ class Crew:
                 self._idle.notify_all()
 
     def results(self, tasks: Iterable[Task]) -> Iterator[Any]:
-        """What the tasks give, in their order. A result counts as memory until the next one is asked for."""
+        """Yield task results in order. A result counts as memory until the next is requested."""
         waiting: deque[tuple[Future[Any] | None, Any, int]] = deque()
         used = 0
         for task in tasks:

@@ -1,4 +1,4 @@
-"""Whether a constant has data of its type: for trees that come from documents, where nothing made sure of it."""
+"""Validation of constants against their types, for trees from unchecked documents."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nczarr.ast.walk import MAX_DEPTH
 
 
 def sound_types(types: Mapping[str, UserType]) -> dict[str, UserType]:
-    """The types that rest on known ones alone, contain themselves nowhere and nest at most MAX_DEPTH deep."""
+    """Return types that use only known types, are not recursive, and nest at most MAX_DEPTH deep."""
     sound: dict[str, UserType] = {}
     for _ in range(MAX_DEPTH):
         ready = {
@@ -27,9 +27,9 @@ def sound_types(types: Mapping[str, UserType]) -> dict[str, UserType]:
 
 
 def problem(constant: Constant, types: Types) -> str | None:
-    """What is wrong with the data of a constant, or None. Its type is atomic or one of `types`, which are sound.
+    """Return what is wrong with a constant's data, or None; its type is atomic or in the sound `types`.
 
-    `Constant` itself proves the data of atomic types; here those of user types, all the way down.
+    `Constant` validates atomic types; this function validates user types recursively.
     """
     name, data = constant.type, constant.data
     declared = types.get(name)

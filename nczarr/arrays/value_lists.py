@@ -1,7 +1,7 @@
-"""Columns: the values of one list as runs, and how runs become the arrays of a variable.
+"""Columns: the values of one list as runs, and their conversion to arrays of a variable.
 
-A run is a stretch of values at one place of the leading dimensions. Where it lies in the array is known only when
-all lists are read and every unlimited dimension has its length; then `arrays` makes one array source a part
+A run is a stretch of values at one place of the leading dimensions. Its position is known only when all lists
+are read and every unlimited dimension has its length. Then `arrays` makes one array source per part
 (arrays/parts.py), sparse where the list was.
 """
 
@@ -20,10 +20,10 @@ from nczarr.ast import CompoundType, Constant, Field, TypeName, VlenType
 
 
 class Columns:
-    """The runs of one list: `prefixes[i]` is the place of run i in the leading dimensions, `lengths[i]` its length.
+    """Runs of one list: `prefixes[i]` is run i's place in the leading dimensions, `lengths[i]` its length.
 
-    `extents` has, for each dimension, the length that the list needs; `values` the runs' values in order, as
-    constants or (numbers read in bulk) as one numpy array each.
+    `extents`: the required length of each dimension; `values`: the runs' values in order, as constants, or
+    (bulk numbers) as one NumPy array each.
     """
 
     __slots__ = ("extents", "lengths", "prefixes", "values")
@@ -41,7 +41,7 @@ class Columns:
         self.values.append(values)
 
     def starts(self, shape: tuple[int, ...]) -> list[int]:
-        """Linear index of each run's first element in an array of this shape."""
+        """Return the linear index of each run's first element in this shape."""
         found: list[int] = []
         for prefix in self.prefixes:
             start = 0
@@ -52,11 +52,11 @@ class Columns:
 
 
 FILLED_LIMIT = 1 << 22
-"""Elements that a fill value of varying size may be written out for; more are refused (`no-fill-value`)."""
+"""Maximum elements to write out for a variable-size fill value; more are refused (`no-fill-value`)."""
 
 
 def is_plain_fill(fill: Constant | None, types: Types) -> bool:
-    """Whether one element a part says all of a fill value: no vlen in it has content, no array unequal elements."""
+    """Return whether one element per part describes a fill value: no vlen content, no unequal array elements."""
     if fill is None or is_fixed(fill.type, types) or fill.type == "string":
         return True
     items = [item for item in fill.data if isinstance(item, Constant)]
@@ -69,13 +69,13 @@ def is_plain_fill(fill: Constant | None, types: Types) -> bool:
 
 
 def _is_even(constant: Constant) -> bool:
-    """Whether all values of a constant of fixed size, or of strings, are equal."""
+    """Return whether all values of a fixed-size or string constant are equal."""
     width = len(constant.data) // max(constant.count, 1)
     return constant.data == constant.data[:width] * constant.count
 
 
 def filled(columns: Columns, fill: Constant, shape: tuple[int, ...]) -> Columns:
-    """The columns with every element that was not given written out as the fill value, in one run."""
+    """Return the columns as one run, with the fill value for missing elements."""
     total = math.prod(shape)
     width = len(fill.data)
     items: list[Any] = list(fill.data) * total
@@ -88,7 +88,7 @@ def filled(columns: Columns, fill: Constant, shape: tuple[int, ...]) -> Columns:
 
 
 def arrays(columns: Columns, type_name: TypeName, shape: tuple[int, ...], types: Types, fill: Constant | None) -> Parts:
-    """The array sources of a variable from its columns."""
+    """Return a variable's array sources from its columns."""
     starts = columns.starts(shape)
     first = columns.values[0] if columns.values else None
     if first is not None and not isinstance(first, Constant):
@@ -99,7 +99,7 @@ def arrays(columns: Columns, type_name: TypeName, shape: tuple[int, ...], types:
 
 
 def constant_parts(constant: Constant, shape: tuple[int, ...], types: Types, fill: Constant | None = None) -> Parts:
-    """The array sources of a variable all of whose values (or the first of them) are one constant."""
+    """Return a variable's array sources from one constant of all (or its first) values."""
     return _placed(_Given(constant, [0], [constant.count], shape, fill), types)
 
 
@@ -110,7 +110,7 @@ def _runs(layout: Layout, starts: list[int], lengths: Sequence[int], values: NDA
 
 
 def _bytes(fill: Constant | None) -> bytes | None:
-    """A fill value in the bytes of its array: packed, or the text of a string."""
+    """Return a fill value as stored: packed bytes, or a string's text."""
     if fill is None:
         return None
     if isinstance(fill.data, bytes):
@@ -130,7 +130,7 @@ def _join(type_name: TypeName, values: Sequence[Constant], types: Types) -> Cons
 
 
 class _Given(NamedTuple):
-    """The values of one array, or of the arrays below it: run by run, as `Columns` has them."""
+    """Values of one array, or of the arrays below it, as runs."""
 
     constant: Constant
     starts: list[int]
@@ -140,7 +140,7 @@ class _Given(NamedTuple):
 
 
 def _placed(given: _Given, types: Types) -> Parts:
-    """Lay one constant out as the arrays of its type."""
+    """Convert one constant to the arrays of its type."""
 
     def array(leaf: Leaf, given: _Given) -> ArraySource:
         constant, shape, fill = given.constant, given.shape, _bytes(given.fill)
@@ -173,7 +173,7 @@ def _placed(given: _Given, types: Types) -> Parts:
 
 
 def _field_fill(fill: Constant | None, index: int) -> Constant | None:
-    """The fill of one field, if it is the same for all elements of an array field."""
+    """Return the fill of one field, if equal for all elements of an array field."""
     if fill is None or not isinstance(fill.data, tuple) or index >= len(fill.data):
         return None
     item = fill.data[index]

@@ -1,6 +1,6 @@
-"""The linker: makes the target of a plan. It moves the data of a store first and puts the metadata on top.
+"""The linker: makes the target of a plan. Writes the data of a store first, then the metadata.
 
-`write` makes a target on disk, `content` and `shown` make a store in memory, `into` fills a store that is open.
+`write` makes a target on disk, `content` and `shown` make a store in memory, `into` fills an open store.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 
 def write(plan: Plan, path: str, report: Report, counts: Counts | None = None, inspect: Inspect | None = None) -> bool:
-    """Make a target, whole or not at all; return False after an error, and then there is none.
+    """Make a target, whole or not at all; return False after an error.
 
-    `inspect` may look at the finished target before anyone else sees it, and report an error. Raises OSError if the
-    target cannot be written, FileExistsError if it is there and may not be overwritten.
+    `inspect` may examine the finished target before it is published, and report errors. Raises OSError if the
+    target cannot be written, FileExistsError if it exists and may not be overwritten.
     """
     if isinstance(plan, StorePlan):
         return store(plan, path, report, counts, inspect)
@@ -36,7 +36,7 @@ def write(plan: Plan, path: str, report: Report, counts: Counts | None = None, i
 
 
 def pieces(plan: Plan, report: Report) -> Iterator[bytes]:
-    """Return the bytes of a text or single file, piece by piece."""
+    """Return the bytes of a text or single file in pieces."""
     from nczarr.link import files
 
     return files.pieces(plan, report)
@@ -47,7 +47,7 @@ def store(
 ) -> bool:
     """Make a new folder, or an archive if the path ends in `.zip`; as `write`.
 
-    With `options.dask` a cluster does the tasks. Reports oversized-chunk.
+    With `options.dask` a cluster runs the tasks. Reports oversized-chunk.
     """
     if not _fits_memory(plan, report):
         return False
@@ -67,7 +67,7 @@ def _store(
     inspect: Inspect | None,
     cluster: Cluster | None,
 ) -> bool:
-    """Make a store, its tasks done by a cluster if there is one; as `store`."""
+    """Make a store, on a cluster if one is given; as `store`."""
     from nczarr.link.fill import fill
     from nczarr.link.target import begun, has_room
     from nczarr.stores.finish import unstopped
@@ -110,7 +110,7 @@ def _store(
 
 
 def steps(plan: Plan, report: Report) -> Iterator[Step] | None:
-    """Return what `write` would do with the data, part by part; None after an error."""
+    """Return the steps of `write` for the data, one per part; None after an error."""
     if not isinstance(plan, StorePlan):
         from nczarr.link import files
 
@@ -121,7 +121,7 @@ def steps(plan: Plan, report: Report) -> Iterator[Step] | None:
 
 
 def _fits_memory(plan: StorePlan, report: Report) -> bool:
-    """Check that every chunk that would be decoded fits into the run's memory. Reports oversized-chunk."""
+    """Check that every chunk to decode fits into the run's memory. Reports oversized-chunk."""
     from nczarr.link.tasks import arrays
     from nczarr.plan.chunk_lengths import check_chunk
 
@@ -131,7 +131,7 @@ def _fits_memory(plan: StorePlan, report: Report) -> bool:
 
 
 def content(plan: StorePlan, report: Report) -> Mapping[str, bytes] | None:
-    """Return every key of a store with its bytes, chunks included, in memory; None after an error."""
+    """Return every key of a store with its bytes, in memory; None after an error."""
     from nczarr.stores.memory import MemoryStore
 
     target = MemoryStore()
@@ -139,7 +139,7 @@ def content(plan: StorePlan, report: Report) -> Mapping[str, bytes] | None:
 
 
 def into(plan: StorePlan, target: Store, report: Report) -> bool:
-    """Put a plan into a store that is open already, whole or not at all; False after an error. Raises OSError."""
+    """Put a plan into an open store, whole or not at all; return False after an error. Raises OSError."""
     from nczarr.link.fill import fill
 
     if not _fits_memory(plan, report):
@@ -154,7 +154,7 @@ def into(plan: StorePlan, target: Store, report: Report) -> bool:
 
 
 def shown(plan: StorePlan, report: Report) -> Iterator[bytes] | None:
-    """Return a store as text, sorted `== key` blocks, chunks by their size; None after an error."""
+    """Return a store as text, sorted `== key` blocks with sizes for chunks; None after an error."""
     from nczarr.link.fill import fill
     from nczarr.stores.blocks import blocks
     from nczarr.stores.memory import MeasuringStore
@@ -167,7 +167,7 @@ def shown(plan: StorePlan, report: Report) -> Iterator[bytes] | None:
 
 
 def document(plan: StorePlan, report: Report) -> Iterator[bytes] | None:
-    """Return a target that holds references, as a text; None after an error. Raises OSError."""
+    """Return a target of references as text; None after an error. Raises OSError."""
     from nczarr.link.fill import fill
     from nczarr.registry import load
 

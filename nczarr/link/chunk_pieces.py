@@ -1,9 +1,8 @@
-"""One chunk of a target as a piece: a range of the source's file where that will do, else the bytes of the chunk.
+"""Pieces of target chunks (ranges of source files, or bytes) and of shards.
 
-And a shard as pieces: its chunks one behind the other, and at the end the index. Source: the specification of
-`sharding_indexed`. The index has two little-endian uint64 for each chunk of the shard in C order, where it begins and
-how long it is, and CRC32C of all that behind them. A chunk that holds nothing but fill, or lies beyond the array's
-edge, is marked absent; a shard without any chunk is a missing key.
+A shard is its chunks in sequence, followed by the index (specification of `sharding_indexed`). The index has
+two little-endian uint64, offset and length, for each chunk in C order, then the CRC32C of these. Chunks of
+fill only or beyond the array's edge are marked absent. A shard without chunks is a missing key.
 """
 
 from __future__ import annotations
@@ -24,23 +23,23 @@ from nczarr.stores.ranges import Range
 Piece: TypeAlias = bytes | Range
 
 ABSENT = b"\xff" * 16
-"""Offset and length, both 2^64 - 1, of a chunk that is not there."""
+"""Offset and length of an absent chunk, both 2^64 - 1."""
 
 
 class Made(NamedTuple):
-    """A chunk on its way into the target, and the way that it took."""
+    """An encoded chunk for the target, and its route."""
 
     piece: Piece
     route: Route
 
     @property
     def size(self) -> int:
-        """Its bytes."""
+        """Bytes of the chunk."""
         return self.piece.length if isinstance(self.piece, Range) else len(self.piece)
 
 
 def made(array: Array, index: Index) -> Made | None:
-    """One chunk; None if it holds nothing but fill and need not exist."""
+    """Return one chunk; None if it contains only fill and may be missing."""
     if array.route == "copy" and array.source is not None:
         piece = _copied(array, array.source, index)
         if piece is not None:
@@ -52,9 +51,9 @@ def made(array: Array, index: Index) -> Made | None:
 
 
 def _copied(array: Array, source: ArraySource, index: Index) -> Piece | None:
-    """The encoded bytes as the source has them; None where they are not stored, or not as the chain says.
+    """Return the source's encoded bytes; None if they are absent or encoded by another chain.
 
-    Plain elements must be all of a chunk: a reader may be content with fewer, others are not.
+    Uncompressed bytes must fill the chunk: some readers accept fewer, others do not.
     """
     size = None if array.target.layout.codecs or array.target.layout.dtype == "|O" else array.chunk_size * array.element
     place = source.place(index)
@@ -65,7 +64,7 @@ def _copied(array: Array, source: ArraySource, index: Index) -> Piece | None:
 
 
 def chunks_of_shard(array: Array, index: Index) -> Iterator[tuple[Index, bool]]:
-    """The chunks of a shard in C order, by their index in the array, and whether they hold anything of it."""
+    """Yield a shard's chunk indices in C order, and whether each is inside the array."""
     layout = array.target.layout
     assert layout.shards is not None
     ranges = [
@@ -78,7 +77,7 @@ def chunks_of_shard(array: Array, index: Index) -> Iterator[tuple[Index, bool]]:
 
 
 def shard(chunks: Iterable[Made | None]) -> Iterator[Piece]:
-    """The pieces of one shard from all of its chunks in C order; none if it has no chunk."""
+    """Yield the pieces of a shard from all its chunks in C order; nothing if it has none."""
     entries: list[bytes] = []
     end = 0
     for chunk in chunks:

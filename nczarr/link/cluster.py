@@ -1,9 +1,8 @@
-"""A dask cluster does the tasks of a plan (`--dask`): the client here sends them, a bounded number at a time.
+"""Execution of a plan on a dask cluster (`--dask`): the client sends a bounded number of tasks at a time.
 
-What a task needs is in reach of every worker, or travels with it: source files and folders by their absolute paths,
-remote stores by their descriptions, values in the memory of this process where they are small. Arrays that are not
-worth the way, and values in memory that are large, are done here. The scheduler does tasks of lost workers again, which
-changes nothing: a key that is put twice gets the same bytes.
+Workers reach source files and folders by absolute paths, and remote stores by their descriptions; small
+in-memory values travel with a task. Small arrays and large in-memory values are processed by the client. The
+scheduler repeats the tasks of lost workers; this is safe because a key always gets the same bytes.
 """
 
 from __future__ import annotations
@@ -33,31 +32,31 @@ if TYPE_CHECKING:
     from distributed import Client, Future
 
 CONNECTING = 10.0
-"""Seconds in which a scheduler has to answer."""
+"""Timeout for the scheduler to answer, in seconds."""
 
 PATIENCE = 60.0
-"""Seconds that a cluster may be without any worker."""
+"""Maximum time without any worker, in seconds."""
 
 LOOK = 1.0
-"""Seconds between two looks at the cluster while nothing ends."""
+"""Polling interval while no task ends, in seconds."""
 
 AHEAD = 3
-"""Tasks under way for each thread of the cluster."""
+"""Pending tasks per thread of the cluster."""
 
 SHIPPED = 8 << 20
-"""Bytes that the description of an array may have; one with more holds values, and is done here."""
+"""Maximum bytes of an array description; larger ones contain values and stay at the client."""
 
 BATCH = 8 << 20
-"""Bytes of decoded chunks that are worth a task of the cluster."""
+"""Decoded bytes that are worth a task on the cluster."""
 
 FAR_BATCH = 8 * FETCHED
-"""The same where source or target is distant, and a worker has many requests under way."""
+"""`BATCH` for a distant source or target, where a worker has many requests under way."""
 
 
 class Cluster:
-    """The workers of a cluster, as long as a run needs them.
+    """Connection to the workers of a cluster for one run.
 
-    Raises OSError where the scheduler is out of reach, or there are no workers that could do the work.
+    Raises OSError if the scheduler is unreachable or no workers are suitable.
     """
 
     def __init__(self, url: str) -> None:
@@ -90,12 +89,12 @@ class Cluster:
             time.sleep(min(LOOK, PATIENCE))
 
     def _threads(self) -> dict[str, int]:
-        """The threads of each worker. Raises OSError if the scheduler is out of reach."""
+        """Return the threads of each worker. Raises OSError if the scheduler is unreachable."""
         found: dict[str, int] = self._client.nthreads()
         return found
 
     def _compare_versions(self) -> None:
-        """Raise OSError unless every process of the cluster has the nczarr that this one has."""
+        """Raise OSError unless every process of the cluster has this version of nczarr."""
         asked = (pkgutil.resolve_name, "nczarr:__version__")
         answers = dict(self._client.run(*asked, on_error="return"))
         try:
@@ -115,9 +114,9 @@ class Cluster:
         raise OSError(None, text, self.url)
 
     def link(self, found: Iterator[tuple[int, Array]], store: Store, options: Options, counts: Counts) -> None:
-        """Write all keys of data of some arrays. When it ends, however it does, nobody is at work any more.
+        """Write all data keys of some arrays. No worker is active after it ends, even after a failure.
 
-        Raises OSError where store or cluster fail, CompileError for unreadable chunks.
+        Raises OSError if store or cluster fail, CompileError for unreadable chunks.
         """
         sending = _Sending(self._client, self._run, store, options, counts)
         try:
@@ -133,7 +132,7 @@ class Cluster:
 
 @contextmanager
 def _silence() -> Iterator[None]:
-    """Nothing of what dask's client logs is said in the block: what it means is raised."""
+    """Suppress the logs of dask's client in the block; their causes are raised."""
     import logging
 
     loggers = [logging.getLogger(f"distributed.{name}") for name in ("client", "comm", "core")]
@@ -148,11 +147,11 @@ def _silence() -> Iterator[None]:
 
 
 class ClusterLostError(Exception):
-    """The cluster does not do what it was asked to; the text says why."""
+    """Failure of the cluster, with its reason as text."""
 
 
 class _Sending:
-    """The tasks of one run, on their way through a cluster."""
+    """Tasks of one run on a cluster."""
 
     def __init__(self, client: Client, run: str, store: Store, options: Options, counts: Counts) -> None:
         self.own: list[tuple[int, Array]] = []
@@ -172,7 +171,7 @@ class _Sending:
         self._look()
 
     def send(self, number: int, array: Array) -> None:
-        """Send the tasks of an array, as fast as tasks end; keep the array where it is not worth the way."""
+        """Send the tasks of an array as pending tasks end; add an unsuitable array to `own`."""
         parcel = None if is_small(array) else packed(array, f"variable {array.path}")
         if parcel is None:
             self.own.append((number, array))
@@ -189,7 +188,7 @@ class _Sending:
             future.add_done_callback(self._ended.put)
 
     def _measure(self, array: Array) -> Measure:
-        """How large tasks are: as large as is worth the way, blocks within a thread's share of a worker's memory."""
+        """Return the task size: worth a transfer, with blocks within a thread's share of a worker's memory."""
         share = self._options.memory // max(1, *self._threads.values(), 1)
         return Measure(MOST, FAR_BATCH if is_far(array, self._store) else BATCH, share, 1)
 
@@ -199,12 +198,12 @@ class _Sending:
         return self._client.submit(function, *arguments, key=key, pure=False)
 
     def drain(self) -> None:
-        """Wait until all tasks have ended."""
+        """Wait for all tasks."""
         while self._pending:
             self._take()
 
     def _take(self) -> None:
-        """Wait until a task has ended, and count what it did. Raises what it failed with."""
+        """Wait for a task and count its result, or raise its failure."""
         outcome = None
         while outcome is None:
             if time.monotonic() - self._looked > LOOK:
@@ -224,7 +223,7 @@ class _Sending:
             self._counts.update(outcome.counts)
 
     def _outcome(self, future: Future) -> worker.Outcome | None:
-        """What became of a task; None if that cannot be had yet."""
+        """Return the outcome of a task; None if it is not available yet."""
         from distributed import KilledWorker
 
         try:
@@ -242,7 +241,7 @@ class _Sending:
         return outcome
 
     def _look(self) -> None:
-        """See which workers there are. Raises ClusterLostError if there was none for a long time, or no scheduler."""
+        """Update the workers. Raises ClusterLostError without scheduler, or after `PATIENCE` without workers."""
         self._looked = time.monotonic()
         try:
             self._threads = self._client.nthreads()
@@ -254,7 +253,7 @@ class _Sending:
             raise ClusterLostError(f"the cluster lost all its workers, and got none within {PATIENCE:.0f} s")
 
     def settle(self) -> None:
-        """Give up what has not been done, and wait until no worker is at work for the run."""
+        """Cancel pending tasks, and wait until no worker is active for the run."""
         with suppress(OSError):  # a cluster out of reach: its workers end without their scheduler
             self._client.cancel(list(self._pending.values()), force=True)
             self._pending.clear()
@@ -262,7 +261,7 @@ class _Sending:
 
 
 def packed(array: Array, name: str) -> worker.Parcel | None:
-    """The description of an array; None if it is large, because it holds values."""
+    """Return the pickled description of an array; None if it is too large."""
     file = _Limited()
     try:
         pickle.Pickler(file, protocol=5).dump(array)
@@ -276,7 +275,7 @@ class _TooLargeError(Exception):
 
 
 class _Limited(io.BytesIO):
-    """A file in memory that takes `SHIPPED` bytes."""
+    """In-memory file of at most `SHIPPED` bytes."""
 
     def write(self, data: Any) -> int:
         if self.tell() + memoryview(data).nbytes > SHIPPED:

@@ -1,4 +1,4 @@
-"""Whether a cluster can do a run: what stands against it is said before anything is looked at."""
+"""Checks that a cluster can do a run, made before any data are read."""
 
 from __future__ import annotations
 
@@ -10,13 +10,11 @@ from nczarr.diagnostics.report import Report
 from nczarr.secrets import shown
 
 _ADDRESS = re.compile(r"(?:[a-z]+://)?[^\s/@?#]+:[0-9]+/?", re.ASCII)
-"""What a scheduler listens at: `tcp://host:port`, `tls://host:port`, `host:port`."""
+"""Address of a scheduler: `tcp://host:port`, `tls://host:port`, `host:port`."""
 
 
 def is_divisible(path: str, form: Format, address: str, report: Report) -> bool:
-    """Whether the cluster of the scheduler at an address can make a target. Reports indivisible-run, bad-url,
-    missing-library.
-    """
+    """Return whether a cluster can make the target. Reports indivisible-run, bad-url, missing-library."""
     if not form.emit:
         indivisible(f"`{shown(path)}`: format `{form.name}` is one file, which one process writes", report)
         return False
@@ -34,6 +32,6 @@ def is_divisible(path: str, form: Format, address: str, report: Report) -> bool:
 
 
 def indivisible(reason: str, report: Report) -> None:
-    """Report that a cluster cannot do a run: indivisible-run."""
+    """Report indivisible-run: a cluster cannot do the run."""
     helps = ["without `--dask` the threads of this machine do it"]
     report.error("indivisible-run", f"a cluster makes stores of what all its workers can read; {reason}", helps=helps)

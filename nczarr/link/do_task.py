@@ -1,4 +1,7 @@
-"""Doing a task: its keys are made and put, from an array's description, wherever source and store are in reach."""
+"""Execution of a task: its keys are made and put from an array's description.
+
+Any process that reaches the source and the store can execute it.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from nczarr.stores.ranges import Range
 
 
 def put_keys(array: Array, indices: Sequence[Index], store: Store) -> Counts:
-    """Make keys of an array and put them, a chunk at a time. Raises OSError; CompileError for unreadable chunks."""
+    """Make and put keys of an array, one chunk at a time. Raises OSError; CompileError for unreadable chunks."""
     counts = Counts()
     chunks = make(array, (chunk for index in indices for chunk in chunks_of(array, index)))
     count = math.prod(array.unit) // max(1, array.chunk_size)
@@ -26,9 +29,7 @@ def put_keys(array: Array, indices: Sequence[Index], store: Store) -> Counts:
 
 
 def make(array: Array, chunks: Iterable[Index | None]) -> Iterator[Made | None]:
-    """Make chunks, one when it is taken. What they are made of is brought here from a distant source for some megabytes
-    of them at once.
-    """
+    """Make chunks lazily. From a distant source, the data of several megabytes of chunks are fetched at once."""
     source = array.source
     if source is None or not source.distant:
         yield from (None if index is None else made(array, index) for index in chunks)
@@ -40,7 +41,7 @@ def make(array: Array, chunks: Iterable[Index | None]) -> Iterator[Made | None]:
 
 
 def chunks_of(array: Array, index: Index) -> Iterator[Index | None]:
-    """The chunks of a key as they lie in it; None for one beyond the edge of the array."""
+    """Yield the chunks of a key in storage order; None for a chunk beyond the edge."""
     if array.target.layout.shards is None:
         yield index
         return
@@ -49,7 +50,7 @@ def chunks_of(array: Array, index: Index) -> Iterator[Index | None]:
 
 
 def counted(array: Array, chunks: Iterable[Made | None], counts: Counts) -> Iterator[Made | None]:
-    """The same chunks, each counted when it is taken."""
+    """Yield the chunks and count each one."""
     decoded = array.chunk_size * array.element
     for chunk in chunks:
         if chunk is not None:
@@ -58,14 +59,14 @@ def counted(array: Array, chunks: Iterable[Made | None], counts: Counts) -> Iter
 
 
 def pieces(array: Array, chunks: Iterable[Made | None]) -> Iterator[Piece]:
-    """What a key consists of, from its chunks."""
+    """Return the pieces of a key from its chunks."""
     if array.target.layout.shards is not None:
         return shard(chunks)
     return (chunk.piece for chunk in chunks if chunk is not None)
 
 
 def put(store: Store, key: str, parts: Iterator[Piece]) -> None:
-    """Set a key to pieces; if there is none, there is no key."""
+    """Set a key to pieces; without pieces the key is not set."""
     first = next(parts, None)
     if first is None:
         return

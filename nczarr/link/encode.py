@@ -1,6 +1,6 @@
-"""From values to the bytes of one chunk: padding, the target's dtype, the codec chain.
+"""Encoding of one chunk from values: padding, the target's dtype, the codec chain.
 
-A chunk is always full: what lies beyond the array's edge holds the fill value.
+Chunks are always full: beyond the array's edge they hold the fill value.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from nczarr.link.tasks import Array
 
 
 def chunk_bytes(array: Array, index: Index) -> bytes | None:
-    """The encoded bytes of one chunk; None if it holds nothing but fill and need not exist."""
+    """Return the encoded bytes of a chunk; None if it has only fill and may be missing."""
     if array.source is None:
         return fill_chunk(array)
     values = array.source.read(array.region(index))
@@ -39,13 +39,13 @@ def chunk_bytes(array: Array, index: Index) -> bytes | None:
 
 
 def _order_and_pad(array: Array) -> tuple[Literal["<", ">"], bytes]:
-    """The byte order of the target, and its pad as it lies there; records and texts are little-endian."""
+    """Return the target's byte order and its stored pad; records and texts are little-endian."""
     dtype, pad = array.target.layout.dtype, array.target.pad
     return ">" if isinstance(dtype, str) and dtype[0] == ">" else "<", stored_bytes(pad, dtype)
 
 
 def fill_chunk(array: Array) -> bytes:
-    """A chunk of nothing but the pad, for arrays that declare no fill value."""
+    """Return an encoded chunk of pads, for arrays without a declared fill value."""
     layout = array.target.layout
     if layout.dtype == "|O":
         return encode(layout.codecs, vlen_texts([array.target.pad] * array.chunk_size), 0)
@@ -56,7 +56,7 @@ def fill_chunk(array: Array) -> bytes:
 
 
 def _texts(array: Array, values: NDArray[Any]) -> bytes | None:
-    """Strings as a fixed-length array, or each behind its length. NIL is written as an empty text."""
+    """Return strings as a fixed-length array, or length-prefixed; NIL becomes an empty text."""
     layout, pad = array.target.layout, array.target.pad
     texts = [text or b"" for text in padded(values, layout.chunks, pad).reshape(-1).tolist()]
     if array.target.sparse and all(text == pad for text in texts):
@@ -68,7 +68,7 @@ def _texts(array: Array, values: NDArray[Any]) -> bytes | None:
 
 
 def vlen_texts(texts: list[bytes]) -> bytes:
-    """The encoding of numcodecs' `vlen-utf8` and `vlen-bytes`: the count, then each text behind its length (uint32)."""
+    """Return numcodecs' `vlen-utf8` or `vlen-bytes`: the count, then each text after its length (uint32)."""
     pieces = [struct.pack("<I", len(texts))]
     for text in texts:
         pieces += (struct.pack("<I", len(text)), text)

@@ -1,4 +1,4 @@
-"""Single files: those that libraries build, texts and streams. They appear whole or not at all."""
+"""Single files: built by libraries, texts and streams. They appear whole or not at all."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from nczarr.diagnostics.report import Report
 from nczarr.plan.plans import Plan
 
 Inspect: TypeAlias = Callable[[str], None]
-"""Looks at a finished target, at a place that nobody else knows, and reports what is wrong with it."""
+"""Inspector of a finished target at its temporary place; it reports errors."""
 
 
 def write(plan: Plan, path: str, report: Report, counts: Counts | None, inspect: Inspect | None) -> bool:
-    """Make a text or single file; False after an error. Raises OSError."""
+    """Make a text or single file; return False after an error. Raises OSError."""
     if plan.form.build:
         return _build(plan, path, report, counts or Counts(), inspect)
     return _write(plan, path, report, inspect)
 
 
 def _build(plan: Plan, path: str, report: Report, counts: Counts, inspect: Inspect | None) -> bool:
-    """Make a file with a library; False after an error. Raises OSError."""
+    """Make a file with a library; return False after an error. Raises OSError."""
     from nczarr.stores.single import beside
 
     assert plan.form.build is not None
@@ -45,7 +45,7 @@ def _build(plan: Plan, path: str, report: Report, counts: Counts, inspect: Inspe
 
 
 def _write(plan: Plan, path: str, report: Report, inspect: Inspect | None) -> bool:
-    """Make a text, or a file from front to back; False after an error. Raises OSError."""
+    """Make a text or sequential file; return False after an error. Raises OSError."""
     from nczarr.stores.single import beside
 
     with beside(path, plan.options.storage.of("target")) as unfinished:
@@ -59,14 +59,14 @@ def _write(plan: Plan, path: str, report: Report, inspect: Inspect | None) -> bo
 
 
 def pieces(plan: Plan, report: Report) -> Iterator[bytes]:
-    """The bytes of a text or single file, piece by piece."""
+    """Return the bytes of a text or single file in pieces."""
     assert plan.form.write is not None
     made: Iterator[bytes] = registry.load(plan.form.write)(plan, report, plan.options)
     return made
 
 
 def steps(plan: Plan, report: Report) -> Iterator[Step] | None:
-    """Return what `write` would do, part by part; None after an error."""
+    """Return the steps of `write`, one per part; None after an error."""
     if not (plan.form.build and plan.form.steps):
         return _encodings(plan)
     found: Iterator[Step] | None = registry.load(plan.form.steps)(plan, report)
@@ -74,7 +74,7 @@ def steps(plan: Plan, report: Report) -> Iterator[Step] | None:
 
 
 def _encodings(plan: Plan) -> Iterator[Step]:
-    """Return the steps of a target whose values are all encoded anew."""
+    """Yield the steps of a target whose values are all encoded anew."""
     checked = plan.checked
     for path, parts in checked.parts.items():
         shape = checked.shapes[path]

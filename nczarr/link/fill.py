@@ -1,4 +1,4 @@
-"""Filling a store with what a plan asks for: data, by the threads of this process or by a cluster, then metadata."""
+"""Filling of a store from a plan: data, by local threads or a cluster, then metadata."""
 
 from __future__ import annotations
 
@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 def fill(
     plan: StorePlan, store: Store, report: Report, counts: Counts | None = None, cluster: Cluster | None = None
 ) -> Counts:
-    """Write everything the plan asks for, by a cluster if there is one, and count it. Raises OSError where the store
-    fails.
-    """
+    """Write the whole plan, on a cluster if one is given; return counts. Raises OSError if the store fails."""
     counts = Counts() if counts is None else counts
     found: Iterator[tuple[int, Array]] = iter(enumerate(arrays(plan)))
     capabilities = plan.form.capabilities

@@ -1,7 +1,7 @@
-"""What a run is known by: the same source, made into the same target, has the same fingerprint.
+"""Fingerprint of a run: equal for the same source and the same target.
 
-From it a run that goes on with a begun target knows that what is there is its own work. The number of threads, the
-memory and whatever else changes no byte of the target do not count.
+A resumed run compares it to recognize its own work in the target. Options that change no byte, such as
+threads and memory, do not count.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from nczarr.secrets import shown
 from nczarr.stores.journal import Journal
 
 RESUMABLE = 64 << 20
-"""Bytes of data that are worth going on with: below, a run of this machine just begins again."""
+"""Data size that is worth resuming; smaller local runs start again."""
 
 
 def journal(plan: StorePlan) -> Journal:
-    """The journal of a run. Raises OSError if the source is out of reach."""
+    """Return the journal of a run. Raises OSError if the source is unreachable."""
     from nczarr.stores.stat import identity
 
     options, run = plan.options, os.urandom(8).hex()
@@ -31,7 +31,7 @@ def journal(plan: StorePlan) -> Journal:
 
 
 def fingerprint(plan: StorePlan, identity: str) -> str:
-    """The fingerprint of a plan for a source of this identity."""
+    """Return the fingerprint of a plan for a source with this identity."""
     import hashlib  # loads a library: only where there is a journal
 
     options = plan.options
@@ -51,6 +51,6 @@ def fingerprint(plan: StorePlan, identity: str) -> str:
 
 
 def data_size(plan: StorePlan) -> int:
-    """Bytes of all arrays of the target before they are encoded; texts count for nothing."""
+    """Return the decoded size of all target arrays; texts count as zero."""
     layouts = (target.layout for targets in plan.targets.values() for target in targets.values())
     return sum(math.prod(layout.shape) * itemsize(layout.dtype) for layout in layouts)

@@ -1,7 +1,7 @@
-"""Putting the metadata of a plan: after all data, children before parents, the root last.
+"""Writing of a plan's metadata: after all data, children before parents, the root last.
 
-Where every put travels, documents of the same depth travel at once, the deepest first; those of the root follow, and
-last of all the one that makes readers see a store there. So a store whose writing was cut short is none.
+In a distant store, documents of one depth are put concurrently, the deepest first. The root document by which
+readers recognize a store is last, so that an interrupted store is not recognized.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from nczarr.plan.plans import StorePlan
 from nczarr.stores.base import Store
 
 ENTRANCES = ("zarr.json", ".zgroup", "root.group.json")
-"""Documents of the root by which readers see that a store is there."""
+"""Root documents by which readers recognize a store."""
 
 
 def emit(plan: StorePlan, report: Report) -> Iterator[tuple[str, bytes]]:
-    """The metadata of the plan's format, by the format's own back end."""
+    """Return the format's metadata from its back end."""
     from nczarr.registry import load
 
     assert plan.form.emit is not None
@@ -29,7 +29,7 @@ def emit(plan: StorePlan, report: Report) -> Iterator[tuple[str, bytes]]:
 
 
 def put_metadata(plan: StorePlan, store: Store, report: Report, workers: int) -> None:
-    """Put every document. Raises OSError where the store fails. A distant store gets none if there is an error."""
+    """Put every document; a distant store gets none after an error. Raises OSError if the store fails."""
     entries = emit(plan, report)
     if not store.distant:
         for key, document in entries:
@@ -50,5 +50,5 @@ def _works(documents: Iterable[tuple[str, bytes]], store: Store) -> Iterator[Tas
 
 
 def _turn(entry: tuple[str, bytes]) -> tuple[int, bool]:
-    """When a document is put: by its depth, the deepest first; an entrance of the root last."""
+    """Return the sort key of a document: by depth, the deepest first; root entrances last."""
     return -entry[0].count("/"), entry[0] in ENTRANCES

@@ -1,8 +1,7 @@
-"""Data on their way into a target that holds references: where chunks lie goes there in columns, without a look at
-them.
+"""Data for a target of references: chunk locations are stored in columns and not read.
 
-What is left is made as for any other store, and put by key: chunks so short that a reference would be longer, and
-chunks that lie behind other filters than the rest of their array.
+Other chunks are made and put by key as for any store: those shorter than a reference, and those with other
+filters than the rest of their array.
 """
 
 from __future__ import annotations
@@ -22,17 +21,18 @@ from nczarr.stores.base import Store
 
 
 class ReferringStore(Store, Protocol):
-    """A store in the making that takes references."""
+    """An unfinished store that accepts references."""
 
     def add(self, referred: Referred) -> None:
-        """Hold where the chunks of an array lie. Raises OSError."""
+        """Add the chunk locations of an array. Raises OSError."""
 
 
 def refer(
     found: Iterable[tuple[int, Array]], store: ReferringStore, inline: int, counts: Counts
 ) -> Iterator[tuple[int, Array]]:
-    """Put the references of arrays, and give what of them has to be made. `inline`: bytes of the longest chunk that is
-    held itself; those that are far away are left there. Raises OSError.
+    """Put the references of arrays; yield the arrays, or their keys, that must be made. Raises OSError.
+
+    `inline`: maximum bytes of an embedded chunk; distant chunks are always referenced.
     """
     for number, array in found:
         columns = referred(array.source, array.target.layout) if array.route == "reference" else None
@@ -56,7 +56,7 @@ def refer(
 def _rest(
     array: Array, grid: tuple[int, ...], kept: Columns, columns: Columns, short: NDArray[Any]
 ) -> tuple[Index, ...]:
-    """The chunks that there are without a reference, in C order."""
+    """Return the existing chunks without reference, in C order."""
     if len(columns.chunk) == math.prod(grid):
         return tuple(index_of(number, grid) for number in columns.chunk[short].tolist())
     known = set(kept.chunk.tolist())

@@ -1,7 +1,7 @@
-"""Rechunking in bounded memory: which region of an array is read at once, so that source chunks are decoded seldom.
+"""Rechunking in bounded memory: regions are read so that source chunks are rarely decoded twice.
 
-A block is whole keys of the target. It is filled chunk by chunk of the source, in threads, and then the keys in it are
-made from memory. The larger the blocks the fewer source chunks are decoded more than once.
+A block consists of whole target keys. Threads fill it by source chunks; then its keys are made from memory.
+The larger the blocks, the fewer source chunks are decoded repeatedly.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from nczarr.arrays.source import ArraySource, Layout, numpy_dtype
 from nczarr.link.tasks import Array
 
 PIECE = 1 << 20
-"""Bytes that one task reads into a block, unless a source chunk has more."""
+"""Bytes that one task reads into a block, unless a source chunk is larger."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Window(ArraySource):
-    """A region of an array in memory: `values` begin at `origin`."""
+    """An array region in memory: `values` begin at `origin`."""
 
     layout: Layout
     origin: Index
     values: NDArray[Any]
 
     def read(self, selection: Selection) -> NDArray[Any]:
-        """A view of a region, which lies inside."""
+        """Return a view of a region inside the window."""
         region: NDArray[Any] = self.values[self._inside(selection)]
         return region
 
     def fill(self, source: ArraySource, selections: list[Selection]) -> None:
-        """Read regions that lie inside from the array itself."""
+        """Read regions inside the window from the array."""
         at_hand = source.fetched(selections)
         for selection in selections:
             self.values[self._inside(selection)] = at_hand.read(selection)
@@ -49,9 +49,9 @@ class Window(ArraySource):
 def block_shape(
     shape: tuple[int, ...], unit: tuple[int, ...], cells: tuple[int, ...], room: int
 ) -> tuple[int, ...] | None:
-    """Lengths of the blocks, whole units of the target, of at most `room` elements; None if a unit has more.
+    """Return block lengths in whole target units, at most `room` elements; None if one unit has more.
 
-    The axis along which source chunks are cut most often grows first; at the end, equal shares are made of each.
+    The axis that cuts source chunks most often grows first; the final lengths are even shares.
     """
     if math.prod(unit) > room:
         return None
@@ -62,7 +62,7 @@ def block_shape(
         return math.prod(min(n * u, max(1, s)) for n, u, s in zip(lengths, unit, shape, strict=True))
 
     def waste(axis: int) -> float:
-        """How many times source chunks are decoded because of this axis, about."""
+        """Estimate the decodings per source chunk caused by this axis."""
         length = min(block[axis] * unit[axis], shape[axis])
         return 1.0 if block[axis] >= counts[axis] else (length + cells[axis] - 1) / length
 
@@ -88,9 +88,9 @@ def block_shape(
 def blocks(
     array: Array, block: tuple[int, ...], indices: Iterator[Index]
 ) -> Iterator[tuple[Selection, tuple[Index, ...]]]:
-    """The regions that keys to be made lie in, in C order, each with its keys in C order.
+    """Yield the regions of the keys to make, in C order, each with its keys in C order.
 
-    `block`: lengths of a region, whole units or as long as the array. `indices`: of the keys, in C order.
+    `block`: region lengths, whole units or the array's. `indices`: the keys in C order.
     """
     shape, unit = array.target.layout.shape, array.unit
     counts = [-(-length // each) for length, each in zip(shape, unit, strict=True)]
@@ -114,13 +114,13 @@ def blocks(
 
 
 def readings(array: Array, region: Selection, most: int = PIECE) -> Iterator[list[Selection]]:
-    """A region cut along the source's chunks, in groups of about `most` bytes, of a chunk at least."""
+    """Cut a region along source chunks, in groups of about `most` bytes, at least one chunk."""
     assert array.source is not None
     return along(region, grid(array.source), array.element, most)
 
 
 def along(region: Selection, cells: tuple[int, ...], element: int, most: int = PIECE) -> Iterator[list[Selection]]:
-    """A region cut along chunks of these lengths, in groups of about `most` bytes, of a chunk at least."""
+    """Cut a region along chunks of these lengths, in groups of about `most` bytes, at least one chunk."""
     batch: list[Selection] = []
     size = 0
     for piece in cut_along(region, cells):
@@ -134,11 +134,11 @@ def along(region: Selection, cells: tuple[int, ...], element: int, most: int = P
 
 
 def room(array: Array, region: Selection) -> Window:
-    """Room for a region, in the dtype that the source reads as."""
+    """Return an empty window for a region, in the source's dtype."""
     assert array.source is not None
     return window(array.source.layout, region)
 
 
 def window(layout: Layout, region: Selection) -> Window:
-    """Room for a region of an array of this layout."""
+    """Return an empty window for a region of an array with this layout."""
     return Window(layout, tuple(part.start for part in region), np.empty(lengths_of(region), numpy_dtype(layout.dtype)))

@@ -1,6 +1,6 @@
-"""Which way the data of one part take from source to target.
+"""Route of a part's data from source to target.
 
-A way is that of most chunks: one that cannot be copied because a filter left it alone is made anew.
+It holds for most chunks: one that cannot be copied because a filter skipped it is encoded anew.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from nczarr.plan.plans import Target
 
 
 def route(source: ArraySource | None, target: Target, *, by_reference: bool = False) -> Route:
-    """The way for one part. `by_reference`: into a target that holds references, where there are any."""
+    """Return the route of a part. `by_reference`: reference chunks where possible."""
     layout = target.layout
     if 0 in layout.shape:
         return "nothing"

@@ -1,8 +1,8 @@
-"""Run a plan: all chunks, then all metadata, into a store.
+"""Execution of a plan: all chunks, then all metadata, into a store.
 
-The data are one stream of tasks. Keys of a folder are put by the threads that make them; what has to lie in order, the
-chunks of a shard or the entries of an archive, is put by one thread in the order of the stream. Memory is bounded by
-what is under way, never by data; the store is the same whatever the number of threads.
+The data are one stream of tasks. Threads put the keys of a folder themselves. Ordered data, chunks of a shard
+or entries of an archive, are put by one thread in stream order. Memory depends on pending work, not on data
+size. The store does not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from nczarr.plan.plans import StorePlan
 from nczarr.stores.base import HELD, Store
 
 SMALL = 1 << 16
-"""Elements of a part below which a thread costs more than it gains."""
+"""Elements of a part below which a thread costs more than it saves."""
 
 BATCH = 1 << 20
-"""Bytes of decoded chunks that make a task of several chunks worth its while."""
+"""Decoded bytes that are worth a task of several chunks."""
 
 
 class Result(NamedTuple):
-    """Chunks that were made of a key, in their order, to be put by the one thread that puts everything."""
+    """Chunks of a key in order, for the single writing thread."""
 
     key: str
     array: Array
@@ -45,7 +45,7 @@ class Result(NamedTuple):
 
 
 def steps(plan: StorePlan) -> Iterator[Step]:
-    """What is going to be done, part by part."""
+    """Yield the planned steps, one per part."""
     for array in arrays(plan):
         layout = array.target.layout
         if array.target.sparse and array.source is not None:
@@ -57,7 +57,7 @@ def steps(plan: StorePlan) -> Iterator[Step]:
 
 
 def link(found: Iterable[tuple[int, Array]], store: Store, options: Options, counts: Counts) -> None:
-    """Write all keys of data of some arrays. Raises OSError where the store fails."""
+    """Write all data keys of some arrays. Raises OSError if the store fails."""
     wanted = list(found)
     far = any(is_far(array, store) for _, array in wanted)
     with Crew(options.workers or (DISTANT_WORKERS if far else None), options.memory) as crew:
@@ -66,7 +66,7 @@ def link(found: Iterable[tuple[int, Array]], store: Store, options: Options, cou
 
 
 def perform(array: Array, task: Task, store: Store, memory: int) -> Counts:
-    """Do one task by itself, within so many bytes of chunks under way. Raises OSError, CompileError."""
+    """Do one task within `memory` bytes of pending chunks. Raises OSError, CompileError."""
     far = is_far(array, store)
     with Crew(DISTANT_WORKERS if far else 1, memory) as crew:
         run = Run(store, Measure(MOST, FETCHED if far else BATCH, memory, crew.workers), Counts())
@@ -75,12 +75,12 @@ def perform(array: Array, task: Task, store: Store, memory: int) -> Counts:
 
 
 def is_small(array: Array) -> bool:
-    """Whether an array is not worth a thread."""
+    """Return whether an array is not worth a thread."""
     return math.prod(array.target.layout.shape) <= SMALL
 
 
 def needed(array: Array, store: Store) -> int:
-    """Bytes of memory that one piece of work takes; encoded chunks that travel are in memory, too."""
+    """Return the memory of one work item in bytes, including encoded chunks in transfer."""
     need = array.decoded * TIMES
     if not is_far(array, store):
         return need
@@ -92,19 +92,19 @@ def needed(array: Array, store: Store) -> int:
 
 
 class Run(NamedTuple):
-    """The data of one plan, or of a part of it, on their way into a store."""
+    """Writing of a plan's data, or of a part of it, into a store."""
 
     store: Store
     measure: Measure
     counts: Counts
 
     def works(self, number: int, array: Array) -> Iterator[Work]:
-        """All the work on one array."""
+        """Yield all work on one array."""
         for task in tasks(number, array, self.store, self.measure, self.counts):
             yield from self.work(array, task)
 
     def work(self, array: Array, task: Task) -> Iterator[Work]:
-        """The work on a task."""
+        """Return the work on a task."""
         match task:
             case Keys(_, indices):
                 return self._keys(array, indices)
@@ -128,7 +128,7 @@ class Run(NamedTuple):
                 yield Work(partial(_make, array, index, some), need, here)
 
     def _block(self, array: Array, region: Selection, indices: tuple[Index, ...]) -> Iterator[Work]:
-        """Read a region, chunk by chunk of the source; then make the keys in it."""
+        """Read a region by source chunks; then make its keys."""
         source = array.source
         assert source is not None
         cells = math.prod(grid(source)) * array.element
@@ -144,7 +144,7 @@ class Run(NamedTuple):
             yield from self._keys(array._replace(source=window), batch)
 
     def settle(self, results: Iterator[Result | Counts | None]) -> None:
-        """Count what was put; put what was made of a key by others, and count that."""
+        """Count what was put; put and count results."""
         for key, group in groupby(results, lambda each: each.key if isinstance(each, Result) else None):
             if key is None:
                 self._count(group)
@@ -163,9 +163,9 @@ class Run(NamedTuple):
 
 
 def _nothing() -> None:
-    """Give nothing."""
+    """Do nothing."""
 
 
 def _make(array: Array, key: Index, chunks: tuple[Index | None, ...]) -> Result:
-    """Make chunks of a key and hand them over."""
+    """Make chunks of a key and return them for writing."""
     return Result(array.key(key), array._replace(source=None), list(do_task.make(array, chunks)))

@@ -1,6 +1,6 @@
-"""Which tasks a plan has: keys in batches that are worth a task, blocks of arrays that get other chunks.
+"""Tasks of a plan: batches of keys, and blocks of arrays to rechunk.
 
-Keys that an earlier run has put, whole, are in none: they are counted, and neither read nor made.
+Complete keys of an earlier run are counted and skipped.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from nczarr.stores.base import Store
 T = TypeVar("T")
 
 TIMES = 4
-"""What decoding and encoding take in memory, in chunks: encoded and decoded of either side."""
+"""Memory of decoding and encoding, in chunks: encoded and decoded, of both sides."""
 
 MOST = 64
-"""Chunks of a task."""
+"""Maximum chunks of a task."""
 
 FETCHED = 8 << 20
-"""Bytes of decoded chunks that are brought here from a distance at once, where they lie side by side."""
+"""Decoded bytes of adjacent chunks fetched from a distance at once."""
 
 
 class Measure(NamedTuple):
-    """How large a task is to be: at most so many `keys`, of at most `size` decoded bytes in all, but one at least.
+    """Task size: at most `keys` keys and `size` decoded bytes, but at least one key.
 
-    A block takes what `memory` leaves beside the chunks that `workers` threads have under way.
+    A block uses the `memory` that the pending chunks of `workers` threads leave.
     """
 
     keys: int
@@ -41,7 +41,7 @@ class Measure(NamedTuple):
 
 
 def tasks(number: int, array: Array, store: Store, measure: Measure, counts: Counts) -> Iterator[Task]:
-    """The tasks of one array, the number of which is given, in C order."""
+    """Yield the tasks of array `number` in C order."""
     indices = _missing(array, store, counts)
     block = _block_shape(array, measure)
     if block is None:
@@ -54,7 +54,7 @@ def tasks(number: int, array: Array, store: Store, measure: Measure, counts: Cou
 
 
 def _missing(array: Array, store: Store, counts: Counts) -> Iterator[Index]:
-    """The keys to make, but for those that are there; these are counted."""
+    """Yield the missing keys and count the existing ones."""
     size = math.prod(array.unit) * array.element
     for index in array.indices():
         if store.is_done(array.key(index)):
@@ -64,13 +64,13 @@ def _missing(array: Array, store: Store, counts: Counts) -> Iterator[Index]:
 
 
 def batches(array: Array, indices: Iterable[Index], measure: Measure) -> Iterator[tuple[Index, ...]]:
-    """Keys in groups that are worth a task."""
+    """Group keys into batches that are worth a task."""
     size = math.prod(array.unit) * array.element
     return cut(indices, min(measure.keys, measure.size // max(1, size)))
 
 
 def apart(array: Array, indices: Iterable[Index]) -> Iterator[tuple[Index, ...]]:
-    """Keys that travel: one by one, but for chunks that lie side by side, in one shard of a distant source."""
+    """Yield keys for transfer: one by one, but chunks in one shard of a distant source together."""
     regions = array.source.together if array.source is not None else None
     if regions is None or array.target.layout.shards is not None:
         yield from cut(indices, 1)
@@ -85,24 +85,24 @@ def apart(array: Array, indices: Iterable[Index]) -> Iterator[tuple[Index, ...]]
 
 
 def fetched_at_once(array: Array) -> int:
-    """Chunks that are brought here from a distance at once."""
+    """Return the number of chunks to fetch at once from a distance."""
     return min(MOST, FETCHED // max(1, array.chunk_size * array.element))
 
 
 def is_far(array: Array, store: Store) -> bool:
-    """Whether what is read or put travels over a network."""
+    """Return whether source or target are accessed over a network."""
     return store.distant or (array.source is not None and array.source.distant)
 
 
 def cut(items: Iterable[T], count: int) -> Iterator[tuple[T, ...]]:
-    """Items in groups of so many, of one at least."""
+    """Split items into groups of `count`, at least of one."""
     rest = iter(items)
     while group := tuple(islice(rest, max(1, count))):
         yield group
 
 
 def _block_shape(array: Array, measure: Measure) -> tuple[int, ...] | None:
-    """Lengths of the blocks of an array that gets other chunks; None where keys are made one by one."""
+    """Return the block lengths of an array to rechunk; None if keys are made one by one."""
     if array.route != "rechunk" or array.source is None:
         return None
     memory = measure.memory

@@ -1,4 +1,4 @@
-"""The store in the making for a plan: a folder, an archive, or either at a URL; begun anew or gone on with."""
+"""Unfinished store for a plan: a folder or an archive, local or at a URL; new or resumed."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from nczarr.stores.url import is_remote
 
 
 class Begun(NamedTuple):
-    """A store in the making, and the path or URL at which it can be read before it is finished."""
+    """An unfinished store, and the path or URL where it is readable before it is finished."""
 
     store: Store
     place: str
 
 
 def begun(path: str, plan: StorePlan) -> Begun:
-    """The store that path or URL tell. Raises OSError, FileExistsError if the place is taken."""
+    """Begin the store for a path or URL. Raises OSError, FileExistsError if the place is taken."""
     if plan.form.begins is not None:
         from nczarr.registry import load
 
@@ -28,9 +28,7 @@ def begun(path: str, plan: StorePlan) -> Begun:
 
 
 def has_room(path: str, plan: StorePlan, report: Report) -> bool:
-    """Whether the documents of all nodes can be files, where they are to be files of this machine. Reports
-    unsafe-name.
-    """
+    """Return whether local file names have room for the documents of all nodes. Reports unsafe-name."""
     if not plan.places or plan.form.begins is not None or path.lower().endswith(".zip") or is_remote(path):
         return True
     from nczarr.plan.key_paths import LONGEST_IN_FILES, long_segments
@@ -45,7 +43,7 @@ def has_room(path: str, plan: StorePlan, report: Report) -> bool:
 
 
 def _folder(path: str, plan: StorePlan) -> Begun:
-    """A folder, or keys below a URL."""
+    """Begin a folder, or keys below a URL."""
     options = plan.options
     if is_remote(path):
         from nczarr.stores.remote_target import RemoteTarget
@@ -63,7 +61,7 @@ def _folder(path: str, plan: StorePlan) -> Begun:
 
 
 def _archive(path: str, plan: StorePlan) -> Begun:
-    """An archive, which begins again where a folder is gone on with: its directory is its end."""
+    """Begin an archive; it cannot be resumed because its directory is at its end."""
     if is_remote(path):
         from nczarr.stores.zip_upload import SentZip
 

@@ -1,10 +1,10 @@
-"""Tasks: the keys of one part, chunks or shards, as independent pieces of work, each a plain description.
+"""Tasks: independent work on the keys (chunks or shards) of one part.
 
-An array is described once; a task names it by its number among the arrays of the plan. Both can be pickled, so that a
-task may be done wherever source and target are in reach.
+A task refers to its array by the number in the plan. Both can be pickled, so that any process that reaches
+source and target can do a task.
 
-Invariant: enumerating tasks takes time in proportion to what is stored, never to the declared shape: a sparse
-array's chunks come from the source's own `occupied`.
+Invariant: enumeration takes time proportional to stored data, not to the declared shape. A sparse array's
+chunks come from the source's `occupied`.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from nczarr.link.route import route
 from nczarr.plan.plans import StorePlan, Target
 
 TEXT = 64
-"""Bytes that a text takes in memory, about, where its length is not known."""
+"""Estimated bytes of a text in memory if its length is unknown."""
 
 
 class Array(NamedTuple):
-    """One part on its way; no source means nothing but fill.
+    """One part to write; without source it has only fill.
 
-    `only`: the keys to be made, if not all. `path` and `part` name it for people.
+    `only`: the keys to make, if not all. `path` and `part` are for messages.
     """
 
     path: str
@@ -40,16 +40,16 @@ class Array(NamedTuple):
     only: tuple[Index, ...] | None = None
 
     def key(self, index: Index) -> str:
-        """The key of a chunk or shard."""
+        """Return the key of a chunk or shard."""
         return self.chunk_keys.key(index)
 
     @property
     def unit(self) -> tuple[int, ...]:
-        """The lengths of what lies in one key: of a shard, or a chunk."""
+        """Shape of one key: of a shard, or a chunk."""
         return self.target.layout.shards or self.target.layout.chunks
 
     def indices(self) -> Iterator[Index]:
-        """The keys to make, chunks or shards, in C order."""
+        """Return the indices of keys to make, in C order."""
         if self.only is not None:
             return iter(self.only)
         layout = self.target.layout
@@ -58,7 +58,7 @@ class Array(NamedTuple):
         return every_block(layout.shape, self.unit)
 
     def region(self, index: Index) -> Selection:
-        """The part of the array that a chunk covers; an edge chunk's is shorter than the chunk."""
+        """Return the array region of a chunk, clipped at the edge."""
         layout = self.target.layout
         return region_of(index, layout.chunks, layout.shape)
 
@@ -69,12 +69,12 @@ class Array(NamedTuple):
 
     @property
     def element(self) -> int:
-        """Bytes of an element in memory, about."""
+        """Estimated bytes of an element in memory."""
         return itemsize(self.target.layout.dtype) or TEXT
 
     @property
     def decoded(self) -> int:
-        """Bytes of the largest chunk that is decoded on the way, of source or target; 0 where none is."""
+        """Bytes of the largest source or target chunk that is decoded; 0 if none is."""
         if self.route in ("nothing", "reference", "copy"):
             return 0
         own = self.chunk_size
@@ -84,14 +84,14 @@ class Array(NamedTuple):
 
 
 class Keys(NamedTuple):
-    """Some keys of an array, each to be made on its own."""
+    """Keys of an array, made independently."""
 
     array: int
     indices: tuple[Index, ...]
 
 
 class Block(NamedTuple):
-    """Some keys of an array, to be made of one region of it that is read first (`rechunk`)."""
+    """Keys of an array, made from one region that is read first (`rechunk`)."""
 
     array: int
     region: Selection
@@ -102,7 +102,7 @@ Task: TypeAlias = Keys | Block
 
 
 def arrays(plan: StorePlan) -> Iterator[Array]:
-    """Every part that has chunks to be made, in the order of the plan."""
+    """Yield every part with chunks to make, in plan order."""
     capabilities = plan.form.capabilities
     assert capabilities.arrays is not None
     for path, targets in plan.targets.items():

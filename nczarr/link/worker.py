@@ -1,11 +1,11 @@
-"""What a worker of a dask cluster does: tasks of a run, as they come, within the memory that the run allows a process.
+"""Tasks on a dask worker, within the memory that the run allows a process.
 
-Arrays and the target come as parcels, once to a worker; neither they nor what is in them prints anything of their
-content, because clusters log what their tasks were called with, and storage options hold secrets. Failures that are no
-faults of ours are results: nothing of them is logged, and the client raises them.
+Arrays and the target arrive as parcels, once per worker. Their `repr` hides their content, because clusters
+log task arguments and storage options hold secrets. Expected failures are results: they are not logged, and
+the client raises them.
 
-A run that has ended is settled on every worker: what it has begun there is waited for, and nothing more is begun, so
-that nobody writes into a target that is finished, or removed.
+A finished run is settled on every worker: started tasks are awaited and no others start, so that nothing
+writes into a finished or removed target.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from nczarr.link.run import needed, perform
 from nczarr.link.tasks import Task
 
 PAUSE = 0.02
-"""Seconds between two looks at whether a task has ended."""
+"""Polling interval for the end of tasks, in seconds."""
 
 
 class Parcel:
-    """A pickled value on its way to a worker. `name` is what is seen of it."""
+    """A pickled value for a worker; only `name` is shown."""
 
     __slots__ = ("content", "name")
 
@@ -41,7 +41,7 @@ class Parcel:
 
 
 class Unpacked:
-    """The value of a parcel."""
+    """Value of a parcel."""
 
     __slots__ = ("name", "value")
 
@@ -54,19 +54,19 @@ class Unpacked:
 
 
 class Outcome(NamedTuple):
-    """What became of a task: what was put, or why it failed; neither if the run had ended before it was begun."""
+    """Counts or failure of a task; neither if the run ended before the task started."""
 
     counts: Counts | None = None
     failure: OSError | CompileError | None = None
 
 
 def unpacked(parcel: Parcel) -> Unpacked:
-    """The value of a parcel, for all tasks of this worker."""
+    """Return a parcel's value, for all tasks of this worker."""
     return Unpacked(pickle.loads(parcel.content), parcel.name)
 
 
 class _Process:
-    """What the tasks of all runs in one process share: memory, and who is at work for which run."""
+    """State shared by the tasks of all runs in a process: used memory, and active tasks by run."""
 
     def __init__(self) -> None:
         self._changed = Condition()
@@ -76,8 +76,9 @@ class _Process:
 
     @contextmanager
     def at_work(self, run: str, need: int, memory: int) -> Iterator[bool]:
-        """Wait until so many bytes of those that a process may use are free, and hold them in the block, which is told
-        whether the run still goes on. Who needs more than there are waits until nobody else is at work.
+        """Wait for `need` free bytes, and hold them in the block; yield whether the run goes on.
+
+        A need above `memory` waits until no other task is active.
         """
         with self._changed:
             self._changed.wait_for(lambda: run in self._ended or not self._used or self._used + need <= memory)
@@ -93,13 +94,13 @@ class _Process:
                 self._changed.notify_all()
 
     def end(self, run: str) -> None:
-        """Begin nothing more for a run."""
+        """Start no more tasks of a run."""
         with self._changed:
             self._ended.add(run)
             self._changed.notify_all()
 
     def is_busy(self, run: str) -> bool:
-        """Whether somebody is at work for a run."""
+        """Return whether tasks of a run are active."""
         with self._changed:
             return self._busy[run] > 0
 
@@ -108,7 +109,7 @@ _process = _Process()
 
 
 def do(run: str, array: Unpacked, store: Unpacked, task: Task, memory: int) -> Outcome:
-    """Do one task of a run in a thread of a worker, all of whose threads may take so many bytes together."""
+    """Do one task in a worker thread; all threads of the worker share `memory` bytes."""
     from distributed import get_worker
 
     share = memory // max(1, get_worker().state.nthreads)
@@ -121,7 +122,7 @@ def do(run: str, array: Unpacked, store: Unpacked, task: Task, memory: int) -> O
 
 
 async def settle(run: str) -> None:
-    """Begin nothing more for a run, and wait until what was begun has ended. In the worker's event loop."""
+    """Start no more tasks of a run, and wait for started ones, in the worker's event loop."""
     _process.end(run)
     while _process.is_busy(run):
         await asyncio.sleep(PAUSE)

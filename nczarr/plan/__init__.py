@@ -1,4 +1,4 @@
-"""Plans: what a target will hold, decided before its first byte is written.
+"""Plans: layout and losses of a target, decided before its first byte is written.
 
-`planner.plan` makes a `Plan` from `Checked`, a format and the options of a run; back ends accept nothing else.
+`planner.plan` makes a `Plan` from `Checked`, a format and options. Back ends accept nothing else.
 """

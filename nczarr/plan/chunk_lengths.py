@@ -1,8 +1,8 @@
-"""Chunk lengths of a target: those asked for, those the dataset has, else a sensible default.
+"""Chunk lengths of a target: the requested ones, else those of the dataset, else a default.
 
-The default keeps an array in one piece up to `CHUNK_BYTES` and splits larger ones evenly along their outer
-dimensions, so that a chunk is contiguous in the array. (The netCDF library's own default makes chunks of one record
-along an unlimited dimension, and of 16 MB for a tiny array whose dimensions are all unlimited.)
+By default an array up to `CHUNK_BYTES` is one chunk. Larger arrays are split evenly along outer dimensions,
+so that chunks are contiguous. (The netCDF library's default makes chunks of one record along an unlimited
+dimension, and of 16 MB for a tiny array with unlimited dimensions only.)
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from nczarr.plan.plans import Plan
 
 CHUNK_BYTES = 4 << 20
-"""Size that a chunk of our own choice does not exceed, unless one element does."""
+"""Maximum size of a default chunk, unless one element is larger."""
 
 LARGEST_CHUNK = 1 << 30
-"""Chunks asked for beyond this are not made: encoders hold them whole, and Blosc ends at 2 GiB."""
+"""Maximum size of a requested chunk: encoders hold it whole, and Blosc is limited to 2 GiB."""
 
 
 def default_chunks(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
-    """Chunk lengths for an array nobody said anything about; a dimension without length counts as one."""
+    """Return default chunk lengths; a dimension of length 0 counts as one."""
     chunks = [max(1, length) for length in shape]
     room = max(1, CHUNK_BYTES // max(1, itemsize))
     for axis, length in enumerate(chunks):
@@ -37,19 +37,19 @@ def default_chunks(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
 
 
 def fits(chunks: tuple[int, ...], itemsize: int) -> bool:
-    """Whether a chunk of these lengths can be made at all."""
+    """Return whether such a chunk can be made."""
     return math.prod(chunks) * itemsize <= LARGEST_CHUNK
 
 
 def grid_size(shape: tuple[int, ...], chunks: tuple[int, ...]) -> int:
-    """How many chunks the grid has."""
+    """Return the number of chunks."""
     return math.prod(-(-length // chunk) for length, chunk in zip(shape, chunks, strict=True))
 
 
 def check_chunk(plan: Plan, path: str, part: str, size: int, report: Report) -> None:
-    """Report a chunk of `size` bytes that is too large for the run's memory to be decoded: oversized-chunk.
+    """Report oversized-chunk if a chunk of `size` decoded bytes exceeds the run's memory.
 
-    Encoded chunks that move as they are may be of any size.
+    Chunks that are copied without decoding may have any size.
     """
     limit = plan.options.memory
     if size <= limit:

@@ -1,4 +1,4 @@
-"""What a conversion did: the value that `pipeline.write` and `nczarr.convert` return."""
+"""Result of `pipeline.write` and `nczarr.convert`."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from nczarr.plan.plans import Loss, Plan
 
 
 class Conversion(NamedTuple):
-    """A finished target: where it is, the format that was chosen, and how many variables it has.
+    """A finished conversion: the target, its format, and its number of variables.
 
-    `losses`: what the target does not hold, all of them, value losses that were accepted among them. The chunks, and
-    their encoded `bytes`, by the way that they took: referred to where they lie, moved as they were, gathered out of
-    uncompressed ranges, decoded and encoded in the same grid, made anew in another, or made of values that lay in no
-    chunks. `skipped_keys`: keys of data, chunks or shards, that an earlier run had put, and that were not made again.
-    `diagnostics`: warnings of the way here.
+    `losses`: everything that the target does not hold, accepted value losses included. The `…_chunks` fields
+    count chunks by route: referenced, copied encoded, gathered from uncompressed ranges, transcoded in the
+    same grid, rechunked, or encoded from unchunked values; `bytes` is their encoded size. `skipped_keys`:
+    keys of chunks or shards that an earlier run put and this one did not remake. `diagnostics`: the warnings.
     """
 
     target: str
@@ -33,12 +32,13 @@ class Conversion(NamedTuple):
     bytes: int = 0
     diagnostics: tuple[Diagnostic, ...] = ()
     verified_with: tuple[str, ...] = ()
-    """With `verify`, the readers that found the target equal to its source: `nczarr`, and `libnetcdf` or `zarr-python`
-    with its version where it is installed and the target lies on this machine."""
+    """With `verify`, the readers that found the target equal to its source: `nczarr`, and `libnetcdf` or
+    `zarr-python` with its version where it is installed and the target is on this machine.
+    """
 
 
 def conversion_of(path: str, plan: Plan, counts: Counts) -> Conversion:
-    """Return what a run did, in numbers."""
+    """Return the counted result of a run."""
     return Conversion(
         path,
         plan.form.name,

@@ -1,4 +1,4 @@
-"""Plans of netCDF files: what one kind of file can hold, and how the netCDF library will store it."""
+"""Plans of netCDF files: limits of a kind of file, and storage in the netCDF library."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from nczarr.plan.plans import FilePlan, Loss
 from nczarr.plan.requested_storage import StorageRequests, storage_of, storage_requests
 
 GROWING = 2**31 - 1
-"""How long a chunk may be along an unlimited dimension."""
+"""Maximum chunk length along an unlimited dimension."""
 
 
 def plan_file(checked: Checked, form: Format, options: Options, report: Report) -> FilePlan | None:
-    """Return how a netCDF file will hold the dataset; None after an error.
+    """Return the plan of a netCDF file; None after an error.
 
-    Expects the kind of file in the options. Reports what the kind cannot hold (format-conflict), variables larger than
-    the kind or the run allows, storage hints that a classic file does not keep.
+    Expects the kind in the options. Reports format-conflict, variables larger than the kind or the run
+    allows, and storage hints that a classic file drops.
     """
     kind = options.kind
     if kind is None:
@@ -74,7 +74,7 @@ def plan_file(checked: Checked, form: Format, options: Options, report: Report) 
 
 
 def _check_empty_dimensions(checked: Checked, report: Report) -> None:
-    """Report dimensions of length 0, which HDF5 files have as unlimited ones, beyond the one of the classic model."""
+    """Report dimensions of length 0, which are unlimited in HDF5 files, beyond the one of the classic model."""
     growing = [each for each in checked.dimensions.values() if each.unlimited or not each.size]
     for dimension in growing[1:]:
         if any(not each.unlimited for each in (growing[0], dimension)):
@@ -86,7 +86,7 @@ def _check_empty_dimensions(checked: Checked, report: Report) -> None:
 
 
 def _requested(path: str, checked: Checked, requests: StorageRequests) -> Storage:
-    """The storage that the dataset and the options ask for. Of strings and lists HDF5 encodes the references alone."""
+    """Return the requested storage of a variable. HDF5 encodes only the references of strings and lists."""
     variable = checked.variables[path]
     limits = tuple(
         GROWING if checked.dimensions[str(ref)].unlimited else length
@@ -96,7 +96,7 @@ def _requested(path: str, checked: Checked, requests: StorageRequests) -> Storag
 
 
 def check_size(checked: Checked, options: Options, report: Report) -> None:
-    """Report a dataset that makes a file of all its values, given or not, larger than the run allows."""
+    """Report a dataset whose file, unwritten cells included, would exceed the run's size limit."""
     sizes = {
         path: math.prod(checked.shapes[path]) * struct(variable.type, checked.types).size
         for path, variable in checked.variables.items()

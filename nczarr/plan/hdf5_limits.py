@@ -1,8 +1,9 @@
-"""What an HDF5 file cannot hold: ranks, types, attributes, filters.
+"""Limits of HDF5 files: ranks, types, attributes, filters.
 
-Expects: a checked dataset of a netCDF-4 kind, and the storage planned for it. Reports: rank-limit, format-conflict and
-refused-storage, at the declarations. Past these limits the library fails in the middle of the file, or crashes.
-Source: the HDF5 file format specification, and libnetcdf 4.10.1 with HDF5 1.14, tried.
+Expects: a checked dataset of a netCDF-4 kind, and the storage planned for it. Reports: rank-limit,
+format-conflict and refused-storage, at the declarations. Past these limits the library fails in the middle of
+the file, or crashes. Source: the HDF5 file format specification, and tests with libnetcdf 4.10.1 and HDF5
+1.14.
 """
 
 from __future__ import annotations
@@ -20,26 +21,27 @@ from nczarr.diagnostics.report import Report
 from nczarr.source import Span
 
 MAX_RANK = 32
-"""Dimensions of a variable, and of an array in a record (H5S_MAX_RANK)."""
+"""Maximum rank of a variable, and of an array in a record (H5S_MAX_RANK)."""
 
 MESSAGE_BYTES = 65535
-"""The longest message of an object's header: a type is one, and so is a fill value."""
+"""Maximum size of an object header message; a type and a fill value are one each."""
 
 FILL_BYTES = MESSAGE_BYTES - 6
-"""The largest fill value. Variables of declared types always have one, but under `_NoFill`; with
-strings and lists inside even there, until the file is done."""
+"""Maximum size of a fill value. Variables of declared types have one, except under `_NoFill`; those with
+strings or lists have one even there until the file is closed.
+"""
 
 MAX_ATTRIBUTES = 65520
-"""Attributes of one group or variable: 65,535, of which the library needs some for itself."""
+"""Maximum attributes of a group or variable: 65,535 minus some for the library."""
 
 MAX_FILTERS = 31
-"""With one filter more the HDF5 library overruns its table and ends the process."""
+"""Maximum number of filters; one more overruns a table of HDF5 and ends the process."""
 
 MAX_PARAMETERS = 256
-"""Parameters of a filter: files with more can be made and not be read."""
+"""Maximum filter parameters; files with more can be written but not read."""
 
 FLOAT_DIGITS = 6
-"""Decimal digits of a float that the library rounds to: 4.9 took 7, 4.10 does not."""
+"""Maximum decimal digits for rounding a float (7 in netCDF 4.9, but not in 4.10)."""
 
 _CHECKSUM = 4
 """Bytes that fletcher32 adds to a chunk."""
@@ -111,7 +113,7 @@ def _attributes(checked: Checked) -> Iterator[_Problem]:
 
 
 def _filters(variable: Variable, shape: tuple[int, ...], storage: Storage, checked: Checked) -> str | None:
-    """Why the library would not take a chain of filters; None if it does."""
+    """Return why the library refuses a filter chain, or None."""
     if len(storage.codecs) > MAX_FILTERS:
         return f"it has {len(storage.codecs)} filters, and {MAX_FILTERS} is the most"
     fixed = [
@@ -137,14 +139,14 @@ def _filters(variable: Variable, shape: tuple[int, ...], storage: Storage, check
 
 
 def _bytes(type_name: str, types: Types) -> int:
-    """Bytes of a number, or of a value of an enum; 0 for other types."""
+    """Return the size of a number or enum value; else 0."""
     declared = types.get(type_name)
     base = declared.base if isinstance(declared, EnumType) else type_name
     return ATOMIC[base].size if base in ATOMIC and base != "string" else 0
 
 
 def _szip(codec: Codec, type_name: str, types: Types, room: int) -> str | None:
-    """Why szip would not work; `room`: elements of a chunk."""
+    """Return why szip fails, or None; `room`: elements of a chunk."""
     if type_name == "char" or isinstance(types.get(type_name), OpaqueType | CompoundType):
         return f"szip is for numbers, not for {type_name}"
     if len(codec.parameters) != 2:
@@ -156,7 +158,7 @@ def _szip(codec: Codec, type_name: str, types: Types, room: int) -> str | None:
 
 
 def message_size(type_name: str, types: Types) -> int:
-    """Bytes of a type's description in the file: datatype messages of version 3, without padding."""
+    """Return the size of a type's description: datatype messages of version 3, without padding."""
     sizes: dict[str, int] = {}
 
     def of(name: str) -> int:

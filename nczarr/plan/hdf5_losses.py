@@ -1,7 +1,7 @@
-"""What a netCDF-4 file loses of a dataset, storage aside: texts with NUL bytes, NIL in attributes, some lengths.
+"""Losses of netCDF-4 files other than storage: texts with NUL bytes, NIL in attributes, some lengths.
 
-Strings end at their first NUL for the netCDF library, dimensions of length 0 grow, an unlimited dimension is as long
-as the variables along it.
+The netCDF library ends strings at the first NUL, makes dimensions of length 0 unlimited, and takes the length
+of an unlimited dimension from its variables.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from nczarr.plan.string_lengths import survey
 
 
 def hdf5_losses(checked: Checked) -> Iterator[Loss]:
-    """Everything that is lost, in the order of the tree."""
+    """Yield all losses in tree order."""
     used = {
         ref
         for path, variable in checked.variables.items()
@@ -50,7 +50,7 @@ def hdf5_losses(checked: Checked) -> Iterator[Loss]:
 
 
 def _is_aligned(path: str, declared: CompoundType, types: Types) -> bool:
-    """Whether a record lies as a C compiler would lay it."""
+    """Return whether a record has the layout of a C compiler."""
     aligned = struct(path, types)
     given = [field.offset for field in declared.fields]
     same = all(mine is None or mine == theirs for mine, theirs in zip(given, aligned.offsets, strict=True))
@@ -58,14 +58,15 @@ def _is_aligned(path: str, declared: CompoundType, types: Types) -> bool:
 
 
 def measures(variable: str, dimension: DimensionRef) -> bool:
-    """Whether the library looks at a variable for the length of an unlimited dimension: those of the dimension's group
-    and below (libnetcdf 4.10.1, tried).
+    """Return whether the library takes an unlimited dimension's length from a variable.
+
+    It uses variables in the dimension's group and below (libnetcdf 4.10.1, tested).
     """
     return isinstance(dimension, str) and variable.startswith(names.join(names.parent(dimension), ""))
 
 
 def cut_strings(checked: Checked, shown: Collection[str]) -> Iterator[Loss]:
-    """Strings with a NUL byte, which end there for those who read C texts; `shown`: the variables to look at."""
+    """Yield strings with a NUL byte, where C readers end them; `shown`: variables to inspect."""
     with_texts = {path for path in checked.types if "string" in inner_types(path, checked.types)} | {"string"}
     for path, group in groups(checked.dataset):
         yield from _attributes(path, group.attributes)
@@ -88,9 +89,9 @@ def _attributes(path: str, attributes: tuple[Attribute, ...]) -> Iterator[Loss]:
 
 
 def without_nil(constant: Constant, types: Types, *, listed: bool = False) -> Constant:
-    """The constant with empty texts for NIL in lists of strings; itself if there is none.
+    """Replace NIL in lists of strings by empty texts; return the same object if there is none.
 
-    libnetcdf 4.10.1 crashes on such an attribute, because it copies every text of the list.
+    libnetcdf 4.10.1 crashes on NIL there, because it copies every text.
     """
     data = constant.data
     if isinstance(data, bytes):

@@ -1,6 +1,6 @@
-"""How variables will lie in a netCDF-4 file: what was asked for, as far as the netCDF library makes it so.
+"""Storage of variables in a netCDF-4 file, as far as the netCDF library follows the request.
 
-Goes out: storage with a layout, and what of the request it does not follow, in words: annotation losses.
+Unmet requests are returned as texts of annotation losses.
 """
 
 from __future__ import annotations
@@ -13,19 +13,17 @@ from nczarr.ast import Codec, Storage
 from nczarr.ast.storage import CODEC_IDS
 
 COMPACT_BYTES = (1 << 16) - 5
-"""Above this a variable cannot be compact: its data are in a message of the object's header, behind four bytes."""
+"""Maximum size of a compact variable: its data are in an object header message, after four bytes."""
 
 CHUNK_BYTES = (1 << 32) - 1
-"""The largest chunk of HDF5."""
+"""Maximum chunk size of HDF5."""
 
 _FIRST = (CODEC_IDS["fletcher32"], CODEC_IDS["shuffle"])
-"""What the library always puts first, in this order (libnetcdf 4.9.0 and 4.10.1, measured)."""
+"""Filters that the library puts first, in this order (measured: libnetcdf 4.9.0, 4.10.1)."""
 
 
 def hdf5_storage(request: Storage, shape: tuple[int, ...], itemsize: int, *, atomic: bool) -> tuple[Storage, list[str]]:
-    """The storage of a variable; `itemsize`: bytes of a value in the file; `atomic`: its type is none of the dataset's
-    own.
-    """
+    """Return a variable's storage and its unmet requests; `itemsize`: bytes of a value in the file."""
     unmet = list(_unmet(request, shape, itemsize))
     if request.endian is not None and not atomic:
         unmet.append("the byte order of a declared type")
@@ -48,7 +46,7 @@ def hdf5_storage(request: Storage, shape: tuple[int, ...], itemsize: int, *, ato
 
 
 def pipeline(codecs: tuple[Codec, ...]) -> tuple[Codec, ...]:
-    """A chain in the order that the library gives it, each filter once: the last of a number, in place of the first."""
+    """Return a chain in the library's order. Of several filters with one id, the last replaces the first."""
     codecs = tuple({codec.id: codec for codec in codecs}.values())
     first = [codec for number in _FIRST for codec in codecs if codec.id == number]
     return (*first, *(codec for codec in codecs if codec.id not in _FIRST))

@@ -1,6 +1,7 @@
-"""Where nodes lie in the keys of a target whose segments are not the names themselves (`arrays/key_segments.py`).
+"""Key paths of nodes in targets with escaped key segments (`arrays/key_segments.py`).
 
-The variables and groups of one group are siblings, and so are the parts of one variable; earlier ones keep their names.
+Siblings are the variables and groups of a group, or the parts of a variable. Earlier siblings retain their
+names.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ from nczarr.ast.walk import groups
 from nczarr.check.checked import Checked
 
 LONGEST_IN_FILES = 255 - len(".array.json")
-"""Characters of a segment whose document is a file: names of files have at most 255 bytes."""
+"""Maximum length of a segment whose document is a file: file names have at most 255 bytes."""
 
 Places = dict[tuple[str, str], str]
-"""What keys of a node begin with, by FQN of the variable or group, and path of the part or of a group between."""
+"""Key prefixes of nodes, by FQN of the variable or group, and path of the part or of a group within it."""
 
 
 def placed(checked: Checked) -> Places:
-    """The places of all nodes; names that hold a slash, which are refused, have no sound one."""
+    """Return the key prefixes of all nodes; names with a slash are refused elsewhere."""
     found: Places = {("/", ""): ""}
     for path, group in groups(checked.dataset):
         above = found[path, ""]
@@ -39,7 +40,7 @@ def placed(checked: Checked) -> Places:
 
 
 def long_segments(places: Mapping[tuple[str, str], str], longest: int = LONGEST) -> Iterator[tuple[str, str, str]]:
-    """FQN, part and segment of nodes whose segment is too long, in order."""
+    """Yield FQN, part and segment of nodes with too long segments."""
     for (path, part), place in places.items():
         segment = place[:-1].rpartition("/")[2]
         if len(segment) > longest:

@@ -11,13 +11,13 @@ from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 
 LONGEST_KEY = 255
-"""Bytes that one segment of a key may have: the limit of file systems, one less than that of netCDF names."""
+"""Maximum bytes of one key segment: the limit of file systems, one less than that of netCDF names."""
 
 
 def check_keys(checked: Checked, arrays: Arrays, places: Mapping[tuple[str, str], str], report: Report) -> None:
-    """Report names that cannot be a segment of a key, and names that two children of a group share.
+    """Report unusable key segments, and names that two children of a group share.
 
-    Reports unsafe-name and, for names that the target's specification keeps for itself, reserved-name.
+    Reports unsafe-name and, for names that the target's specification reserves, reserved-name.
     """
     if arrays.portable_names:
         _check_places(checked, places, report)
@@ -45,7 +45,7 @@ def check_keys(checked: Checked, arrays: Arrays, places: Mapping[tuple[str, str]
 
 
 def _check_places(checked: Checked, places: Mapping[tuple[str, str], str], report: Report) -> None:
-    """Report names that are too long when they are escaped."""
+    """Report names that are too long after escaping."""
     if not places:
         return
     from nczarr.arrays.key_segments import LONGEST
@@ -60,12 +60,12 @@ def _check_places(checked: Checked, places: Mapping[tuple[str, str], str], repor
 
 
 def _no_segment(name: str) -> str | None:
-    """Why a name can be no segment of keys, however it is escaped; None if it can."""
+    """Return why no escaping makes a name a key segment, or None."""
     return "has a character that no key can have" if "/" in name or "\0" in name else None
 
 
 def _key_problem(name: str, arrays: Arrays) -> str | None:
-    """Why a name cannot be one segment of a store's keys; None if it can."""
+    """Return why a name cannot be a key segment, or None."""
     problem = _no_segment(name)
     if problem is not None:
         return problem

@@ -1,8 +1,4 @@
-"""The target layout of every part of every variable, for stores of chunked arrays.
-
-Comes in: a checked dataset, the target's `Arrays`, the run's options. Goes out: each variable's storage with the
-options worked in, and one `Target` a part.
-"""
+"""Target layout of every part of every variable, for stores of chunked arrays."""
 
 from __future__ import annotations
 
@@ -32,10 +28,10 @@ if TYPE_CHECKING:
     from nczarr.plan.reference_layout import AsStored
 
 WHOLE = 16 << 20
-"""Arrays without a fill value are written whole up to this size; beyond it, only what is occupied."""
+"""Maximum size of arrays without fill value that are written whole; else only occupied chunks are."""
 
 FIXED_STRING = 256
-"""The longest strings that lie in a fixed-length array."""
+"""Maximum length of strings in a fixed-length array."""
 
 
 def lay(
@@ -47,9 +43,9 @@ def lay(
     storage: Storage,
     shards: ShardRequest = "none",
 ) -> tuple[dict[str, Target], Parts]:
-    """The targets of a variable's parts in the order of `parts`, and their sources.
+    """Return the targets of a variable's parts in the order of `parts`, and their sources.
 
-    Lengths of `shards` are those of the whole variable; parts of other shapes have none then.
+    Lengths in `shards` apply to the whole variable; parts of other shapes then have none.
     """
     shape = checked.shapes[path]
     fill = checked.fills[path]
@@ -80,9 +76,10 @@ def lay(
 
 
 class _One(NamedTuple):
-    """One part with what is known of it: its source, shape, the element that stands in unwritten cells.
+    """One part with its source, its shape, and the element `pad` of unwritten cells.
 
-    `has_fill`: that element may be declared as a fill value; `declared_length`: `_nczarr_maxstrlen` of the variable.
+    `has_fill`: that element may be declared as a fill value; `declared_length`: `_nczarr_maxstrlen` of the
+    variable.
     """
 
     part: Part
@@ -103,7 +100,7 @@ def _target(
     shape: tuple[int, ...],
     request: ShardRequest,
 ) -> tuple[Target, ArraySource | None]:
-    """How a part will lie, and its source if that is cut for it."""
+    """Return a part's target, and its source if that was recut."""
     type_name = one.part.type
     strings = Strings()
     dtype: Descr
@@ -161,9 +158,10 @@ def _target(
 
 
 def _all_there(one: _One, chunks: tuple[int, ...], itemsize: int) -> bool:
-    """Whether every chunk of a part of a ragged variable is written, be it nothing but zeros: then a document can say
-    where its values are (awkward/sidecar.py). Content is as long as its lists; counts may be those of cells that
-    nobody ever wrote, so that of many only those are written that hold anything.
+    """Return whether all chunks of a part of a ragged variable are written, even those of zeros.
+
+    If so, a document can state where its values are (awkward/sidecar.py). Content is as long as its lists. Of
+    large counts, which may be mostly unwritten cells, only nonzero chunks are written.
     """
     if None in one.part.shape or math.prod(one.shape) * itemsize <= WHOLE:
         return True
@@ -172,9 +170,7 @@ def _all_there(one: _One, chunks: tuple[int, ...], itemsize: int) -> bool:
 
 
 def _as_stored(one: _One, found: AsStored, strings: Strings, arrays: Arrays) -> Target:
-    """The target of a part whose chunks are referred to. What was never written has no chunk, so whatever fill there is
-    has to be declared.
-    """
+    """Return the target of a part with referenced chunks. Unwritten cells have no chunk, so any fill is declared."""
     size = width(found.dtype)
     fill = None if arrays.fill_needed else _fill(one, found.dtype, size, strings)[0]
     wanted = arrays.fill_needed or (one.has_fill and one.pad.strip(b"\0"))
@@ -185,14 +181,14 @@ def _as_stored(one: _One, found: AsStored, strings: Strings, arrays: Arrays) -> 
 
 
 def _shows_fill(one: _One, dtype: Descr) -> bool:
-    """Whether readers need the fill value of an array of numbers: chunks that are not there mean that value."""
+    """Return whether an array of numbers needs its fill value for missing chunks."""
     number = isinstance(dtype, str) and dtype[1] in "iufbc"
     source = one.source
     return number and one.part.path == "" and source is not None and not source.undefined and not is_complete(source)
 
 
 def _decoded_size(source: ArraySource, target: Target) -> int:
-    """Elements that a target has to hold, about."""
+    """Estimate the elements that a target holds."""
     layout = target.layout
     if not target.sparse:
         return math.prod(layout.shape)
@@ -201,9 +197,7 @@ def _decoded_size(source: ArraySource, target: Target) -> int:
 
 
 def _lies_big(source: ArraySource | None, storage: Storage) -> bool:
-    """Whether a source has plain big-endian elements that nobody wants otherwise, as classic files have: a target
-    that keeps them so takes them as they are.
-    """
+    """Return whether a source has plain big-endian elements, as classic files have, and no byte order is requested."""
     stored = None if source is None else source.stored
     return (
         stored is not None
@@ -215,15 +209,15 @@ def _lies_big(source: ArraySource | None, storage: Storage) -> bool:
 
 
 def _has_chunks(source: ArraySource | None, chunks: tuple[int, ...]) -> bool:
-    """Whether a source lies in these chunks itself: however large they are, they may be moved as they are."""
+    """Return whether a source has these chunks, so that they can be copied at any size."""
     stored = None if source is None else source.stored
     return stored is not None and stored.chunks == chunks
 
 
 def _fixed_length(strings: Strings, declared: int | None) -> int | None:
-    """The n of `|Sn` that holds all of these strings exactly, None if there is none.
+    """Return the n of `|Sn` that holds all strings exactly, or None.
 
-    An attribute `_nczarr_maxstrlen` overrules the dtype in libnetcdf 4.10.1: then n is that, or there is none.
+    In libnetcdf 4.10.1 an attribute `_nczarr_maxstrlen` overrules the dtype: then only its value counts.
     """
     length = max(1, strings.longest) if declared is None else declared
     exact = strings.utf8 and not strings.nul and not strings.nil
@@ -238,18 +232,14 @@ def _declared_length(variable: Variable) -> int | None:
 
 
 def _is_undefined(one: _One, dtype: Descr, itemsize: int) -> bool:
-    """Whether the document may say that the fill value is undefined: the variable has none, and all its cells are
-    written.
-    """
+    """Return whether the fill value may be undefined: the variable has none, and all cells are written."""
     small = math.prod(one.shape) * itemsize <= WHOLE
     number = isinstance(dtype, str) and dtype[1] in "biufc"
     return number and not one.has_fill and one.source is not None and small and not one.pad.strip(b"\0")
 
 
 def _separator(path: str, checked: Checked, arrays: Arrays, options: Options) -> str | None:
-    """What stands between the indices of a chunk's key, if not what the format has for all: as asked for, else as in
-    the source.
-    """
+    """Return the separator of chunk keys: the requested, the source's, or None for the format's."""
     if not arrays.separators:
         return None
     foreign = checked.foreign.get(path)
@@ -257,27 +247,27 @@ def _separator(path: str, checked: Checked, arrays: Arrays, options: Options) ->
 
 
 def _order(one: _One, dtype: Descr, arrays: Arrays, options: Options) -> Order:
-    """In which order elements lie within chunks: as asked for, else as in the source; texts have no other than C."""
+    """Return the requested element order in chunks, else the source's; variable-length texts have only C."""
     if not arrays.orders or dtype == "|O":
         return "C"
     return options.order or (one.source.layout.order if one.source is not None else "C")
 
 
 def _needed_fill(one: _One, dtype: Descr, itemsize: int) -> tuple[bytes | None, bool]:
-    """The fill value in the dtype's bytes, where every array has one: cells that were never written need no chunk."""
+    """Return the fill in the dtype's bytes, for formats where every array has one; chunks may be missing."""
     if dtype == "|O":
         return one.pad, True
     return stored_bytes(one.pad.ljust(itemsize, b"\0"), dtype), True
 
 
 def _fill(one: _One, dtype: Descr, itemsize: int, strings: Strings) -> tuple[bytes | None, bool]:
-    """The fill value that the target declares, in its dtype's bytes, and whether chunks of fill may be missing.
+    """Return the declared fill value in the dtype's bytes, and whether chunks of fill may be missing.
 
-    A missing chunk of an array without fill value reads as zeros or empty texts everywhere, so a fill value of
-    zeros is declared only for numbers of the dataset's own: xarray would mask the zeros of `counts` and empty
-    texts, and cannot open a group in which a record has one; and of fixed texts tensorstore wants base64 where the
-    netCDF library wants the text. Any other fill of texts, opaques and records is written out, or, where the array is
-    too large for that, declared in base64: such a text the library does not get to see.
+    A missing chunk of an array without fill value reads as zeros or empty texts. So zeros are declared only
+    for the dataset's own numbers: xarray would mask zeros of `counts` and empty texts, and cannot open a
+    group in which a record has such a fill. For fixed texts tensorstore expects base64, the netCDF library
+    the text. Other fills of texts, opaques and records are written out or, in too large arrays, declared in
+    base64, which the library ignores.
     """
     small = math.prod(one.shape) * itemsize <= WHOLE
     zero = not one.pad.strip(b"\0")
@@ -305,7 +295,7 @@ def _fill(one: _One, dtype: Descr, itemsize: int, strings: Strings) -> tuple[byt
 
 
 def _is_odd_nan(fill: bytes, dtype: str) -> bool:
-    """Whether a little-endian number is a NaN with other bits than the usual one."""
+    """Return whether a little-endian number is a NaN with unusual bits."""
     code = {"f2": "<e", "f4": "<f", "f8": "<d"}.get(dtype[1:])
     if code is None:
         return False

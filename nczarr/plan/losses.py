@@ -1,7 +1,7 @@
-"""What a target loses of a dataset, found before the first byte is written.
+"""Losses of a target, found before its first byte is written.
 
-One function a subject; each yields `Loss`es in the order of the tree. The kinds of value losses are diagnostic codes;
-those of annotation losses are keys of `ANNOTATIONS`, which the one summarising warning counts.
+Each function yields the `Loss`es of one subject in tree order. Kinds of value losses are diagnostic codes;
+those of annotation losses are keys of `ANNOTATIONS`, counted in one warning.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ ANNOTATIONS = {
     "version": "the version of the data model",
     "extension": "protocol extensions that are not known",
 }
-"""What the summary says of each kind of annotation loss."""
+"""Phrases of the summary, by kind of annotation loss."""
 
 _REMEDY = "`--allow-loss {}` writes the rest; format `nczarr` keeps it"
 _REMEDIES = {"unreferable-variable": "`--embed SIZE` holds more in the document; `--allow-loss {}` leaves it out"}
-"""Helps of diagnostics about value losses."""
+"""Help texts of value losses."""
 
 
 def report_losses(found: list[Loss], form: Format, options: Options, report: Report) -> None:
-    """Report value losses one by one, annotation losses in one warning."""
+    """Report value losses one by one, and annotation losses in one warning."""
     allowed = options.allow_loss
     for loss in found:
         if loss.weight == "value":
@@ -72,7 +72,7 @@ def report_losses(found: list[Loss], form: Format, options: Options, report: Rep
 
 
 def losses(checked: Checked, form: Format) -> Iterator[Loss]:
-    """Everything the format's capabilities cannot hold, except what depends on layouts."""
+    """Yield what the format's capabilities cannot hold, except losses by layout."""
     held = form.capabilities
     if not held.extensions:
         yield from unknown_extensions(checked)
@@ -99,7 +99,7 @@ def losses(checked: Checked, form: Format) -> Iterator[Loss]:
 
 
 def unknown_extensions(checked: Checked) -> Iterator[Loss]:
-    """The protocol extensions of a source that nobody here knows."""
+    """Yield the unknown protocol extensions of a source."""
     for fqn, given in checked.foreign.items():
         owner = checked.variables.get(fqn) or checked.groups.get(fqn)
         for each in given.extensions if owner is not None else ():
@@ -139,10 +139,11 @@ def _dataset(checked: Checked, form: Format) -> Iterator[Loss]:
 
 
 def _own_fill(fqn: str, variable: Variable, checked: Checked, form: Format) -> Iterator[Loss]:
-    """What a pure store loses of a `_FillValue` of the variable's own type: the array's fill value holds most of them.
+    """Yield the losses of a `_FillValue` of the variable's own type in a pure store.
 
-    Where it alone does, because plain JSON or xarray takes no such attribute, a reader finds it before all others, and
-    takes zeros, empty texts and the default of the type for nothing said; of raw bytes that is zeros.
+    The array's fill value holds most of them. Where it alone does, because plain JSON or xarray does not
+    accept the attribute, a reader finds it before all others, and takes zeros, empty texts and type defaults
+    (for raw bytes: zeros) for absent.
     """
     place, attribute = next((n, each) for n, each in enumerate(variable.attributes) if each.name == "_FillValue")
     value, arrays = attribute.value, form.capabilities.arrays
@@ -176,13 +177,13 @@ def _own_fill(fqn: str, variable: Variable, checked: Checked, form: Format) -> I
 
 
 def _said(value: Constant) -> bool:
-    """Whether a fill value has bytes other than zeros."""
+    """Return whether a fill value has nonzero bytes."""
     data = value.data if isinstance(value.data, bytes) else b"".join(x for x in value.data if isinstance(x, bytes))
     return bool(data.strip(b"\0"))
 
 
 def _attributes(path: str, attributes: tuple[Attribute, ...]) -> Iterator[Loss]:
-    """Losses of untyped plain JSON; an attribute has at most one."""
+    """Yield losses of untyped plain JSON, one per attribute at most."""
     for attribute in attributes:
         name, value = attribute.name, attribute.value
         where = f"attribute `{name}` of `{path}`"
@@ -214,7 +215,7 @@ def _attributes(path: str, attributes: tuple[Attribute, ...]) -> Iterator[Loss]:
 
 
 def _same_numbers(one: Constant, other: Constant | None) -> bool:
-    """Whether the plain form holds the same numbers, be it in another width."""
+    """Return whether the plain form has the same numbers, in any width."""
     its, own = ATOMIC[other.type] if other is not None else None, ATOMIC[one.type]
     if other is None or its is None or not (its.is_integer or its.is_float):
         return False
@@ -244,7 +245,7 @@ def _variable(fqn: str, variable: Variable, checked: Checked, form: Format) -> I
 
 
 def _structure(type_name: str, types: Types, *, nested: bool) -> str | None:
-    """How a pure store shows a type that it cannot name, if that changes what a reader computes."""
+    """Return how a pure store shows a type, if that changes what a reader computes."""
     if not is_fixed(type_name, types) and type_name != "string":
         return "shows counts and content as arrays of their own"
     if any(isinstance(types.get(each), EnumType) for each in inner_types(type_name, types)):
@@ -253,7 +254,7 @@ def _structure(type_name: str, types: Types, *, nested: bool) -> str | None:
 
 
 def _has_raw_field(type_name: str, types: Types, *, nested: bool) -> bool:
-    """Whether a record has a field that is an array, or a record where those do not nest."""
+    """Return whether a record has array fields, or records where these cannot nest."""
     declared = types.get(type_name)
     if not isinstance(declared, CompoundType):
         return False

@@ -1,7 +1,7 @@
 """`plan`: from a checked dataset to the plan of one target.
 
-Every loss is found here, once, before a byte is written: value losses are errors unless the run allows them,
-annotation losses one summarising warning.
+Finds every loss before a byte is written. Value losses are errors unless allowed; annotation losses make one
+warning.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from nczarr.plan.plans import Loss, Plan
 
 
 def plan(checked: Checked, form: Format, options: Options, report: Report, more: Iterable[Loss] = ()) -> Plan | None:
-    """Return how a target of this format will hold the dataset; None after an error.
+    """Return the plan of a target of this format; None after an error.
 
-    `more` are losses that the format's own rules found. Reports every loss.
+    `more`: losses that the format's own rules found. Reports every loss.
     """
     if form.kinds:
         from nczarr.plan.file import plan_file

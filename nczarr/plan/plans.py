@@ -1,7 +1,7 @@
-"""Plans, the only thing that back ends accept: one type for stores, one for netCDF files, one for streams.
+"""Plans, the only input of back ends: for stores, netCDF files, and streams.
 
-A plan is a checked dataset, what the target loses of it, and how the target will hold the rest. Only `planner.plan`
-makes one, and it reports every loss first.
+A plan is a checked dataset, its losses in the target, and the storage of the rest. Only `planner.plan` makes
+one, after it reports every loss.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ Weight = Literal["value", "annotation"]
 """A value loss changes what a reader computes; an annotation loss does not."""
 
 Runs = tuple[tuple[int, int], ...]
-"""Run-length coded linear indices, C order: (first, count), ascending."""
+"""Run-length coded linear indices in C order: (first, count), ascending."""
 
 
 class Loss(NamedTuple):
-    """One thing that the target cannot hold: `kind` is a diagnostic code, `path` the FQN of what loses it."""
+    """One property that the target cannot hold: `kind` is a diagnostic code, `path` the FQN of the node."""
 
     kind: str
     weight: Weight
@@ -36,28 +36,26 @@ class Loss(NamedTuple):
 
 
 class Target(NamedTuple):
-    """How one part of a variable will lie in a store."""
+    """Layout of one part of a variable in a store."""
 
     layout: Layout
-    """Its `fill` is None where the target declares no fill value; then every chunk is written, unless `sparse`."""
+    """Its `fill` is None if none is declared; then every chunk is written, unless `sparse`."""
     pad: bytes
-    """One element in the source's bytes (of strings the text) for every cell that was never written, the rest of edge
-    chunks included."""
+    """One element in the source's bytes (of strings the text), for unwritten cells and the rest of edge chunks."""
     sparse: bool = True
-    """Whether chunks that hold nothing but `pad` need not exist."""
+    """Whether chunks that contain only `pad` may be missing."""
     nil: Runs = ()
-    """Which strings are NIL."""
+    """Positions of NIL strings."""
     utf8: bool = True
     """Whether all strings are UTF-8."""
     apart: tuple[int, str] | None = None
-    """For targets that hold references: about how many bytes of values they hold themselves, and why. None: chunks
-    are referred to."""
+    """In targets of references: approximate bytes of embedded values, and the reason; None: chunks are referenced."""
     separator: str | None = None
-    """Separator of the indices in a chunk's key; None: the format's own."""
+    """Separator of the indices in a chunk's key; None: the format's default."""
 
 
 class StorePlan(NamedTuple):
-    """A dataset ready for a store of keys. Mappings are by FQN of the variable, those of parts by path within."""
+    """Plan of a key-value store. Mappings are by FQN of the variable; those of parts by path within it."""
 
     checked: Checked
     form: Format
@@ -65,18 +63,18 @@ class StorePlan(NamedTuple):
     losses: tuple[Loss, ...] = ()
     """Everything that the target does not hold, accepted value losses included."""
     storage: Mapping[str, Storage] = MappingProxyType({})
-    """Each variable's storage with the options of the run worked in."""
+    """Storage of each variable, with the options of the run applied."""
     targets: Mapping[str, Mapping[str, Target]] = MappingProxyType({})
-    """The layout of every part."""
+    """Layout of every part."""
     parts: Mapping[str, Parts] = MappingProxyType({})
-    """The sources; a part whose cells are all `pad` has none."""
+    """Sources; a part whose cells are all `pad` has none."""
     axes: Mapping[str, tuple[str, ...]] = MappingProxyType({})
-    """Simple names of the dimensions in the variable's group: unique where two of different length would share one."""
+    """Simple dimension names in the variable's group, unique where two lengths would share one."""
     places: Mapping[tuple[str, str], str] = MappingProxyType({})
-    """Paths in keys, by FQN and path of the part, of nodes whose names are not segments of keys."""
+    """Key prefixes by FQN and part, for nodes whose names are not their key segments."""
 
     def prefix(self, path: str, part: str = "") -> str:
-        """Return how the keys of a node, or of one of its parts, begin; empty for the root."""
+        """Return the key prefix of a node or of one of its parts; empty for the root."""
         known = self.places.get((path, part))
         if known is not None:
             return known
@@ -84,14 +82,14 @@ class StorePlan(NamedTuple):
         return "/".join((*segments, "")) if segments else ""
 
     def chunk_keys(self, path: str, part: str = "") -> ChunkKeys:
-        """The keys of the chunks of a variable's part; of a variable that is a group, the prefix of all its data."""
+        """Return the chunk keys of a part; for a variable that is a group, the prefix of all its data."""
         arrays, target = self.form.capabilities.arrays, self.targets[path].get(part)
         assert arrays is not None
         return arrays.chunk_keys.below(self.prefix(path, part), None if target is None else target.separator)
 
 
 class FilePlan(NamedTuple):
-    """A dataset ready for a netCDF file of one kind."""
+    """Plan of a netCDF file of one kind."""
 
     checked: Checked
     form: Format
@@ -100,11 +98,11 @@ class FilePlan(NamedTuple):
     """Everything that the file does not hold, accepted value losses included."""
     kind: Kind
     storage: Mapping[str, Storage]
-    """The storage of each variable by FQN, as the netCDF library will make it."""
+    """Storage of each variable by FQN, as the netCDF library will create it."""
 
 
 class StreamPlan(NamedTuple):
-    """A dataset ready for a text or stream, which is written from front to back."""
+    """Plan of a text or stream, which is written sequentially."""
 
     checked: Checked
     form: Format
@@ -112,7 +110,7 @@ class StreamPlan(NamedTuple):
     losses: tuple[Loss, ...]
     """Everything that the target does not hold, accepted value losses included."""
     storage: Mapping[str, Storage] = MappingProxyType({})
-    """Codecs that the run asks for, by FQN of variables whose values are encoded with them."""
+    """Requested codecs, by FQN of the variables whose values are encoded with them."""
 
 
 Plan: TypeAlias = StorePlan | FilePlan | StreamPlan

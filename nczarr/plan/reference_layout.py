@@ -1,8 +1,7 @@
-"""How an array lies in a target that holds no chunks but references to them: as its source does, where that can be.
+"""Layout of an array in a target of chunk references: that of its source, where possible.
 
-Comes in: the source of a part, and what the format can say of arrays. Goes out: the source cut as its chunks are to be,
-with grid, elements and codecs of its own; or why no reference can lead to its chunks, so that the target has to hold
-the values itself.
+The result is the recut source with its grid, elements and codecs, or the reason why its chunks cannot be
+referenced and the target must hold the values.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from nczarr.capabilities import Arrays
 
 
 class AsStored(NamedTuple):
-    """A source and what the layout takes over from it."""
+    """A source, and the layout properties taken from it."""
 
     source: ArraySource
     dtype: Descr
@@ -31,9 +30,9 @@ class AsStored(NamedTuple):
 def as_stored(
     source: ArraySource, dtype: Descr, itemsize: int, arrays: Arrays, asked: Storage, own: Storage
 ) -> AsStored | str:
-    """The source as references lead to it, or why none can.
+    """Return the source in referenceable chunks, or why it has none.
 
-    `dtype`: of the part, in any byte order; `asked` differs from the variable's `own` storage in what options ask for.
+    `dtype` is the part's, in any byte order. `asked` is the variable's `own` storage with options applied.
     """
     stored = source.stored
     if stored is None:
@@ -56,7 +55,7 @@ def as_stored(
 
 
 def _same_elements(stored: Descr, dtype: Descr, arrays: Arrays) -> bool:
-    """Whether elements as they are stored are those of a part, whatever their byte order."""
+    """Return whether stored elements equal those of a part, whatever their byte order."""
     if not isinstance(stored, str) or not isinstance(dtype, str):
         return stored == dtype
     if dtype == "|O":
@@ -65,7 +64,7 @@ def _same_elements(stored: Descr, dtype: Descr, arrays: Arrays) -> bool:
 
 
 def _unsaid(codecs: tuple[Codec, ...], itemsize: int, arrays: Arrays) -> str | None:
-    """Why the format cannot say how chunks are decoded; None if it can."""
+    """Return why the format cannot describe the decoding, or None."""
     for codec in codecs:
         if not expressible(nearest((codec,), arrays.codecs), arrays.codecs):
             name = f"the filter {codec.name}" if codec.name else f"filter {codec.id}"
@@ -80,7 +79,7 @@ def _unsaid(codecs: tuple[Codec, ...], itemsize: int, arrays: Arrays) -> str | N
 
 
 def _cut(source: ArraySource, itemsize: int, wanted: tuple[int, ...] | None) -> ArraySource | None:
-    """A source in chunks of these lengths; where nobody wants any, in pieces of a sensible size. None: it cannot be."""
+    """Return a source with these chunk lengths, or with sensible ones by default; None: impossible."""
     if wanted is not None:
         stored = source.stored
         return source if stored is not None and wanted == stored.chunks else source.recut(wanted)

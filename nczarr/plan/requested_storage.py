@@ -1,7 +1,7 @@
-"""Storage that the options of a run request: chunks, shards and codecs.
+"""Storage that the options request: chunks, shards and codecs.
 
-Reports: unmatched-chunks, unmatched-shards, unmatched-order, unmatched-separator, bad-codec, for wishes that no
-variable can have.
+Reports unmatched-chunks, unmatched-shards, unmatched-order, unmatched-separator, bad-codec, for requests that
+no variable can meet.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from nczarr.plan.shards import ShardRequest
 
 
 class StorageRequests(NamedTuple):
-    """Chunk and shard lengths by variable or dimension, and codecs by variable, as a run requests them.
+    """Requested chunk and shard lengths by variable or dimension, and codecs by variable.
 
-    `""` means every variable that has no word of its own; of shards it is `auto` or `none`.
+    `""` is the default for all variables; for shards it is `auto` or `none`.
     """
 
     chunks: Mapping[str, tuple[int, ...]]
@@ -31,7 +31,7 @@ class StorageRequests(NamedTuple):
     shards: Mapping[str, str | tuple[int, ...]]
 
     def shards_of(self, path: str, variable: Variable) -> ShardRequest:
-        """What is asked for the shards of one variable."""
+        """Return the shard request of one variable."""
         own = self.shards.get(path)
         if own is None and self.shards:
             asked = self.lengths(self.shards, variable)
@@ -42,7 +42,7 @@ class StorageRequests(NamedTuple):
 
     @staticmethod
     def lengths(requests: Mapping[str, Any], variable: Variable) -> list[int | None]:
-        """The lengths asked for a variable's dimensions by their FQNs or simple names."""
+        """Return the lengths requested for dimensions by FQN or simple name."""
         found = []
         for reference in variable.dimensions:
             name = names.last(reference) if isinstance(reference, str) else ""
@@ -54,9 +54,9 @@ class StorageRequests(NamedTuple):
 def storage_of(
     path: str, variable: Variable, shape: tuple[int, ...], requests: StorageRequests, itemsize: int
 ) -> Storage:
-    """The variable's storage with the options worked in: the plan's own wish, before what the target can do.
+    """Return the variable's storage with the options applied, before the limits of the target.
 
-    `shape`: the longest that its chunks may be, which in a netCDF file is no matter of an unlimited dimension's length.
+    `shape`: maximum chunk lengths, independent of an unlimited dimension's length in a netCDF file.
     """
     storage = variable.storage
     chunks = _requested_chunks(path, variable, shape, requests, itemsize)
@@ -92,8 +92,9 @@ def _requested_chunks(
 def storage_requests(
     checked: Checked, target: str, arrays: Arrays | None, options: Options, report: Report
 ) -> StorageRequests:
-    """The options' chunks, shards and codecs, each checked against the dataset and the target, which is a chunked store
-    or, without `arrays`, an HDF5 file.
+    """Return the requested chunks, shards and codecs, checked against the dataset and the target.
+
+    Without `arrays` the target is an HDF5 file, else a chunked store.
     """
     known = codecs.NUMCODECS if arrays is None else arrays.codecs
     _check_lengths(checked, options.chunks, "--chunks", "unmatched-chunks", report)
@@ -122,7 +123,7 @@ def storage_requests(
 def _check_lengths(
     checked: Checked, asked: Mapping[str, str | tuple[int, ...]], option: str, code: str, report: Report
 ) -> None:
-    """Report lengths for what is no dimension or variable, or too many or too few of them; words are for variables."""
+    """Report lengths for an unknown name, or a wrong number of them; only variables accept words."""
     simple = {names.last(fqn) for fqn in checked.dimensions}
     for name, lengths in asked.items():
         variable = checked.variables.get(name)

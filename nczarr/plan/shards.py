@@ -1,9 +1,9 @@
-"""Shards of a target: whole chunks that lie in one key, with an index behind them (Zarr v3, `sharding_indexed`).
+"""Shards of a target: several chunks in one key, followed by an index (Zarr v3, `sharding_indexed`).
 
-A request is `none`, `auto`, or lengths: one for each dimension of a variable, or for single dimensions; the others are
-one chunk long, and a length that reaches the array's covers all of it. A shard is whole chunks. `auto` takes as many
-chunks in C order as `SHARD_BYTES` hold before they are compressed. Records and opaque values get no shards:
-zarr-python reads them, but not in shards.
+A request is `none`, `auto`, or lengths: one for each dimension of a variable, or for single dimensions. Other
+dimensions are one chunk long, and a length that reaches the array's covers all of it. A shard consists of
+whole chunks. `auto` takes as many chunks in C order as fit into `SHARD_BYTES` before compression. Records and
+opaque values get no shards: zarr-python reads them, but not in shards.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ from nczarr.arrays.source import Descr
 from nczarr.plan.chunk_lengths import LARGEST_CHUNK
 
 SHARD_BYTES = 64 << 20
-"""Size that a shard of our own choice does not exceed, index included, unless one chunk does."""
+"""Maximum size of an `auto` shard, index included, unless one chunk is larger."""
 
 INDEX_BYTES = 16
-"""What the index takes for each chunk."""
+"""Bytes of a chunk's index entry."""
 
 LARGEST_INDEX = 1 << 28
-"""Size that the index of a shard may have: readers hold it whole."""
+"""Maximum size of a shard index: readers hold it whole."""
 
 ShardRequest: TypeAlias = Literal["none", "auto"] | tuple[int | None, ...]
-"""What is asked for one variable: lengths have a None for each dimension that nobody named."""
+"""Request for one variable; lengths have None for each dimension that is not named."""
 
 
 def can_shard(dtype: Descr) -> TypeGuard[str]:
-    """Whether arrays of this element type are written in shards."""
+    """Return whether arrays of this dtype are written in shards."""
     return isinstance(dtype, str) and dtype[1] != "V"
 
 
 def shard_shape(
     request: ShardRequest, chunks: tuple[int, ...], shape: tuple[int, ...], itemsize: int
 ) -> tuple[int, ...] | None:
-    """The shards of an array of these chunks; None: it has none. Expects `problem` to find none."""
+    """Return the shard shape, or None for no shards. Expects no `problem`."""
     if not shape or request == "none":
         return None
     counts = [max(1, -(-extent // chunk)) for extent, chunk in zip(shape, chunks, strict=True)]
@@ -52,7 +52,7 @@ def shard_shape(
 
 
 def _automatic(counts: list[int], chunk_bytes: int) -> list[int]:
-    """How many chunks a shard has along each dimension: all of the inner ones, an even share of the first cut one."""
+    """Return the chunks of a shard along each axis: all of the inner ones, an even share of the first split one."""
     room = max(1, SHARD_BYTES // (chunk_bytes + INDEX_BYTES))
     whole = [1] * len(counts)
     for axis in range(len(counts) - 1, -1, -1):
@@ -66,7 +66,7 @@ def _automatic(counts: list[int], chunk_bytes: int) -> list[int]:
 
 
 def problem(request: ShardRequest, chunks: tuple[int, ...], shape: tuple[int, ...], itemsize: int) -> str | None:
-    """Why an array of these chunks cannot have the shards that it should have; None if it can."""
+    """Return why an array of these chunks cannot have the requested shards, or None."""
     if isinstance(request, str):
         return None
     for length, chunk, extent in zip(request, chunks, shape, strict=True):
@@ -82,7 +82,7 @@ def problem(request: ShardRequest, chunks: tuple[int, ...], shape: tuple[int, ..
 
 
 def inner_chunks(request: ShardRequest, chunks: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Chunks of our own choice made to fit shards that were asked for: along each dimension a divisor of the shard."""
+    """Return default chunks adapted to the requested shards: divisors of the shard lengths."""
     if isinstance(request, str):
         return chunks
     return tuple(
@@ -92,7 +92,7 @@ def inner_chunks(request: ShardRequest, chunks: tuple[int, ...], shape: tuple[in
 
 
 def _divisor(length: int, near: int) -> int:
-    """The largest divisor of a length up to `near`, or, where that is far below, the smallest beyond it."""
+    """Return the largest divisor of a length up to `near`; if that is far below, the smallest one above."""
     small = [part for part in range(1, math.isqrt(length) + 1) if length % part == 0]
     divisors = sorted({*small, *(length // part for part in small)})
     below = max(part for part in divisors if part <= near)

@@ -1,8 +1,8 @@
-"""Simple names of dimensions as Zarr has them: one a dimension of an array, meant within the array's own group.
+"""Simple names of dimensions for Zarr: one per array dimension, scoped to the array's group.
 
-Zarr readers other than netCDF know a dimension by its simple name, and take two lengths for one name in one group
-for an error that costs them the whole group. So an anonymous dimension gets an invented name, and where two
-dimensions of different length would share a name in one group, the one from farther away gets another.
+Zarr readers other than netCDF identify dimensions by simple names, and reject a whole group for two lengths
+of one name. So anonymous dimensions get invented names, and where two lengths share a name in a group, the
+dimension from farther away is renamed.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from nczarr.ast.walk import groups
 from nczarr.check.checked import Checked
 
 ANONYMOUS = "_Anonymous_Dim_"
-"""The netCDF library's own prefix for a dimension without a name; the length follows."""
+"""Prefix of anonymous dimensions, as in the netCDF library; the length follows."""
 
 CONTENT, ELEMENTS = "_content", "_elements"
 """Names of the ragged dimension: of a vlen's own content, and of arrays that lie inside such content."""
 
 
 def axes(checked: Checked) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
-    """Names of each variable's dimensions by its FQN; and by FQN of those that have a renamed one, what became what."""
+    """Return each variable's dimension names by FQN, and notes on renamed ones by FQN."""
     named: dict[str, tuple[str, ...]] = {}
     renamed: dict[str, str] = {}
     for path, group in groups(checked.dataset):
@@ -53,7 +53,7 @@ def _name_group(
 
 
 def _anonymous(size: int, taken: list[str], lengths: Mapping[str, int]) -> str:
-    """An invented name: the same for axes of the same length, but never twice in one variable."""
+    """Return an invented name: one per length, but never twice in a variable."""
     name, number = f"{ANONYMOUS}{size}", 1
     while name in taken or lengths.get(name, size) != size:
         number += 1
@@ -62,7 +62,7 @@ def _anonymous(size: int, taken: list[str], lengths: Mapping[str, int]) -> str:
 
 
 def _free(name: str, size: int, lengths: dict[str, int]) -> str:
-    """The name itself if no other length has it in this group, else the name and the first number that is free."""
+    """Return the name, or if another length has it in the group, the name with a free number."""
     alias, number = name, 1
     while lengths.get(alias, size) != size:
         number += 1
@@ -72,9 +72,9 @@ def _free(name: str, size: int, lengths: dict[str, int]) -> str:
 
 
 def part_axes(own: tuple[str, ...], part: str, shape: tuple[int, ...], parts: Container[str]) -> list[str]:
-    """Dimension names of one part of a variable: its `own`, or the ragged one, then those of an array field by length.
+    """Return a part's dimension names: its `own` or the ragged one, then those of array fields.
 
-    `parts` are the paths of all parts.
+    `parts`: the paths of all parts.
     """
     found = [CONTENT if part.rpartition("/")[2] == "content" else ELEMENTS]
     if not _inside_content(part, parts):
@@ -89,7 +89,7 @@ def part_axes(own: tuple[str, ...], part: str, shape: tuple[int, ...], parts: Co
 
 
 def _inside_content(part: str, parts: Container[str]) -> bool:
-    """Whether a part lies in ragged content: the content of some `counts` that is a part too."""
+    """Return whether a part lies in ragged content, whose `counts` are a part too."""
     segments = part.split("/")
     return any(
         segment == "content" and "/".join([*segments[:depth], "counts"]) in parts

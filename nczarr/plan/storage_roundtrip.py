@@ -1,6 +1,6 @@
-"""What the plain documents of an array tell of its storage, how the model takes that, and what of a wish is lost.
+"""Storage in plain documents of arrays, its form in the model, and lost requests.
 
-Also `plain_fill`, because an enum is its integers there.
+Also `plain_fill`, because plain documents store enums as integers.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from nczarr.ast import Attribute, Constant, EnumType, Storage
 
 
 def own_type(type_name: str, types: Types) -> str:
-    """The type of a variable where enums are their integers."""
+    """Return a variable's type, enums as their integers."""
     declared = types.get(type_name)
     return declared.base if isinstance(declared, EnumType) else type_name
 
 
 def plain_fill(attribute: Attribute, owner: str, types: Types) -> Attribute:
-    """An attribute of a variable of this type, with a `_FillValue` of the variable's own enum as an integer."""
+    """Return the attribute; if it is a `_FillValue` of the owner's enum type, as an integer."""
     plainly = own_type(owner, types)
     if attribute.name != "_FillValue" or attribute.value.type != owner or plainly == owner:
         return attribute
@@ -28,7 +28,7 @@ def plain_fill(attribute: Attribute, owner: str, types: Types) -> Attribute:
 
 
 def metadata_storage(layout: Layout) -> Storage:
-    """The storage that a layout's documents tell a reader who finds nothing else."""
+    """Return the storage that a reader derives from a layout's documents alone."""
     dtype = layout.dtype if isinstance(layout.dtype, str) else "|V"
     number = dtype[1] in "iufbc"
     return Storage(
@@ -41,7 +41,7 @@ def metadata_storage(layout: Layout) -> Storage:
 
 
 def normalized(storage: Storage, shape: tuple[int, ...], type_name: str, unlimited: tuple[bool, ...] = ()) -> Storage:
-    """The storage as the model takes it: chunks no longer than fixed dimensions, no filters of a scalar."""
+    """Return the model's form: chunks within fixed dimensions, no filters of a scalar."""
     chunks = storage.chunks
     if chunks is not None:
         grows = unlimited or (False,) * len(shape)
@@ -57,7 +57,7 @@ def normalized(storage: Storage, shape: tuple[int, ...], type_name: str, unlimit
 
 
 def unkept(wanted: Storage, plain: Storage, *, codecs_too: bool = True) -> list[str]:
-    """What was said of a storage and does not stand in the plain one, in words."""
+    """Return descriptions of wanted properties that the plain storage lacks."""
     checks = {
         f"{wanted.layout} layout": wanted.layout in ("contiguous", "compact"),
         "the lengths of chunks": wanted.chunks is not None and wanted.chunks != plain.chunks,

@@ -1,4 +1,4 @@
-"""Plans of stores: the layout of each array, its key, and what the store loses."""
+"""Plans of stores: the layout of each array, its key, and the losses."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from nczarr.plan.simple_dimension_names import axes
 from nczarr.plan.storage_roundtrip import metadata_storage, normalized, unkept
 
 LARGEST_FILL = 1 << 27
-"""Elements of ragged content that a fill value may make; see `fill_parts`."""
+"""Maximum ragged elements that a fill value may make; see `fill_parts`."""
 
 
 def plan_store(
     checked: Checked, form: Format, options: Options, report: Report, more: Iterable[Loss] = ()
 ) -> StorePlan | None:
-    """Return how a store will hold the dataset; None after an error.
+    """Return the plan of a store; None after an error.
 
-    Expects the losses that the format's own rules found in `more`. Ensures a layout for each part of each variable, and
-    a valid key for each name. Reports losses, unsafe-name, reserved-name, unreadable-char, unmatched-shards,
-    oversized-fill and invalid requests.
+    Expects the losses by the format's own rules in `more`. Ensures a layout for each part and a valid key for
+    each name. Reports losses, unsafe-name, reserved-name, unreadable-char, unmatched-shards, oversized-fill
+    and invalid requests.
     """
     arrays = form.capabilities.arrays
     assert arrays is not None
@@ -84,7 +84,7 @@ def plan_store(
 
 
 def _unreferred(targets: dict[str, dict[str, Target]], checked: Checked, options: Options) -> Iterator[Loss]:
-    """Variables that no references can lead to, and that are too large for the target to hold their values itself."""
+    """Yield variables that cannot be referenced and are too large to be embedded in the target."""
     for path, own in targets.items():
         apart = [target.apart for target in own.values() if target.apart is not None]
         size = sum(each for each, _ in apart)
@@ -102,7 +102,7 @@ def _renamed(checked: Checked, renamed: dict[str, str], named: dict[str, tuple[s
 
 
 def _nameless(checked: Checked, named: dict[str, tuple[str, ...]]) -> dict[str, str]:
-    """By FQN, variables along a dimension that reads without a name, because a group beside them has it."""
+    """Return, by FQN, variables along a dimension that loses its name because a sibling group has it."""
     found: dict[str, str] = {}
     for path, group in groups(checked.dataset):
         taken = {child.name for child in group.groups}
@@ -116,14 +116,14 @@ def _nameless(checked: Checked, named: dict[str, tuple[str, ...]]) -> dict[str, 
 
 
 def _is_group(type_name: str, checked: Checked) -> bool:
-    """Whether variables of a type lie as groups of arrays."""
+    """Return whether such variables are stored as groups."""
     return type_name != "string" and not is_fixed(type_name, checked.types)
 
 
 def _unmet(
     path: str, storage: Storage, targets: dict[str, Target], checked: Checked, form: Format, itemsize: int
 ) -> Iterator[Loss]:
-    """Storage that a chunked store cannot follow, or does not tell: at most one loss of filters, one of the rest."""
+    """Yield unmet storage requests: at most one loss of filters, and one of the rest."""
     span, variable_type = checked.variables[path].span, checked.variables[path].type
     arrays = form.capabilities.arrays
     whole = targets.get("")
@@ -155,7 +155,7 @@ def _nil(path: str, targets: dict[str, Target], checked: Checked, form: Format) 
 def _check_shards(
     path: str, request: ShardRequest, targets: dict[str, Target], checked: Checked, options: Options, report: Report
 ) -> None:
-    """Report shards that were asked for in numbers and cannot be made of the variable's chunks, or of its type."""
+    """Report requested shard lengths that do not fit the variable's chunks or type."""
     span = checked.variables[path].span
     whole = targets.get("")
     if whole is not None and not can_shard(whole.layout.dtype) and options.shards.get(path, "none") != "none":

@@ -1,6 +1,7 @@
-"""Plans of texts and streams. Of requested storage they keep single codecs of numbers, where the format has them.
+"""Plans of texts and streams.
 
-The storage of the source requests nothing here.
+They accept requests of single codecs for numbers, where the format has them. The source's storage requests
+nothing.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from nczarr.plan.requested_storage import storage_requests
 def plan_stream(
     checked: Checked, form: Format, options: Options, report: Report, more: Iterable[Loss] = ()
 ) -> StreamPlan | None:
-    """Return how a text or stream will hold the dataset; None after an error.
+    """Return the plan of a text or stream; None after an error.
 
-    `more` are losses that the format's own rules found. Reports losses, oversized-target and invalid requests.
+    `more`: losses that the format's own rules found. Reports losses, oversized-target and invalid requests.
     """
     before = report.errors
     found = [*losses(checked, form), *more]
@@ -40,7 +41,7 @@ def plan_stream(
 def _encodings(
     checked: Checked, form: Format, options: Options, report: Report
 ) -> tuple[dict[str, Storage], list[Loss]]:
-    """Return the codecs that are requested and kept, by FQN, and the requests that are not kept."""
+    """Return the accepted codecs by FQN, and the losses for rejected requests."""
     if not any((options.chunks, options.codecs, options.shards, options.order, options.separator)):
         return {}, []
     requests = storage_requests(checked, form.name, None, options, report)

@@ -1,6 +1,6 @@
-"""What the strings of an array are like: how long, which are NIL, whether a fixed-length array would hold them.
+"""Survey of an array's strings: lengths, NILs, and fitness for a fixed-length array.
 
-Reads the array once, in slabs of whole rows, and only where something may have been written.
+Reads the array once, in slabs of whole rows, only where it may have been written.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from nczarr.ast.plain import is_utf8
 from nczarr.plan.plans import Runs
 
 SLAB = 1 << 18
-"""Strings looked at in one go."""
+"""Strings inspected at once."""
 
 
 class Strings(NamedTuple):
-    """`longest` value in bytes, `size`: of all of them, each behind its length, `nul`: one holds a NUL byte, `utf8`:
-    all are UTF-8, `nil`: which are NIL.
+    """Survey: `longest` in bytes, `size` of all with 4-byte lengths, `nul`: NUL bytes, `utf8`: all UTF-8,
+    `nil`: NILs.
     """
 
     size: int = 0
@@ -29,7 +29,7 @@ class Strings(NamedTuple):
 
 
 def survey(source: ArraySource | None, fill: bytes) -> Strings:
-    """Look at every string of an array that may not be fill, and at the fill; without a source there is only that."""
+    """Inspect the fill, and every string that may differ from it."""
     longest, nul, utf8 = len(fill), b"\0" in fill, is_utf8(fill)
     if source is None:
         return Strings(0, longest, nul, utf8)

@@ -1,1 +1,1 @@
-"""Stores: bytes by key, in memory and in folders; single files beside them."""
+"""Stores (bytes by key) in memory and folders, and single files."""

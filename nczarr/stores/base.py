@@ -1,7 +1,7 @@
-"""Stores: bytes by key. What a store promises, and which keys there are.
+"""Stores: bytes by key. The store interface, and the rule for keys.
 
-A key is a path of segments joined by `/`, relative to the store. Invariant: no key leaves its store; `safe_key` is the
-one rule of what a key may look like, and every store that touches files obeys it.
+A key is a path of segments joined by `/`, relative to the store. Invariant: no key leaves its store.
+`safe_key` is the only rule for keys, and every store that uses files applies it.
 """
 
 from __future__ import annotations
@@ -15,124 +15,123 @@ from nczarr.stores.ranges import Range, read
 from nczarr.stores.reference import Reference
 
 JOURNAL = ".nczarr-journal"
-"""The key that a store has in its root as long as it is not finished (`journal.py`)."""
+"""Root key of an unfinished store (`journal.py`)."""
 
 ROOT_KEYS = (
     *(".zgroup", "zarr.json", ".zarray", ".zmetadata", ".zattrs", ".nczarr", JOURNAL),
     *("root.group.json", "root.array.json"),
 )
-"""Keys of which the root of every store has one."""
+"""Root keys; every store has one of them."""
 
 HELD = 64 << 20
-"""Bytes of a key's pieces that a store may hold in memory."""
+"""Maximum bytes of a key's pieces in memory."""
 
 
 class Store(Protocol):
-    """Bytes by key. Methods raise OSError where the medium fails, UnsafeKeyError for a key that is none.
+    """Bytes by key. Methods raise OSError if the medium fails, UnsafeKeyError for an invalid key.
 
-    What a store does not define is that of one which is there already, on this machine: it is read-only, nothing
-    travels, nothing is to be finished.
+    The defaults fit an existing local store: read-only, no network, nothing to finish.
     """
 
     path: str
-    """The name of the store for people."""
+    """Display name."""
     sequential: bool = False
-    """Whether keys lie in the order in which they are put, so that one thread has to put them all."""
+    """Whether keys are stored in put order, so that one thread must put them all."""
     distant: bool = False
-    """Whether every call travels over a network, so that many should be under way at once."""
+    """Whether calls use a network, so that many should run concurrently."""
     listed: bool = True
-    """Whether `children` and `keys` name everything that is there."""
+    """Whether `children` and `keys` are complete."""
     refers: bool = False
     """Whether keys are references to bytes elsewhere: a chunk is exactly those bytes, or damaged."""
     archive: bool = False
-    """Whether all keys lie in one file."""
+    """Whether all keys are in one file."""
 
     @property
     def home(self) -> str:
-        """The folder or URL that the store lies in."""
+        """Folder or URL that contains the store."""
         return os.path.dirname(os.path.abspath(self.path))
 
     def get(self, key: str) -> bytes | None:
-        """The bytes of a key, None if it is absent."""
+        """Return the bytes of a key, or None."""
 
     def part(self, key: str, offset: int, length: int) -> bytes | None:
-        """Some bytes of a key, None if it is absent; a negative offset counts from its end. Raises OSError if it ends
-        before they do.
+        """Return a range of a key, or None; a negative offset counts from the end.
+
+        Raises OSError if the key is too short.
         """
         data = self.get(key)
         return None if data is None else cut(data, key, offset, length)
 
     def keys(self, prefix: str = "") -> Iterator[str]:
-        """All keys that begin with `prefix`, sorted."""
+        """Return all keys with `prefix`, sorted."""
 
     def children(self, prefix: str) -> list[str]:
-        """The next segments of all keys that begin with `prefix`, which is empty or ends in a slash; sorted."""
+        """Return the next segments after `prefix`, which is empty or ends in a slash; sorted."""
         return next_segments(self.keys(prefix), prefix)
 
     def several(self, keys: Iterable[str]) -> dict[str, bytes]:
-        """The bytes of those keys that few requests bring together; others may be left out. Raises OSError."""
+        """Return the bytes of keys that few requests can combine; others may be missing. Raises OSError."""
         return {}
 
     def lacks(self, key: str) -> bool:
-        """Whether a look at its name alone says that there is no such key; False where only `get` can tell."""
+        """Return whether the name alone shows that the key is absent; False if only `get` can tell."""
         return False
 
     def put(self, key: str, data: bytes) -> None:
-        """Set a key that was not set before. May be called from several threads, for different keys."""
+        """Set a new key. Threads may put different keys concurrently."""
         raise OSError(errno.EROFS, os.strerror(errno.EROFS), self.path)
 
     def put_pieces(self, key: str, pieces: Iterable[bytes | Range]) -> None:
-        """Set a key to pieces, one behind the other. Ranges of files are moved without being held in memory where the
-        store can. Raises what `put` does, and OSError if a file ends before its range does.
+        """Set a key to concatenated pieces; file ranges are copied without memory where possible.
+
+        Raises the errors of `put`, and OSError if a file is shorter than its range.
         """
         self.put(key, b"".join(read(piece) if isinstance(piece, Range) else piece for piece in pieces))
 
     def survey(self) -> None:
-        """All of the store is going to be read: a distant one lists everything first."""
+        """Prepare to read the whole store: a distant one lists everything first."""
         return
 
     def expect(self, keys: Iterable[str]) -> None:
-        """These documents will be asked for: a distant store fetches many at once."""
+        """Prepare to read these documents: a distant store fetches many at once."""
         return
 
     def locate(self, key: str) -> Range | None:
-        """Where the bytes of a key lie in a file; None if it is absent, or in none."""
+        """Return the file range of a key; None if it is absent or not in a file."""
         return None
 
     def refer(self, key: str) -> Reference | None:
-        """Where anyone finds the bytes of a key: in a file, or at a URL; None if it is absent, or nowhere else."""
+        """Return the public location of a key, a file range or URL; None if it has none."""
         place = self.locate(key)
         return None if place is None else Reference(*place)
 
     def told(self, key: str) -> int | None:
-        """Return the bytes of a key where a listing has told them; None: nobody has, or there is no such key."""
+        """Return a key's size from a listing; None if unknown."""
         return None
 
     def is_done(self, key: str) -> bool:
-        """Whether a run that this one resumes has put this key of data, whole; then it need not be made again."""
+        """Return whether the resumed run has put this data key completely."""
         return False
 
     def seal(self) -> None:
-        """All is written: it may be read at `path`, before it is visible to others."""
+        """Complete the writing: the store is readable at `path`, but not yet published."""
         return
 
     def finish(self) -> None:
-        """All is written: make it visible, whole."""
+        """Complete and publish the store."""
         return
 
     def suspend(self) -> bool:
-        """The run ends before its end. Whether what is done was kept, for another run to go on with; then `abort` does
-        nothing.
-        """
+        """End an incomplete run; return whether its work remains for resuming, so that `abort` does nothing."""
         return False
 
     def abort(self) -> None:
-        """Nothing will come of it: remove every trace. Does nothing after `finish`."""
+        """Remove every trace, except after `finish`."""
         return
 
 
 def cut(data: bytes, key: str, offset: int, length: int) -> bytes:
-    """Some bytes of a value; a negative offset counts from its end. Raises OSError if they are not there."""
+    """Return a range of a value; a negative offset counts from the end. Raises OSError if it is too short."""
     begin = len(data) + offset if offset < 0 else offset
     found = data[begin : begin + length] if begin >= 0 else b""
     if len(found) != length:
@@ -141,22 +140,22 @@ def cut(data: bytes, key: str, offset: int, length: int) -> bytes:
 
 
 class UnsafeKeyError(ValueError):
-    """A key that is no relative path, or would leave the store."""
+    """A key that is not a relative path, or would leave the store."""
 
 
 _NO_SEGMENTS = frozenset({"", ".", ".."})
-"""What no segment of a key is."""
+"""Invalid segments."""
 
 
 def safe_key(key: str) -> str:
-    """The key itself. Raises UnsafeKeyError if it is empty, absolute, has an empty, `.` or `..` segment, or a NUL."""
+    """Return the key. Raises UnsafeKeyError if it has an empty, `.` or `..` segment, or a NUL."""
     if "\0" in key or not _NO_SEGMENTS.isdisjoint(key.split("/")):
         raise UnsafeKeyError(f"not a key of a store: {key!r}")
     return key
 
 
 def is_safe(key: str) -> bool:
-    """Whether `safe_key` takes a key."""
+    """Return whether `safe_key` accepts a key."""
     try:
         safe_key(key)
     except UnsafeKeyError:
@@ -165,5 +164,5 @@ def is_safe(key: str) -> bool:
 
 
 def next_segments(keys: Iterable[str], prefix: str) -> list[str]:
-    """The segments that follow `prefix` in keys that begin with it, each once, sorted."""
+    """Return the distinct segments after `prefix`, sorted; all keys begin with it."""
     return sorted({key[len(prefix) :].split("/", 1)[0] for key in keys if len(key) > len(prefix)})

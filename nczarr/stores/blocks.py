@@ -1,4 +1,4 @@
-"""A store as text: sorted `== key` blocks, JSON pretty (what fits on a line stands on one), anything else by its size.
+"""Text form of a store: sorted `== key` blocks with pretty JSON, or sizes for other values.
 
 Used by `compile` without a target, by `dump --as keys` and by golden files.
 """
@@ -12,11 +12,11 @@ from typing import Any
 from nczarr.stores.memory import is_metadata
 
 WIDTH = 100
-"""Columns that a JSON value may fill before it is broken up."""
+"""Maximum columns of a JSON value on one line."""
 
 
 def blocks(content: Mapping[str, bytes], sizes: Mapping[str, int] | None = None) -> Iterator[bytes]:
-    """The blocks of a store in the order of its keys; `sizes` are of keys whose bytes are not at hand."""
+    """Yield the blocks in key order; `sizes` are for keys without bytes."""
     lengths = {key: len(data) for key, data in content.items()} | dict(sizes or {})
     for key in sorted(lengths):
         document = content.get(key)
@@ -28,7 +28,7 @@ def blocks(content: Mapping[str, bytes], sizes: Mapping[str, int] | None = None)
 
 
 def pretty(value: Any, indent: int = 0) -> str:
-    """JSON for people: values that fit on a line stand on one, larger ones one member a line."""
+    """Return readable JSON: short values on one line, larger ones with one member per line."""
     line = json.dumps(value, ensure_ascii=False)
     if len(line) + indent <= WIDTH or not value or not isinstance(value, list | dict):
         return line

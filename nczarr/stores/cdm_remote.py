@@ -1,9 +1,8 @@
-"""Datasets that a server gives by sections, over HTTP (CDM Remote): questions, and answers as bytes.
+"""Client of CDM Remote: datasets that a server provides in sections over HTTP.
 
-`served` is what `open_path` returns for such a URL: the header as the bytes of a source, and the service that has the
-rest. Requests go the way of all others (`connection.py`): tried again where that may help, within a time, in the
-server's words, without secrets. Invariant: of an answer no more is taken than there can be, whatever is sent, and what
-does not begin as a stream of messages is refused here, as an OSError that says what came instead.
+`open_path` returns `served` for such a URL: the header as a source, and the service for the rest. Requests
+use `connection.py`: retries, time limits, the server's error texts, no secrets. Invariant: answers are
+limited to their maximum size, and an answer that is not a message stream raises an OSError that describes it.
 """
 
 from __future__ import annotations
@@ -22,25 +21,25 @@ if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
 
 MOST_BYTES = 1 << 30
-"""Bytes of one answer, where nobody knows how many there have to be."""
+"""Maximum bytes of an answer of unknown size."""
 
 LONGEST_HEADER = 256 << 20
-"""Bytes of a header."""
+"""Maximum bytes of a header."""
 
 KEPT_BYTES = 64 << 20
-"""Bytes of answers that a service keeps for whoever asks the same again."""
+"""Bytes of answers that a service caches."""
 
 WORDS = 300
-"""Characters of a server's words that are repeated."""
+"""Maximum characters of a server's error text."""
 
 BEGINNINGS = (b"CDFS", b"\xad\xec\xce\xda", b"\xab\xec\xce\xba", b"\xab\xeb\xbe\xba", b"\xab\xad\xba\xda")
-"""What answers begin with."""
+"""Magic numbers of answers."""
 
 _keeping = threading.Lock()
 
 
 class Served(Source):
-    """The header of a dataset on a server, and the service that has its values."""
+    """Header of a dataset on a server, with the service for its values."""
 
     __slots__ = ("service",)
 
@@ -50,7 +49,7 @@ class Served(Source):
 
 
 class Answer(NamedTuple):
-    """What a server sent: its words for what it is, and the bytes."""
+    """Answer of a server: its content description and type, and the bytes."""
 
     description: str
     type: str
@@ -58,7 +57,7 @@ class Answer(NamedTuple):
 
 
 class RefusedAnswerError(OSError):
-    """A status other than 200, in the server's words."""
+    """A status other than 200, with the server's text."""
 
     def __init__(self, status: int, words: str) -> None:
         number = {401: errno.EACCES, 403: errno.EACCES, 404: errno.ENOENT}.get(status, errno.EIO)
@@ -67,13 +66,13 @@ class RefusedAnswerError(OSError):
 
 
 def served(url: str, storage: StorageOptions = NO_OPTIONS) -> Served:
-    """The dataset at a URL, with its header. Raises OSError, BadURLError, MissingProtocolError."""
+    """Return the dataset at a URL, with its header. Raises OSError, BadURLError, MissingProtocolError."""
     service = Service(url, storage)
     return Served(service.shown, service.ask("header", most=LONGEST_HEADER), service)
 
 
 class Service(Connection):
-    """A dataset on a server. A description that pickles, as all connections are."""
+    """A dataset on a server, picklable like all connections."""
 
     @cached_property
     def _opened(self) -> tuple[AbstractFileSystem, str]:
@@ -90,10 +89,10 @@ class Service(Connection):
         return OrderedDict()
 
     def ask(self, what: str, *, variable: str | None = None, size: int = 0, most: int = MOST_BYTES) -> bytes:
-        """The stream that answers `req=what`. `variable`: a section; `size`: bytes that it takes, about; `most`: bytes
-        after which no more is taken.
+        """Return the stream that answers `req=what`.
 
-        Raises OSError, also for an answer that is no stream.
+        `variable`: a section; `size`: approximate bytes; `most`: maximum bytes. Raises OSError, also if the
+        answer is no stream.
         """
         from urllib.parse import quote
 
@@ -110,7 +109,7 @@ class Service(Connection):
         return answer.data
 
     def recall(self, what: str, *, variable: str, size: int = 0, most: int = MOST_BYTES) -> bytes:
-        """The same, unless the answer to the same question is still here."""
+        """Return a cached answer, or `ask`."""
         with _keeping:
             known = self._kept.get(variable)
             if known is not None:
@@ -133,7 +132,7 @@ class Service(Connection):
 
 @cache
 def _asking() -> Any:
-    """The file system of web servers, with questions whose answers have headers."""
+    """Return the HTTP file system class with requests that also return headers."""
     from fsspec.implementations.http import HTTPFileSystem
     from yarl import URL
 

@@ -1,11 +1,11 @@
-"""A place behind fsspec: its requests, tried again where that may help, and their failures in our words.
+"""A place behind fsspec: requests with retries, and uniform errors.
 
-Invariant: whatever a library raises leaves here as an OSError with the URL as people may see it and the server's own
-reason, without secrets. Requests of many threads travel at once; those of one thread one after the other.
+Invariant: every library exception leaves as an OSError with the displayable URL and the server's reason,
+without secrets. Requests of many threads are concurrent; those of one thread are sequential.
 
-What is tried again, with a pause that grows and is drawn at random so that many clients do not come back together:
-failures that may pass (a server's 5xx, too many requests, time-outs, lost and refused connections), never those that
-will not (nothing there, no right, a malformed request).
+Transient failures are retried (5xx, too many requests, time-outs, lost and refused connections), permanent
+ones are not (not found, no permission, malformed request). Pauses grow and are randomized, so that many
+clients do not retry together.
 """
 
 from __future__ import annotations
@@ -28,46 +28,46 @@ if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
 
 RETRIES = 6
-"""Times that a request is sent again, unless the storage option `retries` says otherwise."""
+"""Default retries of a request; the storage option `retries` overrides it."""
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
 """Seconds between two tries, at most: doubled each time."""
 
 PATIENCE = 60.0
-"""Seconds that a request may take, and one more for each `SLOWEST` bytes of it."""
+"""Timeout of a request in seconds, plus one for each `SLOWEST` bytes."""
 
 SILENT = 3
-"""Times that a request is left without an answer, whatever the number of tries."""
+"""Maximum time-outs of a request, regardless of retries."""
 
 SLOWEST = 1 << 20
 
 LONGEST_LISTING = 1 << 36
-"""Bytes that a listing in one request is taken for, where it is not known in how many it comes: nearly a day's."""
+"""Assumed bytes of a listing if its number of requests is unknown: nearly a day's time."""
 
 AT_ONCE = 64
-"""Requests to one server that may be under way."""
+"""Maximum pending requests to one server."""
 
 PARTS_AT_ONCE = 4
-"""Parts of one large object that are sent at once."""
+"""Concurrently sent parts of one large object."""
 
 PART = 16 << 20
-"""Bytes of a part: what is under way of one object is held in memory."""
+"""Bytes of a part; parts in transfer are in memory."""
 
 MOST_PARTS = 10_000
 
 WHOLE = 64 << 20
-"""Bytes of the largest object that is sent by one request."""
+"""Maximum bytes of an object sent by one request."""
 
 MOST_REMOVED = 1000
-"""Keys that one request may remove."""
+"""Maximum keys removed by one request."""
 
 WEB = frozenset({"http", "https"})
-"""Protocols that give no list of what is there which could be relied on."""
+"""Protocols without reliable listings."""
 
 S3 = frozenset({"s3", "s3a"})
 
 OBJECTS = S3 | frozenset({"gs", "gcs", "abfs", "abfss", "az", "oss", "oci", "tos", "memory"})
-"""Protocols with whole objects by key: one is there with all its bytes, or not at all, and folders are nothing."""
+"""Protocols with atomic objects by key and without real folders."""
 
 _DEFAULTS: dict[str, dict[str, Any]] = {
     "s3": {
@@ -81,14 +81,14 @@ _LASTING = (
     GivenUpError, FileNotFoundError, PermissionError, FileExistsError, IsADirectoryError, NotADirectoryError,
     NotImplementedError, TypeError, ValueError, KeyError, AttributeError,
 )  # fmt: skip
-"""Failures that will not pass."""
+"""Permanent failures."""
 
 _SPACE = re.compile(r"\s")
 
 _UNKNOWN = re.compile(r"unexpected keyword argument '(\w+)'")
 
 _PASSING_WORDS = ("connect", "timeout", "httpclient", "streaming", "incomplete", "checksum", "closed")
-"""What the names of botocore's exceptions have that may pass; others are of a request that cannot be made."""
+"""Words in names of transient botocore exceptions; the others are invalid requests."""
 
 
 LIBRARIES = {
@@ -102,11 +102,11 @@ LIBRARIES = {
     "smb": "smbprotocol",
     **dict.fromkeys(("webdav", "webdavs"), "webdav4"),
 }
-"""What brings a protocol that our extra does not."""
+"""Libraries for protocols that our extra does not include."""
 
 
 class MissingProtocolError(ImportError):
-    """The library that speaks a protocol is not installed; the text says which, `remedy` how to get it."""
+    """A missing protocol library; the text names it, and `remedy` says how to install it."""
 
     def __init__(self, text: str, protocol: str) -> None:
         super().__init__(text)
@@ -118,9 +118,9 @@ class MissingProtocolError(ImportError):
 
 
 class Connection:
-    """One place: the file system of a protocol, opened when it is first needed, and the path of the place in it.
+    """One place: the file system of a protocol, opened on first use, and a path in it.
 
-    A description that pickles; every process opens its own.
+    It pickles as a description; every process opens its own.
     """
 
     def __init__(self, url: str, options: StorageOptions = NO_OPTIONS) -> None:
@@ -133,22 +133,22 @@ class Connection:
         return f"<{self.shown}>"
 
     def __getstate__(self) -> dict[str, Any]:
-        """The description alone."""
+        """Return only the description."""
         return {"url": self.url, "options": self.options, "shown": self.shown, "_process": 0}
 
     @cached_property
     def place(self) -> Location:
-        """What the URL says. Raises BadURLError."""
+        """Parsed URL. Raises BadURLError."""
         return location(self.url)
 
     @cached_property
     def protocol(self) -> str:
-        """The protocol that requests are sent by: the last of a chain."""
+        """Protocol of requests: the last of a chain."""
         return self.place.path.rpartition("::")[2].partition("://")[0].lower()
 
     @cached_property
     def first(self) -> str:
-        """The first protocol of a chain."""
+        """First protocol of a chain."""
         return self.place.path.partition("://")[0].partition("::")[0].lower()
 
     @property
@@ -165,9 +165,9 @@ class Connection:
 
     @property
     def system(self) -> AbstractFileSystem:
-        """The file system. Raises BadURLError for a protocol that there is not, MissingProtocolError, OSError.
+        """File system. Raises BadURLError for an unknown protocol, MissingProtocolError, OSError.
 
-        A process that was forked opens its own: sockets and the loop that serves them stay with the other.
+        A forked process opens its own: sockets and their event loop belong to the parent.
         """
         if self._process != os.getpid():
             self.__dict__.pop("_opened", None)
@@ -176,7 +176,7 @@ class Connection:
 
     @cached_property
     def root(self) -> str:
-        """The path of the place, without a slash at its end."""
+        """Path of the place, without trailing slash."""
         return str(self._opened[1]).rstrip("/")
 
     @cached_property
@@ -199,7 +199,7 @@ class Connection:
         return system, root
 
     def _arguments(self) -> dict[str, Any]:
-        """What the file system is made with."""
+        """Return the arguments of the file system."""
         shared, own = {}, dict(_DEFAULTS.get(self.protocol, {}))
         protocols = {part.partition("://")[0].lower() for part in self.place.path.split("::")}
         for name, value in self.options.items():
@@ -217,7 +217,7 @@ class Connection:
         return {self.protocol: own}
 
     def beside(self, url: str) -> Connection:
-        """Another place of the same server or bucket, by the same file system. Raises BadURLError, OSError."""
+        """Return another place in the same file system. Raises BadURLError, OSError."""
         other = Connection(url, self.options)
         system = self.system
         other.__dict__["_opened"] = system, system._strip_protocol(other.place.path)
@@ -225,7 +225,7 @@ class Connection:
         return other
 
     def path(self, key: str) -> str:
-        """The path of a key in the file system."""
+        """Return the file system path of a key."""
         if not key:
             return self.root
         if self.protocol in WEB and self.first == self.protocol:
@@ -235,16 +235,18 @@ class Connection:
         return f"{self.root}/{key}"
 
     def call(self, what: str, key: str, *arguments: Any, size: int = 0, **named: Any) -> Any:
-        """What a method of the file system gives for the path of a key, tried again as long as that may help.
+        """Call a file system method with the path of a key, with retries.
 
-        `size`: bytes that travel, about. Raises OSError.
+        `size`: approximate bytes transferred. Raises OSError.
         """
         return self._tried(what, (self.path(key), *arguments), named, key, size)
 
     def listing(self, folder: str) -> Iterator[dict[str, Any]]:
-        """What is told of all objects below a folder: their `name` in the file system, and more in the words of the
-        protocol's library. Page by page where that is known, because many pages take longer than one request may.
-        Raises OSError.
+        """Yield the records of all objects below a folder: `name` in the file system, and library-specific
+        members.
+
+        Reads page by page where supported, because many pages may exceed the time limit of a request. Raises
+        OSError.
         """
         if self.protocol not in S3 or self.first != self.protocol:
             yield from self.call("find", folder, detail=True, size=LONGEST_LISTING).values()
@@ -261,7 +263,7 @@ class Connection:
             asked["ContinuationToken"] = page["NextContinuationToken"]
 
     def send(self, local: str, key: str, size: int) -> None:
-        """Send a file of this machine, large ones in parts. Raises OSError."""
+        """Send a local file, large ones in parts. Raises OSError."""
         named = {}
         if self.protocol in S3 and size > WHOLE:
             named = {"max_concurrency": PARTS_AT_ONCE}
@@ -270,7 +272,7 @@ class Connection:
         self._tried("put_file", (local, self.path(key)), named, key, size)
 
     def remove(self, keys: Sequence[str]) -> None:
-        """Remove keys; that one is gone already is no failure. Raises OSError."""
+        """Remove keys; missing ones are ignored. Raises OSError."""
         if hasattr(self.system, "_bulk_delete"):
             for at in range(0, len(keys), MOST_REMOVED):
                 some = [self.path(key) for key in keys[at : at + MOST_REMOVED]]
@@ -281,7 +283,7 @@ class Connection:
                 self.call("rm_file", key)
 
     def tags_are_digests(self, key: str) -> bool:
-        """Whether the tag of an object is the MD5 of its bytes: not where S3 encrypts with keys of its own service."""
+        """Return whether the object's tag is its MD5: not if S3 encrypts with KMS or customer keys."""
         if self.protocol not in S3:
             return True
         bucket, name, _ = self.system.split_path(self.path(key))
@@ -302,7 +304,7 @@ class Connection:
         raise AssertionError
 
     def failure(self, error: Exception, key: str = "") -> OSError:
-        """A failure in the server's words, at the place as people may see it."""
+        """Return a failure as OSError with the server's text and the displayable place."""
         text = error.strerror if isinstance(error, OSError) and isinstance(error.strerror, str) else str(error)
         place = f"{self.shown.rstrip('/')}/{key}" if key else self.shown
         root = str(self.__dict__["_opened"][1]) if "_opened" in self.__dict__ else ""  # it may be that which failed
@@ -322,7 +324,7 @@ class Connection:
 
 
 def _number(error: Exception) -> int:
-    """The system's number for a failure; a pipe that breaks is one of ours, not that of our own output."""
+    """Return the errno of a failure; a broken pipe becomes ECONNRESET, to differ from our own output."""
     if isinstance(error, OSError) and error.errno:
         return errno.ECONNRESET if error.errno in (errno.EPIPE, errno.ESHUTDOWN) else error.errno
     kinds = ((FileNotFoundError, errno.ENOENT), (PermissionError, errno.EACCES), (FileExistsError, errno.EEXIST))
@@ -330,14 +332,14 @@ def _number(error: Exception) -> int:
 
 
 def _registered() -> Mapping[str, Any]:
-    """Protocols that other packages have announced."""
+    """Return protocols that other packages registered."""
     from fsspec.registry import registry
 
     return dict(registry)
 
 
 def _merged(defaults: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Options with defaults, nested ones member by member."""
+    """Merge options into defaults, recursively."""
     found = dict(defaults)
     for name, value in given.items():
         known = found.get(name)
@@ -347,7 +349,7 @@ def _merged(defaults: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, 
 
 
 def may_pass(error: BaseException) -> bool:
-    """Whether the same request may succeed a moment later."""
+    """Return whether a retry may succeed."""
     status = _status(error)
     if status is not None:
         return status >= 500 or status in (408, 425, 429)
@@ -359,7 +361,7 @@ def may_pass(error: BaseException) -> bool:
 
 
 def _status(error: BaseException) -> int | None:
-    """The status that a server answered with, where the error or its cause knows."""
+    """Return the HTTP status of an error or its cause, or None."""
     for each in (error, error.__cause__):
         found = getattr(each, "status", None)
         if isinstance(found, int):

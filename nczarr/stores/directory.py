@@ -1,11 +1,10 @@
-"""A folder of files as a store, and a new one that appears whole or not at all.
+"""Folders of files as stores; a new one appears whole or not at all.
 
-A target grows under `<name>.partial-<id>` beside its final place and is renamed once, at the end; with
-`overwrite` the old one steps aside under `<name>.replaced-<id>` first and is removed when the new one stands.
-One with a journal can be gone on with after its process was killed: there, every key of data appears by a rename, so
-what is there is whole.
-Writing ten thousand small files is the work of the file system, so nothing here adds a call to it: a folder
-is made once, no file is looked at before it is written, and nothing is synced one by one.
+A target is written as the sibling `<name>.partial-<id>` and renamed once at the end. With `overwrite` the old
+target is first renamed to `<name>.replaced-<id>`, and removed when the new one is in place. A target with a
+journal can be resumed after its process was killed: each data key appears by a rename, so existing ones are
+complete. Many small files are limited by the file system, so system calls are minimal: each folder is created
+once, files are not checked before writing, and there is no fsync per file.
 """
 
 from __future__ import annotations
@@ -29,11 +28,11 @@ _READ = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) |
 _READ |= getattr(os, "O_NONBLOCK", 0)  # a pipe is opened, and left, without waiting for who writes to it
 
 GROWING = ".nczarr-growing-"
-"""How files begin that are not whole yet, where each appears by a rename."""
+"""Prefix of incomplete files that are renamed at the end."""
 
 
 def _whole(file: int) -> bytes | None:
-    """The bytes of an open file; None if it is a pipe or a device, which may never end. Raises OSError."""
+    """Return the bytes of an open file; None for a pipe or device, which may never end. Raises OSError."""
     status = os.fstat(file)
     if stat.S_ISFIFO(status.st_mode) or stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode):
         return None
@@ -47,8 +46,9 @@ def _whole(file: int) -> bytes | None:
 
 
 class DirectoryStore(Store):
-    """The files of an existing folder by their relative paths. Read-only; symbolic links below it are not followed:
-    they may lead out of it, or round in a circle.
+    """Files of an existing folder by relative path, read-only.
+
+    Symbolic links below it are not followed: they may leave it, or be cyclic.
     """
 
     def __init__(self, path: str) -> None:
@@ -57,11 +57,11 @@ class DirectoryStore(Store):
         self._folders: dict[str, bool] = {"": True}
 
     def lacks(self, key: str) -> bool:
-        """Whether there is no file of this name."""
+        """Return whether no such file exists."""
         return not os.path.lexists(f"{self._real}{os.sep}{key}")
 
     def get(self, key: str) -> bytes | None:
-        """The bytes of a key, None if there is no such file. Raises OSError, UnsafeKeyError."""
+        """Return the bytes of a key, or None. Raises OSError, UnsafeKeyError."""
         folder, _, name = safe_key(key).rpartition("/")
         try:
             if not self._is_inside(folder):
@@ -79,7 +79,7 @@ class DirectoryStore(Store):
             raise
 
     def _is_inside(self, folder: str) -> bool:
-        """Whether a folder below is reached without a link; looked up once."""
+        """Return whether no link leads to a subfolder; cached."""
         known = self._folders.get(folder)
         if known is None:
             above = folder.rpartition("/")[0]
@@ -88,7 +88,7 @@ class DirectoryStore(Store):
         return known
 
     def locate(self, key: str) -> Range | None:
-        """The file of a key. Raises OSError, UnsafeKeyError."""
+        """Return the file of a key. Raises OSError, UnsafeKeyError."""
         path = os.path.join(self._real, safe_key(key).replace("/", os.sep))
         try:
             status = os.stat(path, follow_symlinks=False)
@@ -103,7 +103,7 @@ class DirectoryStore(Store):
         return Range(path, 0, status.st_size)
 
     def keys(self, prefix: str = "") -> Iterator[str]:
-        """All keys that begin with `prefix`, sorted."""
+        """Return all keys with `prefix`, sorted."""
         found = []
         for folder, _, files in os.walk(os.path.join(self._real, prefix.rpartition("/")[0])):
             relative = os.path.relpath(folder, self._real).replace(os.sep, "/")
@@ -111,7 +111,7 @@ class DirectoryStore(Store):
         return iter(sorted(key for key in found if key.startswith(prefix)))
 
     def children(self, prefix: str) -> list[str]:
-        """The names in one folder; no links."""
+        """Return the names in one folder, without links."""
         try:
             with os.scandir(os.path.join(self._real, prefix)) as entries:
                 return sorted(entry.name for entry in entries if not entry.is_symlink())
@@ -120,10 +120,10 @@ class DirectoryStore(Store):
 
 
 class DirectoryTarget(DirectoryStore):
-    """A folder in the making. Raises FileExistsError if the target is there already and may not be overwritten.
+    """An unfinished folder. Raises FileExistsError if the target exists and may not be overwritten.
 
-    With a `journal` a later run can go on with it; with `resume` it goes on with one that the same run has begun, if
-    there is one. A copy in another process puts keys into the same folder; only the first one finishes it.
+    A `journal` makes it resumable; `resume` continues an existing one of the same run. A copy in another
+    process puts keys into the same folder, but only the original finishes it.
     """
 
     def __init__(
@@ -151,15 +151,14 @@ class DirectoryTarget(DirectoryStore):
             self._write(JOURNAL, (journal.bytes(),))
 
     def __getstate__(self) -> dict[str, Any]:
-        """The folder, for another process: there it is not finished, and keys may be put a second time.
-
-        That process may be killed while it is at a file.
+        """Return the folder for another process, which cannot finish it, may repeat keys, and may be killed
+        while it writes.
         """
         self._shared = True
         return {**self.__dict__, "path": self._real, "_open": False, "_whole": True, "_made": {""}, "_folders": {}}
 
     def is_done(self, key: str) -> bool:
-        """Whether a run before has put this key. Raises OSError."""
+        """Return whether an earlier run put this key. Raises OSError."""
         return self._resumed and os.path.exists(f"{self._real}/{safe_key(key)}")
 
     def put(self, key: str, data: bytes) -> None:
@@ -167,7 +166,7 @@ class DirectoryTarget(DirectoryStore):
         self._write(key, (data,))
 
     def put_pieces(self, key: str, pieces: Iterable[bytes | Range]) -> None:
-        """Write a new file; the kernel moves the ranges. Raises OSError, UnsafeKeyError."""
+        """Write a new file; the kernel copies ranges. Raises OSError, UnsafeKeyError."""
         self._write(key, ranges.joined(pieces))
 
     def _write(self, key: str, pieces: Iterable[bytes | Range]) -> None:
@@ -197,7 +196,7 @@ class DirectoryTarget(DirectoryStore):
         self._made.add(folder)
 
     def finish(self) -> None:
-        """Put the folder in its place, in one rename. Raises OSError, and leaves an old target as it was."""
+        """Rename the folder to its final name. Raises OSError, and then leaves an old target unchanged."""
         if self._resumed or self._shared:
             self._remove_halves()
         if self._whole:
@@ -207,21 +206,21 @@ class DirectoryTarget(DirectoryStore):
             self._open = False
 
     def _remove_halves(self) -> None:
-        """Remove files that a killed process was at."""
+        """Remove incomplete files of killed processes."""
         for folder, _, files in os.walk(self._real):
             for name in files:
                 if name.startswith(GROWING):
                     os.unlink(os.path.join(folder, name))
 
     def suspend(self) -> bool:
-        """Keep the folder where the run was asked to be gone on with."""
+        """Retain the folder if it can be resumed."""
         if self._open and self.kept:
             self._open = False
             return True
         return False
 
     def abort(self) -> None:
-        """Remove what was written, unless it is finished or to be gone on with."""
+        """Remove the folder unless it is finished or suspended."""
         if self._open:
             import shutil  # only where something went wrong
 
@@ -232,7 +231,7 @@ class DirectoryTarget(DirectoryStore):
 
 
 def _begun(path: str, journal: Journal) -> str | None:
-    """An unfinished folder of the same run beside a target; None if there is none. Raises OSError."""
+    """Return an unfinished sibling folder of the same run, or None. Raises OSError."""
     folder, name = os.path.split(path)
     for each in sorted(os.listdir(folder or ".")):
         if each.startswith(f"{name}.partial-"):

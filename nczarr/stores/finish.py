@@ -1,4 +1,4 @@
-"""Putting a finished target in its place: it grows beside it and is renamed once; and what may stand in its way."""
+"""Publication of finished targets by one rename, and checks of existing ones."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from contextlib import contextmanager, suppress
 from nczarr.stores.base import ROOT_KEYS
 
 _LONGEST_NAME = 255
-"""Bytes that a name may have in most file systems."""
+"""Maximum bytes of a name in most file systems."""
 
 
 unfinished: set[str] = set()
-"""Paths of files and folders in the making. `remove_unfinished` removes them where the process ends at once."""
+"""Paths of unfinished files and folders; `remove_unfinished` removes them if the process ends suddenly."""
 
 
 def partial(path: str) -> str:
-    """Return a new name beside a target where it may grow, and note it as unfinished."""
+    """Return a new temporary sibling name of a target, and register it as unfinished."""
     made = sibling(path, "partial")
     unfinished.add(made)
     return made
 
 
 def remove_unfinished() -> None:
-    """Remove every unfinished target of this process. What cannot be removed is left."""
+    """Remove every unfinished target of this process; ignore failures."""
     import shutil
 
     for path in list(unfinished):
@@ -37,7 +37,7 @@ def remove_unfinished() -> None:
 
 
 def sibling(path: str, word: str) -> str:
-    """A new name beside a target, `<name>.<word>-<id>`, cut where a file system would refuse its length."""
+    """Return a new sibling name, `<name>.<word>-<id>`, cut to a valid length."""
     folder, name = os.path.split(path)
     end = f".{word}-{os.urandom(4).hex()}"
     begin = os.fsdecode(os.fsencode(name)[: _LONGEST_NAME - len(end)])
@@ -45,10 +45,10 @@ def sibling(path: str, word: str) -> str:
 
 
 def put_in_place(partial: str, target: str, *, overwrite: bool) -> None:
-    """Rename a finished file or folder to its final name; with `overwrite` an old one steps aside and is removed.
+    """Rename a finished file or folder to its final name; with `overwrite` replace an old one.
 
-    A signal that ends the run is heard when all is done: at no moment may an old target be left under another name.
-    Raises OSError, FileExistsError if an old one may not be overwritten; then it is left as it was.
+    Signals are delayed, so that an old target never remains under another name. Raises OSError,
+    FileExistsError if an old target may not be overwritten; then it is unchanged.
     """
     with unstopped():
         _put_in_place(partial, target, overwrite=overwrite)
@@ -57,7 +57,7 @@ def put_in_place(partial: str, target: str, *, overwrite: bool) -> None:
 
 @contextmanager
 def unstopped() -> Iterator[None]:
-    """Keep signals that end a run until the block is done, then deliver them. Python hears them in its main thread."""
+    """Delay signals that end a run until the block is done. Python handles them in its main thread."""
     import signal
     import threading
 
@@ -110,10 +110,10 @@ def _remove(path: str) -> None:
 
 
 def obstacle(path: str, *, store: bool) -> str | None:
-    """Why what stands at `path` is not replaced, in words that follow the name; None if it may be.
+    """Return why the target at `path` is not replaced, as a predicate, or None.
 
-    A file makes way for any target, a link as such, an empty folder or one that is a store for another store. A
-    folder of anything else may be somebody's home. Raises OSError if the place cannot be looked at.
+    Any target may replace a file or a link itself; a store may replace an empty folder or a store. Other
+    folders may be user data. Raises OSError if the place is inaccessible.
     """
     mode = os.lstat(path).st_mode
     if stat.S_ISREG(mode) or stat.S_ISLNK(mode):

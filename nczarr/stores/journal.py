@@ -1,9 +1,9 @@
-"""The journal of an unfinished store: a key that is there from the first thing written to the last.
+"""Journal of an unfinished store: a key that exists from the first write to the last.
 
-It says which run the store is of, by the fingerprint of the source and of what is made of it. Whoever makes the same of
-the same may go on with the store (`--resume`): a key of data that is there is whole, because no key appears in part,
-and has the bytes that this run would give it. So the store itself is the list of what is finished. Readers refuse a
-store that has a journal. It holds no secret: the source stands in it as people may see it.
+It identifies the run by a fingerprint of source and plan. An equal run may resume the store (`--resume`):
+keys are atomic, so existing data keys are complete and have the bytes that this run would write. So the store
+itself is the list of finished work. Readers refuse a store with a journal. It contains no secrets: the source
+is in its displayable form.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ VERSION = 1
 
 
 class Journal(NamedTuple):
-    """What stands in a journal.
+    """Content of a journal.
 
-    `fingerprint`: of source and plan, None where the source cannot be known again (a stream, values in memory).
-    `run`: of whoever has begun the store, another one each time, so that two that are at it at once can tell.
-    `state`: `clearing` while the keys of an old store are removed, then `writing`.
+    `fingerprint`: of source and plan, None for a source without identity (a stream, values in memory). `run`:
+    unique identifier of the run that began the store, to detect concurrent ones. `state`: `clearing` while
+    keys of an old store are removed, then `writing`.
     """
 
     fingerprint: str | None
@@ -27,18 +27,18 @@ class Journal(NamedTuple):
     run: str = ""
 
     def bytes(self) -> bytes:
-        """The document."""
+        """Return the document."""
         import json
 
         return (json.dumps({"nczarr_journal": VERSION, **self._asdict()}, indent=1) + "\n").encode()
 
     def is_of(self, other: Journal) -> bool:
-        """Whether both are of the same run."""
+        """Return whether both have the same fingerprint."""
         return self.fingerprint is not None and self.fingerprint == other.fingerprint
 
 
 def parsed(data: bytes) -> Journal:
-    """The journal of a document; one of no run if it is of another version, or damaged."""
+    """Parse a journal; other versions or damaged ones have no fingerprint."""
     import json
 
     try:

@@ -1,9 +1,9 @@
-"""The store interface of the Zarr v3 draft of 2019: `get`, `set` and `delete` are required, three lists are optional.
+"""Store interface of the Zarr v3 draft of 2019: required `get`, `set`, `delete`, and three optional lists.
 
-Comes in: any object with the required operations, or a store of ours. Goes out: the same with all operations, those
-that are missing derived from what there is (the draft, "Store interface"): `listpre` from `list`, `listdir` from
-`listpre`, and the other way round, so that any one of the three gives all. Without one nothing can be listed. Adapters
-lead both ways: `operations` to the draft's interface, `KeyValueStore` to ours.
+`Operations` completes an object with the required operations, or a store of ours. It derives missing lists
+from the others (the draft, "Store interface"): `listpre` from `list`, `listdir` from `listpre`, and vice
+versa, so that any one suffices. Without one nothing can be listed. Adapters: `operations` to the draft's
+interface, `KeyValueStore` to ours.
 """
 
 from __future__ import annotations
@@ -22,38 +22,39 @@ from nczarr.stores.directory import GROWING, DirectoryStore
 KeySet: TypeAlias = set[str]
 
 NO_PREFIX = "-/"
-"""What no key of a hierarchy begins with."""
+"""Prefix that no key has."""
 
 _KEY = re.compile(r"[a-zA-Z0-9/.\-_]+")
 
 
 @runtime_checkable
 class KeyValues(Protocol):
-    """The required operations. `get` gives None, or raises KeyError, for a key that there is not."""
+    """The required operations. For an absent key `get` returns None or raises KeyError."""
 
     def get(self, key: str, /) -> bytes | None:
-        """The value of a key."""
+        """Return the value of a key."""
 
     def set(self, key: str, value: bytes, /) -> None:
         """Store a value under a key."""
 
     def delete(self, key: str, /) -> None:
-        """Remove a key and its value; a key that there is not may raise KeyError."""
+        """Remove a key; may raise KeyError for an absent key."""
 
 
 class NotListedError(LookupError):
-    """A store without any operation that lists keys was asked for some."""
+    """Listing of a store without list operations."""
 
 
 def is_key(key: str) -> bool:
-    """Whether a text is a key of the draft: letters and digits of ASCII, `/`, `.`, `-` and `_`."""
+    """Return whether a text is a key of the draft: ASCII letters and digits, `/`, `.`, `-` and `_`."""
     return _KEY.fullmatch(key) is not None
 
 
 class Operations:
-    """All operations of the draft over an object that has the required ones.
+    """All operations of the draft over an object with the required ones.
 
-    An optional one is not there if the object lacks it, has None for it, or raises NotImplementedError in it.
+    An optional operation is missing if the object lacks it, has None for it, or raises NotImplementedError in
+    it.
     """
 
     def __init__(self, given: KeyValues) -> None:
@@ -75,7 +76,7 @@ class Operations:
             return True  # of what is not there it says so
 
     def _called(self, name: str, *arguments: str) -> Any:
-        """What an optional operation of the object gives, None if it has none."""
+        """Call an optional operation; return None without one."""
         call = self._own[name]
         if call is None:
             return None
@@ -86,32 +87,32 @@ class Operations:
             return None
 
     def get(self, key: str) -> bytes | None:
-        """The value of a key, None if there is none. Raises OSError."""
+        """Return the value of a key, or None. Raises OSError."""
         try:
             return self.given.get(key)
         except KeyError:
             return None
 
     def set(self, key: str, value: bytes) -> None:
-        """Store a value under a key. Raises UnsafeKeyError for a text that is no key of the draft, OSError."""
+        """Store a value. Raises UnsafeKeyError for a key outside the draft, OSError."""
         if not is_key(key):
             raise UnsafeKeyError(f"not a key of the draft of 2019: {key!r}")
         self.given.set(key, value)
 
     def delete(self, key: str) -> None:
-        """Remove a key, if it is there. Raises OSError."""
+        """Remove a key if it exists. Raises OSError."""
         try:
             self.given.delete(key)
         except KeyError:
             return
 
     def list(self) -> KeySet:
-        """All keys. Raises NotListedError."""
+        """Return all keys. Raises NotListedError."""
         found = self._called("list")
         return self.listpre("") if found is None else set(found)
 
     def listpre(self, prefix: str) -> KeySet:
-        """The keys that begin with a prefix. Raises NotListedError."""
+        """Return the keys with a prefix. Raises NotListedError."""
         found = self._called("listpre", prefix)
         if found is not None:
             return set(found)
@@ -121,7 +122,7 @@ class Operations:
         return set(self._walked(prefix))
 
     def _walked(self, prefix: str) -> Iterator[str]:
-        """The keys that begin with a prefix, folder by folder. Raises NotListedError."""
+        """Yield the keys with a prefix, by folders. Raises NotListedError."""
         folders = [prefix[: prefix.rfind("/") + 1]]
         while folders:
             folder = folders.pop()
@@ -132,8 +133,9 @@ class Operations:
             folders += [each for each in found[1] if each.startswith(prefix) and len(each) > len(folder)]
 
     def listdir(self, prefix: str) -> tuple[KeySet, KeySet]:
-        """The keys that have no slash behind a prefix, and the prefixes of all others up to that slash. Raises
-        NotListedError.
+        """Return keys without a slash after the prefix, and the other keys' prefixes up to that slash.
+
+        Raises NotListedError.
         """
         found = self._called("listdir", prefix)
         if found is not None:
@@ -149,7 +151,7 @@ class Operations:
 
 
 class _OurStore:
-    """A store of ours by the draft's operations; nothing is deleted, because our stores grow once and stay."""
+    """Our store with the draft's operations; it deletes nothing, because our stores are write-once."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -173,7 +175,7 @@ class _OurStore:
 
 
 def operations(store: Store | KeyValues) -> Operations:
-    """The draft's operations on a store of ours, or on any object that has the required ones."""
+    """Return the draft's operations on a store of ours, or on an object with the required ones."""
     if isinstance(store, KeyValueStore):
         return store.operations
     if isinstance(store, KeyValues):
@@ -182,9 +184,9 @@ def operations(store: Store | KeyValues) -> Operations:
 
 
 class KeyValueStore(Store):
-    """A store of ours over an object with the draft's operations: it can be read, and written to once.
+    """Our store interface over an object with the draft's operations: readable, and writable once.
 
-    `path` is its name for people. What was put is deleted again if nothing comes of it.
+    `path` is its display name. An aborted store deletes its keys.
     """
 
     def __init__(self, given: KeyValues | Operations, path: str = "<store>") -> None:
@@ -194,7 +196,7 @@ class KeyValueStore(Store):
         self._put: set[str] = set()
 
     def get(self, key: str) -> bytes | None:
-        """The bytes of a key, None if it is absent. Raises OSError, UnsafeKeyError."""
+        """Return the bytes of a key, or None. Raises OSError, UnsafeKeyError."""
         return self.operations.get(safe_key(key))
 
     def put(self, key: str, data: bytes) -> None:
@@ -203,34 +205,34 @@ class KeyValueStore(Store):
         self.operations.set(safe_key(key), data)
 
     def keys(self, prefix: str = "") -> Iterator[str]:
-        """All keys that begin with `prefix`, sorted; none where nothing can be listed."""
+        """Return all keys with `prefix`, sorted; empty without listing."""
         return iter(sorted(self.operations.listpre(prefix)) if self.listed else [])
 
     def children(self, prefix: str) -> list[str]:
-        """The next segments of all keys that begin with `prefix`; none where nothing can be listed."""
+        """Return the next segments after `prefix`; empty without listing."""
         if not self.listed:
             return []
         keys, below = self.operations.listdir(prefix)
         return sorted({key[len(prefix) :] for key in keys} | {each[len(prefix) : -1] for each in below})
 
     def finish(self) -> None:
-        """All is written."""
+        """Accept what was put."""
         self._put.clear()
 
     def abort(self) -> None:
-        """Delete what was put, unless it is finished. Raises OSError."""
+        """Delete what was put, unless finished. Raises OSError."""
         while self._put:
             self.operations.delete(self._put.pop())
 
 
 class MemoryKeys:
-    """A dictionary with the required operations and all lists."""
+    """Dictionary with the required operations and all keys."""
 
     def __init__(self, content: dict[str, bytes] | None = None) -> None:
         self.content = {} if content is None else content
 
     def get(self, key: str) -> bytes | None:
-        """The value of a key."""
+        """Return the value of a key."""
         return self.content.get(key)
 
     def set(self, key: str, value: bytes) -> None:
@@ -238,18 +240,18 @@ class MemoryKeys:
         self.content[key] = value
 
     def delete(self, key: str) -> None:
-        """Remove a key. Raises KeyError if there is none."""
+        """Remove a key. Raises KeyError if it is absent."""
         del self.content[key]
 
     def list(self) -> KeySet:
-        """All keys."""
+        """Return all keys."""
         return set(self.content)
 
 
 class FolderKeys:
-    """The files of a folder by their relative paths, for those who change a hierarchy in place. Links are not followed.
+    """Files of a folder by relative path, for in-place changes of a hierarchy. Links are not followed.
 
-    A file appears whole; a folder that becomes empty is removed.
+    Files appear whole; folders that become empty are removed.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -264,7 +266,7 @@ class FolderKeys:
         return path
 
     def get(self, key: str) -> bytes | None:
-        """The bytes of a file. Raises OSError, UnsafeKeyError."""
+        """Return the bytes of a file, or None. Raises OSError, UnsafeKeyError."""
         path = self._file(key)
         if os.path.islink(path):
             return None
@@ -290,7 +292,7 @@ class FolderKeys:
             raise
 
     def delete(self, key: str) -> None:
-        """Remove a file. Raises KeyError if there is none, OSError."""
+        """Remove a file. Raises KeyError if it is absent, OSError."""
         path = self._file(key)
         try:
             os.remove(path)
@@ -305,6 +307,6 @@ class FolderKeys:
             folder = os.path.dirname(folder)
 
     def listpre(self, prefix: str) -> KeySet:
-        """The files whose paths begin with a prefix."""
+        """Return the files whose paths have a prefix."""
         found = DirectoryStore(self._root).keys(prefix)
         return {key for key in found if not key.rpartition("/")[2].startswith(GROWING)}

@@ -1,4 +1,4 @@
-"""Stores in memory: one that keeps everything, one that keeps metadata and only measures chunks."""
+"""In-memory stores: complete, or with metadata and chunk sizes only."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from nczarr.stores.ranges import Range
 
 
 class MemoryStore(Store):
-    """A dict of keys; `finish` does nothing, `abort` empties it."""
+    """Store in a dict; `abort` empties it unless finished."""
 
     path = "<memory>"
 
@@ -18,7 +18,7 @@ class MemoryStore(Store):
         self.finished = False
 
     def get(self, key: str) -> bytes | None:
-        """The bytes of a key, None if it is absent."""
+        """Return the bytes of a key, or None."""
         return self.content.get(key)
 
     def put(self, key: str, data: bytes) -> None:
@@ -26,45 +26,46 @@ class MemoryStore(Store):
         self.content[safe_key(key)] = data
 
     def keys(self, prefix: str = "") -> Iterator[str]:
-        """All keys that begin with `prefix`, sorted."""
+        """Return all keys with `prefix`, sorted."""
         return iter(sorted(key for key in self.content if key.startswith(prefix)))
 
     def finish(self) -> None:
-        """Note that all is written."""
+        """Mark the store as finished."""
         self.finished = True
 
     def abort(self) -> None:
-        """Forget everything, unless it is finished."""
+        """Remove everything unless finished."""
         if not self.finished:
             self.content.clear()
 
 
 class MeasuringStore(MemoryStore):
-    """Keeps the bytes of metadata and the mere size of chunks: for showing a store that nobody will read."""
+    """Store of metadata and chunk sizes, for displaying stores."""
 
     def __init__(self) -> None:
         super().__init__()
         self.sizes: dict[str, int] = {}
 
     def put(self, key: str, data: bytes) -> None:
-        """Set a key of metadata, measure any other."""
+        """Set a metadata key, or measure another."""
         if is_metadata(key):
             super().put(key, data)
         else:
             self.sizes[safe_key(key)] = len(data)
 
     def put_pieces(self, key: str, pieces: Iterable[bytes | Range]) -> None:
-        """Measure a key of data."""
+        """Measure a data key."""
         self.sizes[safe_key(key)] = sum(piece.length if isinstance(piece, Range) else len(piece) for piece in pieces)
 
     def keys(self, prefix: str = "") -> Iterator[str]:
-        """All keys that begin with `prefix`, sorted, the measured ones among them."""
+        """Return all keys with `prefix`, sorted, measured ones included."""
         return iter(sorted(key for key in (*self.content, *self.sizes) if key.startswith(prefix)))
 
 
 def is_metadata(key: str) -> bool:
-    """Whether a key of a Zarr store holds a JSON document: its last segment is `zarr.json`, begins with `.z`, or ends
-    as documents of the draft of 2019 do.
+    """Return whether a Zarr key is a JSON document.
+
+    Its last segment is `zarr.json`, begins with `.z`, or ends like documents of the draft of 2019.
     """
     last = key.rpartition("/")[2]
     return last.startswith(".z") or last == "zarr.json" or last.endswith((".array.json", ".group.json"))

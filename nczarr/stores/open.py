@@ -1,4 +1,4 @@
-"""What lies at a path or URL: a file, or a store of keys. Detection is by content, never by suffix."""
+"""Opening of a path or URL: a file, or a store of keys. Detection is by content, not by suffix."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from nczarr.stores.single import open_source
 from nczarr.stores.url import BadURLError, location
 
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
-"""How an archive begins; the second is that of an empty one."""
+"""Magic numbers of archives; the second is for empty ones."""
 
 
 def open_path(path: str, storage: StorageOptions = NO_OPTIONS) -> Source | Store:
-    """The folder or archive at a path or URL as a store, anything else as one text or file.
+    """Open a folder or archive as a store, anything else as one text or file.
 
     Raises OSError, BadURLError, MissingProtocolError.
     """
@@ -35,7 +35,7 @@ def open_path(path: str, storage: StorageOptions = NO_OPTIONS) -> Source | Store
 
 
 def _open_file(path: str, name: str) -> Source | Store:
-    """The archive or file at a path, by the name that people know it by."""
+    """Open an archive or file; `name` is its display name."""
     source = open_source(path, name)
     if not source.data[:4].startswith(_ZIP):
         return source
@@ -57,7 +57,7 @@ def _open_remote(url: str, storage: StorageOptions) -> Source | Store:
 
 
 def is_store(path: str, storage: StorageOptions = NO_OPTIONS) -> bool:
-    """Whether there is a folder or archive at a path or URL; what cannot be looked at is none."""
+    """Return whether a folder or archive is at a path or URL; False if inaccessible."""
     try:
         place = location(path)
         if place.service:

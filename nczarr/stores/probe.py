@@ -1,4 +1,4 @@
-"""What is at a remote place, before anything is read from it or written to it."""
+"""Inspection of a remote place before it is read or written."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from nczarr.stores.remote import RemoteStore
 
 
 def is_folder(store: RemoteStore) -> bool:
-    """Whether keys lie below a URL; else there is one object. Raises OSError if there is nothing, or no way to it.
+    """Return whether keys are below a URL; else it is one object. Raises OSError if it is missing or
+    unreachable.
 
-    A web server has no folders: where it says that there is nothing, or a page, the documents of a store decide.
+    Web servers have no folders: if they answer "not found" or with a page, the documents of a store decide.
     """
     connection = store.connection
     if connection.place.path.endswith("/"):
@@ -38,7 +39,7 @@ def _has_root(store: RemoteStore) -> bool:
 
 
 class Obstacle(NamedTuple):
-    """What stands at the place of a target: `words` that follow its name."""
+    """Existing content at the place of a target: `words` are a predicate."""
 
     words: str
     replaceable: bool
@@ -47,9 +48,9 @@ class Obstacle(NamedTuple):
 
 
 def obstacle(url: str, storage: StorageOptions, *, store: bool) -> Obstacle | None:
-    """What stands at a URL where a store or single file is to be; None if nothing does. Raises OSError.
+    """Return the existing content at the URL of a new store or file, or None. Raises OSError.
 
-    A store makes way for a store, a file for a file. A folder with other things in it may be somebody's bucket.
+    A store may replace a store, a file a file. Folders with other content may be user data.
     """
     place = RemoteStore(url, storage)
     try:

@@ -1,7 +1,7 @@
-"""Ranges of files: read, and moved into other files by the kernel where it can.
+"""Ranges of files: reading, and copying to other files, by the kernel where possible.
 
-Files stay open for the next range, a few of them in each thread's turn; whoever reads much from one asks for its
-ranges in order, so that neighbours become one.
+A few files stay open for the next range. Callers read ranges of a file in order, so that adjacent ones can be
+merged.
 """
 
 from __future__ import annotations
@@ -14,31 +14,31 @@ from threading import Lock, local
 from typing import NamedTuple, TypeVar
 
 OPEN_FILES = 32
-"""Files that stay open."""
+"""Maximum open files."""
 
 PIECE = 8 << 20
-"""Bytes that are held at once where the kernel cannot move them."""
+"""Bytes in memory at once."""
 
 BLOCK = 4096
-"""Bytes that a file system keeps together."""
+"""Block size of file systems."""
 
 BUFFER = 1 << 18
-"""Bytes of the buffer that a thread moves ranges through."""
+"""Size of a thread's copy buffer."""
 
 GAP = 1 << 18
-"""Bytes that are read for nothing rather than asked around: what a connection carries while a request travels."""
+"""Maximum gap that is read rather than skipped: the bytes of a connection in one round trip."""
 
 REQUEST = 8 << 20
-"""Bytes of one request for several places."""
+"""Maximum bytes of one request for several places."""
 
 T = TypeVar("T")
 
 _own = local()
-"""What each thread has of its own."""
+"""Thread-local state."""
 
 
 class Range(NamedTuple):
-    """Some bytes of a file."""
+    """Byte range of a file."""
 
     path: str
     offset: int
@@ -46,11 +46,11 @@ class Range(NamedTuple):
 
 
 _NOT_HERE = frozenset({errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM, errno.EBADF})
-"""What `copy_file_range` says where it does not work between two files."""
+"""Errors of `copy_file_range` if it is unsupported between two files."""
 
 
 class _Opened:
-    """A file open for reading, closed when nobody uses it any more."""
+    """A file open for reading, closed when it is unreferenced."""
 
     __slots__ = ("__weakref__", "number")
 
@@ -63,7 +63,7 @@ class _Opened:
 
 
 class _Files:
-    """Open files by path, the most recent ones. A file that was replaced under its name is opened anew."""
+    """Cache of recently opened files by path; replaced files are reopened."""
 
     def __init__(self) -> None:
         self._files: OrderedDict[str, tuple[tuple[int, int, int], _Opened]] = OrderedDict()
@@ -89,12 +89,12 @@ _files = _Files()
 
 
 def read(place: Range) -> bytes:
-    """The bytes of a range. Raises OSError, also if the file ends before it does."""
+    """Return the bytes of a range. Raises OSError, also if the file is too short."""
     return b"".join(pieces(place))
 
 
 def pieces(place: Range) -> Iterator[bytes]:
-    """The bytes of a range, `PIECE` at a time. Raises OSError."""
+    """Yield the bytes of a range in pieces of `PIECE`. Raises OSError."""
     opened = _files.get(place.path)
     at, end = place.offset, place.offset + place.length
     while at < end:
@@ -106,7 +106,7 @@ def pieces(place: Range) -> Iterator[bytes]:
 
 
 def joined(parts: Iterable[bytes | Range]) -> Iterator[bytes | Range]:
-    """The same bytes in fewer pieces: ranges that touch become one."""
+    """Merge adjacent ranges."""
     last: Range | None = None
     for part in parts:
         if isinstance(part, Range) and last is not None and part[:2] == (last.path, last.offset + last.length):
@@ -122,8 +122,9 @@ def joined(parts: Iterable[bytes | Range]) -> Iterator[bytes | Range]:
 
 
 def neighbours(places: Iterable[tuple[int, int, T]]) -> Iterator[tuple[int, int, list[tuple[int, int, T]]]]:
-    """Places (offset, length, whatever lies there) in groups that one request brings: where the group begins and ends,
-    and the places in it. Gaps in a group are at most `GAP`, and it has at most `REQUEST` bytes unless it is one place.
+    """Group places (offset, length, item) for common requests; yield start, end and places of each group.
+
+    Gaps in a group are at most `GAP`, its length at most `REQUEST` unless it is one place.
     """
     group: list[tuple[int, int, T]] = []
     begin = end = 0
@@ -143,8 +144,8 @@ def neighbours(places: Iterable[tuple[int, int, T]]) -> Iterator[tuple[int, int,
 def move(place: Range, target: int) -> None:
     """Append a range to the open file `target`. Raises OSError.
 
-    Whole blocks are the kernel's, which may not even copy them; ranges across blocks it moves page by page, which takes
-    half as long again as through a buffer that stays in the processor's cache.
+    The kernel copies block-aligned ranges, perhaps by sharing blocks. Unaligned ranges it would copy page by
+    page, which takes 1.5 times as long as a buffer in the CPU cache.
     """
     if place.length and not (_begins_blocks(place, target) and _moved_by_kernel(place, target)):
         _moved_by_buffer(place, target)
@@ -169,7 +170,7 @@ def _moved_by_buffer(place: Range, target: int) -> None:
 
 
 def _moved_by_kernel(place: Range, target: int) -> bool:
-    """Whether the kernel could do it; nothing was written if it could not."""
+    """Return whether the kernel copied the range; if not, nothing was written."""
     if not hasattr(os, "copy_file_range"):
         return False
     opened = _files.get(place.path)
@@ -190,7 +191,7 @@ def _moved_by_kernel(place: Range, target: int) -> bool:
 
 
 def write(target: int, data: bytes | memoryview) -> None:
-    """Append bytes to an open file: the kernel takes at most 2 GiB at a time. Raises OSError."""
+    """Append bytes to an open file; the kernel accepts at most 2 GiB at a time. Raises OSError."""
     written = os.write(target, data)
     while written < len(data):
         written += os.write(target, memoryview(data)[written:])

@@ -1,6 +1,6 @@
-"""References: where the bytes of keys lie that are elsewhere, or the bytes themselves, for stores made of them.
+"""References: locations of keys' bytes, or the bytes themselves, for stores made of them.
 
-How documents say it is the business of `formats/reference`; how the bytes are fetched, that of `references.py`.
+`formats/reference` parses their documents; `references.py` fetches the bytes.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ from typing import Any, NamedTuple, Protocol
 
 
 class Reference(NamedTuple):
-    """Some bytes of a target. `url`: as the document says it, None: the target that the reader was given. `length`:
-    None for all that there is behind `offset`.
+    """Byte range of a target.
+
+    `url` is as in the document, None for the target given by the reader. `length` None: everything from
+    `offset`.
     """
 
     url: str | None
@@ -20,34 +22,29 @@ class Reference(NamedTuple):
 
 
 class References(Protocol):
-    """Where the bytes of keys are. Pickles: a description, or few enough bytes."""
+    """Locations of keys' bytes; picklable as a description or few bytes."""
 
     @property
     def noted(self) -> Any:
-        """What was noted of the targets when they were referred to, as `{"targets": {URL: {"size": …}}}`, or whatever
-        stands in its place; None: nothing.
-        """
+        """Recorded properties of the targets, as `{"targets": {URL: {"size": …}}}`, or unvalidated; None: none."""
 
     def find(self, key: str) -> bytes | Reference | None:
-        """The bytes of a key, or where they lie; None if there is no such key. Raises OSError, CompileError."""
+        """Return the bytes of a key, their location, or None. Raises OSError, CompileError."""
 
     def keys(self, prefix: str = "") -> Iterator[str]:
-        """All keys that begin with `prefix`, sorted. Raises OSError."""
+        """Return all keys with `prefix`, sorted. Raises OSError."""
 
     def children(self, prefix: str) -> list[str]:
-        """The next segments of all keys that begin with `prefix`, which is empty or ends in a slash; sorted.
+        """Return the next segments after `prefix`, which is empty or ends in a slash; sorted.
 
         Raises OSError.
         """
 
     def entries(self) -> Iterator[tuple[str, bytes | Reference]]:
-        """All keys and what stands there, in any order; perhaps also entries that another of the same key replaces.
-
-        Raises as `find`.
-        """
+        """Yield all keys with their values in any order, possibly with replaced duplicates. Raises as `find`."""
 
     def odd(self) -> list[str]:
-        """Some of the keys that no store has: with empty segments, `.` or `..`; empty if there are none."""
+        """Return some invalid keys, with empty segments, `.` or `..`; empty if there are none."""
 
     def named(self) -> Iterator[tuple[str | None, str]]:
-        """Every URL that is named, each at least once, and a key that names it. Raises OSError."""
+        """Yield every URL, at least once, with a key that uses it. Raises OSError."""

@@ -1,8 +1,8 @@
-"""Which places the URLs of references lead to, and which of them may be named at all.
+"""Policy for URLs of references: their places, and which ones are allowed.
 
-A document comes from somebody. What it names is opened with the rights of the reader, so: a document from far away
-names no files of this machine; a relative URL stays below its base; a protocol is one that people keep data behind.
-Whoever reads may name roots instead; then nothing else may be named.
+A document is untrusted, but its URLs are opened with the reader's rights. So a remote document may not name
+local files, a relative URL must stay below its base, and only protocols of data storage are allowed. The
+reader may give roots instead; then nothing else is allowed.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from nczarr.stores.url import is_remote
 PROTOCOLS = frozenset(
     {"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oss", "oci", "tos", "r2", "http", "https", "memory"}
 )
-"""Protocols that a document may name, other than files."""
+"""Allowed protocols other than files."""
 
 WEB = frozenset({"http", "https"})
-"""Protocols whose URLs have queries, and whose paths have their characters encoded."""
+"""Protocols whose URLs have queries and percent-encoded paths."""
 
 _QUERY = re.compile(r"[?#]")
 
 FILES = ("file://", "local://")
-"""How URLs of files of this machine begin."""
+"""Prefixes of local file URLs."""
 
 
 class ForbiddenTargetError(ValueError):
@@ -38,20 +38,20 @@ class ForbiddenTargetError(ValueError):
 
 
 class Followed(NamedTuple):
-    """Where a URL leads: to a file of this machine, or away from it."""
+    """Place of a URL; `path` for a local file."""
 
     url: str
     path: str | None = None
 
 
 class Policy(NamedTuple):
-    """`home`: the folder or URL in which the document lies; `given`: what the reader asked for."""
+    """`home`: folder or URL of the document; `given`: the reader's options."""
 
     home: str
     given: Following = Following()
 
     def follow(self, url: str | None) -> Followed:
-        """Where a URL leads; None: the target that the reader was given. Raises ForbiddenTargetError."""
+        """Return the place of a URL; None: the target given by the reader. Raises ForbiddenTargetError."""
         if url is None:
             if self.given.target is None:
                 raise ForbiddenTargetError("it names no target, and none was given")
@@ -70,7 +70,7 @@ class Policy(NamedTuple):
         return place
 
     def _below_base(self, url: str) -> Followed:
-        """Where a relative URL leads."""
+        """Return the place of a relative URL."""
         base = self.given.base or self.home
         if not is_remote(base):
             base = _place(base).path or base
@@ -79,7 +79,7 @@ class Policy(NamedTuple):
         return Followed(f"{protocol}://{posixpath.normpath(posixpath.join(rest, url))}")
 
     def _check(self, url: str, place: Followed, *, relative: bool) -> None:
-        """Raises ForbiddenTargetError for what may not be named."""
+        """Raise ForbiddenTargetError for forbidden places."""
         helps = "`--source-root` says what may be"
         if self.given.roots:
             if not any(_is_below(place, root, hidden=self.given.hidden) for root in self.given.roots):
@@ -100,7 +100,7 @@ class Policy(NamedTuple):
 
 
 def home_of(source: Source | Store) -> str:
-    """Return the folder or URL in which a document lies: for a document from a pipe, the current folder."""
+    """Return the folder or URL of a document; the current folder for a pipe."""
     if not isinstance(source, Source):
         return source.home
     if source.path is None:
@@ -115,7 +115,7 @@ def home_of(source: Source | Store) -> str:
 
 
 def _place(url: str) -> Followed:
-    """Where a URL or an absolute path leads."""
+    """Return the place of a URL or absolute path."""
     for begin in FILES:
         if url.lower().startswith(begin):
             path = url[len(begin) :]
@@ -127,8 +127,9 @@ def _place(url: str) -> Followed:
 
 
 def _is_below(place: Followed, root: str, *, hidden: bool = True) -> bool:
-    """Whether a place lies in a folder, or below a URL; a root may be a protocol alone, too. Without `hidden` nothing
-    between a folder and the place may begin with a dot.
+    """Return whether a place is in a folder or below a URL; a root may also be only a protocol.
+
+    Without `hidden` no segment between a folder and the place may begin with a dot.
     """
     if place.path is not None:
         if is_remote(root):
@@ -150,8 +151,10 @@ def _is_below(place: Followed, root: str, *, hidden: bool = True) -> bool:
 
 
 def _readings(rest: str, *, web: bool) -> tuple[str, ...]:
-    """What may be asked for by a URL, whose protocol is left out: the path as it stands, as a client that resolves
-    `..` sends it, and as a server understands it. None of them leaves the server or bucket.
+    """Return the interpretations of a URL without protocol: as is, normalized by a client, decoded by a
+    server.
+
+    None of them may leave the server or bucket.
     """
     if web:
         rest = _QUERY.split(rest, maxsplit=1)[0].replace("\\", "/")

@@ -1,8 +1,7 @@
-"""A store made of references: keys whose bytes lie in other files, near and far, or in a document itself.
+"""Store of references: keys whose bytes are in other files, local or remote, or in a document.
 
-Targets are opened when something of them is read. What a reference asks for has to be there: a target that ends before
-it is `short-target`, one out of reach an OSError; a key that is not among the references is absent, and nothing else
-is.
+Targets are opened on demand. Referenced bytes must exist: a too short target is `short-target`, an
+unreachable one an OSError. Only keys without a reference are absent.
 """
 
 from __future__ import annotations
@@ -26,11 +25,11 @@ from nczarr.stores.reference_policy import Followed, ForbiddenTargetError, Polic
 from nczarr.stores.stat import Facts, facts, facts_at
 
 MOST_FAULTS = 20
-"""Targets that are refused in so many words; then it is enough."""
+"""Maximum reported targets."""
 
 
 class ReferenceStore(Store):
-    """The keys of a document. `path`: the name of the document for people."""
+    """Keys of a document. `path`: display name of the document."""
 
     refers = True
 
@@ -48,7 +47,7 @@ class ReferenceStore(Store):
         self._lock = Lock()
 
     def __getstate__(self) -> dict[str, Any]:
-        """What describes it: places are looked up where they are needed."""
+        """Return the description; places are looked up again."""
         names = ("references", "policy", "path", "storage", "distant")
         return {name: self.__dict__[name] for name in names}
 
@@ -57,8 +56,9 @@ class ReferenceStore(Store):
         self._begin()
 
     def check(self, report: Report) -> None:
-        """Report every target that may not be named, forbidden-target, and keys that no store has, unsafe-key. No
-        target is opened. Raises OSError.
+        """Report forbidden targets (forbidden-target) and invalid keys (unsafe-key), without opening targets.
+
+        Raises OSError.
         """
         faults = 0
         label = Label(key=self.path)
@@ -92,7 +92,7 @@ class ReferenceStore(Store):
             raise CompileError([Diagnostic("forbidden-target", Severity.ERROR, f"`{key}`: {error}")]) from None
 
     def get(self, key: str) -> bytes | None:
-        """The bytes of a key, None if it is absent. Raises OSError, CompileError."""
+        """Return the bytes of a key, or None. Raises OSError, CompileError."""
         found = self._found(key)
         if found is None or isinstance(found, bytes):
             return found
@@ -104,7 +104,7 @@ class ReferenceStore(Store):
 
     @contextmanager
     def _needed(self, key: str) -> Iterator[None]:
-        """Say of a target out of reach what it is needed for."""
+        """Add the key to errors of an unreachable target."""
         try:
             yield
         except OSError as error:
@@ -113,7 +113,7 @@ class ReferenceStore(Store):
             raise
 
     def part(self, key: str, offset: int, length: int) -> bytes | None:
-        """Some bytes of a key; a negative offset counts from its end. Raises OSError, CompileError."""
+        """Return a range of a key; a negative offset counts from the end. Raises OSError, CompileError."""
         found = self._found(key)
         if found is None:
             return None
@@ -129,7 +129,7 @@ class ReferenceStore(Store):
         return self._fetch(key, place.url, reference.offset + begin, length)
 
     def locate(self, key: str) -> Range | None:
-        """Where the bytes of a key lie in a file; None if they lie in none. Raises OSError, CompileError."""
+        """Return the file range of a key, or None. Raises OSError, CompileError."""
         found = self._found(key)
         if found is None or isinstance(found, bytes) or found[1].path is None:
             return None
@@ -137,7 +137,7 @@ class ReferenceStore(Store):
             return self._range(key, found[0], found[1].path)
 
     def refer(self, key: str) -> Reference | None:
-        """Where the bytes of a key lie; None if they are in the document. The target is not looked at."""
+        """Return the location of a key, None for bytes in the document. The target is not opened."""
         found = self._found(key)
         if found is None or isinstance(found, bytes):
             return None
@@ -145,14 +145,14 @@ class ReferenceStore(Store):
         return Reference(place.path or place.url, reference.offset, reference.length)
 
     def facts(self, url: str | None) -> Facts:
-        """What is known of a target without reading it. Raises OSError if it is out of reach."""
+        """Return a target's properties without reading it. Raises OSError if it is unreachable."""
         place = self._place(url)
         return facts(place.path) if place.path is not None else facts_at(self._connection(place.url))
 
     def _range(self, key: str, reference: Reference, path: str) -> Range:
-        """The bytes of a file that a reference leads to. Raises OSError, CompileError if there are none.
+        """Return the file range of a reference. Raises OSError, CompileError if it is missing.
 
-        Folders, devices and pipes are no targets: to open one may wait for ever.
+        Folders, devices and pipes are rejected: opening one may block forever.
         """
         status = os.stat(path)
         if not stat.S_ISREG(status.st_mode):
@@ -165,7 +165,7 @@ class ReferenceStore(Store):
         return Range(path, reference.offset, length)
 
     def _connection(self, url: str) -> Connection:
-        """The way to a target; one library object for all of a server or bucket."""
+        """Return the connection to a target; targets of a server or bucket share a library object."""
         with self._lock:
             known = self._connections.get(url)
             if known is None:
@@ -176,7 +176,7 @@ class ReferenceStore(Store):
             return known
 
     def _fetch(self, key: str, url: str, offset: int, length: int | None) -> bytes:
-        """Bytes of a target far away. Raises OSError, CompileError if it is shorter."""
+        """Return bytes of a remote target. Raises OSError, CompileError if it is too short."""
         if length == 0:
             return b""
         connection = self._connection(url)
@@ -202,7 +202,7 @@ class ReferenceStore(Store):
         return data
 
     def several(self, keys: Iterable[str]) -> dict[str, bytes]:
-        """The bytes of those keys that lie far away; what lies side by side is brought by one request.
+        """Return the bytes of remote keys; one request brings adjacent ones.
 
         Raises OSError, CompileError.
         """
@@ -231,16 +231,16 @@ class ReferenceStore(Store):
         raise CompileError([Diagnostic("short-target", Severity.ERROR, text, label)]) from None
 
     def keys(self, prefix: str = "") -> Iterator[str]:
-        """All keys that begin with `prefix`, sorted; those that no store could have are passed over."""
+        """Return all valid keys with `prefix`, sorted."""
         return (key for key in self.references.keys(prefix) if is_safe(key))
 
     def children(self, prefix: str) -> list[str]:
-        """The next segments of all keys that begin with `prefix`; those that no store could have are passed over."""
+        """Return the valid next segments after `prefix`."""
         return [name for name in self.references.children(prefix) if is_safe(name)]
 
 
 def _size(connection: Connection) -> int | None:
-    """The size of what lies at a place, if that can be found out."""
+    """Return the size of an object, None if unknown."""
     try:
         size = connection.call("info", "").get("size")
     except OSError:

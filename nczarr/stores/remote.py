@@ -1,9 +1,9 @@
-"""A store behind fsspec: any URL of any protocol, chained ones too. Read-only; `remote_target.py` makes new ones.
+"""Read-only store behind fsspec: URLs of any protocol, also chained; `remote_target.py` makes new ones.
 
-A store object is one look at a store: its documents are fetched once. Where a listing told the size and the MD5 of an
-object, what comes is compared with it, and fetched again if it is another; an object that was listed and is gone is a
-failure, never fill. Whoever reads everything lists everything first (`survey`): then no request is for what is not
-there. Web servers tell no list that can be relied on (`listed`): there, every chunk is asked for.
+A store object is a snapshot: documents are fetched once. Objects are compared with the listed size and MD5,
+and fetched again if they differ; a listed but missing object is an error, not fill. Before reading
+everything, list everything (`survey`): then absent keys cost no request. Web servers have no reliable listing
+(`listed`): every chunk is requested.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ from nczarr.stores.memory import is_metadata
 from nczarr.stores.reference import Reference
 
 FETCHERS = 32
-"""Documents that are fetched at once."""
+"""Documents fetched concurrently."""
 
 TRIES = 3
-"""Times that an object is fetched, or put, whose bytes are not those that were told."""
+"""Attempts to fetch or put an object whose bytes differ from the listing."""
 
 _MD5 = re.compile(r"[0-9a-f]{32}")
 
 
 class Told(NamedTuple):
-    """What a listing tells of an object. `md5`: its digest, or at least something that looks like one; None: untold."""
+    """Listed properties of an object. `md5`: its digest, or a similar tag; None: unknown."""
 
     size: int | None
     md5: str | None = None
 
     @classmethod
     def of(cls, info: dict[str, Any]) -> Told:
-        """What is told in the words of a library."""
+        """Return the listed properties from a library's record."""
         size = info.get("size")
         return cls(size if isinstance(size, int) else None, md5_of(info))
 
 
 class RemoteStore(Store):
-    """The objects below a URL by key."""
+    """Objects below a URL by key."""
 
     distant = True
 
@@ -61,7 +61,7 @@ class RemoteStore(Store):
         self.listed = self.connection.protocol not in WEB
 
     def __getstate__(self) -> dict[str, Any]:
-        """The place alone: what was seen of it stays in its process."""
+        """Return only the place, without cached state."""
         return {"connection": self.connection, "path": self.path}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -73,11 +73,11 @@ class RemoteStore(Store):
 
     @property
     def home(self) -> str:
-        """The URL that the store lies below."""
+        """URL that contains the store."""
         return self.connection.url.rstrip("/").rpartition("/")[0]
 
     def get(self, key: str) -> bytes | None:
-        """The bytes of a key, None if it is absent. Raises OSError, UnsafeKeyError."""
+        """Return the bytes of a key, or None. Raises OSError, UnsafeKeyError."""
         if key in self._documents:
             return self._documents[key]
         if self._surveyed and key not in self._told:
@@ -88,7 +88,7 @@ class RemoteStore(Store):
         return data
 
     def expect(self, keys: Iterable[str]) -> None:
-        """Fetch documents that will be asked for, many at once. Raises OSError."""
+        """Fetch documents concurrently in advance. Raises OSError."""
         wanted = [key for key in dict.fromkeys(keys) if key not in self._documents]
         if self._surveyed:
             wanted = [key for key in wanted if key in self._told]
@@ -100,20 +100,20 @@ class RemoteStore(Store):
             self._documents.update(zip(wanted, threads.map(self._read, wanted), strict=True))
 
     def survey(self) -> None:
-        """List everything, so that whatever comes can be compared with what was told. Raises OSError."""
+        """List everything, for comparison with fetched bytes. Raises OSError."""
         if self.listed and not self._surveyed:
             self._told = self._list()
             self._sorted = sorted(self._told)
             self._surveyed = True
 
     def _below(self, prefix: str) -> list[str]:
-        """The keys of a survey that begin with `prefix`."""
+        """Return the surveyed keys with `prefix`."""
         begin = bisect_left(self._sorted, prefix)
         end = bisect_left(self._sorted, prefix[:-1] + "0") if prefix else len(self._sorted)  # `0` follows on `/`
         return self._sorted[begin:end]
 
     def _read(self, key: str) -> bytes | None:
-        """The bytes of a key as they were told. Raises OSError if they cannot be had."""
+        """Return the bytes of a key as listed. Raises OSError on failure."""
         told = self._told.get(key)
         last: bytes | None = None
         for _ in range(TRIES):
@@ -141,7 +141,7 @@ class RemoteStore(Store):
         return told.md5 is None or not self._tags_are_digests or md5(data) == told.md5
 
     def part(self, key: str, offset: int, length: int) -> bytes | None:
-        """Some bytes of a key, None if it is absent. Raises OSError if it ends before they do."""
+        """Return a range of a key, or None. Raises OSError if it is too short."""
         bounds = {"start": offset} if offset < 0 else {"start": offset, "end": offset + length}
         try:
             data: bytes = self.connection.call("cat_file", safe_key(key), size=length, **bounds)
@@ -154,7 +154,7 @@ class RemoteStore(Store):
         return None if whole is None else cut(whole, self._shown(key), offset, length)
 
     def keys(self, prefix: str = "") -> Iterator[str]:
-        """All keys that begin with `prefix`, which is empty or ends in a slash; sorted. Raises OSError."""
+        """Return all keys with `prefix`, which is empty or ends in a slash; sorted. Raises OSError."""
         if self._surveyed:
             return iter(self._below(prefix))
         found = self._list(prefix)
@@ -162,7 +162,7 @@ class RemoteStore(Store):
         return iter(sorted(found))
 
     def _list(self, prefix: str = "") -> dict[str, Told]:
-        """What is told of all keys that begin with `prefix`."""
+        """Return the listed properties of all keys with `prefix`."""
         try:
             infos = self.connection.listing(prefix.rstrip("/"))
             keys = ((self._key(str(info["name"])), info) for info in infos)
@@ -171,7 +171,7 @@ class RemoteStore(Store):
             return {}
 
     def children(self, prefix: str) -> list[str]:
-        """The next segments of all keys that begin with `prefix`. Raises OSError."""
+        """Return the next segments after `prefix`. Raises OSError."""
         if self._surveyed:
             return next_segments(self._below(prefix), prefix)
         try:
@@ -183,7 +183,7 @@ class RemoteStore(Store):
         return sorted({name for name in below if name and "/" not in name})
 
     def _key(self, name: str) -> str:
-        """The key of a path in the file system; empty if it is none of ours."""
+        """Return the key of a file system path; empty if it is outside."""
         root = self.connection.root + "/"
         if not name.startswith(root):
             root = root.lstrip("/")
@@ -198,12 +198,12 @@ class RemoteStore(Store):
         return unquote(key)
 
     def told(self, key: str) -> int | None:
-        """Return the size that the last listing told of a key."""
+        """Return a key's size in the last listing."""
         found = self._told.get(key)
         return None if found is None else found.size
 
     def refer(self, key: str) -> Reference | None:
-        """The object of a key; whether it is there is not asked."""
+        """Return the object of a key, without checking its existence."""
         if "::" in self.connection.place.path or self.connection.place.server is not None:
             return None
         if self.connection.protocol not in WEB:
@@ -215,14 +215,14 @@ class RemoteStore(Store):
 
 
 def md5(data: bytes) -> str:
-    """The digest that servers tell of an object, in hexadecimal digits."""
+    """Return the MD5 in hexadecimal, as in servers' tags."""
     import hashlib
 
     return hashlib.md5(data, usedforsecurity=False).hexdigest()
 
 
 def md5_of(info: dict[str, Any]) -> str | None:
-    """The MD5 of an object in the words of a library that knows one; not of one sent in parts, nor encrypted."""
+    """Return an object's MD5 from a library's record; None for multipart or encrypted objects."""
     if "kms" in str(info.get("ServerSideEncryption", "")) or info.get("SSECustomerAlgorithm"):
         return None
     tag = str(info.get("ETag") or "").strip('"').lower()

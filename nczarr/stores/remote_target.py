@@ -1,12 +1,12 @@
-"""A new store behind fsspec: it grows where it will be, and is refused by readers until its journal is gone.
+"""New store behind fsspec: it is written in place, and readers refuse it while its journal exists.
 
-In this order: the journal; keys of data; all documents, the root's last; a look at the listing, whether
-everything that was sent is there with its length; the end of the journal. A run that is interrupted leaves the journal,
-and the same run goes on from there (`--resume`), sending no key of data again that is there: objects appear whole or
-not at all. Where a protocol has no such objects every key is sent again.
+Order: the journal; data keys; all documents, the root's last; a comparison of the listing with the sent keys
+and lengths; removal of the journal. An interrupted run leaves the journal. The same run can resume
+(`--resume`) without sending existing data keys again, because objects are atomic. Protocols without atomic
+objects send every key again.
 
-With `overwrite` the old store goes first, its root documents before all others; `clearing` in the journal says that
-what is there is still of the old one.
+With `overwrite` the old store is removed first, beginning with its root documents; `clearing` in the journal
+marks remaining content as old.
 """
 
 from __future__ import annotations
@@ -29,8 +29,10 @@ from nczarr.stores.spool import send
 
 
 class RemoteTarget(RemoteStore):
-    """A store in the making. Raises FileExistsError if something is there that is neither its own begun nor to be
-    overwritten, OSError if the place is out of reach.
+    """An unfinished store. Raises FileExistsError for content that is neither resumable nor to be
+    overwritten.
+
+    Raises OSError if the place is unreachable.
     """
 
     def __init__(
@@ -72,8 +74,9 @@ class RemoteTarget(RemoteStore):
         self._done: set[str] = set()
 
     def _claim(self, journal: Journal) -> None:
-        """Put the journal where none was seen: of two runs that begin at once, one gets the place. Raises
-        FileExistsError if it is the other, where the protocol can tell.
+        """Put the journal at a free place, so that one of two concurrent runs gets it.
+
+        Raises FileExistsError if the other run gets it, where the protocol can detect this.
         """
         data = journal.bytes()
         with suppress(OSError):  # not all know how to create; what is there then tells
@@ -86,7 +89,7 @@ class RemoteTarget(RemoteStore):
             self._put(JOURNAL, data)
 
     def _go_on(self, there: dict[str, Told]) -> None:
-        """Take what an earlier run has put for put."""
+        """Accept the data keys of an earlier run."""
         if self.connection.is_object_store:
             for key, told in there.items():
                 if key != JOURNAL and not is_metadata(key):
@@ -94,14 +97,14 @@ class RemoteTarget(RemoteStore):
                     self._done.add(key)
 
     def _clear(self, keys: Iterable[str]) -> None:
-        """Remove keys: the documents of the root, then all others, then the data."""
+        """Remove keys: root documents, then other documents, then data."""
         documents = {key for key in keys if is_metadata(key)}
         root = {key for key in documents if "/" not in key}
         for some in (root, documents - root, set(keys) - documents):
             self.connection.remove(sorted(some))
 
     def is_done(self, key: str) -> bool:
-        """Whether an earlier run has put this key."""
+        """Return whether an earlier run put this key."""
         return key in self._done
 
     def put(self, key: str, data: bytes) -> None:
@@ -110,7 +113,7 @@ class RemoteTarget(RemoteStore):
         self._note(key, len(data))
 
     def _put(self, key: str, data: bytes) -> None:
-        """Send an object until the server says that it has just these bytes. Raises OSError."""
+        """Send an object until the server confirms its digest. Raises OSError."""
         for _ in range(TRIES):
             try:
                 answer = self.connection.call("pipe_file", key, data, size=len(data))
@@ -129,7 +132,9 @@ class RemoteTarget(RemoteStore):
         raise OSError(errno.EIO, f"it was sent {TRIES} times, and each time other bytes arrived", self._shown(key))
 
     def put_pieces(self, key: str, pieces: Iterable[bytes | Range]) -> None:
-        """Set a key to pieces; large ones are collected in a file and sent in parts. Raises OSError, UnsafeKeyError."""
+        """Set a key to pieces; large ones use a temporary file and are sent in parts. Raises OSError,
+        UnsafeKeyError.
+        """
         every = ((ranges.pieces(each) if isinstance(each, Range) else (each,)) for each in ranges.joined(pieces))
         stream = itertools.chain.from_iterable(every)
         held, size = [], 0
@@ -157,7 +162,7 @@ class RemoteTarget(RemoteStore):
         self._note(key, size)
 
     def _note(self, key: str, size: int) -> None:
-        """Remember that a key was sent: of each folder, how many there are and how many bytes."""
+        """Count a sent key and its bytes by folder."""
         folder = key.rpartition("/")[0]
         if self.is_done(key):
             return
@@ -167,14 +172,14 @@ class RemoteTarget(RemoteStore):
             sent[1] += size
 
     def _is_own(self, told: Told | None) -> bool:
-        """Whether the journal that was listed is that of this run, or of the one that it goes on with."""
+        """Return whether the listed journal is that of this run or the one that it resumes."""
         if told is not None and told.md5 == md5(self._journal.bytes()):
             return True
         there = self._fetch(JOURNAL, None) if told is not None else None
         return there is not None and parsed(there).run == self._journal.run
 
     def seal(self) -> None:
-        """Look whether everything that was sent is there, and nobody else was. Raises OSError."""
+        """Check that all sent keys exist and no other run interfered. Raises OSError."""
         listed = self._list()
         journal = listed.get(JOURNAL)
         if not self._is_own(journal):
@@ -195,20 +200,20 @@ class RemoteTarget(RemoteStore):
                 raise OSError(errno.EIO, text, self._shown(folder))
 
     def finish(self) -> None:
-        """Everything is written: end the journal. Raises OSError."""
+        """Check the store and remove the journal. Raises OSError."""
         self.seal()
         self.connection.remove([JOURNAL])
         self._open = False
 
     def suspend(self) -> bool:
-        """The run ends before its end; whether another may go on with what is there."""
+        """End an incomplete run; return whether it can be resumed."""
         going_on = self._open and self._journal.fingerprint is not None and not self._spoilt
         if going_on:
             self._open = False
         return going_on
 
     def abort(self) -> None:
-        """Remove everything, the journal last, unless it is finished or to be gone on with."""
+        """Remove everything, the journal last, unless finished or suspended."""
         if not self._open:
             return
         self._open = False
@@ -221,7 +226,7 @@ class RemoteTarget(RemoteStore):
 
 
 def _begun_by(journal: Journal | None) -> str:
-    """What stands in the way of a store, in words that follow its name: a store, or one that this journal is of."""
+    """Return, as a predicate, the obstacle to a store: another store, or one with this journal."""
     if journal is None:
         return "is there already"
     if journal.fingerprint is None:

@@ -1,4 +1,4 @@
-"""Single files: sources opened without copying, targets that appear whole or not at all."""
+"""Single files: sources opened without copies, targets that appear whole or not at all."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from nczarr.stores.url import is_remote
 
 
 def open_source(path: str, name: str | None = None) -> Source:
-    """The text or file at `path`, memory-mapped where it is a regular file. Raises OSError if it cannot be read.
+    """Open a text or file, memory-mapped if it is a regular file. Raises OSError.
 
-    `name`: what people know it by, where that is not the path.
+    `name`: display name, if not the path.
     """
     name = path if name is None else name
     with open(path, "rb") as file:
@@ -30,7 +30,7 @@ def open_source(path: str, name: str | None = None) -> Source:
 
 
 class Unfinished(NamedTuple):
-    """A file that is being made: `path` is where it grows; `discard` says that it is not to take its place."""
+    """An unfinished file at `path`; `discard` prevents its publication."""
 
     path: str
     discard: Callable[[], None]
@@ -38,10 +38,11 @@ class Unfinished(NamedTuple):
 
 @contextmanager
 def beside(path: str, storage: StorageOptions = NO_OPTIONS) -> Iterator[Unfinished]:
-    """The name of a new file beside `path`, which takes its place when the block ends well, and vanishes otherwise.
+    """Provide a temporary sibling of `path`, which replaces `path` if the block succeeds, and is removed
+    otherwise.
 
-    So nobody ever sees half a target, and a run that fails leaves an old one untouched. What goes to a URL is made in a
-    folder for temporary files, and sent. Raises OSError.
+    So targets are never partial, and a failed run leaves an old one unchanged. A target at a URL is made in a
+    temporary folder, and sent. Raises OSError.
     """
     if is_remote(path):
         with _sent(path, storage) as unfinished:

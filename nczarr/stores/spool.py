@@ -1,8 +1,7 @@
-"""Single files on their way between this machine and others: fetched before they are read, sent when they are finished.
+"""Transfer of single remote files: fetched before reading, sent when finished.
 
-A file of netCDF, an archive or a text is read as a whole, by libraries that want a file; so it lies in a folder of its
-own below the system's folder for temporary files (`TMPDIR`) as long as the process needs it. Large ones are fetched in
-ranges, several at once.
+netCDF files, archives and texts are read whole, by libraries that need a file. So each is in its own
+temporary folder (`TMPDIR`) while the process needs it. Large ones are fetched in concurrent ranges.
 """
 
 from __future__ import annotations
@@ -27,21 +26,21 @@ RANGE = 8 << 20
 RANGES_AT_ONCE = 8
 
 STREAM = "<stdin>"
-"""What people call a file that came through a pipe."""
+"""Display name of a file from a pipe."""
 
 _folders: dict[str, str] = {}
-"""Folders with fetched files, and the URLs that these were fetched from, as people may see them."""
+"""Folders of fetched files, with the displayable URLs of these."""
 
 
 _origins: dict[str, tuple[str, dict[str, Any]]] = {}
-"""By folder, the URL that a file was fetched from, and what was told of it."""
+"""URL and listed properties of fetched files, by folder."""
 
 _own = local()
-"""What each thread has fetched in a block that removes it."""
+"""Files fetched by each thread in a `passing` block."""
 
 
 def fetched(connection: Connection) -> str:
-    """The path of a copy of the object at a place, which is there until `clear`, or the end of a block of `passing`.
+    """Return the path of a local copy, which exists until `clear` or the end of a `passing` block.
 
     Raises OSError.
     """
@@ -64,7 +63,7 @@ def fetched(connection: Connection) -> str:
 
 
 def kept(head: bytes, rest: BinaryIO) -> str:
-    """The path of a file with the bytes of a stream, which is there until `clear`. Raises OSError."""
+    """Return the path of a file with a stream's bytes, which exists until `clear`. Raises OSError."""
     import shutil
 
     if not _folders:
@@ -79,7 +78,7 @@ def kept(head: bytes, rest: BinaryIO) -> str:
 
 
 def _fetch(connection: Connection, path: str, file: int, info: dict[str, Any]) -> None:
-    """Fetch what a place is told to hold into an open, empty file. Raises OSError if another number of bytes comes."""
+    """Fetch an object into an open, empty file. Raises OSError for an unexpected size."""
     size = info.get("size")
     if _in_ranges(connection, info):
         _fetch_ranges(connection, file, info["size"])
@@ -91,14 +90,16 @@ def _fetch(connection: Connection, path: str, file: int, info: dict[str, Any]) -
 
 
 def _in_ranges(connection: Connection, info: dict[str, Any]) -> bool:
-    """Whether several requests bring an object."""
+    """Return whether an object is fetched by several requests."""
     size = info.get("size")
     return isinstance(size, int) and size > RANGE and (connection.protocol not in WEB or bool(info.get("partial")))
 
 
 def _is_whole(connection: Connection, path: str, info: dict[str, Any]) -> bool:
-    """Whether a file is what its place was told to hold: by the digest, or, where none is told, because the object is
-    after many requests what it was before. Raises OSError.
+    """Return whether a file equals the object: by digest, or else, after several requests, by unchanged
+    properties.
+
+    Raises OSError.
     """
     told = md5_of(info) if connection.protocol not in WEB else None
     if told is not None:
@@ -130,23 +131,24 @@ def _fetch_ranges(connection: Connection, file: int, size: int) -> None:
 
 
 def name_of(path: str) -> str:
-    """What people call a file: the URL that it was fetched from, else its path."""
+    """Return a file's display name: its source URL, else its path."""
     return _folders.get(os.path.dirname(path), path)
 
 
 def origin(path: str) -> tuple[str, dict[str, Any]] | None:
-    """The URL that a file was fetched from, and what was told of it; None for any other file."""
+    """Return the URL and listed properties of a fetched file; None for other files."""
     return _origins.get(os.path.dirname(path))
 
 
 def is_passing(path: str) -> bool:
-    """Whether a file came through a pipe, and is there only while it is read."""
+    """Return whether a file came through a pipe and is temporary."""
     return _folders.get(os.path.dirname(path)) == STREAM
 
 
 def send(connection: Connection, path: str, key: str = "") -> None:
-    """Send a file to a place, or a key below it, until the server says that it has just these bytes. Raises OSError,
-    and leaves nothing there, if it never does.
+    """Send a file to a place or key until the server confirms its bytes.
+
+    Raises OSError otherwise, and removes the object.
     """
     size = os.path.getsize(path)
     for _ in range(TRIES):
@@ -164,13 +166,13 @@ def send(connection: Connection, path: str, key: str = "") -> None:
 
 
 def clear() -> None:
-    """Remove all fetched files: nobody needs them any more."""
+    """Remove all fetched files."""
     _remove(list(_folders))
 
 
 @contextmanager
 def passing() -> Iterator[None]:
-    """Files that this thread fetches in the block are removed at its end."""
+    """Remove the files that this thread fetched in the block at its end."""
     before, _own.folders = getattr(_own, "folders", None), []
     try:
         yield

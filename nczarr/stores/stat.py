@@ -1,8 +1,8 @@
-"""What is known of a file or object without reading it: its size, when it was changed, the tag of its server.
+"""Properties of a file or object that need no reading: size, modification time, server tag.
 
     {"size": 1024, "mtime": "2026-01-31T12:00:00.5Z", "etag": "0123456789abcdef"}
 
-A document of references notes that of its targets, so that one that changes is noticed.
+Reference documents record them of targets, to detect changes.
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ if TYPE_CHECKING:
 
 SECOND = 10**9
 ROUNDED = 1000
-"""Nanoseconds that a time may lose where it was a number of seconds."""
+"""Nanoseconds that a time may lose as a number of seconds."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TAGS = ("ETag", "etag", "md5Hash")
 _TIMES = ("LastModified", "last_modified", "Last-Modified", "mtime", "updated", "modified", "created")
-"""Members of what libraries tell of an object, the best first."""
+"""Members of libraries' records, the best first."""
 _TELLING = ("ETag", "etag", "md5Hash", "content_settings", "version_id", "VersionId", "generation", "mtime",
             "LastModified", "last_modified", "updated", "created")  # fmt: skip
-"""Members of what libraries tell of an object that change with it."""
+"""Members of libraries' records that change with the object."""
 
 
 class Facts(NamedTuple):
-    """Bytes, time of the last change in nanoseconds since 1970, tag; None: unknown."""
+    """Bytes, modification time in nanoseconds since 1970, tag; None: unknown."""
 
     size: int | None = None
     modified: int | None = None
     tag: str | None = None
 
     def members(self) -> dict[str, Any]:
-        """As a document notes them."""
+        """Return the members for a document."""
         found = {"size": self.size, "mtime": None if self.modified is None else _text(self.modified), "etag": self.tag}
         return {name: value for name, value in found.items() if value is not None}
 
 
 def facts(path: str, storage: StorageOptions = NO_OPTIONS) -> Facts:
-    """What is known of the file or object at a path or URL. Raises OSError if it is out of reach, BadURLError."""
+    """Return the properties of a file or object. Raises OSError if it is unreachable, BadURLError."""
     place = location(path)
     if not place.remote:
         status = os.stat(place.path)
@@ -56,7 +56,7 @@ def facts(path: str, storage: StorageOptions = NO_OPTIONS) -> Facts:
 
 
 def facts_at(connection: Connection) -> Facts:
-    """What is known of an object. Raises OSError if it is out of reach."""
+    """Return the properties of an object. Raises OSError if it is unreachable."""
     info = connection.call("info", "")
     size = info.get("size")
     tag = next((str(info[name]) for name in _TAGS if info.get(name)), None)
@@ -65,7 +65,7 @@ def facts_at(connection: Connection) -> Facts:
 
 
 def noted(members: Any) -> Facts:
-    """What a document notes; members of any other form say nothing."""
+    """Return the properties in a document; invalid members count as unknown."""
     if not isinstance(members, Mapping):
         return Facts()
     size, tag = members.get("size"), members.get("etag")
@@ -74,9 +74,9 @@ def noted(members: Any) -> Facts:
 
 
 def changes(then: Facts, now: Facts) -> list[str]:
-    """What is not as it was, in words; of what one side does not know nothing is said, and of times not where tags do.
+    """Describe the changes; unknown properties are ignored, and times are if tags are known.
 
-    Times are compared by the second where one of them is known no better.
+    Times are compared by the second if one has no better resolution.
     """
     found = []
     if then.size is not None and now.size is not None and then.size != now.size:
@@ -92,7 +92,7 @@ def changes(then: Facts, now: Facts) -> list[str]:
 
 
 def _nanoseconds(value: Any) -> int | None:
-    """A time in any of the forms that libraries and documents have; None for anything else."""
+    """Convert a time in any form of libraries and documents; None for others."""
     if isinstance(value, str):
         value = _parsed(value)
     if isinstance(value, datetime):
@@ -106,7 +106,7 @@ def _nanoseconds(value: Any) -> int | None:
 
 
 def _parsed(text: str) -> datetime | int | None:
-    """A time as ISO 8601 or HTTP has it. Nanoseconds are kept."""
+    """Parse an ISO 8601 or HTTP time, with nanoseconds."""
     head, point, rest = text.partition(".")
     if point and rest.endswith("Z") and rest[:-1].isdigit():
         whole = _parsed(head + "Z")
@@ -125,18 +125,18 @@ def _parsed(text: str) -> datetime | int | None:
 
 
 def _text(nanoseconds: int) -> str:
-    """A time as ISO 8601, to the nanosecond where it is known so well."""
+    """Return a time in ISO 8601, up to nanoseconds."""
     seconds, rest = divmod(nanoseconds, SECOND)
     whole = (_EPOCH + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%S")
     return f"{whole}.{rest:09d}".rstrip("0") + "Z" if rest else f"{whole}Z"
 
 
 def identity(path: str, storage: StorageOptions = NO_OPTIONS) -> str | None:
-    """A text for what lies at a path or URL that changes when it does, without reading it whole: of a file its size and
-    time, of a folder those of all files in it, of an object what its server tells of it.
+    """Return a text that changes with the content at a path or URL, without reading it whole.
 
-    None for what nobody tells the changes of: stores on web servers, datasets that a server gives by sections. Raises
-    OSError if it is out of reach.
+    It is made from size and time of a file or all files in a folder, or from listed properties of objects.
+    None if changes are not detectable: stores on web servers, CDM Remote datasets. Raises OSError if
+    unreachable.
     """
     place = location(path)
     if place.service:
@@ -170,7 +170,7 @@ def _of_remote(url: str, storage: StorageOptions) -> str | None:
 
 
 def told_of(info: dict[str, Any]) -> str:
-    """What a library tells of an object that changes with it."""
+    """Return the properties in a library's record that change with an object."""
     return " ".join([str(info.get("size")), *(str(info[name]) for name in _TELLING if name in info)])
 
 

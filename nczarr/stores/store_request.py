@@ -1,7 +1,7 @@
-"""One request of a file system behind fsspec, within a time; those under way can be given up when a run is interrupted.
+"""One fsspec request with a time limit; pending requests can be cancelled when a run is interrupted.
 
-A thread that waits for an answer cannot be interrupted, and a server may never answer. Asynchronous requests are
-cancelled in their loop, which wakes the threads that wait for them.
+A waiting thread cannot be interrupted, and a server may never answer. Asynchronous requests are cancelled in
+their event loop, which wakes the waiting threads.
 """
 
 from __future__ import annotations
@@ -15,22 +15,20 @@ if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
 
 HURRIED = 5.0
-"""Seconds that a request may take once the run was interrupted: what it has begun may have to be removed."""
+"""Timeout in seconds after an interruption, when started work may have to be removed."""
 
 _under_way: dict[asyncio.Task[Any], asyncio.AbstractEventLoop] = {}
 _interrupted = False
 
 
 class GivenUpError(OSError):
-    """A request that was given up because the run was interrupted."""
+    """A request cancelled because the run was interrupted."""
 
 
 def asked(
     system: AbstractFileSystem, what: str, arguments: tuple[Any, ...], named: dict[str, Any], seconds: float
 ) -> Any:
-    """One request. Raises whatever the library raises; TimeoutError after `seconds`, GivenUpError when it is given up,
-    both only where it is asynchronous.
-    """
+    """Execute one request. Raises the library's errors; if asynchronous, also TimeoutError and GivenUpError."""
     if not getattr(system, "async_impl", False) or not hasattr(system, f"_{what}"):
         return getattr(system, what)(*arguments, **named)
     import asyncio
@@ -53,15 +51,12 @@ def asked(
 
 
 def is_interrupted() -> bool:
-    """Whether the run was interrupted: nothing is tried again."""
+    """Return whether the run was interrupted, so that nothing is retried."""
     return _interrupted
 
 
 def give_up() -> None:
-    """The run is interrupted: cancel all requests that are under way, and have patience with none that follow.
-
-    May be called by a handler of signals.
-    """
+    """Cancel all pending requests of an interrupted run, and shorten later ones. Signal handlers may call it."""
     global _interrupted
     _interrupted = True
     for task, loop in list(_under_way.items()):

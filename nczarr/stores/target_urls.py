@@ -1,4 +1,4 @@
-"""The URLs of targets as a document names them, and what it notes of each so that a changed one is noticed."""
+"""URLs of targets in a reference document, and recorded properties that detect changes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nczarr.stores.url import is_remote
 FILE = "file://"
 
 WEB = ("http://", "https://")
-"""How URLs begin in which names of files have their characters encoded."""
+"""Prefixes of URLs with percent-encoded file names."""
 
 
 class UnnamedTargetError(ValueError):
@@ -24,7 +24,7 @@ class UnnamedTargetError(ValueError):
 
 
 class Naming:
-    """`document`: path or URL of the document; `source`: of what is converted, None where it has none."""
+    """`document`: path or URL of the document; `source`: path or URL of the converted data, or None."""
 
     def __init__(self, document: str, source: str | None, writing: Writing) -> None:
         self._document = document
@@ -34,7 +34,7 @@ class Naming:
         """What lies below the base, by its name there."""
 
     def url(self, place: str) -> str:
-        """What a document calls a target, a path or URL. Raises UnnamedTargetError."""
+        """Return the URL of a target in the document. Raises UnnamedTargetError."""
         if not is_remote(place) and is_passing(place):
             raise UnnamedTargetError("it came through a pipe, and is there only while it is read")
         fetched = None if is_remote(place) else origin(place)
@@ -58,8 +58,8 @@ class Naming:
         return self._relative(path) if self._writing.relative else FILE + path
 
     def _below_home(self, place: str) -> str:
-        """Where a target lies below the folder of the source; its name alone if it does not. Raises UnnamedTargetError
-        if that is the name of another.
+        """Return a target's path below the source's folder, or its name alone. Raises UnnamedTargetError if
+        it is not unique.
         """
         home = self._writing.home
         if home is None and self._source is not None:
@@ -73,7 +73,7 @@ class Naming:
         return below
 
     def _relative(self, place: str) -> str:
-        """A target from the folder of the document; as it is, where none leads from there to it."""
+        """Return a target relative to the document's folder; unchanged if there is no relative path."""
         document = self._document
         if is_remote(document) != is_remote(place):
             return place if is_remote(place) else FILE + place
@@ -85,7 +85,7 @@ class Naming:
 
 
 def noted(place: str) -> dict[str, Any]:
-    """What a document notes of a target: size, and time or tag, as far as they are known without a request."""
+    """Return the recorded properties of a target: size, and time or tag, if known without a request."""
     if is_remote(place):
         return {}
     fetched = origin(place)
@@ -102,6 +102,6 @@ def noted(place: str) -> dict[str, Any]:
 
 
 def _time(nanoseconds: int) -> str:
-    """A time as ISO 8601 writes it, in UTC and to the nanosecond."""
+    """Return a time in ISO 8601, UTC, with nanoseconds."""
     seconds, rest = divmod(nanoseconds, 1_000_000_000)
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest:09d}Z"

@@ -1,9 +1,9 @@
-"""Where a source or target is: a path, a URL, or a netCDF URL, `file:///p/x.zarr#mode=nczarr,file`.
+"""Location of a source or target: a path, a URL, or a netCDF URL, `file:///p/x.zarr#mode=nczarr,file`.
 
-The modes are those of the netCDF library: `nczarr` or `zarr` is the format, `file` or `zip` the kind of store,
-`consolidated` asks for all metadata in one key, `noxarray` for no `_ARRAY_DIMENSIONS`; with `s3` the URL of a web
-server is that of a bucket there. URLs that lead to no file of this machine are for `stores.remote`, chained ones too
-(`zip::s3://b/x.zip`). `cdmremote:` in front of a web server's URL, or instead of `http:`, is a dataset of CDM Remote.
+The modes are those of the netCDF library: `nczarr` or `zarr` is the format, `file` or `zip` the kind of
+store, `consolidated` puts all metadata in one key, `noxarray` omits `_ARRAY_DIMENSIONS`, `s3` makes a web URL
+a bucket there. Other URLs than of local files are for `stores.remote`, chained ones too
+(`zip::s3://b/x.zip`). `cdmremote:` before a web URL, or instead of `http:`, is a CDM Remote dataset.
 """
 
 from __future__ import annotations
@@ -12,27 +12,27 @@ import re
 from typing import NamedTuple
 
 MODES = ("nczarr", "zarr", "file", "zip", "s3", "consolidated", "noxarray")
-"""The modes of a netCDF URL."""
+"""Modes of a netCDF URL."""
 
 _SERVICE = re.compile(r"cdmremote:(?:(?=https?://)|(?=//))", re.IGNORECASE)
 _SCHEME = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*::)*[A-Za-z][A-Za-z0-9+.-]+://")
 _PROTOCOL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*")
 _EXCLUSIVE = (("file", "zip", "s3"),)
 _BUCKETS = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oss", "oci", "tos"})
-"""Protocols whose URLs begin with the name of a bucket or container."""
+"""Protocols whose URLs begin with a bucket or container."""
 
 _AMAZON = re.compile(r"(?:(?P<bucket>[a-z0-9.-]+)\.)?s3[.-](?:[a-z0-9-]+\.)*amazonaws\.com")
 
 
 class BadURLError(ValueError):
-    """A URL that names no place; the text says why."""
+    """An invalid URL; the text says why."""
 
 
 class Location(NamedTuple):
-    """A path, or a URL that leads to no file of this machine, and the modes that stood behind it.
+    """A path or remote URL, and its modes.
 
-    `server`: the web server that a bucket is on, for URLs that name it so; None: the usual one. `service`: whether the
-    URL is that of a dataset which a CDM Remote server gives by sections, not of bytes.
+    `server`: web server of a bucket, if named in the URL; None: the default. `service`: a CDM Remote dataset
+    rather than bytes.
     """
 
     path: str
@@ -43,13 +43,13 @@ class Location(NamedTuple):
 
 
 def is_remote(text: str) -> bool:
-    """Whether a text is a URL that leads to no file of this machine."""
+    """Return whether a text is a URL of no local file."""
     found = _SCHEME.match(text)
     return _SERVICE.match(text) is not None or (found is not None and found[0].lower() != "file://")
 
 
 def location(text: str) -> Location:
-    """The place that a text names. A path with `#` in it is a path. Raises BadURLError."""
+    """Return the location of a text; a path may contain `#`. Raises BadURLError."""
     service = _SERVICE.match(text)
     if service is not None:
         return _service(text[service.end() :])
@@ -68,7 +68,7 @@ def location(text: str) -> Location:
 
 
 def _service(text: str) -> Location:
-    """The place of a dataset on a server of CDM Remote."""
+    """Return the location of a CDM Remote dataset."""
     url = "http:" + text if text.startswith("//") else _lowered(text)
     if not url.partition("://")[2].partition("/")[0]:
         raise BadURLError("the URL names no server")
@@ -76,7 +76,7 @@ def _service(text: str) -> Location:
 
 
 def _remote(text: str) -> Location:
-    """The place of a URL; keys may have `#`, so only one with `mode=` behind it begins modes."""
+    """Return the location of a URL; keys may contain `#`, so only `#mode=` begins modes."""
     url, mark, fragment = text.rpartition("#mode=")
     modes = _modes_of(f"mode={fragment}") if mark else frozenset()
     if "s3" in modes and url.lower().startswith(("http://", "https://")):
@@ -89,7 +89,7 @@ def _remote(text: str) -> Location:
 
 
 def _lowered(url: str) -> str:
-    """A URL with its protocols in small letters, as libraries know them."""
+    """Return a URL with lower-case protocols, as libraries require."""
     parts = [part.partition("://") for part in url.split("::")]
     if not (parts[-1][1] and all(_PROTOCOL.fullmatch(protocol) for protocol, _, _ in parts)):
         return url  # `::` in a key
@@ -97,13 +97,13 @@ def _lowered(url: str) -> str:
 
 
 def trimmed(path: str) -> str:
-    """A path or URL without slashes at its end, but for those that it would be another one without."""
+    """Return a path or URL without trailing slashes, unless they change its meaning."""
     found = path.rstrip("/")
     return path if not found or (found.endswith(":") and is_remote(path)) else found
 
 
 def untidy(url: str) -> str | None:
-    """Why no target is made at a URL whose keys servers do not take, or do not take alike; None if they do."""
+    """Return why servers would refuse or alter the keys of a target URL, or None."""
     path = url.rpartition("::")[2].partition("://")[2].strip("/")
     for segment, word in (("", "an empty segment, `//`"), (".", "the segment `.`"), ("..", "the segment `..`")):
         if path and segment in path.split("/"):
@@ -112,7 +112,7 @@ def untidy(url: str) -> str | None:
 
 
 def _bucket(url: str, modes: frozenset[str]) -> Location:
-    """A bucket that is named by the web server it is on: `https://server/bucket/key`, or Amazon's own form."""
+    """Return a bucket on a web server: `https://server/bucket/key`, or Amazon's form."""
     from urllib.parse import unquote, urlsplit
 
     split = urlsplit(url)
@@ -127,7 +127,7 @@ def _bucket(url: str, modes: frozenset[str]) -> Location:
 
 
 def _modes_of(fragment: str) -> frozenset[str]:
-    """All modes of a fragment. Raises BadURLError."""
+    """Return all modes of a fragment. Raises BadURLError."""
     modes = [mode for item in filter(None, fragment.split("&")) for mode in _modes(item)]
     for group in _EXCLUSIVE:
         given = [mode for mode in group if mode in modes]
@@ -137,7 +137,7 @@ def _modes_of(fragment: str) -> frozenset[str]:
 
 
 def _modes(item: str) -> list[str]:
-    """The modes of one part of a fragment."""
+    """Return the modes of one part of a fragment."""
     key, _, value = item.partition("=")
     if key != "mode":
         raise BadURLError(f"`{key}` stands behind `#`, where `mode=…` is known")

@@ -1,8 +1,7 @@
-"""A zip archive as a store, and a new one that appears whole or not at all.
+"""Zip archives as stores; a new one appears whole or not at all.
 
-Entries are stored, not compressed, because chunks are compressed already, and carry the first date that the format
-has. They lie in the order in which they were put: the linker puts them in the order of the plan, so the same dataset
-gives the same bytes.
+Entries are not compressed, because chunks already are, and have the format's first date. They are in put
+order, which the linker derives from the plan, so that equal datasets give equal bytes.
 """
 
 from __future__ import annotations
@@ -25,10 +24,10 @@ if TYPE_CHECKING:
     from zipfile import ZipFile, ZipInfo
 
 LARGEST_ENTRY = 1 << 32
-"""Bytes that one entry of somebody else's archive may inflate to."""
+"""Maximum size of an entry in a foreign archive."""
 
 LONGEST_NAME = 0xFFFF
-"""Bytes of an entry's name."""
+"""Maximum bytes of an entry's name."""
 
 FIRST_DATE = (1980, 1, 1, 0, 0, 0)
 UNIX, REGULAR_FILE = 3, 0o100644 << 16
@@ -36,7 +35,7 @@ LOCAL_HEADER, ENCRYPTED = 30, 1
 
 
 class ZipStore(Store):
-    """The entries of an archive by name, read-only. Names that are no keys of a store are not there."""
+    """Entries of an archive by name, read-only. Names that are invalid keys are ignored."""
 
     sequential = True
     archive = True
@@ -46,12 +45,12 @@ class ZipStore(Store):
         self.path = file if name is None else name
 
     def __getstate__(self) -> dict[str, str]:
-        """The path alone: an open archive stays in its process."""
+        """Return only the path, without the open archive."""
         return {"file": os.path.abspath(self.file), "path": self.path}
 
     @cached_property
     def _folder(self) -> str:
-        """The folder that all entries lie in, with its slash: the netCDF library makes archives so. Mostly empty."""
+        """Common folder of all entries, with slash, as in the netCDF library's archives; mostly empty."""
         tops = {name.split("/", 1)[0] for name in self._archive.NameToInfo if is_safe(name)}
         inside = [name for name in self._archive.NameToInfo if name.count("/") == 1]
         top = f"{min(tops)}/" if len(tops) == 1 else ""
@@ -59,7 +58,7 @@ class ZipStore(Store):
 
     @cached_property
     def _index(self) -> dict[str, list[str]]:
-        """The next segments by prefix."""
+        """Next segments by prefix."""
         found: dict[str, set[str]] = {}
         for key in self.keys():
             at = -1
@@ -80,7 +79,7 @@ class ZipStore(Store):
             raise OSError(errno.EINVAL, f"no zip archive: {error}", self.path) from None
 
     def get(self, key: str) -> bytes | None:
-        """The bytes of a key, None if there is no such entry. Raises OSError, UnsafeKeyError."""
+        """Return the bytes of a key, or None. Raises OSError, UnsafeKeyError."""
         info = self._archive.NameToInfo.get(self._folder + safe_key(key))
         if info is None:
             return None
@@ -94,17 +93,17 @@ class ZipStore(Store):
             raise OSError(errno.EIO, f"`{key}` is damaged: {error}", self.path) from None
 
     def keys(self, prefix: str = "") -> Iterator[str]:
-        """All keys that begin with `prefix`, sorted."""
+        """Return all keys with `prefix`, sorted."""
         cut, whole = len(self._folder), self._folder + prefix
         found = (name for name in self._archive.NameToInfo if name.startswith(whole) and is_safe(name))
         return iter(sorted(name[cut:] for name in found))
 
     def children(self, prefix: str) -> list[str]:
-        """The next segments of all keys that begin with `prefix`."""
+        """Return the next segments after `prefix`."""
         return self._index.get(prefix, [])
 
     def locate(self, key: str) -> Range | None:
-        """Where an entry that is not compressed lies in the archive. Raises OSError, UnsafeKeyError."""
+        """Return the file range of an uncompressed entry. Raises OSError, UnsafeKeyError."""
         info = self._archive.NameToInfo.get(self._folder + safe_key(key))
         if info is None or info.compress_type or info.flag_bits & ENCRYPTED or info.file_size != info.compress_size:
             return None
@@ -118,7 +117,7 @@ class ZipStore(Store):
 
 
 class ZipTarget(Store):
-    """An archive in the making. Raises FileExistsError if the target is there and may not be overwritten."""
+    """An unfinished archive. Raises FileExistsError if the target exists and may not be overwritten."""
 
     sequential = True
 
@@ -136,16 +135,16 @@ class ZipTarget(Store):
         self._open = True
 
     def get(self, key: str) -> bytes | None:
-        """The bytes of a key, None if it was not put. Raises OSError, UnsafeKeyError."""
+        """Return the bytes of a key, or None. Raises OSError, UnsafeKeyError."""
         info = self._archive.NameToInfo.get(safe_key(key))
         return None if info is None else self._archive.read(info)
 
     def put(self, key: str, data: bytes) -> None:
-        """Append an entry. Raises OSError, FileExistsError if the key was put before, UnsafeKeyError."""
+        """Append an entry. Raises OSError, FileExistsError for a repeated key, UnsafeKeyError."""
         self._archive.writestr(self._entry(key), data)
 
     def put_pieces(self, key: str, pieces: Iterable[bytes | Range]) -> None:
-        """Append an entry, some megabytes at a time. Raises OSError, FileExistsError, UnsafeKeyError."""
+        """Append an entry in pieces. Raises OSError, FileExistsError, UnsafeKeyError."""
         entry = self._entry(key)
         with self._archive.open(entry, "w", force_zip64=True) as out:
             for piece in pieces:
@@ -159,23 +158,23 @@ class ZipTarget(Store):
         return new_entry(key)
 
     def keys(self, prefix: str = "") -> Iterator[str]:
-        """All keys that begin with `prefix`, sorted."""
+        """Return all keys with `prefix`, sorted."""
         return iter(sorted(key for key in self._archive.NameToInfo if key.startswith(prefix)))
 
     def seal(self) -> None:
-        """Write the directory of entries. Raises OSError."""
+        """Write the central directory. Raises OSError."""
         self._archive.close()
         self._file.close()
 
     def finish(self) -> None:
-        """Write the directory of entries and put the archive in its place, in one rename. Raises OSError."""
+        """Write the central directory and rename the archive to its final name. Raises OSError."""
         self.seal()
         with unstopped():
             put_in_place(self.path, self.target, overwrite=self.overwrite)
             self._open = False
 
     def abort(self) -> None:
-        """Remove what was written, unless it is finished."""
+        """Remove the archive unless finished."""
         if self._open:
             with unstopped():
                 self._open = False
@@ -188,7 +187,7 @@ class ZipTarget(Store):
 
 
 def new_entry(key: str) -> ZipInfo:
-    """An entry that is the same whenever and wherever it is made. Raises UnsafeKeyError for what none can be called."""
+    """Return a reproducible entry. Raises UnsafeKeyError for an invalid name."""
     from zipfile import ZipInfo
 
     entry = ZipInfo(entry_name(key), FIRST_DATE)
@@ -197,7 +196,7 @@ def new_entry(key: str) -> ZipInfo:
 
 
 def entry_name(key: str) -> str:
-    """An entry's name: the key itself. Raises UnsafeKeyError for what no archive can name."""
+    """Return the key as entry name. Raises UnsafeKeyError for an invalid name."""
     try:
         length = len(key.encode())
     except UnicodeEncodeError:

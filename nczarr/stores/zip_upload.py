@@ -1,4 +1,4 @@
-"""A zip archive that is sent to a remote place when it is finished: it appears there whole or not at all."""
+"""A zip archive that is sent when finished; it appears remotely whole or not at all."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nczarr.stores.zip import ZipTarget
 
 
 class SentZip(ZipTarget):
-    """An archive in the making, in a folder for temporary files until it is sent."""
+    """An unfinished archive in a temporary folder."""
 
     def __init__(self, url: str, options: StorageOptions = NO_OPTIONS) -> None:
         self._connection = Connection(url, options)
@@ -21,13 +21,13 @@ class SentZip(ZipTarget):
         super().__init__(os.path.join(self._folder, os.path.basename(self._connection.root)))
 
     def finish(self) -> None:
-        """Write the directory of entries, and send the archive. Raises OSError."""
+        """Write the central directory, and send the archive. Raises OSError."""
         self.seal()
         send(self._connection, self.path)
         self._open = False
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def abort(self) -> None:
-        """Remove what was written, unless it is finished."""
+        """Remove the archive unless finished."""
         super().abort()
         shutil.rmtree(self._folder, ignore_errors=True)

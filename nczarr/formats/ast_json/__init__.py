@@ -1,4 +1,4 @@
-"""The AST as JSON: the tree as it is, member by member, with a published JSON Schema (`docs/ast.schema.json`)."""
+"""The AST as JSON, member by member, with a published JSON Schema (`docs/ast.schema.json`)."""
 
 from nczarr.capabilities import Capabilities, Format
 

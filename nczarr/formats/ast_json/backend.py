@@ -1,4 +1,4 @@
-"""The AST written as JSON, indented, with a final newline."""
+"""Writer of the AST as JSON, indented, with a final newline."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def write(plan: StreamPlan, report: Report, options: Options) -> Iterator[bytes]:
-    """The JSON of a planned dataset, UTF-8."""
+    """Yield the JSON of a planned dataset in UTF-8."""
     yield text(plan.checked.dataset).encode("utf-8")
 
 
 def text(dataset: Dataset) -> str:
-    """The whole document of a dataset. Needs no passes."""
+    """Return the JSON document of a dataset, which need not have passed the checks."""
     return json.dumps(dump(dataset), indent=1, ensure_ascii=False, allow_nan=False) + "\n"

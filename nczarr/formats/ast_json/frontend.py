@@ -1,4 +1,4 @@
-"""Reader of the AST as JSON: a text to `Unchecked`."""
+"""Reader of the AST as JSON: text → `Unchecked`."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""DMR++: OPeNDAP's XML documents that describe an HDF5 file and name the byte ranges of its chunks.
+"""DMR++: OPeNDAP's XML documents with the metadata of an HDF5 file and the byte ranges of its chunks.
 
-`xml_reader.py` parses a document and `frontend.py` makes a dataset of it: `types.py`, `attributes.py` and `arrays.py`
-read its parts, `references.py` holds where chunks lie. `backend.py` writes a document; `link_plan.py` decides which
-values it refers to and which it holds itself.
+`xml_reader.py` parses a document; `frontend.py` builds the dataset with `types.py`, `attributes.py` and
+`arrays.py`; `references.py` locates the chunks. `backend.py` writes a document; `link_plan.py` decides which
+values are references and which are in the document.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Values of a variable as array sources: byte ranges of targets, or values in the document."""
+"""Array sources for the values of variables: byte ranges of targets, or values in the document."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from nczarr.stores.base import Store, is_safe
 PADS = ("null_term", "null_pad", "space_pad")
 
 HEAP_REFERENCE = 16
-"""Bytes of a text of any length where it stands in an HDF5 dataset: they lead to a heap and are no text."""
+"""Bytes of a variable-length text in an HDF5 dataset: a heap reference, not text."""
 
 LONGEST_ELEMENT = 1 << 31
 
@@ -48,7 +48,7 @@ _ELEMENTS = {*_VALUES, "dmrpp:chunks", "dmrpp:chunk", "dmrpp:FixedLengthStringAr
 
 
 class Described(NamedTuple):
-    """A variable as a document describes it. `declared`: its `_FillValue`, in bytes."""
+    """A variable in a document. `declared`: the bytes of its `_FillValue`."""
 
     element: Element
     path: str
@@ -59,7 +59,7 @@ class Described(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The arrays of a variable, how it lies in the file, and whether chunks are missing whose value is not known."""
+    """Arrays of a variable, its storage, and whether missing chunks have an unknown value."""
 
     parts: Parts
     storage: Storage
@@ -67,9 +67,9 @@ class Found(NamedTuple):
 
 
 class ArrayReader:
-    """Makes arrays of variables. `url`: the target of chunks that name none, None: the one that the reader was given.
+    """Factory of array sources. `url`: target of chunks without one; None: the target given to the reader.
 
-    `old`: the document has no version.
+    `old`: the document declares no version.
     """
 
     def __init__(self, store: Store, references: DocumentReferences, url: str | None, *, old: bool) -> None:
@@ -108,7 +108,7 @@ class ArrayReader:
         return self._chunked(it, block)
 
     def _values(self, it: Described, values: Element, block: Element) -> tuple[Parts, Storage]:
-        """Return the arrays of values that stand in the document."""
+        """Return the arrays of values in the document."""
         compact = values.tag == "dmrpp:compact"
         if values.tag == "dmrpp:vlsa":
             if it.type != "string":
@@ -144,7 +144,7 @@ class ArrayReader:
         }, storage
 
     def _element(self, it: Described, block: Element) -> tuple[int, Pad]:
-        """Return the bytes of a stored element, and how texts are padded."""
+        """Return the size of a stored element in bytes, and the padding of texts."""
         if it.type != "string":
             layout = layout_of(it.element, it.type, it.types)
             return (itemsize(descr(it.type, it.types)) if layout is None else layout[0]), "null_term"
@@ -157,7 +157,7 @@ class ArrayReader:
         return self._text_length(it, block), "null_term"
 
     def _text_length(self, it: Described, block: Element) -> int:
-        """Return the length of texts of which the document does not say it, from the bytes of chunks."""
+        """Return the length of texts from the size of chunks if the document does not declare it."""
         sizes = set(block.chunks.lengths)
         cells = math.prod(chunk_lengths(block, it.shape) or it.shape)
         if len(sizes) != 1 or block.attributes.get("compressionType") or not cells or min(sizes) % cells:
@@ -168,7 +168,7 @@ class ArrayReader:
         return length
 
     def _chunked(self, it: Described, block: Element) -> Found:
-        """Return the arrays of a variable whose values lie in a target, or nowhere."""
+        """Return the arrays of a variable with values in a target, or without any."""
         lengths = chunk_lengths(block, it.shape)
         rows, fixed = block.chunks, is_fixed(it.type, it.types)
         if not fixed and it.type != "string":
@@ -211,7 +211,7 @@ class ArrayReader:
         return Found({"": source}, storage, missing and source.undefined)
 
     def _text_fill(self, block: Element) -> bytes | None:
-        """Return the fill value of texts, None if the document does not say it."""
+        """Return the fill value of texts, None if unknown."""
         text = block.attributes.get("fillValue")
         return None if text is None or text.startswith("unsupported-") else text.encode()
 
@@ -232,7 +232,7 @@ class ArrayReader:
     def _ranges(
         self, it: Described, block: Element, chunks: tuple[int, ...], size: int, masks: dict[Index, int]
     ) -> Ranges:
-        """Return where the chunks of a variable lie, and note which filters they lack. Raises FaultError."""
+        """Return the byte ranges of chunks, and record omitted filters in `masks`. Raises FaultError."""
         rows, counts = block.chunks, grid_of(it.shape, chunks)
         whole_array = chunk_lengths(block, it.shape) is None
         urls, targets = targets_of(rows, self._url)
@@ -269,7 +269,7 @@ class ArrayReader:
         masks: Mapping[Index, int] = MappingProxyType({}),
         held: bool = False,
     ) -> ArraySource:
-        """Return the array of a variable in the store of the document. `held`: the document has all its values."""
+        """Return the array of a variable in the document's store. `held`: all values are in the document."""
         size, pad = self._element(it, block)
         text = it.type == "string"
         dtype: Descr = "|O" if text else descr(it.type, it.types)
@@ -297,7 +297,7 @@ class ArrayReader:
         return made if padded is None else RawElements(made, whole_layout, (stored, padded[1]))
 
     def _fill(self, it: Described, block: Element, dtype: Descr) -> bytes | None:
-        """Return what cells hold that were never written, None if the document does not say it. Raises FaultError."""
+        """Return the value of unwritten cells, None if unknown. Raises FaultError."""
         exact = block.attributes.get("nczarr:fill")
         if exact is not None:
             data = inline_values.unbase64(exact, "nczarr:fill")
@@ -319,13 +319,13 @@ class ArrayReader:
 
 
 def _base(it: Described) -> str:
-    """Return the type of the integers of an enumeration."""
+    """Return the integer type of an enum."""
     base: str = getattr(it.types[it.type], "base", "int")
     return base
 
 
 def _prefix(path: str) -> str:
-    """Return what the keys of a variable begin with: its path, unless that cannot be a key."""
+    """Return the key prefix of a variable: its path, or the path in hexadecimal if it is no valid key."""
     segments = names.split(path)
     prefix = "/".join(segments)
     return f"{prefix}/" if is_safe(prefix) else path.encode().hex() + "/"

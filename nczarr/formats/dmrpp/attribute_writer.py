@@ -1,4 +1,4 @@
-"""Attributes of the model as elements of a document."""
+"""Attributes of the model → elements of a document."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nczarr.formats.dmrpp.xml_writer import escaped, is_safe_text, shown, tag
 
 
 def attribute_lines(attributes: tuple[Attribute, ...], types: Types, step: str) -> Iterator[str]:
-    """Yield the lines of attributes; those of compound, list and opaque types are left out."""
+    """Yield the lines of attributes, except those of compound, vlen and opaque types."""
     for attribute in attributes:
         value, declared = attribute.value, types.get(attribute.value.type)
         base = declared.base if isinstance(declared, EnumType) else value.type
@@ -31,7 +31,7 @@ def attribute_lines(attributes: tuple[Attribute, ...], types: Types, step: str) 
 
 
 def _texts(value: Constant) -> tuple[list[str], str | None, str | None]:
-    """Return the texts of a value, our name of its type where they do not tell it, and its bytes where they do not."""
+    """Return the texts of a value, our type name if they do not imply it, and its bytes if they are not exact."""
     items = (value.data,) if isinstance(value.data, bytes) else value.data
     texts = [shown(item) if isinstance(item, bytes) else "" for item in items]
     exact = all(text.encode() == item and is_safe_text(text) for text, item in zip(texts, items, strict=True))
@@ -41,7 +41,7 @@ def _texts(value: Constant) -> tuple[list[str], str | None, str | None]:
 
 
 def _numbers(value: Constant, base: str) -> tuple[list[str], str | None]:
-    """Return the texts of numbers, and their bytes where the texts do not tell them."""
+    """Return the texts of numbers, and their bytes if the texts are not exact."""
     assert isinstance(value.data, bytes)
     width = ATOMIC[base].size
     numbers = [value.data[at : at + width] for at in range(0, len(value.data), width)]

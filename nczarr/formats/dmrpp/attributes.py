@@ -1,4 +1,4 @@
-"""Attributes of a document as attributes of the model."""
+"""Attributes of a document → attributes of the model."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from nczarr.formats.dmrpp.wire import ATOMIC_OF, VARIABLES, number_of
 from nczarr.formats.dmrpp.xml_reader import Element
 
 MADE_BY = "build_dmrpp_metadata"
-"""The container in which Hyrax notes how it made the document. It is no part of the dataset."""
+"""Container with Hyrax's build information, which is not part of the dataset."""
 
 PLAIN = frozenset({"HDF5_GLOBAL", "NC_GLOBAL"})
-"""Containers whose attributes are those of the group itself."""
+"""Containers whose attributes belong to the group itself."""
 
 
 def attributes(element: Element, scope: Scope) -> Iterator[Attribute | tuple[Element, str]]:
-    """Yield the attributes of a variable or group; of one that cannot be read, the element and why.
+    """Yield the attributes of a variable or group; for an unreadable one, its element and the reason.
 
-    Those of a container or member `c` get names that begin with `c.`.
+    Names from a container or member `c` begin with `c.`.
     """
     yield from _of(element, "", scope)
 
@@ -76,7 +76,7 @@ def _numbers(texts: list[str], type_name: str) -> Constant:
 
 
 def _exact(texts: list[str], type_name: str, ours: str | None, exact: str | None, scope: Scope) -> Constant:
-    """Return a value of which the document says more than DAP4 has words for. Raises FaultError."""
+    """Return a value with details that DAP4 cannot express. Raises FaultError."""
     try:
         data = None if exact is None else [_word(word) for word in exact.split(" ")]
     except (binascii.Error, ValueError):

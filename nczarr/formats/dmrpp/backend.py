@@ -1,4 +1,4 @@
-"""`write`: a dataset as a DMR++ document, front to back. Values of one variable at a time are in memory."""
+"""`write`: dataset → DMR++ document, front to back, with the values of one variable at a time in memory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from nczarr.stores.target_urls import Naming, UnnamedTargetError
 from nczarr.stores.url import is_remote
 
 VERSION = "3.21.1"
-"""The version of Hyrax whose documents these are like. Without one, Hyrax puts filters into an order of its own."""
+"""Hyrax version of the document style. Without it, Hyrax reorders filters."""
 
 STEP = "    "
 
@@ -39,7 +39,7 @@ class _Writer:
         self.target = next((each[0] for each in places), None)
 
     def url(self, place: str) -> str:
-        """Return what the document calls a target: its name alone where it lies beside the document."""
+        """Return the URL of a target: its bare name if it is in the folder of the document."""
         target, writing = self.options.target, self.options.writing
         near = target is not None and not is_remote(target) and not is_remote(place) and writing.base is None
         if near and os.path.dirname(os.path.abspath(target or "")) == os.path.dirname(os.path.abspath(place)):
@@ -105,7 +105,7 @@ class _Writer:
         yield f"{step}</{element}>"
 
     def _href(self, place: str) -> str | None:
-        """Return the URL of a chunk's target, None for that of the document."""
+        """Return the URL of a chunk's target, None for the document's own target."""
         return None if place == self.target else self.url(place)
 
     def _begin(self, type_name: str, name: str) -> tuple[str, dict[str, str | int | None]]:

@@ -1,4 +1,4 @@
-"""Places of chunks in the grid of their variable, as a document tells them."""
+"""Positions of chunks in the chunk grid of their variable."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nczarr.formats.dmrpp.xml_reader import Chunks, Element
 
 
 def chunk_lengths(block: Element, shape: tuple[int, ...]) -> tuple[int, ...] | None:
-    """Return the lengths of chunks, None for data in one piece. Raises FaultError."""
+    """Return the chunk lengths, None for contiguous data. Raises FaultError."""
     sizes = block.all("dmrpp:chunkDimensionSizes")
     if not sizes:
         return None
@@ -22,7 +22,7 @@ def chunk_lengths(block: Element, shape: tuple[int, ...]) -> tuple[int, ...] | N
 
 
 def targets_of(rows: Chunks, url: str | None) -> tuple[tuple[str | None, ...], array[int] | None]:
-    """Return the targets of chunks, and which of them each has."""
+    """Return the targets of chunks, and the index of each chunk's target."""
     if not rows.hrefs:
         return (url,), None
     places: dict[str | None, int] = {}
@@ -31,7 +31,7 @@ def targets_of(rows: Chunks, url: str | None) -> tuple[tuple[str | None, ...], a
 
 
 def numbers_of(rows: Chunks, shape: tuple[int, ...], chunks: tuple[int, ...], counts: tuple[int, ...]) -> array[int]:
-    """Return the places of chunks in the grid. Raises FaultError for a position outside it, or between its chunks."""
+    """Return the linear indices of chunks. Raises FaultError for positions outside or off the grid."""
     rank, numbers = len(shape), array("q")
     for row in range(len(rows)):
         position = rows.positions[row * rank : row * rank + rank]
@@ -47,7 +47,7 @@ def numbers_of(rows: Chunks, shape: tuple[int, ...], chunks: tuple[int, ...], co
 
 
 def in_order(ranges: Ranges) -> Ranges:
-    """Return the chunks in C order of the grid. Raises FaultError if two are in one place."""
+    """Return the chunks in C order of the grid. Raises FaultError for duplicate positions."""
     numbers = ranges.numbers
     order = sorted(range(len(numbers)), key=numbers.__getitem__)
     if any(numbers[one] == numbers[other] for one, other in itertools.pairwise(order)):

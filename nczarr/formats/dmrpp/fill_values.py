@@ -1,4 +1,4 @@
-"""Fill values of records, as a document tells them."""
+"""Fill values of records in a document."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NAMES = {"i1": "byte", "u1": "ubyte", "i2": "short", "u2": "ushort", "i4": "int
 
 
 def record_fill(text: str, dtype: Descr) -> bytes | None:
-    """Return the fill value of records, whose numbers stand one behind the other; a single 0 is zeros."""
+    """Return the fill value of records from the texts of all numbers; a single 0 is zeros."""
     leaves = list(_leaves(dtype))
     words = text.split()
     if words == ["0"]:
@@ -33,7 +33,7 @@ def _leaves(dtype: Descr) -> list[str]:
 
 
 def padded_fill(fill: bytes, dtype: Descr, layout: tuple[int, tuple[Member, ...]], *, big: bool) -> bytes:
-    """Return a fill value as it would be stored in a padded record."""
+    """Return a fill value as stored in a padded record."""
     swapped = np.frombuffer(fill, numpy_dtype(dtype)).astype(numpy_dtype(stored_descr(dtype, big=big))).tobytes()
     made, at = bytearray(layout[0]), 0
     for (_, field, shape), member in zip(() if isinstance(dtype, str) else dtype, layout[1], strict=True):

@@ -1,4 +1,4 @@
-"""`read`: a DMR++ document → a dataset whose chunks are byte ranges of the target. No value is read."""
+"""`read`: DMR++ document → dataset whose chunks are byte ranges of the target. Values are not read."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from nczarr.stores.references import ReferenceStore
 from nczarr.stores.spool import origin
 
 DEEPEST = 64
-"""Levels of groups, and of structures in structures."""
+"""Maximum nesting of groups."""
 
 _KINDS = ("nc3", "nc6", "nc5", "nc4", "nc7")
 
@@ -34,7 +34,8 @@ _KINDS = ("nc3", "nc6", "nc5", "nc4", "nc7")
 def read(source: Source, report: Report, options: Options) -> Unchecked | None:
     """Return the dataset of a document, None after an error.
 
-    Reports bad-dmrpp, foreign-target, forbidden-target; unreadable-array and foreign-member for what is left out.
+    Reports bad-dmrpp, foreign-target, forbidden-target; unreadable-array and foreign-member for omitted
+    parts.
     """
     policy = Policy(home_of(source), options.following)
     if options.following.target is not None and not _is_hdf5(None, policy, source, report):
@@ -64,7 +65,7 @@ def _is_old(root: Element) -> bool:
 
 
 def _target(root: Element, source: Source) -> str:
-    """Return the URL of the target; empty if the document names none."""
+    """Return the URL of the target; empty if the document has none."""
     url = root.attributes.get("dmrpp:href", "")
     if url != PLACEHOLDER:
         return url
@@ -74,7 +75,7 @@ def _target(root: Element, source: Source) -> str:
 
 
 def _is_hdf5(url: str | None, policy: Policy, source: Source, report: Report) -> bool:
-    """Report foreign-target if the target is a file of this machine that is there, and no HDF5 file."""
+    """Report foreign-target if the target is an existing local file other than HDF5; return whether it may be HDF5."""
     try:
         path = policy.follow(url).path
         kind = None if path is None else foreign_kind(path)
@@ -93,7 +94,7 @@ class _Reader:
         self.result = Unchecked(Dataset(name=""))
 
     def read(self, root: Element) -> Unchecked:
-        """Return the whole dataset."""
+        """Return the dataset."""
         scope = Scope("_", "/")
         self._declare(root, scope, 0)
         self._fill(root, scope)
@@ -111,7 +112,7 @@ class _Reader:
         return Span(self.source, element.offset, element.offset)
 
     def _lost(self, element: Element, text: str) -> None:
-        """Report something that is left out: an error, unless the run accepts it."""
+        """Report an omitted part: an error, unless the options accept it."""
         severity = Severity.WARNING if self.options.accepts("unreadable-array") else Severity.ERROR
         helps = () if severity is Severity.WARNING else ("`--allow-loss unreadable-array` reads the rest",)
         self.report.add(Diagnostic("unreadable-array", severity, text, Label(self._span(element)), helps=helps))
@@ -120,7 +121,7 @@ class _Reader:
         self.report.warning("foreign-member", text, self._span(element))
 
     def _declare(self, element: Element, scope: Scope, depth: int) -> None:
-        """Declare the dimensions, enumerations and groups of a group, which names anywhere may mean."""
+        """Declare dimensions, enumerations and groups recursively, before names are resolved."""
         for child in element.children:
             name = child.attributes.get("name", "")
             what = f"{child.tag.lower()} `{name[:80]}` of `{scope.path}`"
@@ -147,7 +148,7 @@ class _Reader:
                 self._lost(child, f"{what} is left out: {fault}")
 
     def _fill(self, element: Element, scope: Scope) -> None:
-        """Read the variables and attributes of a group and of those below it."""
+        """Read the variables and attributes of a group and its descendants."""
         scope.attributes = self._attributes(element, scope)
         for child in element.children:
             if child.tag in VARIABLES:
@@ -221,7 +222,7 @@ class _Reader:
         self.result.parts[path] = found.parts
 
     def _own(self, element: Element, type_name: str, scope: Scope) -> tuple[Attribute, ...]:
-        """Return the attributes of a variable, without a `_FillValue` of another type."""
+        """Return a variable's attributes, without a `_FillValue` of another type."""
         found = []
         for each in self._attributes(element, scope):
             value = each.value
@@ -240,9 +241,10 @@ class _Reader:
         return tuple(found)
 
     def _storage(self, element: Element, plain: Storage, sizes: list[tuple[int, bool]]) -> Storage:
-        """Return the storage of a variable, with what the document notes of it for us.
+        """Return the storage of a variable, with our notes in the document.
 
-        `sizes`: lengths of its dimensions, and whether they grow. HDF5 has chunks that are longer than a dimension.
+        `sizes`: lengths of its dimensions, and whether they are unlimited. HDF5 chunks may be longer than a
+        dimension.
         """
         if plain.chunks is not None:
             lengths = zip(plain.chunks, sizes, strict=True)
@@ -262,7 +264,7 @@ class _Reader:
         return made if fits else plain
 
     def _types(self, root: Scope) -> dict[str, UserType]:
-        """Return all types that are declared so far, by FQN."""
+        """Return all types declared so far, by FQN."""
         found = {names.join(root.path, each.name): each for each in root.types}
         for group in root.groups:
             found |= self._types(group)

@@ -1,4 +1,4 @@
-"""Values that a document holds itself: lists of texts, and records with texts."""
+"""Values inside a document: lists of texts, and records with texts."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from nczarr.formats.dmrpp.types import FaultError, whole
 from nczarr.formats.dmrpp.xml_reader import Element
 
 MOST_TEXTS = 1 << 24
-"""Texts of a list in which one word stands for many."""
+"""Maximum number of texts in a list with repeat counts."""
 
 
 def unbase64(text: str, what: str) -> bytes:
-    """Return the bytes of a base64 text, which may have blanks and line ends. Raises FaultError."""
+    """Decode base64 with blanks and line ends. Raises FaultError."""
     try:
         return base64.b64decode("".join(text.split()), validate=True)
     except (binascii.Error, ValueError):
@@ -31,7 +31,7 @@ def unbase64(text: str, what: str) -> bytes:
 def texts_of(element: Element, shape: tuple[int, ...]) -> Parts:
     """Return the texts of a `vlsa`. Raises FaultError.
 
-    `c` is how often a text stands in a row; `s` says that it is deflated, and its length.
+    `c` is the repeat count of a text; `s` marks a deflated text and is its length.
     """
     texts: list[bytes | None] = []
     for child in element.all("v"):
@@ -50,7 +50,7 @@ def texts_of(element: Element, shape: tuple[int, ...]) -> Parts:
 
 
 def inflated(data: bytes, length: int) -> bytes:
-    """Return deflated bytes that have a known length. Raises FaultError."""
+    """Inflate bytes to a known length. Raises FaultError."""
     unpacker = zlib.decompressobj()
     try:
         found = unpacker.decompress(data, length + 1)
@@ -62,7 +62,7 @@ def inflated(data: bytes, length: int) -> bytes:
 
 
 def in_memory(values: list[Any], dtype: str, shape: tuple[int, ...]) -> ArrayInMemory:
-    """Return an array of values in C order. Raises FaultError if there are fewer than its shape has."""
+    """Return an array of values in C order. Raises FaultError if their number does not match the shape."""
     if len(values) != math.prod(shape):
         raise FaultError(f"it has {len(values)} values where its shape has {math.prod(shape)}")
     made = np.empty(len(values), object)
@@ -88,7 +88,7 @@ def records_of(text: str, type_name: str, types: Types, shape: tuple[int, ...]) 
 
 
 def _record(data: bytes, at: int, type_name: str, types: Types, path: str, found: dict[str, list[Any]]) -> int:
-    """Read one value of a type; return where it ends."""
+    """Read one value of a type and return its end."""
     declared = types.get(type_name)
     if type_name == "string":
         end = data.find(b";", at)
@@ -110,7 +110,7 @@ def _record(data: bytes, at: int, type_name: str, types: Types, path: str, found
 
 
 def _array(part: Part, values: list[Any], types: Types) -> ArrayInMemory:
-    """Return the array of a part of records."""
+    """Return the array of one part of records."""
     shape = tuple(length or 0 for length in part.shape)
     if part.type == "string":
         return in_memory(values, "|O", shape)

@@ -1,4 +1,4 @@
-"""How a document tells the values of a variable: by byte ranges of its chunks, or by the values themselves."""
+"""Representation of each variable's values in a document: byte ranges of chunks, or the values themselves."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from nczarr.options import Options
 from nczarr.stores.url import is_remote
 
 TEXT = 16
-"""Bytes that a text of any length takes in a document, about."""
+"""Approximate size of a variable-length text in a document, in bytes."""
 
 
 class Linked(NamedTuple):
-    """Chunks as byte ranges of targets. `big`: their numbers are big-endian; `one_piece`: they are one range."""
+    """Chunks as byte ranges of targets. `big`: big-endian numbers; `one_piece`: a single range."""
 
     columns: Columns
     stored: Stored
@@ -32,17 +32,17 @@ class Linked(NamedTuple):
 
 
 class Held(NamedTuple):
-    """Values in the document, inside an element of this name."""
+    """Values inside the document, in an element `tag`."""
 
     tag: str
 
 
 class Unwritten(NamedTuple):
-    """Nothing but fill."""
+    """Fill values only."""
 
 
 class Refused(NamedTuple):
-    """Values that the document cannot tell; why."""
+    """Values that a document cannot represent, and the reason."""
 
     why: str
 
@@ -51,7 +51,7 @@ Way = Linked | Held | Unwritten | Refused
 
 
 def unknown_type(type_name: str, types: Types) -> str | None:
-    """Return what DMR++ has no type for in a type; None if it has one."""
+    """Describe the component of a type that DMR++ does not support; None if all are supported."""
     declared = types.get(type_name)
     match declared:
         case VlenType():
@@ -65,7 +65,7 @@ def unknown_type(type_name: str, types: Types) -> str | None:
 
 
 def way_of(checked: Checked, fqn: str, options: Options) -> Way:
-    """Return how the values of a variable are told. Raises OSError."""
+    """Return the representation of a variable's values. Raises OSError."""
     variable, shape, parts = checked.variables[fqn], checked.shapes[fqn], checked.parts.get(fqn)
     unknown = unknown_type(variable.type, checked.types)
     if unknown is not None:
@@ -94,7 +94,7 @@ def way_of(checked: Checked, fqn: str, options: Options) -> Way:
 
 
 def _linked(source: ArraySource, dtype: Descr) -> Linked | None:
-    """Return the chunks of an array as byte ranges; None if they are none, or not all of them."""
+    """Return the chunks of an array as byte ranges; None unless all of them are."""
     stored = source.stored
     if stored is None or little_descr(stored.dtype) != dtype:
         return None

@@ -1,4 +1,4 @@
-"""Losses of a dataset in a DMR++ document, found before the first line is written."""
+"""Losses of a dataset in a DMR++ document, determined before writing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nczarr.plan.plans import Loss
 
 
 def losses(checked: Checked, options: Options) -> Iterator[Loss]:
-    """Yield everything that the document does not say, or says otherwise. Raises OSError."""
+    """Yield everything that the document omits or changes. Raises OSError."""
     if checked.dataset.version != Dataset.model_fields["version"].default:
         yield Loss("version", "annotation", "/", f"the version of the data model, {checked.dataset.version}")
     if options.chunks or options.codecs or options.shards:
@@ -37,7 +37,7 @@ def losses(checked: Checked, options: Options) -> Iterator[Loss]:
 
 
 def _use(type_name: str, checked: Checked, used: set[str]) -> None:
-    """Note a type, and those that it is made of."""
+    """Record a type and its component types."""
     declared = checked.types.get(type_name)
     if declared is None or type_name in used:
         return

@@ -1,7 +1,7 @@
-"""Arrays whose stored elements have another form than the model's: padded records and texts of fixed length.
+"""Arrays whose stored elements differ from the model's: padded records and fixed-length texts.
 
-Comes in: a source of elements as raw bytes. Goes out: the same array in the elements of the model. Chunks are fetched
-and decoded by the raw source.
+Input: a source of raw bytes as elements, which fetches and decodes chunks. Output: the array in elements of
+the model.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from nczarr.arrays.source import DerivedSource, Descr, Layout, numpy_dtype
 from nczarr.formats.dmrpp.types import Member
 
 Pad = Literal["null_term", "null_pad", "space_pad"]
-"""How HDF5 fills texts that are shorter than their type."""
+"""HDF5's padding of texts shorter than their type."""
 
 
 def unpadded(text: bytes, pad: Pad) -> bytes:
-    """Return a text of fixed length without its padding."""
+    """Return a fixed-length text without padding."""
     match pad:
         case "null_term":
             return text.partition(b"\0")[0]
@@ -34,24 +34,24 @@ def unpadded(text: bytes, pad: Pad) -> bytes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RawElements(DerivedSource):
-    """An array of `layout`, made of the raw bytes of its elements, which are the `source`.
+    """Array of `layout`, converted from the raw bytes of its elements in `source`.
 
-    `form`: how texts are padded, or the dtype of packed records as stored and where their members lie in the bytes.
+    `form`: the padding of texts, or the stored dtype of packed records and the offsets of their members.
     """
 
     layout: Layout
     form: Pad | tuple[Descr, tuple[Member, ...]]
 
     def cleared(self) -> RawElements:
-        """The same array with zeros where no chunk is stored."""
+        """Return the same array with zeros for missing chunks."""
         return replace(self, source=self.source.cleared(), layout=self.layout._replace(fill=None))
 
     def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
-        """As the raw source."""
+        """Yield the chunks of the raw source."""
         return self.source.occupied(chunks)
 
     def read(self, selection: Selection) -> NDArray[Any]:
-        """The values of a region. Raises OSError, CompileError."""
+        """Return the values of a region. Raises OSError, CompileError."""
         values = np.ascontiguousarray(self.source.read(selection))
         shape = tuple(len(range(*part.indices(size))) for part, size in zip(selection, self.layout.shape, strict=True))
         values = values.reshape(shape)  # numpy makes one dimension of none

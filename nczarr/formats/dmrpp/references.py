@@ -1,4 +1,4 @@
-"""Chunks of a document as the keys of a store: byte ranges of targets, or bytes that the document holds."""
+"""Chunks of a document as keys of a store: byte ranges of targets, or bytes in the document."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nczarr.stores.reference import Reference
 
 
 class Ranges(NamedTuple):
-    """The chunks of one array, in C order of a grid of `counts` chunks."""
+    """Chunks of one array, in C order of a grid of `counts` chunks."""
 
     counts: tuple[int, ...]
     numbers: array[int]
@@ -21,14 +21,14 @@ class Ranges(NamedTuple):
     offsets: array[int]
     lengths: array[int]
     urls: tuple[str | None, ...]
-    """The targets. None: the target that the reader was given."""
+    """Targets. None: the target given to the reader."""
     targets: array[int] | None = None
-    """Index into `urls`, one a chunk; None: the first for all."""
+    """Index into `urls` for each chunk; None: the first for all."""
     stride: tuple[int, int] | None = None
-    """Data in one piece that is read as several chunks: bytes from one to the next, and how many there are."""
+    """Chunk step in bytes and number of chunks, for contiguous data read as several chunks."""
 
     def find(self, number: int) -> Reference | None:
-        """Return where a chunk lies, None if it is not stored."""
+        """Return the location of a chunk, None if it is not stored."""
         if self.stride is not None:
             step, count = self.stride
             return Reference(self.urls[0], self.offsets[0] + number * step, step) if 0 <= number < count else None
@@ -38,19 +38,19 @@ class Ranges(NamedTuple):
         return Reference(self.urls[self.targets[row] if self.targets else 0], self.offsets[row], self.lengths[row])
 
     def chunks(self) -> Iterator[int]:
-        """Yield the numbers of all chunks that are stored."""
+        """Yield the indices of all stored chunks."""
         return iter(self.numbers if self.stride is None else range(self.stride[1]))
 
 
 class Inline(NamedTuple):
-    """The only chunk of an array, whose bytes the document holds. `key`: its indices."""
+    """The only chunk of an array, with its bytes. `key`: its indices."""
 
     data: bytes
     key: str
 
 
 class DocumentReferences:
-    """Where the chunks of all arrays of a document lie. Pickles."""
+    """Locations of the chunks of all arrays of a document. Picklable."""
 
     noted: Any = None
 
@@ -58,11 +58,11 @@ class DocumentReferences:
         self._arrays: dict[str, Ranges | Inline] = {}
 
     def add(self, prefix: str, chunks: Ranges | Inline) -> None:
-        """Hold an array whose keys begin with a prefix."""
+        """Add an array by its key prefix."""
         self._arrays[prefix] = chunks
 
     def find(self, key: str) -> bytes | Reference | None:
-        """Return the bytes of a key, or where they lie; None if there is no such key."""
+        """Return the bytes or location of a key; None if it does not exist."""
         prefix, slash, rest = key.rpartition("/")
         found = self._arrays.get(prefix + slash)
         if found is None:
@@ -73,15 +73,15 @@ class DocumentReferences:
         return None if index is None else found.find(number_of(index, found.counts))
 
     def keys(self, prefix: str = "") -> Iterator[str]:
-        """Yield all keys that begin with a prefix, sorted."""
+        """Yield all keys with a prefix, sorted."""
         yield from sorted(key for key, _ in self._entries(prefix))
 
     def children(self, prefix: str) -> list[str]:
-        """Return the next segments of all keys that begin with a prefix, sorted."""
+        """Return the next segments of all keys with a prefix, sorted."""
         return sorted({key[len(prefix) :].partition("/")[0] for key, _ in self._entries(prefix)})
 
     def entries(self) -> Iterator[tuple[str, bytes | Reference]]:
-        """Yield all keys and what stands there."""
+        """Yield all keys with their bytes or locations."""
         return self._entries("")
 
     def _entries(self, prefix: str) -> Iterator[tuple[str, bytes | Reference]]:
@@ -99,11 +99,11 @@ class DocumentReferences:
                         yield key, found
 
     def odd(self) -> list[str]:
-        """Return no keys: all prefixes are those of variables."""
+        """Return no keys: every key belongs to a variable."""
         return []
 
     def named(self) -> Iterator[tuple[str | None, str]]:
-        """Yield every target that is named, and the variable that names it."""
+        """Yield every target, with a variable that refers to it."""
         for home, found in self._arrays.items():
             if isinstance(found, Ranges):
                 yield from ((url, home.rstrip("/")) for url in dict.fromkeys(found.urls))

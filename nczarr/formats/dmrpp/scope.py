@@ -1,4 +1,4 @@
-"""Scopes of a document: what its groups declare while they are read, and how names in them are found."""
+"""Scopes of a document: declarations of groups during reading, and name lookup."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Declared = TypeVar("Declared", Dimension, UserType)
 
 @dataclass(eq=False)
 class Scope:
-    """A group that is being read. `path`: its FQN."""
+    """A group during reading. `path`: its FQN."""
 
     name: str
     path: str
@@ -31,7 +31,7 @@ class Scope:
     groups: list[Scope] = field(default_factory=list)
 
     def root(self) -> Scope:
-        """Return the scope of the whole document."""
+        """Return the scope of the document."""
         return self if self.parent is None else self.parent.root()
 
     def _below(self, segments: list[str]) -> Scope | None:
@@ -41,9 +41,9 @@ class Scope:
         return scope
 
     def home_of(self, written: str) -> tuple[Scope, str] | None:
-        """Return the group that a DAP4 name leads to, and the simple name; None if there is no such group.
+        """Return the group and simple name of a DAP4 name; None if the group does not exist.
 
-        A name with a slash in front leads from the root, any other from this group.
+        A name with a leading slash starts at the root, any other at this group.
         """
         segments = [_ESCAPED.sub(r"\1", each) for each in _SEGMENT.findall(written)]
         if not segments:
@@ -53,11 +53,11 @@ class Scope:
         return None if home is None else (home, segments[-1])
 
     def dimension(self, written: str) -> tuple[str, Dimension] | None:
-        """Return the FQN and the dimension of a DAP4 name. A relative name may be that of an enclosing group."""
+        """Return FQN and dimension of a DAP4 name, relative to this or an enclosing group."""
         return self._found(written, lambda scope: scope.dimensions)
 
     def type(self, written: str) -> tuple[str, UserType] | None:
-        """Return the FQN and the type of a DAP4 name, as for dimensions."""
+        """Return FQN and type of a DAP4 name, looked up like dimensions."""
         return self._found(written, lambda scope: scope.types)
 
     def _found(self, written: str, declared: Callable[[Scope], list[Declared]]) -> tuple[str, Declared] | None:

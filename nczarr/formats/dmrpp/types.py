@@ -1,4 +1,4 @@
-"""Types of a document: enumerations, and the compounds that structures declare."""
+"""Types of a document: enumerations, and compounds from structures."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ MOST_DIGITS = 18
 
 
 class FaultError(ValueError):
-    """Why a part of a document cannot be read; the text goes into a message."""
+    """Reason why a part of a document cannot be read, for messages."""
 
 
 class Member(NamedTuple):
-    """Where a member of a padded record lies."""
+    """Offset of a member of a padded record."""
 
     name: str
     offset: int
 
 
 def size_of(element: Element, scope: Scope) -> int | tuple[str, int]:
-    """Return the length of a `Dim`: a number, or the FQN and length of a dimension. Raises FaultError."""
+    """Return the length of a `Dim`, or FQN and length of its dimension. Raises FaultError."""
     name, size = element.attributes.get("name"), element.attributes.get("size")
     length = None if size is None else whole(size, "size of a dimension")
     if name is None:
@@ -44,7 +44,7 @@ def size_of(element: Element, scope: Scope) -> int | tuple[str, int]:
 
 
 def whole(text: str, what: str) -> int:
-    """Return a number that is not negative. Raises FaultError."""
+    """Parse a nonnegative integer. Raises FaultError."""
     text = text.strip()
     if not (text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS):
         raise FaultError(f"`{text[:40]}` is no {what}")
@@ -70,7 +70,7 @@ def enum_of(element: Element) -> EnumType:
 
 
 def type_of(element: Element, scope: Scope) -> str:
-    """Return the type of a variable or member; a structure declares one in the scope. Raises FaultError."""
+    """Return the type of a variable or member; declare that of a structure. Raises FaultError."""
     tag = element.tag
     if tag in ATOMIC_OF:
         ours = element.attributes.get("nczarr:type")
@@ -87,7 +87,7 @@ def type_of(element: Element, scope: Scope) -> str:
 
 
 def _structure(element: Element, scope: Scope) -> str:
-    """Return the FQN of the compound of a structure; equal ones of one name are one type."""
+    """Return the FQN of a structure's compound; equal ones of one name are one type."""
     home, name = scope, ""
     written = element.attributes.get("nczarr:type")
     found = scope.home_of(written) if written else None
@@ -115,7 +115,7 @@ def _structure(element: Element, scope: Scope) -> str:
 
 
 def _declared(name: str, fields: tuple[Field, ...], home: Scope, *, fixed: bool) -> str:
-    """Declare a compound in a group, once; its name is made unique unless it is `fixed`."""
+    """Declare a compound once in a group; make its name unique unless it is `fixed`."""
     if names.problem(name) is not None:
         raise FaultError(f"`{name[:40]}` is no name of a type")
     wanted, number = (name if fixed else f"{name}_t"), 1
@@ -133,7 +133,7 @@ def _declared(name: str, fields: tuple[Field, ...], home: Scope, *, fixed: bool)
 
 
 def stored_descr(dtype: Descr, *, big: bool) -> Descr:
-    """Return a description of elements in the byte order of the file."""
+    """Return a dtype in the byte order of the file."""
     if not big:
         return dtype
     if isinstance(dtype, str):
@@ -142,9 +142,9 @@ def stored_descr(dtype: Descr, *, big: bool) -> Descr:
 
 
 def layout_of(element: Element, type_name: str, types: Types) -> tuple[int, tuple[Member, ...]] | None:
-    """Return the size of a stored record and where its members lie, as `structOffset` says; None if it is packed.
+    """Return size and member offsets of a padded record from `structOffset`; None if it is packed.
 
-    The attribute has the offset of each member but the first, and the size of the record. Raises FaultError.
+    The attribute lists the offsets of all members but the first, and the record size. Raises FaultError.
     """
     chunks = element.first("dmrpp:chunks")
     written = chunks.attributes.get("structOffset") if chunks is not None else None

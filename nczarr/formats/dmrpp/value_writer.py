@@ -1,4 +1,4 @@
-"""Values of a variable in a document: byte ranges of chunks, or the values themselves."""
+"""Writer of the values of a variable: byte ranges of chunks, or the values themselves."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from nczarr.formats.dmrpp.wire import FILTER_NAMES, fill_number, text_of
 from nczarr.formats.dmrpp.xml_writer import escaped, is_safe_text, tag
 
 BATCH = 1 << 14
-"""Chunks whose places become Python's numbers at once."""
+"""Chunks whose positions are converted to Python numbers at once."""
 
 Href = Callable[[str], str | None]
 
 
 def value_lines(checked: Checked, fqn: str, way: Way, href: Href, step: str) -> Iterator[str]:
-    """Yield what a document says of the values of a variable. Raises OSError, CompileError."""
+    """Yield the lines for the values of a variable. Raises OSError, CompileError."""
     variable, shape = checked.variables[fqn], checked.shapes[fqn]
     parts = checked.parts.get(fqn, {})
     if not isinstance(way, Held):
@@ -39,7 +39,7 @@ def value_lines(checked: Checked, fqn: str, way: Way, href: Href, step: str) -> 
 
 
 def _chunks(checked: Checked, fqn: str, way: Way, href: Href) -> Iterator[str]:
-    """Yield where the chunks of a variable lie, and how they are encoded."""
+    """Yield the locations of a variable's chunks, and their encoding."""
     variable = checked.variables[fqn]
     dtype = descr(variable.type, checked.types)
     given: dict[str, str | int | None] = {}
@@ -61,7 +61,7 @@ def _chunks(checked: Checked, fqn: str, way: Way, href: Href) -> Iterator[str]:
 
 
 def _lengths(variable: Variable, way: Way) -> tuple[int, ...] | None:
-    """Return the lengths of chunks as a document tells them; None for data in one piece."""
+    """Return the chunk lengths in the document; None for contiguous data."""
     if isinstance(way, Linked) and not way.one_piece and 0 not in way.stored.chunks:
         return way.stored.chunks
     chunked = not isinstance(way, Held) and variable.storage.layout == "chunked"
@@ -69,7 +69,7 @@ def _lengths(variable: Variable, way: Way) -> tuple[int, ...] | None:
 
 
 def noted_storage(checked: Checked, fqn: str, way: Way) -> str | None:
-    """Return the storage of a variable as JSON, None where the document tells it otherwise."""
+    """Return the storage of a variable as JSON, None if the document implies it."""
     variable = checked.variables[fqn]
     if isinstance(way, Held):
         plain = Storage(layout="compact") if way.tag == "compact" else Storage()
@@ -86,7 +86,7 @@ def noted_storage(checked: Checked, fqn: str, way: Way) -> str | None:
 
 
 def _ends(dtype: Descr) -> str | None:
-    """Return where the members of packed records end."""
+    """Return the end offsets of the members of packed records."""
     if isinstance(dtype, str):
         return None
     sizes = (itemsize(field) * math.prod(shape) for _, field, shape in dtype)
@@ -119,7 +119,7 @@ def _rows(linked: Linked, shape: tuple[int, ...], href: Href) -> Iterator[str]:
 
 
 def _fill(checked: Checked, fqn: str) -> dict[str, str | int | None]:
-    """Return the attributes that say what cells hold that were never written."""
+    """Return the attributes for the value of unwritten cells."""
     variable, source = checked.variables[fqn], checked.parts.get(fqn, {}).get("")
     if variable.type == "string":
         return {}
@@ -145,7 +145,7 @@ def _fill(checked: Checked, fqn: str) -> dict[str, str | int | None]:
 
 
 def _held(name: str, parts: Parts, type_name: str, types: Types, shape: tuple[int, ...]) -> Iterator[str]:
-    """Yield the values of a variable, as Hyrax has them in documents."""
+    """Yield the values of a variable in Hyrax's representation."""
     if name == "vlsa":
         yield "<dmrpp:vlsa>"
         for text, same in itertools.groupby(_whole(parts[""]).reshape(-1).tolist()):
@@ -171,7 +171,7 @@ def _whole(source: ArraySource) -> Any:
 
 
 def _text(text: bytes | None, count: int) -> str:
-    """Return one text that stands so often in a row; what XML cannot hold is deflated."""
+    """Return a text with its repeat count; text invalid in XML is deflated."""
     often = count if count > 1 else None
     if text is None:
         return tag("v", c=often, nczarr__nil="true")

@@ -1,4 +1,4 @@
-"""Words of DMR++ documents: namespaces, names of types and filters, and the texts of numbers."""
+"""Constants of DMR++ documents: namespaces, types, filters; and the texts of numbers."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from nczarr.check.fill_values import DEFAULT
 DAP4 = "http://xml.opendap.org/ns/DAP/4.0#"
 DMRPP = "http://xml.opendap.org/dap/dmrpp/1.0.0#"
 OURS = "urn:nczarr:dmrpp"
-"""Namespace of attributes that keep what DAP4 has no place for. Other readers pass over them."""
+"""Namespace of attributes for content that DAP4 cannot express. Other readers ignore them."""
 
 PREFIXES = {
     DAP4: "", DAP4.replace("http", "https", 1): "", DMRPP: "dmrpp:", DMRPP.replace("http", "https", 1): "dmrpp:",
     OURS: "nczarr:",
 }  # fmt: skip
-"""Prefixes of the names in parsed documents, by namespace."""
+"""Name prefixes in parsed documents, by namespace."""
 
 PLACEHOLDER = "OPeNDAP_DMRpp_DATA_ACCESS_URL"
-"""The `dmrpp:href` of NASA's documents: the target has the name of the document without `.dmrpp`."""
+"""`dmrpp:href` of NASA's documents: the target is named like the document without `.dmrpp`."""
 
 SUFFIX = ".dmrpp"
 
@@ -42,7 +42,7 @@ DAP4_OF = {
     "ubyte": "Byte", "byte": "Int8", "short": "Int16", "ushort": "UInt16", "int": "Int32", "uint": "UInt32",
     "int64": "Int64", "uint64": "UInt64", "float": "Float32", "double": "Float64", "char": "String", "string": "String",
 }  # fmt: skip
-"""The inverse. Hyrax has chars as strings of one byte."""
+"""DAP4 names by atomic type. Hyrax represents chars as strings of one byte."""
 
 VARIABLES = frozenset({*ATOMIC_OF, "Enum", "Structure", "Sequence", "Opaque"})
 """Elements that declare a variable."""
@@ -54,7 +54,7 @@ FILTER_NAMES = {number: name for name, number in FILTERS.items()}
 
 
 def number_of(text: str, type_name: str) -> bytes | None:
-    """Return the little-endian bytes of a number, None if the text is no number of the type."""
+    """Return the little-endian bytes of a number, None if the text is invalid for the type."""
     atomic, text = ATOMIC[type_name], text.strip()
     try:
         value = float(text) if atomic.is_float else int(text) if len(text) < 24 else None
@@ -64,16 +64,16 @@ def number_of(text: str, type_name: str) -> bytes | None:
 
 
 def text_of(data: bytes, type_name: str) -> str:
-    """Return the shortest text of one little-endian number."""
+    """Return the shortest text of a little-endian number."""
     (value,) = struct.unpack("<" + ATOMIC[type_name].code, data)
     return shortest(value, type_name) if ATOMIC[type_name].is_float else str(value)
 
 
 def fill_number(text: str, type_name: str, declared: bytes | None) -> bytes | None:
-    """Return the bytes of a fill value, None if the text is no number of the type.
+    """Return the bytes of a fill value, None if the text is invalid for the type.
 
-    Hyrax writes six digits of a float. The fill value that the variable declares, or the default of its type, is taken
-    where the text is its first six digits.
+    Hyrax writes six digits of a float. If they match the variable's own fill value, or the default of its
+    type, that value is returned.
     """
     found = number_of(text, type_name)
     if found is None or not ATOMIC[type_name].is_float:
@@ -86,12 +86,12 @@ def fill_number(text: str, type_name: str, declared: bytes | None) -> bytes | No
 
 
 def dap4_name(fqn: str) -> str:
-    """Return a FQN as DAP4 writes it."""
+    """Return a FQN in DAP4 notation."""
     return "".join("/" + part.replace("\\", "\\\\") for part in names.split(fqn))
 
 
 def foreign_kind(path: str) -> str | None:
-    """Return what a file is that is no HDF5 file, None for others and for what is no regular file. Raises OSError."""
+    """Describe a regular file that is not HDF5; None for HDF5 and other objects. Raises OSError."""
     if not stat.S_ISREG(os.stat(path).st_mode):
         return None
     with open(path, "rb") as file:

@@ -1,6 +1,6 @@
-"""XML of untrusted documents: elements with their places, without document types and entities, within limits.
+"""XML parser for untrusted documents: elements with offsets, without DOCTYPE and entities, within limits.
 
-Chunks are most of a document, so they are kept as columns of numbers and not as elements.
+Chunks are most of a document: they are stored as columns of numbers, not as elements.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from nczarr.formats.dmrpp.wire import PREFIXES
 from nczarr.source import Source, Span
 
 DEEPEST = 100
-"""Levels of elements: groups nest up to 64 deep."""
+"""Maximum nesting of elements; groups nest up to 64 deep."""
 
 MOST_ELEMENTS = 1 << 24
 LONGEST = 1 << 30
-"""Bytes of a document."""
+"""Maximum size of a document, in bytes."""
 
 _PIECE = 1 << 20
 _NUMBER = re.compile(r"\s*([0-9]{1,18})\s*", re.ASCII)
@@ -28,7 +28,7 @@ _KNOWN = {"offset", "nBytes", "chunkPositionInArray", "href", "fm", "trust", "dm
 
 
 class Chunks:
-    """The chunks of one variable: columns of equal length; `positions` has one number a dimension and chunk."""
+    """Chunks of one variable as columns; `positions` has one number for each dimension and chunk."""
 
     __slots__ = ("fault", "hrefs", "lengths", "masks", "offsets", "positions", "rank")
 
@@ -46,7 +46,7 @@ class Chunks:
         return len(self.offsets)
 
     def add(self, attributes: dict[str, str]) -> None:
-        """Add a chunk, or keep what is wrong with it."""
+        """Add a chunk, or record its fault."""
         if self.fault is None:
             self.fault = self._add(attributes)
 
@@ -84,7 +84,7 @@ class Chunks:
 
 
 class Element:
-    """An element. Names of known namespaces begin as in `PREFIXES`, others with the namespace in braces."""
+    """An element. Known namespaces are prefixes as in `PREFIXES`, others are in braces."""
 
     __slots__ = ("attributes", "children", "chunks", "offset", "tag", "text")
 
@@ -95,16 +95,16 @@ class Element:
         self.chunks = Chunks()
 
     def all(self, tag: str) -> list[Element]:
-        """Return the children of this name."""
+        """Return the children with this name."""
         return [child for child in self.children if child.tag == tag]
 
     def first(self, tag: str) -> Element | None:
-        """Return the first child of this name, None if there is none."""
+        """Return the first child with this name, or None."""
         return next((child for child in self.children if child.tag == tag), None)
 
 
 class _RefusedError(Exception):
-    """Something that a document may not have; the text says what."""
+    """Forbidden content of a document."""
 
 
 def parse(source: Source, report: Report) -> Element | None:
@@ -138,7 +138,7 @@ def _bad(source: Source, report: Report, offset: int, text: str) -> None:
 
 
 class _Builder:
-    """Elements from the events of expat."""
+    """Builder of elements from expat events."""
 
     def __init__(self) -> None:
         self.root: Element | None = None

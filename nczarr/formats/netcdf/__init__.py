@@ -1,4 +1,4 @@
-"""A netCDF file of whatever kind: the dataset's own, else the smallest that holds the whole model."""
+"""netCDF files of any kind: the dataset's own kind, else the smallest that holds the whole model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The classic netCDF formats: CDF-1 (nc3), CDF-2 (64-bit offset, nc6) and CDF-5 (nc5)."""
+"""Classic netCDF formats: CDF-1 (nc3), CDF-2 (64-bit offset, nc6) and CDF-5 (nc5)."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""The values behind the header, as one forward stream of bytes in bounded pieces.
+"""Values behind the header, as a stream of bytes in bounded pieces.
 
-Comes in: a checked dataset of the classic model, its array sources and its layout. What no source holds is the
-variable's fill value, padding as well; runs of it are made of one repeated piece, without a look at the source.
-Invariant: a piece has at most about `PIECE` bytes, and no more than a few of them exist at a time. numpy is
-imported only where a source has values.
+Input: a checked dataset of the classic model, its array sources and its layout. Cells without a value, and
+padding, hold the variable's fill value; runs of it repeat one piece without reading the source. Invariant: a
+piece has at most about `PIECE` bytes, and only a few exist at once. NumPy is imported only for sources with
+values.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from nczarr.check.checked import Checked
 from nczarr.check.classic_layout import ClassicLayout, Place
 
 PIECE = 1 << 22
-"""Bytes of a piece."""
+"""Size of a piece, in bytes."""
 
 MOST = 200
-"""Variables along the record dimension that are read by whole chunks: each may have a temporary file."""
+"""Maximum number of record variables read by whole chunks: each may use a temporary file."""
 
 
 class Column(NamedTuple):
-    """A variable as it is written: where, its shape and big-endian numpy type, one fill value, and its values.
+    """A variable to write: position, shape, big-endian NumPy type, one fill value, and source.
 
-    A fixed variable is one record of its own. `bands` reads the source; None: there is none, or it is read as it is.
+    A fixed variable is a single record. `bands` buffers the source; None: no source, or direct reads.
     """
 
     place: Place
@@ -44,28 +44,28 @@ class Column(NamedTuple):
 
     @property
     def padding(self) -> bytes:
-        """The bytes from the end of the values to the next multiple of four: fill again, as the library has it."""
+        """Bytes from the end of the values to the next multiple of four: fill values, as in the library."""
         return (self.fill * 4)[: self.place.padded - self.place.size]
 
     @property
     def inner(self) -> tuple[int, ...]:
-        """The shape of what lies in one piece of the file: of one record, or of all of a fixed variable."""
+        """Shape of one contiguous piece of the file: one record, or a whole fixed variable."""
         return self.shape[self.place.record :]
 
     def read(self, region: Selection) -> NDArray[Any]:
-        """The values of a region, each of which is behind the one before. Raises OSError."""
+        """Return the values of a region; regions advance in order. Raises OSError."""
         reader = self.bands or self.source
         assert reader is not None
         return reader.read(region)
 
     def close(self) -> None:
-        """Let go of what is held of the values."""
+        """Release buffered values."""
         if self.bands is not None:
             self.bands.close()
 
 
 def values(checked: Checked, parts: Mapping[str, Parts], layout: ClassicLayout) -> Iterator[bytes]:
-    """Everything from the end of the header to the end of the file."""
+    """Yield all bytes from the end of the header to the end of the file."""
     growing = sum(place.record for place in layout.places.values())
     share = HELD // growing if 0 < growing <= MOST else 0
     columns = [
@@ -101,7 +101,7 @@ def _column(path: str, checked: Checked, parts: Mapping[str, Parts], place: Plac
 
 
 class Strip:
-    """One variable, read front to back in slabs: stretches of a record in C order, of at most `PIECE` bytes each."""
+    """One variable, read in order in slabs: stretches of a record in C order, of at most `PIECE` bytes."""
 
     def __init__(self, column: Column) -> None:
         self._column = column
@@ -113,7 +113,7 @@ class Strip:
         self._next = next(self._occupied, None)
 
     def record(self, number: int) -> Iterator[bytes]:
-        """The bytes of one record, of which each may be asked for once, in order."""
+        """Yield the bytes of one record; records are requested once each, in order."""
         column, at = self._column, 0
         while self._next is not None and (not column.place.record or self._next[0] == number):
             region = region_of(self._next[column.place.record :], self._slab, column.inner)
@@ -133,7 +133,7 @@ class Strip:
 
 
 def repeated(element: bytes, size: int) -> Iterator[bytes]:
-    """So many bytes of one element over and over, in pieces."""
+    """Yield `size` bytes of a repeated element, in pieces."""
     if size <= 0:
         return
     piece = element * (min(size, PIECE) // len(element))
@@ -144,7 +144,7 @@ def repeated(element: bytes, size: int) -> Iterator[bytes]:
 
 
 def _large_records(columns: list[Column], layout: ClassicLayout) -> Iterator[bytes]:
-    """Records that are larger than a piece: one by one, each variable in pieces of its own."""
+    """Yield records larger than a piece one by one, each variable in pieces of its own."""
     strips = [Strip(column) for column in columns]
     for number in range(layout.records):
         for strip, column in zip(strips, columns, strict=True):
@@ -154,7 +154,7 @@ def _large_records(columns: list[Column], layout: ClassicLayout) -> Iterator[byt
 
 
 def _small_records(columns: list[Column], layout: ClassicLayout) -> Iterator[bytes]:
-    """Records by the thousand: a matrix of fill, into which each variable's values go as strided columns."""
+    """Yield blocks of records: a matrix of fill, with each variable's values as strided columns."""
     size = layout.record_size
     record = b"".join(column.fill * math.prod(column.inner) + column.padding for column in columns)[:size]
     many = min(layout.records, max(1, PIECE // size))
@@ -170,14 +170,14 @@ def _small_records(columns: list[Column], layout: ClassicLayout) -> Iterator[byt
 
 
 def _empty_blocks(empty: bytes, start: int, stop: int, size: int) -> Iterator[bytes]:
-    """Records that hold nothing but fill."""
+    """Yield records of fill alone."""
     many = len(empty) // size
     for first in range(start, stop, many):
         yield empty if stop - first >= many else empty[: (stop - first) * size]
 
 
 def _occupied_blocks(columns: list[Column], many: int) -> Iterator[tuple[int, list[Column]]]:
-    """Blocks of so many records that hold anything but fill, in order, with the variables that have values there."""
+    """Yield the blocks of `many` records that hold values, in order, with the variables that have them."""
     from heapq import merge
 
     def blocks(number: int, source: ArraySource, inner: tuple[int, ...]) -> Iterator[tuple[int, int]]:
@@ -197,7 +197,7 @@ def _occupied_blocks(columns: list[Column], many: int) -> Iterator[tuple[int, li
 
 
 def _filled(block: bytearray, present: list[Column], first: int, count: int, layout: ClassicLayout) -> bytes:
-    """A block of records with the values of some variables in their places."""
+    """Return a block of records with the values of some variables in place."""
     for column in present:
         inner = column.inner
         strides = [len(column.fill)] * len(inner)

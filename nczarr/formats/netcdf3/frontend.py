@@ -1,9 +1,9 @@
-"""Classic files read: bytes → `Unchecked`, with one array source a variable that describes where its values lie.
+"""Classic files → `Unchecked`, with one array source for each variable that locates its values.
 
-The header alone is read; of the values only what is asked for, later. Every variable has values as far as its
-dimensions reach; those behind the end of the file read as zeros, as the netCDF library has them. Only where the header
-claims far more than there is (`most_missing`), the records that are not there are left out, and the rest is fill: so
-nothing behind takes time for what was only declared.
+Only the header is read; values are read on request. Every variable has values over its full shape; those
+beyond the end of the file are zeros, as in the netCDF library. If the header claims far more than exists
+(`most_missing`), missing records are omitted and other cells hold the fill value, so that declared but absent
+data cost no time.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ from nczarr.options import Options
 from nczarr.source import Source, Span
 
 GAP = 1 << 20
-"""Bytes behind the end of a short file that are made up as zeros, at most; of a longer one as many as it has."""
+"""Bytes beyond the end of a short file that read as zeros; for a longer file, as many as its size."""
 
 LARGEST = 2**63 - 1
-"""Bytes that a variable, or one record of it, may have at most: no file is longer."""
+"""Largest size in bytes of a variable or of one record of it: no file is longer."""
 
 
 class Values(NamedTuple):
-    """Where the values of a file lie: the place of each variable in the order of definition, the records.
+    """Positions of the variables in definition order, and the number and size of records.
 
-    `claimed`: records that the header counts, more than `records` where some were left out.
+    `claimed`: number of records in the header; more than `records` if some are omitted.
     """
 
     places: tuple[Place, ...]
@@ -61,12 +61,12 @@ class Values(NamedTuple):
 
 
 def most_missing(file_size: int) -> int:
-    """How many bytes a file may lack before what is not there is no longer made up."""
+    """Return how many missing bytes of a file read as zeros."""
     return max(GAP, file_size)
 
 
 def read(source: Source, report: Report, options: Options | None = None) -> Unchecked | None:
-    """The dataset of a classic file; None if its header cannot be read.
+    """Return the dataset of a classic file; None if its header is invalid.
 
     Reports `bad-header`, `truncated-header`, `invalid-utf8`, `bad-name`, `rank-limit`, `misplaced-values`,
     `missing-values`, `ignored-vsize`.
@@ -95,9 +95,9 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
 
 
 def _values(header: Header, file_size: int) -> Values:
-    """The places of all values: sizes follow from the dimensions, whatever the file says of them.
+    """Return the positions of all values; sizes are computed from the dimensions.
 
-    Raises BadHeaderError for a variable of a size that no file can have.
+    Raises BadHeaderError for impossible sizes.
     """
     places = []
     for variable in header.variables:
@@ -120,7 +120,7 @@ def _values(header: Header, file_size: int) -> Values:
 
 # ---- checks ----------------------------------------------------------------------------------------------------------
 def _check_sizes(header: Header, values: Values, source: Source, report: Report) -> None:
-    """Warn of sizes that no writer could mean; the specification has them redundant."""
+    """Warn of invalid `vsize` fields, which are redundant in the specification."""
     for variable, place in zip(header.variables, values.places, strict=True):
         large = place.padded > LARGEST_VSIZE and variable.vsize == TOO_LARGE_VSIZE
         if variable.vsize not in (place.size, place.padded) and not large:
@@ -130,7 +130,7 @@ def _check_sizes(header: Header, values: Values, source: Source, report: Report)
 
 
 def _check_places(header: Header, values: Values, source: Source, report: Report) -> bool:
-    """Whether no value lies in the header or where another lies."""
+    """Check that no values overlap each other or the header."""
     before = report.errors
     for one in _taken(header, values):
         if one.begin < header.size:
@@ -151,7 +151,7 @@ def _check_places(header: Header, values: Values, source: Source, report: Report
 
 
 class _Range(NamedTuple):
-    """Bytes that a variable takes."""
+    """Bytes of a variable."""
 
     begin: int
     end: int
@@ -163,14 +163,14 @@ def _begin(variable: VariableEntry, source: Source) -> Span:
 
 
 def _taken(header: Header, values: Values) -> Iterator[_Range]:
-    """What each variable that has values takes: of record variables, in the first record."""
+    """Yield the bytes of each variable with values; of record variables in the first record."""
     for variable, place in zip(header.variables, values.places, strict=True):
         if not place.record or values.records:
             yield _Range(place.begin, place.begin + place.size, variable)
 
 
 def _fixed_and_records(header: Header, values: Values) -> Iterator[_Range]:
-    """Fixed variables, and all records as one range, which the first of their variables stands for."""
+    """Yield fixed variables, and all records as one range, owned by their first variable."""
     growing = []
     for one, place in _placed(header, values):
         if place.record:
@@ -184,7 +184,7 @@ def _fixed_and_records(header: Header, values: Values) -> Iterator[_Range]:
 
 
 def _first_record(header: Header, values: Values) -> Iterator[_Range]:
-    """The first record's parts, and behind them the beginning of the second."""
+    """Yield the parts of the first record, and the beginning of the second."""
     growing = [one for one, place in _placed(header, values) if place.record]
     yield from growing
     if growing and values.records > 1:
@@ -199,7 +199,7 @@ def _placed(header: Header, values: Values) -> Iterator[tuple[_Range, Place]]:
 
 # ---- the tree --------------------------------------------------------------------------------------------------------
 def _dataset(header: Header, values: Values, source: Source) -> tuple[Dataset, list[Namesake]]:
-    """Return the tree, with the places of all its nodes in the file, and what shares a name with something else."""
+    """Return the tree with the spans of its nodes, and the namesakes."""
     items = [
         *(("dimension", each.name) for each in header.dimensions),
         *(("variable", each.name) for each in header.variables),
@@ -255,9 +255,9 @@ def _span(source: Source, extent: Extent) -> Span:
 
 
 def _stem(name: str) -> str:
-    """The dataset's name: that of the file without folder and suffix, as ncdump has it.
+    """Return the dataset's name: the file name without folder and suffix, as in ncdump.
 
-    What no text holds in such a name becomes `_`: bytes that are no UTF-8, blanks, braces.
+    Characters invalid in such a name become `_`: bytes that are not UTF-8, blanks, braces.
     """
     stem = os.path.splitext(os.path.basename(name))[0].strip("<>")
     return re.sub("[\x00-\x20{}\x7f\ud800-\udfff]", "_", stem)
@@ -265,7 +265,7 @@ def _stem(name: str) -> str:
 
 # ---- the values ------------------------------------------------------------------------------------------------------
 def _arrays(header: Header, dataset: Dataset, values: Values, source: Source, report: Report) -> list[AffineArray]:
-    """The array of each variable in the order of definition; what the file is too short for is reported."""
+    """Return the array of each variable in definition order; report values missing from the file."""
     file = FileBytes.of(source)
     lengths = [each.length or values.records for each in header.dimensions]
     arrays = [
@@ -292,14 +292,14 @@ def _arrays(header: Header, dataset: Dataset, values: Values, source: Source, re
 
 
 def _array(entry: VariableEntry, place: Place, shape: tuple[int, ...], stride: int, file: FileBytes) -> AffineArray:
-    """One variable: a fixed one lies in one piece, of the others each record."""
+    """Return the array of a variable: contiguous if fixed, else contiguous in each record."""
     chunks = (1, *shape[1:]) if place.record else shape
     row = stride if place.record else math.prod(shape[1:]) * ATOMIC[entry.type].size
     return AffineArray(Layout(NUMPY[entry.type].replace("<", ">"), shape, chunks), file, place.begin, row)
 
 
 def _filled(array: AffineArray, variable: Variable) -> AffineArray:
-    """The array with the variable's fill value where the file has nothing."""
+    """Return the array with the variable's fill value for missing data."""
     fill = variable_fill(variable, Tables({}, {}, {}, {}))
     assert fill is not None  # every type of a classic file has one
     assert isinstance(fill.data, bytes)

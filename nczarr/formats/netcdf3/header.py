@@ -1,7 +1,7 @@
-"""The header of a classic file, as bytes.
+"""Header of a classic file, as bytes.
 
-Comes in: a dataset of the classic model and its layout. Goes out: the header, exactly `layout.header` bytes.
-Names and values are padded with zeros to a multiple of four. Source: the netCDF file format specifications.
+Input: a dataset of the classic model and its layout. Output: exactly `layout.header` bytes. Names and values
+are zero-padded to multiples of four. Source: the netCDF file format specifications.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from nczarr.formats.netcdf3.wire import (
 
 
 def header(checked: Checked, kind: Kind, layout: ClassicLayout) -> bytes:
-    """The header of a file of one of the classic kinds."""
+    """Return the header of a file of a classic kind."""
     made = _Header(kind)
     made.out += MAGIC[kind]
     made.count(layout.records)
@@ -49,7 +49,7 @@ def header(checked: Checked, kind: Kind, layout: ClassicLayout) -> bytes:
 
 
 class _Header:
-    """Bytes that grow. `wide`: counts take eight bytes."""
+    """Growing header. `wide`: counts have eight bytes."""
 
     def __init__(self, kind: Kind) -> None:
         self.out = bytearray()
@@ -66,7 +66,7 @@ class _Header:
         self.out += number.to_bytes(self._offset, "big")
 
     def head(self, tag: int, length: int) -> None:
-        """What a list begins with."""
+        """Append the head of a list."""
         self.tag(tag if length else ABSENT)
         self.count(length)
 

@@ -1,10 +1,9 @@
-"""The header of a classic file, read: bytes → dimensions, attributes and variables with their places in the file.
+"""Reader of classic headers: bytes → dimensions, attributes and variables with their offsets.
 
-Comes in: the bytes from the magic number on. Goes out: a `Header`, or
-`BadHeaderError` with the byte where it goes wrong.
+Input: the bytes from the magic number on. Output: a `Header`, or `BadHeaderError` with the faulty byte.
 
-Invariant: whatever counts and lengths are claimed, nothing is allocated that the bytes at hand could not fill: every
-count is first held against what its entries take at least. Source: the netCDF file format specifications.
+Invariant: allocations never exceed the available bytes: every count is first compared with the minimum size
+of its entries. Source: the netCDF file format specifications.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ from nczarr.formats.netcdf3.wire import ABSENT, ATTRIBUTE, DIMENSION, MAGIC, TYP
 from nczarr.source import Buffer
 
 FIRST_OF_CDF5 = TYPES["ubyte"]
-"""Types from this number on are of CDF-5 alone."""
+"""First type number that only CDF-5 has."""
 
 _KINDS: dict[bytes, Kind] = {magic: kind for kind, magic in MAGIC.items()}
 _LISTS = {DIMENSION: "dimensions", VARIABLE: "variables", ATTRIBUTE: "attributes"}
 
 
 class BadHeaderError(Exception):
-    """A header that cannot be read on: the code and message of a diagnostic, and the bytes at fault."""
+    """An invalid header: code and message of a diagnostic, and the faulty bytes."""
 
     def __init__(self, code: str, message: str, start: int, end: int) -> None:
         super().__init__(message)
@@ -39,14 +38,14 @@ class BadHeaderError(Exception):
 
 
 class Extent(NamedTuple):
-    """Bytes of the file, for places in diagnostics."""
+    """Byte range of the file, for diagnostics."""
 
     start: int
     end: int
 
 
 class DimensionEntry(NamedTuple):
-    """A dimension; `length` 0 is the record dimension."""
+    """A dimension; `length` 0 marks the record dimension."""
 
     name: str
     length: int
@@ -54,7 +53,7 @@ class DimensionEntry(NamedTuple):
 
 
 class AttributeEntry(NamedTuple):
-    """An attribute: `data` is little-endian, without padding."""
+    """An attribute; `data` is little-endian, without padding."""
 
     name: str
     type: str
@@ -64,7 +63,7 @@ class AttributeEntry(NamedTuple):
 
 
 class VariableEntry(NamedTuple):
-    """A variable: numbers of its dimensions, the size that the file gives (`vsize`), where its values begin."""
+    """A variable: dimension numbers, declared size (`vsize`), offset of its values."""
 
     name: str
     type: str
@@ -78,7 +77,7 @@ class VariableEntry(NamedTuple):
 
 
 class Header(NamedTuple):
-    """All of a header, of `size` bytes; `records` is None where the file's own size tells their number."""
+    """A header of `size` bytes; `records` is None if the file size determines their number."""
 
     kind: Kind
     records: int | None
@@ -90,7 +89,7 @@ class Header(NamedTuple):
 
 
 def read_header(data: Buffer) -> Header:
-    """The header at the beginning of a file. Raises BadHeaderError."""
+    """Return the header at the start of a file. Raises BadHeaderError."""
     magic = bytes(data[:4])
     kind = _KINDS.get(magic)
     if kind is None:
@@ -104,7 +103,7 @@ def read_header(data: Buffer) -> Header:
 
 
 class _Reader:
-    """One run from front to back; `_at` is the byte that comes next."""
+    """One sequential pass; `_at` is the offset of the next byte."""
 
     def __init__(self, data: Buffer, kind: Kind) -> None:
         self._data = data
@@ -127,7 +126,7 @@ class _Reader:
 
     # ---- numbers -----------------------------------------------------------------------------------------------
     def _take(self, size: int, what: str) -> bytes:
-        """The next bytes. Raises BadHeaderError if the file ends before."""
+        """Return the next bytes. Raises BadHeaderError at the end of the file."""
         start, stop = self._at, self._at + size
         if stop > self._end:
             text = f"the file ends at byte {self._end}, within {what}"
@@ -136,14 +135,14 @@ class _Reader:
         return bytes(self._data[start:stop])
 
     def _number(self, width: int, what: str) -> int:
-        """A number of so many bytes that is not negative."""
+        """Return a nonnegative number of `width` bytes."""
         number = int.from_bytes(self._take(width, what), "big", signed=True)
         if number < 0:
             raise BadHeaderError("bad-header", f"{what} is negative ({number})", self._at - width, self._at)
         return number
 
     def _count(self, what: str, least: int) -> int:
-        """How many things follow, each of at least so many bytes."""
+        """Return the number of following entries, each of at least `least` bytes."""
         count = self._number(self._width, f"the number of {what}")
         left = self._end - self._at
         if count * least > left:
@@ -152,7 +151,7 @@ class _Reader:
         return count
 
     def _records(self) -> int | None:
-        """The number of records; all bits set says that the file's size tells it."""
+        """Return the number of records; None if all bits are set: the file size determines it."""
         unsaid = b"\xff" * self._width
         if bytes(self._data[self._at : self._at + self._width]) == unsaid:
             self._at += self._width
@@ -161,7 +160,7 @@ class _Reader:
 
     # ---- lists -------------------------------------------------------------------------------------------------
     def _list(self, wanted: int, least: int) -> int:
-        """The head of a list: its tag and length. ABSENT has length 0."""
+        """Return the length of a list from its head: tag and length. ABSENT has length 0."""
         what, start = _LISTS[wanted], self._at
         tag = int.from_bytes(self._take(TAG, f"the tag of the list of {what}"), "big")
         if tag not in (ABSENT, wanted):
@@ -238,7 +237,7 @@ class _Reader:
         return VariableEntry(name, kind, dimensions, attributes, vsize, begin, extent, vsize_at, begin_at)
 
     def _dimension_of(self, name: str, axis: int, known: list[DimensionEntry]) -> int:
-        """The number of a dimension; that of records comes first."""
+        """Return a dimension number; the record dimension must come first."""
         number = self._number(self._width, f"the number of a dimension of variable `{name}`")
         place = self._at - self._width, self._at
         if number >= len(known):
@@ -251,11 +250,11 @@ class _Reader:
 
 
 def element_count(variable: VariableEntry, header: Header) -> int:
-    """Elements of a variable, of one record of it where it has records."""
+    """Return the number of elements of a variable, or of one record of it."""
     lengths = [header.dimensions[number].length for number in variable.dimensions]
     return math.prod(lengths[is_record(variable, header) :])
 
 
 def is_record(variable: VariableEntry, header: Header) -> bool:
-    """Whether a variable grows with the records."""
+    """Return whether a variable has the record dimension."""
     return bool(variable.dimensions) and not header.dimensions[variable.dimensions[0]].length

@@ -1,4 +1,4 @@
-"""The words of the classic formats: magic numbers, tags of lists, numbers of types.
+"""Constants of the classic formats: magic numbers, list tags, type numbers.
 
 Source: the netCDF file format specifications (classic, 64-bit offset, CDF-5). All numbers are big-endian.
 """
@@ -13,16 +13,16 @@ ABSENT = 0
 DIMENSION = 10
 VARIABLE = 11
 ATTRIBUTE = 12
-"""What the three lists of a header begin with (NC_DIMENSION, NC_VARIABLE, NC_ATTRIBUTE); an empty one with ABSENT."""
+"""First tag of the three lists (NC_DIMENSION, NC_VARIABLE, NC_ATTRIBUTE) of a header; empty lists have ABSENT."""
 
 TYPES: dict[str, int] = {
     "byte": 1, "char": 2, "short": 3, "int": 4, "float": 5, "double": 6,
     "ubyte": 7, "ushort": 8, "uint": 9, "int64": 10, "uint64": 11,
 }  # fmt: skip
-"""The number of each type; those from 7 on are of CDF-5 alone."""
+"""Type numbers; those from 7 on are CDF-5 only."""
 
 TYPE_NAMES: dict[int, str] = {number: name for name, number in TYPES.items()}
 
 LARGEST_VSIZE = 2**32 - 4
 TOO_LARGE_VSIZE = 2**32 - 1
-"""A `vsize` of four bytes holds at most the first; what is larger is written as the second, and readers compute it."""
+"""Written instead of a `vsize` above LARGEST_VSIZE in four bytes; readers compute it."""

@@ -1,4 +1,4 @@
-"""`netcdf4`: one HDF5 file by the netCDF library, from a plan: declarations first, then values in bounded memory."""
+"""`netcdf4`: plan → one HDF5 file by the netCDF library: declarations first, then values in bounded memory."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from nczarr.plan.plans import FilePlan
 
 
 def build(plan: FilePlan, path: str, report: Report, counts: Counts) -> bool:
-    """Make the file. False: an error stands in the report, and the file is not to be kept.
+    """Write the file. False: errors were reported, and the file must be discarded.
 
-    Raises OSError if the file system or the HDF5 library cannot write it.
+    Raises OSError if the file system or HDF5 cannot write it.
     """
     try:
         lib = library()

@@ -1,8 +1,8 @@
-"""Values as the netCDF library takes them: C structs with C's alignment, pointers to texts and lists.
+"""Values in the memory layout of the netCDF library: C structs with C alignment, pointers to texts and lists.
 
-One rule, the mirror of `parts(T)`: a fixed-size type is its bytes, a record aligned as a C compiler would; a string is
-a pointer to a text that ends in NUL, NIL the null pointer; a vlen is a length and a pointer. What pointers point
-at lives as long as the `Values` that holds it.
+The layout mirrors `parts(T)`. A fixed-size type is its bytes, a record aligned as by a C compiler. A string
+is a pointer to NUL-terminated text, NIL a null pointer. A vlen is a length and a pointer. The targets live as
+long as the `Values` that hold them.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ POINTER = "=u8"
 
 
 class Values(NamedTuple):
-    """`array`: one contiguous array of C structs; `kept`: what its pointers point at."""
+    """`array`: one contiguous array of C structs; `kept`: owners of the memory that it points to."""
 
     array: NDArray[Any]
     kept: tuple[Any, ...] = ()
 
     @property
     def address(self) -> int:
-        """Where the first struct is."""
+        """Address of the first struct."""
         return int(self.array.ctypes.data)
 
 
 def c_dtype(type_name: str, types: Types) -> np.dtype[Any]:
-    """The C struct of a type as a numpy dtype, in the machine's byte order."""
+    """Return the C struct of a type as a NumPy dtype in native byte order."""
     declared = types.get(type_name)
     match declared:
         case None:
@@ -72,15 +72,16 @@ def c_dtype(type_name: str, types: Types) -> np.dtype[Any]:
 
 
 def constant_values(constant: Constant, types: Types) -> Values:
-    """The values of a constant, as an attribute has them."""
+    """Return the values of a constant for an attribute."""
     parts = constant_parts(constant, (constant.count,), types)
     return Reader(parts, constant.type, types).take(constant.count)
 
 
 class Reader:
-    """A type's parts, read front to back: each `take` gives the next values as C structs.
+    """Sequential reader of the parts of a type: each `take` returns the next values as C structs.
 
-    Expects the arrays of `parts(T)` in memory or readable by slices; ragged content is read as far as counts say.
+    Expects the arrays of `parts(T)`, in memory or readable by slices. Counts limit how much ragged content is
+    read.
     """
 
     def __init__(self, parts: Parts, type_name: str, types: Types, tree: PartTree | None = None) -> None:
@@ -99,7 +100,7 @@ class Reader:
                 self._source = parts[tree.path]
 
     def take(self, count: int) -> Values:
-        """The next `count` values."""
+        """Return the next `count` values."""
         match self._tree:
             case ListTree():
                 return self._lists(self._next(count))
@@ -111,20 +112,20 @@ class Reader:
                 return Values(structs(self._next(count), self._dtype))
 
     def own_sources(self) -> list[ArraySource]:
-        """The arrays that have the variable's own dimensions in front."""
+        """Return the arrays whose leading dimensions are those of the variable."""
         if self._source is not None:
             return [self._source]
         return [source for child in self._children for source in child.own_sources()]
 
     def go_to(self, place: int) -> None:
-        """Pass over elements up to the linear index `place`; they hold nothing, so ragged content stays where it is."""
+        """Skip to the linear index `place`. Skipped elements are empty: ragged content does not advance."""
         self._at = place
         if isinstance(self._tree, RecordTree):
             for (field, _), child in zip(self._tree.members, self._children, strict=True):
                 child.go_to(place * math.prod(field.shape))
 
     def _next(self, count: int) -> NDArray[Any]:
-        """The next elements of the part's own array, flat. Arrays of more than one dimension are read by rows."""
+        """Return the next elements of the part's own array, flat; multidimensional arrays are read by rows."""
         assert self._source is not None
         shape = self._source.layout.shape
         first, self._at = self._at, self._at + count
@@ -150,7 +151,7 @@ class Reader:
 
 
 def read_flat(source: Any, shape: tuple[int, ...], first: int, count: int) -> NDArray[Any]:
-    """Elements `first ...` of an array in C order. Reads whole rows of the outermost dimension."""
+    """Return `count` elements from `first` in C order. Reads whole rows of the outermost dimension."""
     if not shape:
         return np.ascontiguousarray(source.read(())).reshape(-1)[:count]
     row = math.prod(shape[1:])
@@ -162,7 +163,7 @@ def read_flat(source: Any, shape: tuple[int, ...], first: int, count: int) -> ND
 
 
 def structs(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Packed little-endian values as C structs."""
+    """Convert packed little-endian values to C structs."""
     if values.dtype.fields is None:
         return np.ascontiguousarray(values, dtype)
     out = np.zeros(values.shape, dtype)
@@ -171,7 +172,7 @@ def structs(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
 
 
 def _assign(out: NDArray[Any], values: NDArray[Any]) -> None:
-    """Copy records field by field, in order: their names differ."""
+    """Copy records field by field, by position: their field names differ."""
     assert out.dtype.names is not None
     assert values.dtype.names is not None
     for target, name in zip(out.dtype.names, values.dtype.names, strict=True):
@@ -182,7 +183,7 @@ def _assign(out: NDArray[Any], values: NDArray[Any]) -> None:
 
 
 def texts(values: NDArray[Any]) -> Values:
-    """Pointers to texts; None is NIL."""
+    """Return pointers to texts; None is NIL."""
     pieces = [b"" if text is None else text for text in values.tolist()]
     whole = np.frombuffer(b"\0".join(pieces) + b"\0", np.uint8)
     starts = list(accumulate((len(piece) + 1 for piece in pieces), initial=0))[: len(pieces)]
@@ -194,7 +195,7 @@ def texts(values: NDArray[Any]) -> Values:
 
 
 def unpacked(memory: NDArray[Any], type_name: str, types: Types) -> Iterator[tuple[str, NDArray[Any]]]:
-    """C structs as the arrays of `parts(T)`: the inverse of what `Reader` makes. Nothing is freed."""
+    """Yield the arrays of `parts(T)` for C structs, inverting `Reader`. Frees nothing."""
     import ctypes
 
     def array(leaf: Leaf, memory: NDArray[Any]) -> NDArray[Any]:
@@ -222,7 +223,7 @@ def unpacked(memory: NDArray[Any], type_name: str, types: Types) -> Iterator[tup
 
 
 def packed(memory: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """C structs of fixed size as packed, little-endian values."""
+    """Convert fixed-size C structs to packed little-endian values."""
     if dtype.names is None:
         return np.ascontiguousarray(memory, dtype).reshape(memory.shape)
     out = np.zeros(memory.shape, dtype)
@@ -232,7 +233,7 @@ def packed(memory: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
 
 
 def constant_of(memory: NDArray[Any], type_name: str, types: Types) -> Constant:
-    """Values of an attribute, one dimension of C structs, as a constant."""
+    """Return the values of an attribute, a 1-D array of C structs, as a constant."""
     import ctypes
 
     declared = types.get(type_name)

@@ -1,7 +1,7 @@
-"""Which array source a variable of a netCDF-4 file gets: the one that needs the library least.
+"""Choice of the array source of a netCDF-4 variable: the one that uses the library least.
 
-Contiguous data are a view of the file; chunks are decoded here; what HDF5 stores in any other way, or as elements that
-no description of ours fits, comes through the library.
+Contiguous data are a view of the file. Chunks are decoded here. Other HDF5 storage, and elements without a
+`Descr`, are read by the library.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ from nczarr.formats.netcdf4.stored_variable import StoredVariable
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Unwritten(ArraySource):
-    """An array of which nothing was ever written: fill everywhere."""
+    """Array without any stored data: fill values everywhere."""
 
     layout: Layout
     undefined: bool = False
 
     def read(self, selection: Selection) -> NDArray[Any]:
-        """The fill value of a region."""
+        """Return the fill value over a region."""
         bounds = [part.indices(length)[:2] for part, length in zip(selection, self.layout.shape, strict=True)]
         return fill_array(self.layout, tuple(max(0, stop - start) for start, stop in bounds))
 
     def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
-        """None."""
+        """Return no chunks."""
         return iter(())
 
 
 def sources(variable: StoredVariable, dataset: DatasetInfo | None) -> Parts:
-    """Every part of a variable. `dataset`: what HDF5 says of it, None if it says nothing."""
+    """Return the source of every part of a variable. `dataset`: its HDF5 metadata, None if unknown."""
     found = decoded_parts.sources(variable, {"": variable.fill})
     if dataset is None or dataset.dtype is None or not is_fixed(variable.type, variable.types):
         return found
@@ -61,7 +61,7 @@ def sources(variable: StoredVariable, dataset: DatasetInfo | None) -> Parts:
 
 
 def in_order(element: bytes, dtype: Descr, wanted: Descr) -> bytes:
-    """One element in the byte order of another description."""
+    """Convert one element to the byte order of `wanted`."""
     if dtype == wanted:
         return element
     if isinstance(dtype, str):
@@ -70,7 +70,7 @@ def in_order(element: bytes, dtype: Descr, wanted: Descr) -> bytes:
 
 
 def _contiguous(variable: StoredVariable, dataset: DatasetInfo, layout: Layout) -> ArraySource | None:
-    """Data in one piece, or none yet; None for any other dataset."""
+    """Return a source of contiguous or unallocated data; None for other datasets."""
     if dataset.layout != CONTIGUOUS or dataset.elsewhere or dataset.extent != variable.shape:
         return None
     assert dataset.dtype is not None
@@ -85,7 +85,7 @@ def _contiguous(variable: StoredVariable, dataset: DatasetInfo, layout: Layout) 
 def _chunked(
     variable: StoredVariable, dataset: DatasetInfo, layout: Layout, through_library: decoded_parts.DecodedCells
 ) -> ArraySource | None:
-    """Data in chunks; None for any other dataset."""
+    """Return a source of chunked data; None for other datasets."""
     if (
         dataset.layout != CHUNKED
         or dataset.elsewhere
@@ -108,7 +108,7 @@ def _chunked(
 
 
 def _steps(dataset: DatasetInfo, size: int) -> tuple[Config, ...] | None:
-    """How chunks are decoded; None where only the library can, if anyone."""
+    """Return the decoding steps of chunks; None if they cannot be decoded here."""
     if not codecs.expressible(dataset.filters, codecs.DECODED) or dataset.shuffled not in (None, size):
         return None
     return tuple(codecs.to_configs(dataset.filters, size))

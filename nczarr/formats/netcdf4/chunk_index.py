@@ -1,9 +1,9 @@
-"""Where the chunks of an HDF5 dataset lie: one walk through its index, as columns.
+"""Index of the chunks of one HDF5 dataset, read in one walk, as columns.
 
-Of one of its indices HDF5 (1.10 to 2.2, at least) tells wrong places in the grid. In an extensible array, the index of
-the newer file formats where one dimension alone is unlimited, chunks lie as if that dimension were the first; the walk
-counts them as if they lay in the order of the dimensions. Its places are turned back, and proved by the sizes of the
-chunks that HDF5 finds there.
+HDF5 (1.10 to 2.2 at least) reports wrong grid positions for one index type: the extensible array, which newer
+file formats use if exactly one dimension is unlimited. It orders chunks as if that dimension came first, but
+the walk numbers them in the order of the dimensions. The positions are corrected here, and verified by the
+sizes of the chunks that HDF5 finds there.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ UNLIMITED = 2**64 - 1
 """H5S_UNLIMITED."""
 
 _BATCH = 1 << 15
-"""Chunks whose places are kept as Python's numbers before they become columns."""
+"""Chunks collected as Python numbers before conversion to columns."""
 
 _PROOFS = 256
-"""Chunks that are looked for where turned places say."""
+"""Corrected positions that are verified."""
 
 
 class ChunkTable(NamedTuple):
-    """The allocated chunks of a dataset in C order of the grid: linear index, address, bytes, filter mask."""
+    """Allocated chunks of a dataset in C order of the grid: linear index, address, size in bytes, filter mask."""
 
     chunk: NDArray[np.int64]
     offset: NDArray[np.int64]
@@ -39,13 +39,13 @@ class ChunkTable(NamedTuple):
 
 
 class _Turn(NamedTuple):
-    """How places in the grid are turned back: the unlimited axis, and how many chunks fit along each other one."""
+    """Correction of grid positions: the unlimited axis, and the number of chunks along each other axis."""
 
     axis: int
     counts: tuple[int, ...]
 
     def right(self, told: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The places of chunks (rows of chunk indices) in the grid, from those that the walk tells."""
+        """Return the correct positions (rows of chunk indices) for those that the walk reports."""
         number = told[:, self.axis].copy()
         for axis in range(self.axis + 1, told.shape[1]):
             number = number * self.counts[axis] + told[:, axis]
@@ -59,7 +59,7 @@ class _Turn(NamedTuple):
 def chunk_table(
     h5: Hdf5, dataset: int, chunks: tuple[int, ...], extent: tuple[int, ...], shape: tuple[int, ...]
 ) -> ChunkTable:
-    """All allocated chunks within the extent, by one walk; indices are of the grid of `shape`. Raises OSError."""
+    """Return all allocated chunks within `extent`; indices refer to the grid of `shape`. Raises OSError."""
     turn = _turn(h5, dataset, chunks)
     if turn is not None:
         walk = _Walk(chunks, extent, shape, turn)
@@ -72,7 +72,7 @@ def chunk_table(
 
 
 def _turn(h5: Hdf5, dataset: int, chunks: tuple[int, ...]) -> _Turn | None:
-    """How the places of a dataset's chunks are turned; None if they are right."""
+    """Return the correction for a dataset; None if its positions are right."""
     kind = c_int()
     if h5.H5Dget_chunk_index_type(dataset, byref(kind)) < 0 or kind.value != EXTENSIBLE_ARRAY:
         return None
@@ -88,7 +88,7 @@ def _turn(h5: Hdf5, dataset: int, chunks: tuple[int, ...]) -> _Turn | None:
 
 
 class _Walk:
-    """One walk through the index of a dataset, and what it found."""
+    """One walk through the index of a dataset, and its result."""
 
     def __init__(
         self, chunks: tuple[int, ...], extent: tuple[int, ...], shape: tuple[int, ...], turn: _Turn | None
@@ -102,7 +102,7 @@ class _Walk:
         self._proofs: list[tuple[tuple[int, ...], int]] = []
 
     def through(self, h5: Hdf5, dataset: int) -> None:
-        """Note all chunks. Raises OSError."""
+        """Record all chunks. Raises OSError."""
 
         def note(place: Any, mask: int, address: int, size: int, data: Any) -> int:
             self._places.extend(place[: self._rank])
@@ -129,7 +129,7 @@ class _Walk:
             self._columns[number].append(rest[inside, number - 1].astype(dtype))
 
     def proved(self, h5: Hdf5, dataset: int) -> bool:
-        """Whether HDF5 finds chunks of these sizes at the turned places."""
+        """Return whether HDF5 finds chunks of the recorded sizes at the corrected positions."""
         size = c_uint64()
         for place, length in self._proofs:
             first = (c_uint64 * self._rank)(*(number * each for number, each in zip(place, self._chunks, strict=True)))
@@ -138,7 +138,7 @@ class _Walk:
         return True
 
     def table(self) -> ChunkTable:
-        """What was noted, in the order of the grid."""
+        """Return the recorded chunks in grid order."""
         found = []
         for pieces in self._columns:
             found.append(np.concatenate(pieces))

@@ -1,7 +1,7 @@
-"""A chunked HDF5 dataset as an array source: its chunks are ranges of the file, and are decoded here, in any thread.
+"""Array source for a chunked HDF5 dataset: chunks are byte ranges of the file, decoded here in any thread.
 
-Where chunks lie is asked of HDF5 once, when somebody first wants to know, and kept as columns. Chunks behind filters
-that are not decoded here are moved all the same; their values come through the library.
+HDF5 lists the chunk positions once, on first use; they are stored as columns. Chunks with filters that cannot
+be decoded here are still copied as bytes; the library reads their values.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from nczarr.stores import ranges
 from nczarr.stores.ranges import Range
 
 MAPPED = 8 << 20
-"""Bytes of a chunk without filters above which it is looked at in the file, not read whole."""
+"""Size in bytes above which an unfiltered chunk is mapped instead of read whole."""
 
 _BATCH = 1 << 12
-"""Chunks whose places become Python's numbers at once."""
+"""Chunks whose positions are converted to Python numbers at once."""
 
 
 def _looked_up(array: ChunkedArray) -> ChunkTable:
@@ -45,7 +45,7 @@ def _looked_up(array: ChunkedArray) -> ChunkTable:
 
 
 class _Known:
-    """One array in one process: where its chunks lie. It tells the array from all others, too."""
+    """Chunk table of one array in one process; its identity is also the cache key of the array."""
 
     def __init__(self, table: ChunkTable) -> None:
         self.table = table
@@ -55,11 +55,12 @@ class _Known:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChunkedArray(ArraySource):
-    """A dataset whose elements lie as `form` says. `reach`: its extent; beyond it lies the layout's fill.
+    """A dataset with elements in the form `form`. `reach`: its extent; beyond it, values are the layout's
+    fill.
 
-    `own`: what cells of the extent hold that were never written; `undefined`: HDF5 leaves them as they are. `steps`:
-    how its chunks are decoded, None: not here. `unfiltered_edges`: chunks that reach beyond the extent are stored
-    without filters. `library`: the same array through the library.
+    `own`: value of unwritten cells within the extent; `undefined`: HDF5 does not initialize them. `steps`:
+    decoding steps, None if chunks cannot be decoded here. `unfiltered_edges`: chunks that exceed the extent
+    are stored without filters. `library`: the same array, read by the library.
     """
 
     layout: Layout
@@ -72,10 +73,10 @@ class ChunkedArray(ArraySource):
     own: bytes | None
     undefined: bool = False
     _own: list[Any] = field(default_factory=list, repr=False)
-    """What this process knows of the array: where its chunks lie."""
+    """Process-local `_Known`, in a list that is empty until the first lookup."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """The description alone."""
+        """Pickle the description alone."""
         described = (
             self.layout, self.file, self.reach, self.form, self.steps, self.unfiltered_edges, self.library, self.own,
             self.undefined,
@@ -84,12 +85,12 @@ class ChunkedArray(ArraySource):
 
     @property
     def stored(self) -> Stored:
-        """How chunks are encoded, unless a mask says otherwise."""
+        """Encoding of chunks with a zero filter mask."""
         return self.form
 
     @property
     def extent(self) -> tuple[int, ...]:
-        """How far the dataset reaches."""
+        """Shape of the dataset."""
         return self.reach
 
     @property
@@ -99,13 +100,13 @@ class ChunkedArray(ArraySource):
 
     @property
     def viewed(self) -> bool:
-        """Whether chunks are looked at in the file."""
+        """Whether chunks are mapped."""
         stored = self.stored
         return not stored.codecs and math.prod(stored.chunks) * itemsize(stored.dtype) > MAPPED
 
     @property
     def manifest(self) -> Manifest:
-        """The allocated chunks whose bytes alone say what the array holds there. Raises OSError."""
+        """Allocated chunks whose bytes alone define their values. Raises OSError."""
         rows = self._table
         if self._outgrown:
             whole = np.array([not self._is_cut(index) for index in self._indices(rows)], bool)
@@ -115,17 +116,19 @@ class ChunkedArray(ArraySource):
 
     @property
     def _outgrown(self) -> bool:
-        """Whether the array is longer than the dataset."""
+        """Whether the array is larger than the dataset."""
         return self.extent != self.layout.shape
 
     def _is_cut(self, index: Index) -> bool:
-        """Whether the array goes on within a chunk that the dataset ends in: nobody knows what bytes stand there."""
+        """Return whether the dataset ends within a chunk where the array continues: bytes beyond the end are
+        undefined.
+        """
         lengths = zip(index, self.layout.chunks, self.extent, self.layout.shape, strict=True)
         return any(end < (number + 1) * each and end < length for number, each, end, length in lengths)
 
     @property
     def _table(self) -> ChunkTable:
-        """Where chunks lie; asked of HDF5 once in a process. Raises OSError."""
+        """Chunk table, read from HDF5 once in a process. Raises OSError."""
         return self._known.table
 
     @property
@@ -140,7 +143,7 @@ class ChunkedArray(ArraySource):
         return known
 
     def looked_up(self) -> ChunkTable:
-        """Ask the HDF5 library of this process where chunks lie. Raises OSError."""
+        """Read the chunk table with the HDF5 library of this process. Raises OSError."""
         assert self.file.path is not None
         self.file.check()
         variable, h5 = self.library.sections, hdf5(library())
@@ -162,16 +165,17 @@ class ChunkedArray(ArraySource):
         return table
 
     def _indices(self, table: ChunkTable) -> Iterator[Index]:
-        """The places of all allocated chunks in the grid, in C order."""
+        """Yield the grid indices of all allocated chunks in C order."""
         counts = grid_of(self.layout.shape, self.layout.chunks)
         for start in range(0, len(table.chunk), _BATCH):
             places = np.unravel_index(table.chunk[start : start + _BATCH], counts)
             yield from zip(*(axis.tolist() for axis in places), strict=True)
 
     def found(self, index: Index) -> Place | None:
-        """Where a chunk lies, whatever its bytes beyond the extent; None if it is not allocated.
+        """Return the location of a chunk, even if its bytes beyond the extent are undefined; None if it is
+        not allocated.
 
-        Raises OSError if the file is out of reach, or was changed; CompileError for a chunk of a wrong length.
+        Raises OSError if the file is unavailable or has changed, CompileError for a chunk of a wrong length.
         """
         self.file.check()
         table = self._table
@@ -193,21 +197,21 @@ class ChunkedArray(ArraySource):
         unreadable(self.file.name, f"the chunk cannot be decoded: {reason}", offset=offset)
 
     def place(self, chunk: Index) -> Place | None:
-        """Where a chunk lies; None if it is not allocated, or the array goes on where the dataset ends within it.
+        """Return the location of a chunk; None if it is not allocated, or if the dataset ends within it.
 
-        Raises OSError if the file is out of reach, or was changed.
+        Raises OSError if the file is unavailable or has changed.
         """
         if self._outgrown and self._is_cut(chunk):
             return None
         return self.found(chunk)
 
     def encoded(self, chunk: Index) -> bytes | None:
-        """The bytes of a chunk, as the whole chain makes them; None where there are none such. Raises OSError."""
+        """Return the bytes of a chunk that passed the whole codec chain; None if there are none. Raises OSError."""
         place = self.place(chunk)
         return None if place is None or place.mask else ranges.read(Range(*place[:3]))
 
     def read(self, selection: Selection) -> NDArray[Any]:
-        """The values of a region. Raises OSError; CompileError with `unreadable-chunk` for what cannot be decoded."""
+        """Return the values of a region. Raises OSError, and CompileError `unreadable-chunk` for undecodable data."""
         if self.steps is None:
             return self.library.read(selection)
         if self.own == self.layout.fill:
@@ -225,7 +229,7 @@ class ChunkedArray(ArraySource):
         return out
 
     def _chunk(self, index: Index) -> NDArray[Any] | None:
-        """A whole decoded chunk, in the layout's dtype; None if it is not allocated."""
+        """Return a whole decoded chunk in the layout's dtype; None if it is not allocated."""
         array = self._known
         known: NDArray[Any] | None = kept.get((array, "chunk", index))
         if known is not None:
@@ -245,7 +249,9 @@ class ChunkedArray(ArraySource):
         return values
 
     def _mapped(self, place: Place) -> NDArray[Any]:
-        """A large chunk of plain elements, as a view of the file, in its byte order. Raises ValueError if it is cut."""
+        """Return a large unfiltered chunk as a view of the file, in its byte order. Raises ValueError if it
+        is truncated.
+        """
         dtype, chunks = numpy_dtype(self.stored.dtype), self.layout.chunks
         if place.offset + place.length > self.file.size:
             raise ValueError(misfit(max(0, self.file.size - place.offset), place.length))
@@ -254,9 +260,9 @@ class ChunkedArray(ArraySource):
         return values
 
     def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
-        """Chunks of a grid of this chunk shape that an allocated chunk meets, in C order.
+        """Yield the chunks of a grid that overlap allocated chunks, in C order.
 
-        All of the extent, where unallocated chunks hold another value than lies beyond it.
+        Yields all chunks of the extent if unwritten cells there differ from the layout's fill.
         """
         if self.own != self.layout.fill:
             return iter(()) if 0 in self.extent else every_block(self.extent, chunks)

@@ -1,9 +1,9 @@
-"""Chunk lengths where a dataset asks for chunks without saying which: those that netCDF-C 4.9 chooses.
+"""Default chunk lengths of netCDF-C 4.9, for datasets that request chunks without lengths.
 
-They are given to the library explicitly, so that the same input makes the same file with every release of it: the
-default is a setting of the library's build. The rule, as arithmetic: an unlimited dimension has length 1; the
-others share out the chunk's size in proportion to their lengths, which is then trimmed so that the last chunk is not
-mostly empty. A lone unlimited dimension has 4 KiB a chunk, and where all dimensions are unlimited they share evenly.
+They are passed to the library explicitly: its default is a build setting, and files should not depend on its
+release. Rule: an unlimited dimension has length 1. The others share the chunk size in proportion to their
+lengths, trimmed so that the last chunk is not mostly empty. A single unlimited dimension has chunks of 4 KiB;
+several unlimited dimensions without others share evenly.
 """
 
 from __future__ import annotations
@@ -12,18 +12,19 @@ import math
 from collections.abc import Sequence
 
 CHUNK_BYTES = 16 << 20
-"""The size that a chunk comes near to."""
+"""Target size of a chunk, in bytes."""
 
 LARGEST = (1 << 32) - 1
-"""The largest chunk of HDF5: lengths that make a larger one are halved."""
+"""Largest chunk of HDF5, in bytes; lengths of a larger one are halved."""
 
 LONE_BYTES = 4096
-"""The size of a chunk along a lone unlimited dimension."""
+"""Chunk size along a single unlimited dimension, in bytes."""
 
 
 def default_chunks(lengths: Sequence[int | None], itemsize: int, room: int = CHUNK_BYTES) -> tuple[int, ...]:
-    """Chunk lengths of an array; None stands for an unlimited dimension. `itemsize`: bytes of an element in memory;
-    `room`: bytes that a chunk may take, if that is less than is usual.
+    """Return the chunk lengths of an array; None stands for an unlimited dimension.
+
+    `itemsize`: bytes of an element in memory; `room`: limit of a chunk in bytes, if below `CHUNK_BYTES`.
     """
     room = min(room, CHUNK_BYTES)
     fixed = [length for length in lengths if length is not None]
@@ -48,7 +49,7 @@ def _share(length: int, factor: float) -> int:
 
 
 def _trimmed(chunk: int, length: int | None) -> int:
-    """The chunk length without a share of what the last chunk has too much."""
+    """Shorten a chunk to spread the excess of the last chunk."""
     if not length:
         return chunk
     count = -(-length // chunk)

@@ -1,6 +1,8 @@
-"""A tree of declarations into an open netCDF-4 file: groups, types, dimensions, variables, attributes, in this order.
+"""Declarations of a dataset → an open netCDF-4 file: groups, types, dimensions, variables, attributes, in
+this order.
 
-Ids come out by FQN. Order within each sort of thing is the tree's own; a type comes after those that it is made of.
+Ids are returned by FQN. Each kind of object has the order of the tree, except that types follow those they
+use.
 """
 
 from __future__ import annotations
@@ -40,7 +42,7 @@ from nczarr.plan.plans import FilePlan
 
 
 class Ids(NamedTuple):
-    """The library's numbers by FQN: of groups, dimensions, types, and of variables in their group."""
+    """Library ids by FQN: of groups, dimensions, types, and of variables within their group."""
 
     groups: dict[str, int]
     dimensions: dict[str, int]
@@ -48,12 +50,12 @@ class Ids(NamedTuple):
     variables: dict[str, int]
 
     def of_type(self, name: str) -> int:
-        """Of an atomic type or a declared one."""
+        """Return the id of an atomic or declared type."""
         return c.ATOMIC_IDS.get(name) or self.types[name]
 
 
 def define(lib: Library, file: int, plan: FilePlan, report: Report) -> Ids:
-    """Declare everything. `file` is in define mode. Reports refused-storage where a filter is not taken."""
+    """Declare everything in `file`, in define mode. Reports refused-storage for rejected filters."""
     checked = plan.checked
     ids = Ids({"/": file}, {}, {}, {})
     for path, group in checked.groups.items():
@@ -78,11 +80,11 @@ def define(lib: Library, file: int, plan: FilePlan, report: Report) -> Ids:
 
 
 def _stages(checked: Checked) -> Iterator[list[str]]:
-    """The variables in the order of definition, those of each group that can be made at once.
+    """Yield the variables in stages that are defined together.
 
-    The library makes what was declared group by group, each before those inside it, and looks for the dimensions of a
-    variable: one of a group that comes later, with the coordinate variable of its name, has to be there before the
-    variable is declared. Where that cannot be, the last stage has what is left.
+    The library creates declared objects group by group, parents first, and looks up the dimensions of a
+    variable. A dimension of a later group with a coordinate variable must exist before the variable is
+    declared. If that is impossible, the last stage has all remaining variables.
     """
     order = {path: number for number, path in enumerate(checked.groups)}
     left: dict[str, list[str]] = {}
@@ -135,7 +137,7 @@ def _define_type(lib: Library, path: str, declared: UserType, ids: Ids, checked:
 
 
 def _define_compound(lib: Library, group: int, fqn: str, declared: CompoundType, ids: Ids, checked: Checked) -> int:
-    """A record as a C compiler aligns it: for the library, values in memory have no other form."""
+    """Define a record with C alignment, the only memory layout that the library accepts."""
     aligned = struct(fqn, checked.types)
     made = lib.make("nc_def_compound", group, aligned.size, declared.name.encode())
     for number, field in enumerate(declared.fields):
@@ -188,7 +190,7 @@ def _define_storage(lib: Library, group: int, made: int, path: str, variable: Va
 
 
 def chunk_lengths(path: str, variable: Variable, plan: FilePlan) -> tuple[int, ...] | None:
-    """The chunk lengths that a variable gets; None: it lies in one piece, contiguous or compact."""
+    """Return the chunk lengths of a variable; None if it is contiguous or compact."""
     storage = plan.storage[path]
     dimensions = [plan.checked.dimensions[str(ref)] for ref in variable.dimensions]
     if storage.chunks is not None:
@@ -204,12 +206,12 @@ def chunk_lengths(path: str, variable: Variable, plan: FilePlan) -> tuple[int, .
 
 
 def grows(dimension: Dimension) -> bool:
-    """Whether the library makes a dimension unlimited: it has no other dimensions of length 0."""
+    """Return whether the library makes a dimension unlimited; it has no fixed dimensions of length 0."""
     return dimension.unlimited or dimension.size == 0
 
 
 def _define_filters(lib: Library, group: int, made: int, storage: Storage, itemsize: int) -> None:
-    """Filters in the order of the plan, which is the library's own."""
+    """Define filters in the plan's order, which is the library's own."""
     for codec in storage.codecs:
         match codec.id:
             case 3:
@@ -230,7 +232,7 @@ def _define_quantize(lib: Library, group: int, made: int, quantize: Quantize) ->
 
 
 def put_attribute(lib: Library, group: int, owner: int, attribute: Attribute, ids: Ids, checked: Checked) -> None:
-    """Write one attribute of a group or variable, of whatever type."""
+    """Write one attribute of a group or variable, of any type."""
     value = attribute.value
     name = attribute.name.encode()
     if value.type == "char":

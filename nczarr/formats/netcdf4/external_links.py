@@ -1,8 +1,8 @@
-"""Where an HDF5 file leads: the other files that its links, its datasets and virtual datasets name.
+"""External files that an HDF5 file refers to by links, external storage and virtual datasets.
 
-Whoever serves files to others has to know before the file is read: HDF5 opens what is named with the rights of the
-process. Nothing outside of the file is opened here: a link that leads out of it is read, and not followed.
-Source: the HDF5 reference manual (H5L, H5P).
+A server must know them before it reads the file, because HDF5 opens them with the rights of the process.
+Nothing outside of the file is opened here: external links are read, not followed. Source: the HDF5 reference
+manual (H5L, H5P).
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ VIRTUAL = 3
 """H5D_layout_t."""
 
 LONGEST = 1 << 16
-"""Bytes of a name of a file, and of the value of a link."""
+"""Largest size of a file name or link value, in bytes."""
 
 
 _PIECES = {"b": "[0-9]+", "%": "%"}
-"""What stands for parts of the name of a virtual dataset's source that are counted."""
+"""Patterns for the `%` sequences in the name of a virtual dataset's source."""
 
 
 class _LinkInfo(ctypes.Structure):
-    """H5L_info2_t: `size` is that of the value of a link that is not hard."""
+    """H5L_info2_t; `size` is the size of the value of a link that is not hard."""
 
     _fields_ = (
         ("type", c_int),
@@ -49,8 +49,9 @@ class _LinkInfo(ctypes.Structure):
 
 
 def leading(path: str) -> list[str]:
-    """The names of other files that a file names, each once, as they stand in it; `?` for a link of a kind that nobody
-    here knows. None at all where no library reads it. Raises OSError.
+    """Return the distinct file names in a file, as written; `?` for links of an unknown kind.
+
+    Empty if the library is missing or cannot open the file. Raises OSError.
     """
     found: list[str] = library_calls.call(path, _leading, path)
     return found
@@ -71,7 +72,7 @@ def _leading(path: str) -> list[str]:
 
 
 class _Walk:
-    """One walk over the groups and datasets of a file, along hard links alone: soft ones lead to what these lead to."""
+    """One walk over groups and datasets along hard links; soft links add no further objects."""
 
     def __init__(self, h5: Hdf5, file: int, path: str) -> None:
         self._h5 = h5
@@ -104,7 +105,7 @@ class _Walk:
         return found
 
     def _object(self, path: bytes, pending: list[bytes]) -> Iterator[str]:
-        """What a dataset names; a group is looked at later. Each once, however many links lead to it."""
+        """Yield the files that a dataset names, or queue a group; each object once."""
         info = ObjectInfo()
         if self._h5.H5Oget_info_by_name3(self._file, path, byref(info), 1, 0) < 0:
             return
@@ -118,7 +119,7 @@ class _Walk:
             yield from self._dataset(path)
 
     def _target(self, path: bytes, size: int) -> str:
-        """The file that an external link names: behind a byte of flags, up to a NUL."""
+        """Return the file of an external link: its value is a byte of flags and a NUL-terminated name."""
         if not 1 < size <= LONGEST:
             return "?"
         value = create_string_buffer(size)
@@ -153,8 +154,10 @@ class _Walk:
 
 
 def _counted(home: str, pattern: str) -> Iterator[str]:
-    """The files that are there for a name in which `%b` is the number of a piece, and `%%` a sign; `?` where the number
-    is in the name of a folder. Raises OSError.
+    """Yield the existing files for a name with block numbers `%b` and literal `%%`; `?` if the folder has
+    them.
+
+    Raises OSError.
     """
     folder, name = os.path.split(pattern)
     if "%" in folder:

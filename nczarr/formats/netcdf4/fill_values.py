@@ -1,8 +1,8 @@
-"""What cells of a netCDF-4 file hold that are never written: HDF5's fill value, which is not always `_FillValue`.
+"""Values of unwritten cells of a netCDF-4 file: HDF5's fill value, which may differ from `_FillValue`.
 
-The library sets both alike. Other programs do not: a file may have a fill value and no `_FillValue`, or two that
-differ, and then cells that were never written show the first. To keep that, a variable is declared with HDF5's value
-as `_FillValue`; once the library has made the dataset, the attribute gets its own value back, or goes.
+The library sets both alike, other programs do not: a file may have a fill value and no `_FillValue`, or two
+different ones; unwritten cells then show HDF5's. To preserve both, a variable is declared with HDF5's value
+as `_FillValue`. After the library has created the dataset, the attribute gets its own value, or is deleted.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from nczarr.plan.plans import FilePlan
 FILL = "_FillValue"
 
 WHOLE = 16 << 20
-"""Bytes of a variable without fill mode up to which cells that hold a defined value are all written."""
+"""Largest size in bytes of a no-fill variable whose cells with defined values are all written."""
 
 
 def library_fill(variable: Variable, types: Types) -> bytes | None:
-    """What the library shows in a cell of a fixed-size type, or string, that was never written, packed.
+    """Return the packed value that the library shows in unwritten cells of a fixed-size type or string.
 
-    That is `_FillValue`, else the default of the type; for an enum that of its base, for all other types zeros.
+    That is `_FillValue`, else the default of the type; of an enum that of its base; of other types zeros.
     """
     for attribute in variable.attributes:
         value = attribute.value
@@ -45,7 +45,7 @@ def library_fill(variable: Variable, types: Types) -> bytes | None:
 
 
 def library_default(type_name: str, types: Types) -> bytes | None:
-    """Fill value of the library for variables of a type without one of their own: one element, packed."""
+    """Return the library's default fill value of a type: one packed element."""
     declared = types.get(type_name)
     if declared is not None and not isinstance(declared, EnumType):
         return bytes(size(type_name, types))
@@ -58,10 +58,11 @@ def library_default(type_name: str, types: Types) -> bytes | None:
 def beyond(
     ask: Inquiry, at: tuple[int, int], type_name: str, types: Types, dataset: DatasetInfo | None, *, no_fill: bool
 ) -> bytes | None:
-    """Return what the library shows beyond the extent of a variable's dataset: one element of its array, packed.
+    """Return the packed element that the library shows beyond the extent of a dataset.
 
-    HDF5's fill value if the file gives one, else the default of the type, whatever `_FillValue` is. None for empty
-    strings, and for types of variable size, which are empty there. `at`: the library's numbers of group and variable.
+    It is HDF5's fill value if the file defines one, else the default of the type, whatever `_FillValue` is.
+    None for empty strings, and for variable-size types, which are empty there. `at`: ids of group and
+    variable.
     """
     if type_name == "string":
         return None if dataset is None else dataset.text  # the library ends the process when asked for some
@@ -78,9 +79,11 @@ def beyond(
 
 
 def own_fill(path: str, checked: Checked) -> bytes | None:
-    """The fill value that a variable's source has, packed, where the library would make another one of the attributes;
-    None where it would not. Only numbers and characters have one; without fill mode only where the value is defined and
-    not zero, and the variable too large to write it out.
+    """Return the packed fill value of the source if the library would derive another one from the attributes;
+    else None.
+
+    Only numbers and char have one. In no-fill mode, only a defined nonzero value of a variable that is too
+    large to write out counts.
     """
     variable = checked.variables[path]
     source = checked.parts.get(path, {}).get("")
@@ -95,13 +98,13 @@ def own_fill(path: str, checked: Checked) -> bytes | None:
 
 
 def is_large(path: str, checked: Checked) -> bool:
-    """Whether a variable is too large for all of its cells to be written because of those that were not."""
+    """Return whether a variable is too large to write all cells for the sake of its unwritten ones."""
     variable = checked.variables[path]
     return math.prod(checked.shapes[path]) * size(variable.type, checked.types) > WHOLE
 
 
 def declared(path: str, checked: Checked) -> tuple[Attribute, ...]:
-    """The attributes by which a variable is declared: `_FillValue` is what its unwritten cells are to hold."""
+    """Return the attributes for the declaration: `_FillValue` is the value for unwritten cells."""
     variable = checked.variables[path]
     fill = own_fill(path, checked)
     if fill is None:
@@ -113,7 +116,7 @@ def declared(path: str, checked: Checked) -> tuple[Attribute, ...]:
 
 
 def restore(h5: Hdf5, file: int, plan: FilePlan) -> None:
-    """Give `_FillValue` its own value wherever it was declared with another one. Raises OSError."""
+    """Set `_FillValue` to its own value where it was declared with another. Raises OSError."""
     checked = plan.checked
     for path, variable in checked.variables.items():
         if own_fill(path, checked) is not None:
@@ -124,7 +127,7 @@ def restore(h5: Hdf5, file: int, plan: FilePlan) -> None:
 
 
 def _set(h5: Hdf5, file: int, group: tuple[str, ...], name: str, value: object) -> None:
-    """Set the attribute to the packed little-endian bytes of one element; None: remove it."""
+    """Set the attribute to the packed little-endian bytes of one element; None deletes it."""
     with closing(h5, "H5Dclose", find(h5, file, group, name)) as dataset:
         if not isinstance(value, bytes):
             h5.do("H5Adelete", dataset, FILL.encode())

@@ -1,5 +1,6 @@
-"""Filters that HDF5 lacks and Python has, lent to it: HDF5 finds filters by number, in itself, in plug-ins, and among
-those that a program registers. Whoever calls anything here holds the lock of the libraries.
+"""HDF5 filters implemented in Python and registered with HDF5.
+
+HDF5 finds filters by number: built-in, in plug-ins, or registered. All functions expect the library lock.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from nczarr.formats.netcdf4.library import Library
 
 BUILT_IN = frozenset({codecs.DEFLATE, codecs.SHUFFLE, codecs.FLETCHER32})
 OURS = codecs.NUMCODECS - BUILT_IN
-"""Filters that Python can do: bzip2, blosc, zstd."""
+"""Filters that Python can encode and decode: bzip2, blosc, zstd."""
 
 READ = frozenset({codecs.LZF})
-"""Filters that Python can undo."""
+"""Filters that Python can only decode."""
 
 REVERSE = 0x0100
-"""The flag by which HDF5 asks for decoding."""
+"""HDF5's flag for decoding."""
 
 _FUNCTION = CFUNCTYPE(
     c_size_t, c_uint, c_size_t, POINTER(c_uint), c_size_t, POINTER(c_size_t), POINTER(c_void_p)
@@ -29,7 +30,7 @@ _FUNCTION = CFUNCTYPE(
 
 
 class _FilterClass(Structure):
-    """H5Z_class2_t: how a program tells HDF5 of a filter."""
+    """H5Z_class2_t: registration record of a filter."""
 
     _fields_ = (
         ("version", c_int),
@@ -44,11 +45,11 @@ class _FilterClass(Structure):
 
 
 _registered: dict[int, _FilterClass] = {}
-"""What HDF5 points at must live as long as the process."""
+"""Registered records; HDF5 points at them until the process ends."""
 
 
 def available(lib: Library, number: int) -> bool:
-    """Whether HDF5 can encode by a filter that is not built in."""
+    """Return whether HDF5 can encode with a filter that is not built in."""
     if number in _registered:
         return number in OURS
     if number == codecs.BLOSC:
@@ -57,25 +58,25 @@ def available(lib: Library, number: int) -> bool:
 
 
 def is_lent(number: int) -> bool:
-    """Whether HDF5 has this filter from us."""
+    """Return whether the filter was registered here."""
     return number in _registered
 
 
 def lend_readers(lib: Library) -> None:
-    """See to it that values behind filters that Python can undo can be read in files that are opened from now on."""
+    """Register the filters that Python can decode, for files opened later."""
     for number in READ:
         if number not in _registered and lib.dll.H5Zfilter_avail(c_int(number)) <= 0:
             lend(lib, number)
 
 
 def lend(lib: Library, number: int) -> None:
-    """Give HDF5 a filter. One of which nothing is known can at least be declared: nobody calls it without values."""
+    """Register a filter. An unknown one can still be declared: without values HDF5 never calls it."""
     allocate, free = lib.dll.H5allocate_memory, lib.dll.H5free_memory
     allocate.argtypes, allocate.restype = (c_size_t, c_uint), c_void_p
     free.argtypes = (c_void_p,)
 
     def run(flags: int, count: int, values: Any, length: int, size: Any, buffer: Any) -> int:
-        """Replace a chunk by its encoded or decoded bytes. 0 tells HDF5 that it failed."""
+        """Replace a chunk by its encoded or decoded bytes. 0 signals failure to HDF5."""
         try:
             data = ctypes.string_at(buffer[0], length)
             codec = Codec(id=number, parameters=tuple(values[:count]))

@@ -1,7 +1,7 @@
-"""netCDF-4 files read: HDF5 → `Unchecked`, with array sources that describe where values lie.
+"""netCDF-4 files → `Unchecked`, with array sources that locate the values.
 
-The model comes through the netCDF library, which knows what HDF5 objects mean to netCDF: dimension scales, names that
-are not coordinates, the classic model. Of values nothing is read.
+The netCDF library reads the model, because it defines the netCDF meaning of HDF5 objects: dimension scales,
+non-coordinate names, the classic model. No values are read.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ BIG = c.ENDIAN["big"]
 
 
 def read(source: Source, report: Report, options: Options | None = None) -> Unchecked | None:
-    """The dataset of a netCDF-4 file; None if it cannot be read. Reports missing-library, unreadable-file."""
+    """Return the dataset of a netCDF-4 file, or None. Reports missing-library, unreadable-file."""
     if not os.path.isfile(source.path):
         text = f"`{source.name}` is no file: netCDF-4 is read from files alone"
         report.error("unreadable-file", text, helps=["save it to a file first"])
@@ -83,7 +83,7 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
 
 
 def _read_apart(name: str, path: str) -> tuple[Unchecked | None, list[Diagnostic]]:
-    """Return the dataset of a file for another process, and what was found."""
+    """Return the dataset of a file and the diagnostics, for another process."""
     report = Report()
     unchecked = _read(library(), Source(name, b"", binary=True, path=path), report)
     return unchecked, report.sorted()
@@ -109,7 +109,7 @@ def _read(lib: c.Library, source: Source, report: Report) -> Unchecked | None:
 
 
 Owner: TypeAlias = tuple[tuple[str, ...], str | None]
-"""Where attributes are, as the file spells it: a group, and a variable of it."""
+"""Owner of attributes in the file's spelling: a group, and a variable of it or None."""
 
 
 class _Reader:
@@ -134,7 +134,7 @@ class _Reader:
         self.datasets: Datasets | None = None
 
     def read(self, known: Datasets | None, found: Survey | None) -> Unchecked:
-        """The whole file; `known` knows its variables as HDF5 has them, `found` what there is in it at all."""
+        """Return the dataset; `known`: its HDF5 datasets, `found`: all objects of the file."""
         self.datasets = known
         self._collect("/", "/", self.file)
         for number, (group, info) in list(self.infos.items()):
@@ -150,9 +150,9 @@ class _Reader:
         return Unchecked(dataset, forward=True, parts=self.parts, namesakes=self.namesakes)
 
     def _collect(self, path: str, written: str, group: int) -> None:
-        """Note what every group has, under names that are unique; types and dimensions may be used anywhere.
+        """Record the members of all groups under unique names; types and dimensions may be used in any group.
 
-        `written`: the path as the file spells it.
+        `written`: the path in the file's spelling.
         """
         members = self.members[group] = Members.of(self.ask, group)
         items = members.items()
@@ -172,7 +172,7 @@ class _Reader:
             self._collect(names.join(path, members.below[child]), names.join(written, name), child)
 
     def _declare(self, group: int, number: int, info: TypeInfo) -> None:
-        """Note a type; one that is made of something netCDF has no name for is left out, and what is made of it."""
+        """Record a type; omit types with a component that netCDF does not support."""
         try:
             self.types[self.type_names[number]] = self._type(group, number, info)
         except KeyError:
@@ -205,7 +205,7 @@ class _Reader:
         return VlenType(name=name, base=self.type_names[info.base])
 
     def _inner(self, kind: str, written: list[str], scope: str) -> list[str]:
-        """Return unique names of the fields or constants of a type."""
+        """Return unique names for the fields or constants of a type."""
         items = [(kind, name) for name in written]
         shown = apart(items)
         self.namesakes += namesakes(items, shown, scope)
@@ -244,8 +244,8 @@ class _Reader:
         )
 
     def _variable(self, path: str, written: str, group: int, number: int, seen: Seen) -> Variable | None:
-        """A variable; None where the library has no type or dimension for it, or another type than HDF5, and where no
-        variable can have its name.
+        """Return a variable; None for an invalid name, an unsupported type or dimension, or a type that
+        differs from HDF5's.
         """
         members = self.members[group]
         info, name = members.variables[number], members.shown[number]
@@ -291,7 +291,7 @@ class _Reader:
     def _storage(
         self, path: str, group: int, number: int, info: VariableInfo, type_name: str, dataset: DatasetInfo | None
     ) -> Storage:
-        """Filters in the order of the file, which the library does not tell."""
+        """Return the storage, with filters in file order, which the library does not report."""
         found = self.ask.storage(group, number, len(info.dimensions), filters=dataset is None)
         codecs = tuple(Codec(id=number, parameters=tuple(values)) for number, *values in found.filters)
         layout = LAYOUTS.get(found.layout)
@@ -319,9 +319,9 @@ class _Reader:
     def _attributes(
         self, group: int, owner: int, count: int, scope: str, at: Owner | None
     ) -> tuple[tuple[Attribute, ...], frozenset[str]]:
-        """Return the attributes of a variable or group, and all names that are accounted for, as the file has them.
+        """Return attributes, and all names accounted for, in the file's spelling.
 
-        The library finds an attribute by its name in NFC: of several that are equal it reads one alone.
+        The library looks up attributes by NFC name: of several with equal names it reads only one.
         """
         written = []
         for place in range(count):
@@ -343,8 +343,8 @@ class _Reader:
         return tuple(found), frozenset(told)
 
     def _attribute(self, group: int, owner: int, name: str, place: Owner | None) -> Attribute | None:
-        """One attribute; None where the library has no type for it, or does not take its name back, and where none can
-        have its name.
+        """Return an attribute; None for unsupported types and for names that are invalid or that the library
+        cannot find.
         """
         try:
             kind, length = self.ask.attribute(group, owner, name)

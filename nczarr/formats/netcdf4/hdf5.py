@@ -1,7 +1,7 @@
-"""The HDF5 library beneath the netCDF library, by its C interface: the same library object exports both.
+"""C interface of the HDF5 library beneath the netCDF library; the same shared object exports both.
 
-Thin: prototypes, identifiers that are closed again, files opened beside the netCDF library. HDF5 is not safe for
-threads: whoever calls anything here holds `LOCK`.
+A thin layer: prototypes, identifiers, files opened alongside the netCDF library. HDF5 is not thread-safe: all
+callers hold `LOCK`.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from typing import Any
 from nczarr.formats.netcdf4.library import Library
 
 CLOSE_DEGREES = (2, 3, 1)
-"""How a file may be closed (H5F_CLOSE_SEMI …): HDF5 opens a file twice only with one degree, the library's own."""
+"""Close degrees of files (H5F_CLOSE_SEMI …): HDF5 opens a file twice only with the same degree, the library's."""
 
 _ID, _HERR, _LENGTHS = c_int64, c_int, POINTER(c_uint64)
 
 ON_CHUNK = ctypes.CFUNCTYPE(c_int, _LENGTHS, c_uint, c_uint64, c_uint64, c_void_p)
-"""H5D_chunk_iter_op_t: place of the chunk's first element, filter mask, address in the file, bytes."""
+"""H5D_chunk_iter_op_t: position of the first element, filter mask, file address, size in bytes."""
 
 ON_LINK = ctypes.CFUNCTYPE(c_int, _ID, c_char_p, c_void_p, c_void_p)
-"""H5L_iterate2_t: the group, the link's name, what it is."""
+"""H5L_iterate2_t: group, link name, link information."""
 
 ON_ATTRIBUTE = ctypes.CFUNCTYPE(c_int, _ID, c_char_p, c_void_p, c_void_p)
-"""H5A_operator2_t: the object, the attribute's name, what it is."""
+"""H5A_operator2_t: object, attribute name, attribute information."""
 
 IMAGE_MALLOC = ctypes.CFUNCTYPE(c_void_p, c_size_t, c_int, c_void_p)
 IMAGE_MEMCPY = ctypes.CFUNCTYPE(c_void_p, c_void_p, c_void_p, c_size_t, c_int, c_void_p)
@@ -36,7 +36,7 @@ IMAGE_FREE = ctypes.CFUNCTYPE(c_int, c_void_p, c_int, c_void_p)
 
 
 class ImageCallbacks(ctypes.Structure):
-    """H5FD_file_image_callbacks_t: where HDF5 gets the memory of a file that lies there. The last members stay null."""
+    """H5FD_file_image_callbacks_t: memory management of in-memory files. The last members stay null."""
 
     _fields_ = (
         ("malloc", IMAGE_MALLOC),
@@ -50,7 +50,7 @@ class ImageCallbacks(ctypes.Structure):
 
 
 class ObjectInfo(ctypes.Structure):
-    """H5O_info2_t: what an object is, and where, so that two links to one can be told from two objects."""
+    """H5O_info2_t: type and identity of an object, which distinguish two links to it from two objects."""
 
     _fields_ = (
         ("file", ctypes.c_ulong),
@@ -142,7 +142,7 @@ _PROTOTYPES: dict[str, tuple[Any, ...]] = {
 
 
 class Hdf5:
-    """The functions of HDF5 in a loaded library, each under its own name, called by `do`."""
+    """Functions of HDF5 in a loaded library, each under its own name or called by `do`."""
 
     def __init__(self, lib: Library) -> None:
         self.lib = lib
@@ -156,7 +156,7 @@ class Hdf5:
         }
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        """A function by its name, which may fail: what it gives is not looked at."""
+        """Return a function by name; its result is not checked."""
         restype, *arguments = _PROTOTYPES[name]
         prototype = ctypes.CFUNCTYPE(restype, *arguments, use_errno=True)
         function: Callable[..., Any] = prototype((name, self.lib.dll))
@@ -164,7 +164,7 @@ class Hdf5:
         return function
 
     def do(self, name: str, *arguments: Any) -> int:
-        """Call a function that says by a negative number that it failed. Raises OSError then."""
+        """Call a function that returns a negative number on failure. Raises OSError then."""
         found: int = getattr(self, name)(*arguments)
         if found < 0:
             self.lib.fail_hdf5(name)
@@ -175,7 +175,7 @@ _made: dict[int, Hdf5] = {}
 
 
 def hdf5(lib: Library) -> Hdf5:
-    """The functions of HDF5 in a library; made once."""
+    """Return the HDF5 functions of a library, cached."""
     if id(lib) not in _made:
         _made[id(lib)] = Hdf5(lib)
     return _made[id(lib)]
@@ -183,7 +183,7 @@ def hdf5(lib: Library) -> Hdf5:
 
 @contextmanager
 def closing(h5: Hdf5, what: str, number: int) -> Iterator[int]:
-    """An identifier that is closed by the function `what` when the block ends."""
+    """Yield an identifier and close it by the function `what`."""
     try:
         yield number
     finally:
@@ -191,7 +191,7 @@ def closing(h5: Hdf5, what: str, number: int) -> Iterator[int]:
 
 
 def open_file(h5: Hdf5, path: str, *, writing: bool = False) -> int:
-    """The identifier of a file, which the netCDF library may have open as well; -1 if HDF5 does not open it."""
+    """Return the identifier of a file, which the netCDF library may have open too; -1 on failure."""
     name = os.fsencode(os.path.abspath(path))
     for degree in CLOSE_DEGREES:
         access = h5.H5Pcreate(h5.file_access)
@@ -204,5 +204,5 @@ def open_file(h5: Hdf5, path: str, *, writing: bool = False) -> int:
 
 
 def object_path(group: tuple[str, ...], name: str) -> bytes:
-    """The path of an object in a file."""
+    """Return the path of an object in a file."""
     return "/".join(("", *group, name)).encode("utf-8", "surrogateescape")

@@ -1,7 +1,7 @@
-"""Opens HDF5 files that the netCDF library refuses because of single objects and links, as if those were not there.
+"""Opens HDF5 files that the netCDF library refuses, without the objects and links that it refuses.
 
-The file is mapped, privately: HDF5 removes the links to these objects in memory, and the netCDF library opens that.
-Pages that nobody changes stay pages of the file, and what is left keeps its place in it. The file itself is never
+The file is mapped privately. HDF5 removes the links in memory, and the netCDF library opens the result.
+Unmodified pages remain pages of the file, and all remaining data keep their offsets. The file itself is never
 changed.
 """
 
@@ -29,14 +29,14 @@ from nczarr.formats.netcdf4.survey import Refusal, strange_objects, survey
 from nczarr.formats.netcdf4.unsafe_fill_values import fatal_datasets, without_fill
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
-"""The first bytes of HDF5's data."""
+"""First bytes of HDF5's data."""
 
 _names = itertools.count()
-"""Numbers of the names that HDF5 knows images by. It takes two images of one name for one file."""
+"""Counter for image names: HDF5 treats two images of one name as one file."""
 
 
 class Image:
-    """The bytes of a file in memory, which stay there as long as this is kept."""
+    """Bytes of a file in memory, valid as long as this object lives."""
 
     def __init__(self, path: str) -> None:
         with open(path, "rb") as file:
@@ -47,18 +47,18 @@ class Image:
 
     @property
     def bytes(self) -> memoryview:
-        """The bytes, which may be changed."""
+        """Writable bytes."""
         return memoryview(self._bytes).cast("B")
 
     def base(self) -> int:
-        """Where HDF5's data begin: behind a block of the user."""
+        """Return the offset of HDF5's data, which may follow a user block."""
         return next((at for at in (0, *(512 << k for k in range(56))) if self._map[at : at + 8] == SIGNATURE), 0)
 
 
 def opened_without_strange(lib: Library, path: str) -> tuple[int, Image] | None:
-    """The number of the open file, and its image; None if it has no such objects, or the library refuses the rest too.
+    """Open a file without refused objects; None if it has none, or the library refuses the rest too.
 
-    Expects the lock. Raises OSError.
+    Returns the id of the file and its image. Expects the lock. Raises OSError.
     """
     places = _strange(lib, path)
     if not places:
@@ -70,9 +70,9 @@ def opened_without_strange(lib: Library, path: str) -> tuple[int, Image] | None:
 
 
 def opened_without_fills(lib: Library, path: str) -> tuple[int, Image] | None:
-    """The number of the open file, and its image, if the library would not survive fill values of it; None if it would.
+    """Open a file without the fill values that crash the library; None if it has none.
 
-    Objects that the library opens no file with are left out as well. Expects the lock. Raises OSError.
+    Also omits refused objects. Returns the id of the file and its image. Expects the lock. Raises OSError.
     """
     h5 = hdf5(lib)
     file = open_file(h5, path)
@@ -98,7 +98,7 @@ def opened_without_fills(lib: Library, path: str) -> tuple[int, Image] | None:
 
 
 def _opened(lib: Library, path: str, image: Image) -> tuple[int, Image] | None:
-    """Open an image by the library; None if it refuses it."""
+    """Open an image by the library; None on failure."""
     function = ctypes.CFUNCTYPE(c_int, c_char_p, c_int, c_size_t, c_void_p, POINTER(c_int), use_errno=True)
     number = c_int()
     name = os.fsencode(os.path.abspath(path))
@@ -108,7 +108,7 @@ def _opened(lib: Library, path: str, image: Image) -> tuple[int, Image] | None:
 
 
 def _strange(lib: Library, path: str) -> list[str]:
-    """The paths of the objects because of which the library does not open a file."""
+    """Return the paths of the objects that the library refuses."""
     h5 = hdf5(lib)
     file = open_file(h5, path)
     if file < 0:
@@ -119,7 +119,7 @@ def _strange(lib: Library, path: str) -> list[str]:
 
 
 def _unlink(lib: Library, image: Image, places: list[str]) -> bool:
-    """Remove links in memory; False if HDF5 refuses. Raises OSError."""
+    """Remove links in memory; False on failure. Raises OSError."""
     h5 = hdf5(lib)
     uses = _in_place(image)
     with closing(h5, "H5Pclose", h5.do("H5Pcreate", h5.file_access)) as access:
@@ -134,7 +134,7 @@ def _unlink(lib: Library, image: Image, places: list[str]) -> bool:
 
 
 def _in_place(image: Image) -> ImageCallbacks:
-    """The callbacks by which HDF5 changes the bytes of an image where they are, instead of a copy."""
+    """Return callbacks that let HDF5 modify an image in place instead of a copy."""
     address, size = image.address, image.size
     return ImageCallbacks(
         IMAGE_MALLOC(lambda wanted, operation, data: address if wanted <= size else None),

@@ -1,6 +1,6 @@
-"""What is in an open netCDF-4 file, by the library's inquiry functions: plain numbers, names and lists.
+"""Content of an open netCDF-4 file by the library's inquiry functions: numbers, names and lists.
 
-Thin as `library.py`: one function a question, no trees.
+A thin layer like `library.py`: one function for each question, no trees.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from nczarr.formats.netcdf4.library import Library
 from nczarr.names import to_bytes
 
 NAME = 4097
-"""Bytes of a buffer for a name: the library's limit is 256, but what HDF5 files hold may be longer."""
+"""Buffer size for names: the library's limit is 256 bytes, but HDF5 files may hold longer names."""
 
 VLEN, OPAQUE, ENUM, COMPOUND = 13, 14, 15, 16
 CLASSIC_MODEL_FORMAT = 4
-"""What `nc_inq_format` says of a netCDF-4 file of the classic model."""
+"""Result of `nc_inq_format` for a netCDF-4 file of the classic model."""
 
 
 class TypeInfo(NamedTuple):
-    """A user-defined type: its kind (VLEN …), name, size in memory, base type, how many fields or members."""
+    """A user-defined type: kind (VLEN …), name, size in memory, base type, number of fields or members."""
 
     kind: int
     name: str
@@ -40,7 +40,7 @@ class FieldInfo(NamedTuple):
 
 
 class VariableInfo(NamedTuple):
-    """A variable: its dimensions by number, how many attributes it has."""
+    """A variable: name, type, dimension ids, number of attributes."""
 
     name: str
     type: int
@@ -49,7 +49,7 @@ class VariableInfo(NamedTuple):
 
 
 class StorageInfo(NamedTuple):
-    """How a variable is stored: layout 0 chunked, 1 contiguous, 2 compact; filters (number, parameters) in no order."""
+    """Storage of a variable: layout 0 chunked, 1 contiguous, 2 compact; filters (number, parameters), unordered."""
 
     layout: int
     chunks: tuple[int, ...]
@@ -59,7 +59,7 @@ class StorageInfo(NamedTuple):
 
 
 class Inquiry:
-    """Questions about groups and what is in them; `group` is a number that `groups` gave, or the file's own."""
+    """Queries about groups and their members; `group` is an id from `groups`, or that of the file."""
 
     def __init__(self, lib: Library) -> None:
         self.lib = lib
@@ -80,21 +80,21 @@ class Inquiry:
         return tuple(ids[: count.value])
 
     def is_classic_model(self, file: int) -> bool:
-        """Whether the file was made for the classic model (nc7)."""
+        """Return whether the file has the classic model (nc7)."""
         found = c_int()
         self._do("nc_inq_format", c_int(file), byref(found))
         return found.value == CLASSIC_MODEL_FORMAT
 
     def groups(self, group: int) -> tuple[int, ...]:
-        """The groups inside, in the order of definition."""
+        """Return the child groups in definition order."""
         return self._ids("nc_inq_grps", group)
 
     def group_name(self, group: int) -> str:
-        """The simple name of a group."""
+        """Return the simple name of a group."""
         return self._name("nc_inq_grpname", c_int(group))
 
     def dimensions(self, group: int) -> dict[int, tuple[str, int, bool]]:
-        """A group's own dimensions by number: name, length, whether unlimited."""
+        """Return a group's own dimensions by id: name, length, whether unlimited."""
         growing = self._ids("nc_inq_unlimdims", group)
         found = {}
         for number in self._ids("nc_inq_dimids", group, c_int(0)):
@@ -104,7 +104,7 @@ class Inquiry:
         return found
 
     def types(self, group: int) -> dict[int, TypeInfo]:
-        """A group's own types by number, in the order of definition."""
+        """Return a group's own types by id, in definition order."""
         found = {}
         for number in self._ids("nc_inq_typeids", group):
             name, size, base, count, kind = create_string_buffer(NAME), c_size_t(), c_int(), c_size_t(), c_int()
@@ -114,7 +114,7 @@ class Inquiry:
         return found
 
     def fields(self, group: int, number: int, count: int) -> list[FieldInfo]:
-        """The fields of a compound type."""
+        """Return the fields of a compound type."""
         found = []
         for place in range(count):
             name, offset, kind, rank = create_string_buffer(NAME), c_size_t(), c_int(), c_int()
@@ -125,7 +125,7 @@ class Inquiry:
         return found
 
     def members(self, group: int, number: int, count: int) -> list[tuple[str, bytes]]:
-        """The members of an enum type with their values, in eight bytes of which the base type takes the first."""
+        """Return the members of an enum type; values are eight bytes, of which the base type uses the first."""
         found = []
         for place in range(count):
             name, value = create_string_buffer(NAME), create_string_buffer(8)
@@ -134,9 +134,9 @@ class Inquiry:
         return found
 
     def variables(self, group: int) -> dict[int, VariableInfo]:
-        """A group's variables by number, in the order of definition.
+        """Return a group's variables by id, in definition order.
 
-        Without those that the library gives up on: it does so where an attribute has more than one dimension.
+        Omits variables with a multidimensional attribute, on which the library fails.
         """
         found = {}
         for number in self._ids("nc_inq_varids", group):
@@ -151,11 +151,11 @@ class Inquiry:
         return found
 
     def attribute_count(self, group: int) -> int:
-        """How many attributes a group has."""
+        """Return the number of attributes of a group."""
         return self._count("nc_inq_natts", c_int(group))
 
     def _count(self, name: str, *arguments: Any) -> int:
-        """How many attributes there are; none where the library gives up on one of them, and with it on all."""
+        """Return the number of attributes; 0 if the library fails on one of them, and thus on all."""
         count = c_int()
         try:
             self._do(name, *arguments, byref(count))
@@ -164,19 +164,19 @@ class Inquiry:
         return count.value
 
     def attribute_name(self, group: int, owner: int, place: int) -> str:
-        """Return the name of an attribute by its place, as the file spells it."""
+        """Return the name of an attribute by its index, in the file's spelling."""
         name = create_string_buffer(NAME)
         self._do("nc_inq_attname", c_int(group), c_int(owner), c_int(place), name)
         return _text(name)
 
     def attribute(self, group: int, owner: int, name: str) -> tuple[int, int]:
-        """Return type and length of an attribute by its name, of which the library takes the NFC."""
+        """Return type and length of an attribute; the library looks up its name in NFC."""
         kind, length = c_int(), c_size_t()
         self._do("nc_inq_att", c_int(group), c_int(owner), c_char_p(to_bytes(name)), byref(kind), byref(length))
         return kind.value, length.value
 
     def storage(self, group: int, variable: int, rank: int, *, filters: bool = True) -> StorageInfo:
-        """How a variable is stored; `filters`: which it has is wanted too."""
+        """Return the storage of a variable; without `filters`, the filters are left out."""
         layout, endian, no_fill = c_int(), c_int(), c_int()
         chunks = (c_size_t * max(1, rank))()
         at = (c_int(group), c_int(variable))
@@ -188,7 +188,7 @@ class Inquiry:
         return StorageInfo(layout.value, lengths, chain, endian.value, bool(no_fill.value))
 
     def fill(self, group: int, variable: int, size: int) -> bytes:
-        """What a variable of an atomic type holds where nothing was written: `size` bytes in the machine's order."""
+        """Return the value of unwritten cells of a variable of an atomic type: `size` bytes in native order."""
         no_fill, value = c_int(), create_string_buffer(size)
         self._do("nc_inq_var_fill", c_int(group), c_int(variable), byref(no_fill), value)
         return value.raw
@@ -215,17 +215,17 @@ class Inquiry:
         return tuple(found)
 
     def read_attribute(self, group: int, owner: int, name: str, address: int) -> None:
-        """The values of an attribute, as C structs, to an address."""
+        """Read the values of an attribute, as C structs, into memory at an address."""
         self._do("nc_get_att", c_int(group), c_int(owner), c_char_p(to_bytes(name)), c_void_p(address))
 
     def release(self, file: int, kind: int, address: int, count: int) -> None:
-        """Free what the library's pointers in an array of values point at."""
+        """Free the memory that pointers in an array of values refer to."""
         self._do("nc_reclaim_data", c_int(file), c_int(kind), c_void_p(address), c_size_t(count))
 
 
 @dataclass
 class Members:
-    """Members of a group, by the library's numbers; `shown` and `below`: names of variables and groups in the tree."""
+    """Members of a group by library id; `shown` and `below`: names of variables and groups in the tree."""
 
     types: dict[int, TypeInfo]
     dimensions: dict[int, tuple[str, int, bool]]
@@ -234,11 +234,11 @@ class Members:
     shown: dict[int, str]
     below: dict[int, str]
     alike: dict[str, list[int]]
-    """Variables by name as the file spells it; two have one where one is stored under another."""
+    """Variable ids by name in the file's spelling; several if one variable is stored under another's name."""
 
     @classmethod
     def of(cls, ask: Inquiry, group: int) -> Members:
-        """Ask for the members of a group."""
+        """Query the members of a group."""
         below = {child: ask.group_name(child) for child in ask.groups(group)}
         made = cls(ask.types(group), ask.dimensions(group), ask.variables(group), below, {}, {}, {})
         for number, info in made.variables.items():
@@ -246,7 +246,7 @@ class Members:
         return made
 
     def items(self) -> list[tuple[str, str]]:
-        """Return kind and name of each, as the file spells them."""
+        """Return kind and name of each member, in the file's spelling."""
         return [
             *(("type", each.name) for each in self.types.values()),
             *(("dimension", name) for name, _, _ in self.dimensions.values()),

@@ -1,8 +1,8 @@
-"""The netCDF library by its C interface: the one that netCDF4-python brings, with the HDF5 library beneath it.
+"""C interface of the netCDF library that netCDF4-python ships, with HDF5 beneath it.
 
-netCDF4-python itself cannot define opaque types, lists of anything but numbers, or attributes of user types; the
-library can, and so the functions are called by `ctypes`, without importing the package. Thin and typed: one method a
-function, arguments as Python has them, status codes as exceptions. Nothing here knows of trees or plans.
+netCDF4-python cannot define opaque types, vlens of non-numbers or attributes of user types, but the library
+can. Its functions are called by `ctypes`, without importing the package: one method for each function, with
+Python arguments and exceptions for status codes. Trees and plans are unknown here.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from importlib.util import find_spec
 from typing import Any, NoReturn
 
 GLOBAL = -1
-"""The number of the variable that attributes of a group belong to."""
+"""Variable number for attributes of a group."""
 
 ATOMIC_IDS = {
     "byte": 1, "char": 2, "short": 3, "int": 4, "float": 5, "double": 6, "ubyte": 7, "ushort": 8, "uint": 9,
     "int64": 10, "uint64": 11, "string": 12,
 }  # fmt: skip
-"""The library's numbers of the atomic types."""
+"""Library ids of the atomic types."""
 
 BYTE_ORDER = sys.byteorder
-"""Of values in memory."""
+"""Byte order of values in memory."""
 
 CHUNKED, CONTIGUOUS, COMPACT = 0, 1, 2
 NETCDF4, CLASSIC_MODEL, NOCLOBBER = 0x1000, 0x0100, 0x0004
@@ -36,10 +36,10 @@ ENDIAN = {"little": 1, "big": 2}
 QUANTIZE = {"bitgroom": 1, "granularbitround": 2, "bitround": 3}
 
 _UNREACHABLE = range(-108, -100)
-"""Statuses of the library that speak of the file rather than of a call: NC_EHDFERR to NC_EVARMETA."""
+"""Status codes about the file rather than the call: NC_EHDFERR to NC_EVARMETA."""
 
 _SYSTEM = frozenset({errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EACCES, errno.EPERM})
-"""What the system says where it refuses to write; the library does not pass it on."""
+"""System errors of failed writes, which the library does not pass on."""
 
 _INTEGER, _SIZES, _INTEGERS, _TEXT = c_int, POINTER(c_size_t), POINTER(c_int), c_char_p
 
@@ -73,7 +73,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
 
 
 class _Error(ctypes.Structure):
-    """H5E_error2_t: one entry of HDF5's stack of errors."""
+    """H5E_error2_t: one entry of HDF5's error stack."""
 
     _fields_ = (
         ("error_class", ctypes.c_int64),
@@ -90,15 +90,15 @@ _WALK = ctypes.CFUNCTYPE(c_int, c_uint, POINTER(_Error), c_void_p)
 
 
 class MissingLibraryError(ImportError):
-    """There is no netCDF library to be found."""
+    """No netCDF library is installed."""
 
 
 class CallError(RuntimeError):
-    """The library refused a call that a plan should have made right: a fault of ours."""
+    """A call failed that a correct plan excludes: a bug."""
 
 
 class Library:
-    """The functions of one loaded library. All raise OSError if the file is out of reach, CallError otherwise."""
+    """Functions of one loaded library. All raise OSError if the file is unavailable, CallError otherwise."""
 
     def __init__(self, dll: ctypes.CDLL) -> None:
         self.dll = dll
@@ -136,14 +136,14 @@ class Library:
         raise CallError(f"{name}: {text} ({status})")
 
     def fail_hdf5(self, name: str) -> NoReturn:
-        """Raise OSError for a function of HDF5 that failed."""
+        """Raise OSError for a failed function of HDF5."""
         number = ctypes.get_errno()
         if number in _SYSTEM:
             raise OSError(number, f"{os.strerror(number)} (the HDF5 library, {name})")
         raise OSError(errno.EIO, f"the HDF5 library: {self._reason() or 'no reason given'} ({name})")
 
     def _reason(self) -> str:
-        """What HDF5 says of its last failure, at the innermost place; the empty text if it says nothing any more."""
+        """Return HDF5's innermost message about its last failure, or an empty text."""
         found: list[str] = []
 
         def note(number: int, error: Any, data: Any) -> int:
@@ -154,19 +154,19 @@ class Library:
         return found[0] if found else ""
 
     def do(self, name: str, *arguments: Any) -> None:
-        """Call a function that gives nothing back."""
+        """Call a function without a result."""
         status = self._call[name](*arguments)
         if status:
             self._fail(name, status)
 
     def call(self, name: str, *arguments: Any) -> None:
-        """Call a function whose arguments are C values already."""
+        """Call a function with C arguments."""
         status = getattr(self.dll, name)(*arguments)
         if status:
             self._fail(name, status)
 
     def make(self, name: str, *arguments: Any) -> int:
-        """Call a function whose last argument gives back a number: an id."""
+        """Call a function whose last argument returns an id."""
         found = c_int()
         status = self._call[name](*arguments, byref(found))
         if status:
@@ -174,29 +174,29 @@ class Library:
         return found.value
 
     def dimension_length(self, file: int, dimension: int) -> int:
-        """The current length of a dimension."""
+        """Return the current length of a dimension."""
         found = c_size_t()
         self.do("nc_inq_dimlen", file, dimension, byref(found))
         return found.value
 
 
 def integers(values: Sequence[int]) -> Any:
-    """A C array of int."""
+    """Return a C array of int."""
     return (c_int * len(values))(*values)
 
 
 def unsigned(values: Sequence[int]) -> Any:
-    """A C array of unsigned int."""
+    """Return a C array of unsigned int."""
     return (c_uint * len(values))(*values)
 
 
 def sizes(values: Sequence[int]) -> Any:
-    """A C array of size_t."""
+    """Return a C array of size_t."""
     return (c_size_t * len(values))(*values)
 
 
 def _find_plugins(lib: Library, folder: str) -> None:
-    """Let HDF5 look for filters in the folder of netCDF4-python too, which sets that only when it is imported."""
+    """Add netCDF4-python's filter folder to HDF5's search path, which only its import would do."""
     if os.path.isdir(folder) and not os.environ.get("HDF5_PLUGIN_PATH"):
         lib.dll.nc_initialize()  # it sets the path itself, from the environment
         lib.dll.H5PLappend(c_char_p(os.fsencode(folder)))
@@ -204,7 +204,7 @@ def _find_plugins(lib: Library, folder: str) -> None:
 
 @cache
 def library() -> Library:
-    """The library, loaded once. Raises MissingLibraryError if netCDF4-python is not installed."""
+    """Return the library, loaded once. Raises MissingLibraryError without netCDF4-python."""
     spec = find_spec("netCDF4")
     for folder in (spec.submodule_search_locations or ()) if spec else ():
         for suffix in EXTENSION_SUFFIXES:

@@ -1,6 +1,6 @@
-"""Where calls of the libraries are made: in this process, or by whatever a program gives that runs them elsewhere.
+"""Dispatch of library calls: in this process, or elsewhere by a function that a program provides.
 
-A damaged file can hang or crash the libraries. A server makes these calls in processes that it can end
+Damaged files can hang or crash the libraries. A server makes these calls in processes that it can kill
 (`nczarr/serve/helpers.py`).
 """
 
@@ -10,22 +10,22 @@ from collections.abc import Callable
 from typing import Any
 
 Way = Callable[..., Any]
-"""Takes the path of the file, a function that pickles, and its arguments; returns or raises what the function does."""
+"""Function of the file's path, a picklable function and its arguments; returns or raises the same as that function."""
 
 _way: Way | None = None
 
 
 def use(way: Way | None) -> None:
-    """Make calls this way from now on; None: in this process."""
+    """Set the function that makes calls; None: this process."""
     global _way
     _way = way
 
 
 def is_here() -> bool:
-    """Whether calls are made in this process."""
+    """Return whether calls are made in this process."""
     return _way is None
 
 
 def call(path: str, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function that opens the file at `path`. Raises what it raises, OSError if no answer comes."""
+    """Call a function that opens the file at `path`. Raises its exceptions, and OSError without an answer."""
     return function(*arguments) if _way is None else _way(path, function, *arguments)

@@ -1,12 +1,11 @@
-"""No fill mode in a finished file: what the netCDF library refuses to write, or leaves undefined.
+"""No-fill mode in a finished file, where the netCDF library refuses it or leaves values undefined.
 
-To the library a variable has no fill mode where HDF5's fill value is none that a user gave, as most other programs
-leave it. Of strings and lists it always gives one itself. HDF5 has no function that takes the fill value of a dataset
-away, so this is done in the finished, closed file: in the dataset's object header the message of the fill value is
-marked as one without a value.
+The library reports no-fill mode if HDF5's fill value is not user-defined, as most other programs leave it. It
+always sets one for strings and lists. HDF5 cannot remove the fill value of a dataset. So in the finished,
+closed file the fill value message of the object header is marked as empty.
 
-Of all other types the library sets the time when fill is written to "never". Then a reader finds in cells that were
-never written whatever its memory holds. The time is set to HDF5's default, with which they are zeros for every reader.
+For other types the library sets the fill time to "never": readers find arbitrary memory in unwritten cells.
+The time is set to HDF5's default, which gives zeros in every reader.
 
 Source: HDF5 File Format Specification 3.0, IV.A.2.f (fill value).
 """
@@ -29,7 +28,7 @@ _FILL, _CONTINUATION = 0x05, 0x10
 """Types of messages."""
 
 _SHARED = 0x02
-"""Flag of a message that lies elsewhere."""
+"""Flag of a message stored elsewhere."""
 
 _HAS_VALUE = 0x20
 """Flag of a fill value message of version 3: size and value follow."""
@@ -38,20 +37,20 @@ _TIME, _IF_SET = 0x0C, 2
 """Bits of the time when fill is written in such a message, and HDF5's default: with the space, if there is a value."""
 
 _TIME_SHIFT = 2
-"""Where these bits begin; in a message of version 2 the time is the byte of this number."""
+"""Position of these bits; in a message of version 2, the index of the byte with the time."""
 
 Change = Callable[[bytes], "bytes | None"]
-"""The body of a fill value message → another one of as many bytes; None if its version is another."""
+"""Body of a fill value message → new body of the same size; None for an unknown version."""
 
 
 def unfilled(plan: FilePlan) -> list[str]:
-    """The strings and lists without fill mode, which the library gives a fill value all the same."""
+    """Return the strings and lists in no-fill mode, which the library gives a fill value nevertheless."""
     checked = plan.checked
     return [path for path in _without_mode(plan) if not is_fixed(checked.variables[path].type, checked.types)]
 
 
 def undefined(plan: FilePlan) -> list[str]:
-    """The other variables without fill mode, whose unwritten cells the library leaves undefined."""
+    """Return the other variables in no-fill mode, whose unwritten cells the library leaves undefined."""
     checked = plan.checked
     return [
         path
@@ -65,12 +64,12 @@ def _without_mode(plan: FilePlan) -> Iterator[str]:
 
 
 def take_fills(lib: Library, path: str, variables: list[str]) -> None:
-    """Take the fill values of these variables out of a file that nobody has open. Raises OSError."""
+    """Remove the fill values of variables from a closed file. Raises OSError."""
     _change_fills(lib, path, variables, _without_value)
 
 
 def define_fills(lib: Library, path: str, variables: list[str]) -> None:
-    """Let cells of these variables that were never written be zeros, in a file that nobody has open. Raises OSError."""
+    """Make unwritten cells of variables zeros, in a closed file. Raises OSError."""
     _change_fills(lib, path, variables, _defined)
 
 
@@ -91,7 +90,7 @@ def _place(variable: str) -> ObjectPath:
 
 
 def _change_fill(raw: BinaryIO, address: int, change: Change) -> bool:
-    """Change the fill value of one object; False if its header is not understood."""
+    """Change the fill value of one object; False for an unsupported header."""
     first = first_block(raw, address)
     if first is None:
         return False
@@ -116,7 +115,7 @@ def _change_fill(raw: BinaryIO, address: int, change: Change) -> bool:
 
 
 def _without_value(body: bytes) -> bytes | None:
-    """The body of a fill value message without its value, in as many bytes; None if its version is another."""
+    """Remove the value from the body of a fill value message, in the same size; None for an unknown version."""
     if len(body) >= 2 and body[0] == 3:
         return bytes([3, body[1] & ~_HAS_VALUE]) + bytes(len(body) - 2)
     if len(body) >= 8 and body[0] == 2:  # allocation time, fill time, whether it is defined, its size
@@ -125,7 +124,7 @@ def _without_value(body: bytes) -> bytes | None:
 
 
 def _defined(body: bytes) -> bytes | None:
-    """The body of a fill value message whose value is written, or shown, as HDF5 does it by default."""
+    """Set the default fill time in the body of a fill value message; None for an unknown version."""
     if len(body) >= 2 and body[0] == 3:
         return bytes([3, (body[1] & ~_TIME) | _IF_SET << _TIME_SHIFT]) + body[2:]
     if len(body) > _TIME_SHIFT and body[0] == 2:  # allocation time, fill time, whether it is defined

@@ -1,9 +1,9 @@
-"""Object headers of a finished, closed netCDF-4 file, as bytes: what HDF5 has no function to change is changed there.
+"""Object headers of a closed netCDF-4 file as bytes, for changes that HDF5 has no function for.
 
-Nothing moves, so nothing that refers to an object has to follow; checksums are verified, and made anew.
+All offsets stay the same. Checksums are verified and recomputed.
 
-Source: HDF5 File Format Specification 3.0, IV.A.1.b (version 2 object headers), IV.A.2.q (continuation). The library
-writes headers of this version.
+Source: HDF5 File Format Specification 3.0, IV.A.1.b (version 2 object headers, the version that the library
+writes), IV.A.2.q (continuation).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from nczarr.formats.netcdf4.hdf5 import Hdf5, ObjectInfo, closing, hdf5, object_
 from nczarr.formats.netcdf4.library import Library
 
 _BASIC = 0x1
-"""What is asked of an object (H5O_INFO_BASIC)."""
+"""Requested object information (H5O_INFO_BASIC)."""
 
 _HEADER, _MORE = b"OHDR\x02", b"OCHK"
 """Signatures of the first block of a header, with its version, and of the others."""
@@ -29,10 +29,10 @@ _ORDERED, _LIMITS, _TIMES = 0x04, 0x10, 0x20
 """Flags of a header: messages have an order of creation, limits of attributes are given, times are given."""
 
 _FLAGS = len(_HEADER)
-"""Where the flags of a header stand; the times, if there are any, stand behind."""
+"""Offset of the flags of a header; optional times follow."""
 
 _TIME_BYTES = 16
-"""Bytes of the times: of access, modification, change and birth."""
+"""Size of the times: access, modification, change and birth."""
 
 _CHECKSUM = 4
 _OFFSET = _LENGTH = 8
@@ -40,7 +40,7 @@ _OFFSET = _LENGTH = 8
 
 
 class Block(NamedTuple):
-    """A block of an object header in the file: where it is, its bytes without the checksum, where messages begin."""
+    """Block of an object header: its address, its bytes without the checksum, the offset of its messages."""
 
     address: int
     data: bytes
@@ -48,17 +48,17 @@ class Block(NamedTuple):
 
     @property
     def ordered(self) -> bool:
-        """Of the first block: whether messages have an order of creation."""
+        """Whether messages have a creation order (first block only)."""
         return bool(self.data[_FLAGS] & _ORDERED)
 
     @property
     def times(self) -> slice | None:
-        """Of the first block: where the times stand; None: the header has none."""
+        """Position of the times (first block only); None without times."""
         return slice(_FLAGS + 1, _FLAGS + 1 + _TIME_BYTES) if self.data[_FLAGS] & _TIMES else None
 
 
 class Message(NamedTuple):
-    """A message: its type and flags, where its body lies in its block, and the body's length."""
+    """Message of a header: type, flags, offset of its body in the block, size of the body."""
 
     kind: int
     flags: int
@@ -67,14 +67,14 @@ class Message(NamedTuple):
 
 
 class ObjectPath(NamedTuple):
-    """An object: the group that it lies in, and the names that it may have there, the first that exists counts."""
+    """Group of an object and its possible names; the first existing one counts."""
 
     group: tuple[str, ...]
     names: tuple[str, ...]
 
 
 def addresses(lib: Library, path: str, places: Iterable[ObjectPath]) -> list[int]:
-    """Where the headers of some objects lie in a file that nobody has open. Raises OSError."""
+    """Return the header addresses of objects in a closed file. Raises OSError."""
     h5 = hdf5(lib)
     with LOCK:
         file = open_file(h5, path)
@@ -85,7 +85,7 @@ def addresses(lib: Library, path: str, places: Iterable[ObjectPath]) -> list[int
 
 
 def _address(h5: Hdf5, file: int, place: ObjectPath) -> int:
-    """Where the header of an object lies: HDF5's own files have the address as token."""
+    """Return the address of an object header, which is the object's token in HDF5 files."""
     info = ObjectInfo()
     for name in place.names:
         stored = object_path(place.group, name)
@@ -96,7 +96,7 @@ def _address(h5: Hdf5, file: int, place: ObjectPath) -> int:
 
 
 def first_block(raw: BinaryIO, address: int) -> Block | None:
-    """The block at the address of an object; None if it is none of version 2."""
+    """Return the block at the address of an object; None unless it has version 2."""
     raw.seek(address)
     prefix = raw.read(_FLAGS + 1 + _TIME_BYTES + 4 + 8)
     if len(prefix) <= len(_HEADER) or not prefix.startswith(_HEADER):
@@ -109,14 +109,14 @@ def first_block(raw: BinaryIO, address: int) -> Block | None:
 
 
 def further_block(raw: BinaryIO, body: bytes) -> Block | None:
-    """The block that a continuation message leads to; its length counts signature and checksum."""
+    """Return the block of a continuation message; its length includes signature and checksum."""
     address = int.from_bytes(body[:_OFFSET], "little")
     block = _block(raw, address, int.from_bytes(body[_OFFSET : _OFFSET + _LENGTH], "little"), len(_MORE))
     return block if block is not None and block.data.startswith(_MORE) else None
 
 
 def _block(raw: BinaryIO, address: int, length: int, first: int) -> Block | None:
-    """A block, if it is there as a whole and its checksum is right."""
+    """Return a block if it is complete and its checksum is right."""
     if address + length > os.fstat(raw.fileno()).st_size:
         return None
     raw.seek(address)
@@ -126,7 +126,7 @@ def _block(raw: BinaryIO, address: int, length: int, first: int) -> Block | None
 
 
 def messages(block: Block, *, ordered: bool) -> Iterator[Message]:
-    """The messages of a block in their order. What is left at its end is a gap, shorter than what precedes a body."""
+    """Yield the messages of a block. A gap at its end is shorter than a message head."""
     before = 6 if ordered else 4
     at = block.first
     while at + before <= len(block.data):
@@ -137,15 +137,15 @@ def messages(block: Block, *, ordered: bool) -> Iterator[Message]:
 
 
 def put(raw: BinaryIO, address: int, data: bytes) -> None:
-    """Write the bytes of a block, and their checksum."""
+    """Write the bytes of a block and their checksum."""
     raw.seek(address)
     raw.write(data + lookup3(data).to_bytes(_CHECKSUM, "little"))
 
 
 def take_times(lib: Library, path: str, types: Collection[str]) -> None:
-    """Set the times of user-defined types to zero, in a file that nobody has open. Raises OSError.
+    """Zero the times of user-defined types in a closed file. Raises OSError.
 
-    HDF5 notes when each type was made. Without these times the same dataset makes the same bytes.
+    HDF5 records when each type was created. Without it, equal datasets give equal bytes.
     """
     if not types:
         return
@@ -167,14 +167,14 @@ _SEED = 0xDEADBEEF
 _ALL = 0xFFFFFFFF
 
 _TURNS = (4, 6, 8, 16, 19, 4)
-"""By how many bits the three words are turned between groups of twelve bytes."""
+"""Rotations of the three words, in bits, for each group of twelve bytes."""
 
 _LAST_TURNS = (14, 11, 25, 16, 4, 14, 24)
-"""The same behind the last group."""
+"""Rotations after the last group."""
 
 
 def lookup3(data: bytes) -> int:
-    """The checksum of bytes, 32 bits."""
+    """Return the 32-bit checksum of bytes."""
     a = b = c = (_SEED + len(data)) & _ALL
     if not data:
         return c
@@ -193,7 +193,7 @@ def _added(group: bytes, a: int, b: int, c: int) -> tuple[int, int, int]:
 
 
 def _mixed(a: int, b: int, c: int) -> tuple[int, int, int]:
-    """Each step takes one word from another, turns it in, and adds the third to it: the words change places."""
+    """Mix the three words: each step subtracts a word, XORs its rotation and adds the third."""
     for bits in _TURNS:
         a = ((a - c) & _ALL) ^ _turned(c, bits)
         c = (c + b) & _ALL

@@ -1,6 +1,6 @@
-"""What HDF5 says of a dataset: type, extent, layout, chunks, filters in their order, fill value, where its bytes lie.
+"""HDF5 metadata of a dataset: type, extent, layout, chunks, filters, fill value, address.
 
-Plain facts, found without looking at a chunk. The names of HDF5's constants stand beside their numbers.
+Chunks are not read. Constants have their HDF5 names in comments.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from nczarr.formats.netcdf4.hdf5 import Hdf5, ObjectInfo, closing, hdf5, object_
 from nczarr.formats.netcdf4.library import Library
 
 NON_COORDINATE = "_nc4_non_coord_"
-"""What stands before the name of a variable that is named as a dimension which it does not have alone."""
+"""Name prefix of a variable that is named like a dimension but is not its coordinate variable."""
 
 COMPACT, CONTIGUOUS, CHUNKED = 0, 1, 2
 """Layouts (H5D_layout_t); others are virtual, or of the future."""
@@ -43,16 +43,14 @@ _NOT_ALLOCATED = 0
 
 _SZIP = 4
 _SZIP_CHOICES = 4 | 32
-"""The bits of its first parameter that a user gives: entropy coding, or nearest neighbour."""
+"""Bits of the first szip parameter that users set: entropy coding or nearest neighbour."""
 
 _MOST_PARAMETERS = 64
-"""Parameters of a filter that are asked for at once; those that have more are asked again."""
+"""Filter parameters requested at once; longer lists are requested again."""
 
 
 class Outline(NamedTuple):
-    """A type without its bits: class (H5T_class_t), size, members by name (shape and type), the base of a list or
-    enum.
-    """
+    """Structure of a type: class (H5T_class_t), size, members (name, shape, type), base of a list or enum."""
 
     family: int
     size: int
@@ -61,11 +59,11 @@ class Outline(NamedTuple):
 
 
 _NULL_TERMINATED = 0
-"""H5T_STR_NULLTERM; other texts are padded by NULs or spaces."""
+"""H5T_STR_NULLTERM; other texts are padded with NULs or spaces."""
 
 
 class FixedText(NamedTuple):
-    """A type of texts of fixed length: bytes of a text, and whether the first NUL ends it."""
+    """Type of fixed-length texts: size in bytes, and whether the first NUL ends a text."""
 
     size: int
     terminated: bool
@@ -77,13 +75,12 @@ def text_of(data: bytes, *, terminated: bool) -> bytes:
 
 
 class DatasetInfo(NamedTuple):
-    """A dataset. `dtype`: None where no description of ours says how its elements lie. `layout`: H5D_layout_t.
+    """Metadata of a dataset. `dtype`: None if no `Descr` fits. `layout`: H5D_layout_t.
 
-    `fill`: the fill value in the bytes of `dtype`, zeros where the file gives none; None where `dtype` is.
-    `undefined`: HDF5 does not write it into cells that were never written, so that they hold anything.
-    `address`: where contiguous data begin in the file; None where they are not allocated, or not there.
-    `elsewhere`: the data lie in other files. `unfiltered_edges`: chunks that reach beyond the extent are stored without
-    filters.
+    `fill`: fill value in the bytes of `dtype`, zeros if the file has none; None without `dtype`. `undefined`:
+    HDF5 does not initialize unwritten cells. `address`: offset of contiguous data in the file; None if
+    unallocated or external. `elsewhere`: the data are in other files. `unfiltered_edges`: chunks that exceed
+    the extent are stored without filters.
     """
 
     dtype: Descr | None
@@ -96,20 +93,20 @@ class DatasetInfo(NamedTuple):
     elsewhere: bool
     unfiltered_edges: bool
     shuffled: int | None = None
-    """The element size that shuffle works with; None if there is none."""
+    """Element size of the shuffle filter; None without one."""
     undefined: bool = False
     given: bool = False
-    """Whether the fill value is one that a user gave."""
+    """Whether the fill value is user-defined."""
     text: bytes | None = None
-    """The fill value of strings; None: none, or the empty one."""
+    """Fill value of strings; None if missing or empty."""
     outline: Outline | None = None
-    """What the elements are, where `dtype` does not say it."""
+    """Structure of the elements, if `dtype` is None."""
     fixed: FixedText | None = None
-    """The type of texts of fixed length, more than one byte long."""
+    """Type of fixed-length texts of more than one byte."""
 
 
 def find(h5: Hdf5, file: int, group: tuple[str, ...], name: str) -> int:
-    """The identifier of the dataset of a netCDF variable, to be closed; -1 if there is none."""
+    """Open the dataset of a netCDF variable and return its identifier; -1 if there is none."""
     for stored in (NON_COORDINATE + name, name):
         path = object_path(group, stored)
         if h5.H5Lexists(file, path, 0) > 0:
@@ -118,7 +115,7 @@ def find(h5: Hdf5, file: int, group: tuple[str, ...], name: str) -> int:
 
 
 class Datasets:
-    """The datasets of one open HDF5 file, by the names that variables have."""
+    """Datasets of one open HDF5 file, by variable name."""
 
     def __init__(self, h5: Hdf5, file: int) -> None:
         self.h5 = h5
@@ -127,9 +124,9 @@ class Datasets:
     def cut_texts(
         self, group: tuple[str, ...], name: str | None, attribute: str, count: int
     ) -> tuple[bytes, ...] | None:
-        """Return the texts of an attribute of fixed length in which a NUL stands before the end; None for any other.
+        """Return the fixed-length texts of an attribute if one contains an inner NUL; else None.
 
-        The netCDF library cuts these at the NUL. `name`: of a variable, None: the group has the attribute.
+        The netCDF library cuts them there. `name`: the variable; None for an attribute of the group.
         """
         h5, places = self.h5, [object_path(group, each) for each in (NON_COORDINATE + (name or ""), name or "")]
         place = next((each for each in places if name is not None and h5.H5Lexists(self.file, each, 0) > 0), None)
@@ -146,7 +143,7 @@ class Datasets:
         return tuple(data) if any(b"\0" in each for each in data) else None
 
     def of(self, group: tuple[str, ...], name: str) -> DatasetInfo | None:
-        """What HDF5 says of a variable's dataset; None if there is none."""
+        """Return the metadata of a variable's dataset; None if there is none."""
         dataset = find(self.h5, self.file, group, name)
         if dataset < 0:
             return None
@@ -157,7 +154,7 @@ class Datasets:
 
 
 def _file_number(h5: Hdf5, place: int, name: bytes) -> int:
-    """HDF5's number of the file that holds an object: an external link leads into another one. Raises OSError."""
+    """Return HDF5's number of the file of an object; external links lead to others. Raises OSError."""
     info = ObjectInfo()
     h5.do("H5Oget_info_by_name3", place, name, byref(info), 1, 0)
     return int(info.file)
@@ -165,7 +162,7 @@ def _file_number(h5: Hdf5, place: int, name: bytes) -> int:
 
 @contextmanager
 def datasets(lib: Library, path: str) -> Iterator[Datasets | None]:
-    """The datasets of a file that the library has open as well; None if HDF5 does not open it a second time."""
+    """Yield the datasets of a file that the library has open too; None if HDF5 cannot open it again."""
     h5 = hdf5(lib)
     file = open_file(h5, path)
     if file < 0:
@@ -176,7 +173,7 @@ def datasets(lib: Library, path: str) -> Iterator[Datasets | None]:
 
 
 def describe(h5: Hdf5, dataset: int) -> DatasetInfo:
-    """What there is to know of an open dataset. Raises OSError where HDF5 cannot say."""
+    """Return the metadata of an open dataset. Raises OSError."""
     extent = _extent(h5, dataset)
     with (
         closing(h5, "H5Tclose", h5.do("H5Dget_type", dataset)) as kind,
@@ -218,7 +215,7 @@ def describe(h5: Hdf5, dataset: int) -> DatasetInfo:
 
 
 def _extent(h5: Hdf5, dataset: int) -> tuple[int, ...] | None:
-    """The shape of a dataset; None if its dataspace is none that has one."""
+    """Return the shape of a dataset; None if its dataspace has none."""
     with closing(h5, "H5Sclose", h5.do("H5Dget_space", dataset)) as space:
         rank = h5.H5Sget_simple_extent_ndims(space)
         lengths = (c_uint64 * max(1, rank))()
@@ -228,15 +225,16 @@ def _extent(h5: Hdf5, dataset: int) -> tuple[int, ...] | None:
 
 
 def _address(h5: Hdf5, dataset: int) -> int | None:
-    """Where contiguous data begin; None where they are not allocated: then HDF5 gives no address that says so."""
+    """Return the offset of contiguous data; None if unallocated, for which H5Dget_offset has no distinct result."""
     status = c_int()
     h5.do("H5Dget_space_status", dataset, byref(status))
     return None if status.value == _NOT_ALLOCATED else int(h5.H5Dget_offset(dataset))
 
 
 def _filters(h5: Hdf5, made: int) -> tuple[tuple[Codec, ...], int | None]:
-    """The pipeline in the order of encoding, in the words of our tree: shuffle and checksum without what HDF5 notes of
-    them, szip with the two parameters that a user gives; and the element size of shuffle.
+    """Return the pipeline in encoding order, and the element size of shuffle.
+
+    Omits HDF5's own parameters: shuffle and checksum have none, szip the two that users set.
     """
     found, shuffled = [], None
     for place in range(h5.H5Pget_nfilters(made)):
@@ -257,9 +255,7 @@ def _filters(h5: Hdf5, made: int) -> tuple[tuple[Codec, ...], int | None]:
 
 
 def _fill(h5: Hdf5, made: int, kind: int, dtype: Descr | None) -> tuple[bytes | None, bool, bool]:
-    """The fill value in the bytes of the file's type; whether cells that were never written are without it; whether a
-    user gave it.
-    """
+    """Return the fill value in the file's type, whether unwritten cells lack it, and whether it is user-defined."""
     status, when = c_int(), c_int()
     h5.H5Pfill_value_defined(made, byref(status))
     h5.H5Pget_fill_time(made, byref(when))
@@ -275,14 +271,14 @@ def _fill(h5: Hdf5, made: int, kind: int, dtype: Descr | None) -> tuple[bytes | 
 
 
 def fixed_text(h5: Hdf5, kind: int) -> FixedText | None:
-    """The type of texts of fixed length; None for any other type."""
+    """Return the type of fixed-length texts; None for other types."""
     if h5.H5Tget_class(kind) != STRING or h5.H5Tis_variable_str(kind) > 0:
         return None
     return FixedText(h5.H5Tget_size(kind), h5.H5Tget_strpad(kind) == _NULL_TERMINATED)
 
 
 def _fill_text(h5: Hdf5, made: int, kind: int) -> bytes | None:
-    """The fill value of strings; None where it is empty, or the elements are no strings."""
+    """Return the fill value of strings; None if empty, or for other types."""
     if h5.H5Tget_class(kind) != STRING:
         return None
     fixed = fixed_text(h5, kind)
@@ -301,8 +297,10 @@ def _fill_text(h5: Hdf5, made: int, kind: int) -> bytes | None:
 
 
 def descr_of(h5: Hdf5, kind: int) -> Descr | None:
-    """The description of a type as it lies in the file, byte order included; None for types of variable size, numbers
-    of odd widths, records with gaps, texts of more than one byte, and classes that netCDF has not.
+    """Return the `Descr` of a type in the file, with byte order.
+
+    None for variable-size types, odd number widths, records with gaps, texts of more than one byte, and
+    classes unknown to netCDF.
     """
     size, family = h5.H5Tget_size(kind), h5.H5Tget_class(kind)
     if family in (INTEGER, FLOAT):
@@ -320,7 +318,7 @@ def descr_of(h5: Hdf5, kind: int) -> Descr | None:
 
 
 def _number(h5: Hdf5, kind: int, size: int, family: int) -> Descr | None:
-    """An integer or float of a usual width, without padding; a float as IEEE 754 has it."""
+    """Return the `Descr` of an integer of standard width without padding, or of an IEEE 754 float."""
     order = h5.H5Tget_order(kind)
     if order not in (_LITTLE, _BIG):
         return None
@@ -334,7 +332,7 @@ def _number(h5: Hdf5, kind: int, size: int, family: int) -> Descr | None:
 
 
 def _record(h5: Hdf5, kind: int, size: int) -> Descr | None:
-    """A compound type whose members lie one behind the other, in order, without gaps."""
+    """Return the `Descr` of a compound type with ordered members and without gaps."""
     members: list[tuple[str, Descr, tuple[int, ...]]] = []
     called = _member_names(h5, kind)
     end = 0
@@ -353,7 +351,7 @@ def _record(h5: Hdf5, kind: int, size: int) -> Descr | None:
 
 
 def array_shape(h5: Hdf5, kind: int) -> tuple[int, ...]:
-    """The lengths of an array type; `()` for any other."""
+    """Return the shape of an array type; `()` for others."""
     if h5.H5Tget_class(kind) != _ARRAY:
         return ()
     rank = h5.H5Tget_array_ndims(kind)
@@ -363,12 +361,12 @@ def array_shape(h5: Hdf5, kind: int) -> tuple[int, ...]:
 
 
 def _element(h5: Hdf5, kind: int) -> int:
-    """The type of an array type's elements, else the type itself; to be closed."""
+    """Return the element type of an array type, else a copy of the type; callers close it."""
     return h5.do("H5Tget_super" if h5.H5Tget_class(kind) == _ARRAY else "H5Tcopy", kind)
 
 
 def outline(h5: Hdf5, kind: int) -> Outline:
-    """The outline of a type."""
+    """Return the structure of a type."""
     family, size = h5.H5Tget_class(kind), h5.H5Tget_size(kind)
     if family in (VLEN, ENUM):
         with closing(h5, "H5Tclose", h5.do("H5Tget_super", kind)) as base:
@@ -386,7 +384,7 @@ def outline(h5: Hdf5, kind: int) -> Outline:
 
 
 def _member_names(h5: Hdf5, kind: int) -> list[str]:
-    """Return the names of a record's members as the tree has them: in NFC, each once."""
+    """Return the names of a record's members in the tree: NFC and unique."""
     written = [_member_name(h5, kind, place) for place in range(h5.H5Tget_nmembers(kind))]
     return [name for name, _ in apart([("field", name) for name in written])]
 

@@ -1,7 +1,7 @@
-"""Describe HDF5 objects that the tree omits, and types that netCDF does not know.
+"""Detects HDF5 objects that the tree omits, and types unknown to netCDF.
 
-libnetcdf 4.10.1 shows half and extended floats as strings, texts of fixed length in records as single characters, and
-records without the members that it has no type for. So the type of a variable is compared with HDF5's own.
+libnetcdf 4.10.1 reports half and extended floats as strings, fixed-length texts in records as single chars,
+and records without unsupported members. Variable types are therefore compared with HDF5's.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ from nczarr.formats.netcdf4.survey import (
 
 
 class Seen(NamedTuple):
-    """What was read of a group, in the spelling of the file."""
+    """Names that were read from a group, in the file's spelling."""
 
     dimensions: frozenset[str]
-    """Names of its dimensions."""
+    """Names of dimensions."""
     types: frozenset[str]
-    """Names of its types."""
+    """Names of types."""
     variables: dict[str, frozenset[str]]
-    """Names of the attributes of each variable that was read."""
+    """Attribute names of each variable."""
     attributes: frozenset[str]
-    """Names of its own attributes."""
+    """Names of the group's own attributes."""
 
 
 def look(lib: Library, path: str) -> Survey | Refusal | None:
-    """What is in a file that the library has not opened yet; None if HDF5 does not open it either. Raises OSError."""
+    """Return the objects of a file that the library has not opened; None if HDF5 cannot open it. Raises OSError."""
     h5 = hdf5(lib)
     file = open_file(h5, path)
     if file < 0:
@@ -56,7 +56,7 @@ def look(lib: Library, path: str) -> Survey | Refusal | None:
 
 
 def strange(lib: Library, path: str, found: Survey) -> str | None:
-    """What in a file may be the reason that the library does not open it; None if nothing is known."""
+    """Return the likely reason why the library does not open a file; None if unknown."""
     h5 = hdf5(lib)
     with LOCK, suppress(OSError):  # the library's own failure is the one to tell
         file = open_file(h5, path)
@@ -67,7 +67,7 @@ def strange(lib: Library, path: str, found: Survey) -> str | None:
 
 
 def unseen(known_groups: Mapping[str, Seen], found: Survey, known: Datasets) -> Iterator[str]:
-    """What was not read, one text a thing. `known_groups`: what was, by FQN as spelled in the file. Raises OSError."""
+    """Yield a text for each thing not read. `known_groups`: the rest, by FQN in the file's spelling. Raises OSError."""
     shown = {path: Shown(seen.dimensions, seen.types, frozenset(seen.variables)) for path, seen in known_groups.items()}
     for place in found.broken:
         yield f"the link `{place}` leads nowhere"
@@ -91,14 +91,14 @@ def unseen(known_groups: Mapping[str, Seen], found: Survey, known: Datasets) -> 
 
 # ---- types ----------------------------------------------------------------------------------------------------------
 def agrees(type_name: str, types: Types, dataset: DatasetInfo) -> bool:
-    """Whether a variable of this type can be read from a dataset."""
+    """Return whether a variable of this type can be read from a dataset."""
     if dataset.dtype is not None:
         return is_fixed(type_name, types) and little_descr(dataset.dtype) == descr(type_name, types)
     return dataset.outline is None or fits(type_name, types, dataset.outline)
 
 
 def fits(type_name: str, types: Types, found: Outline) -> bool:
-    """Whether a type is the one that an outline tells of. Integers of odd widths are converted by the library."""
+    """Return whether a type matches an outline. The library converts integers of odd widths."""
     declared = types.get(type_name)
     match declared:
         case None:

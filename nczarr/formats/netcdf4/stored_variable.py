@@ -1,7 +1,7 @@
-"""Values of a netCDF-4 file as array sources: plain descriptions, which open the file where they are read.
+"""Values of a netCDF-4 file as array sources, which open the file when they are read.
 
-The library is not safe for threads, so one lock is around every call. Arrays of ragged content are found through an
-index of the variable, made in one pass when something first asks for their lengths.
+The library is not thread-safe: one lock guards all calls. Ragged content is located by an index of the
+variable, built in one pass on first use.
 """
 
 from __future__ import annotations
@@ -37,18 +37,19 @@ from nczarr.formats.netcdf4.library import CallError, Library, library, sizes
 from nczarr.formats.netcdf4.objects import FixedText, find, text_of
 
 SLAB = 8 << 20
-"""Bytes of C structs read at once where a variable is read front to back."""
+"""Bytes of C structs per read in a sequential pass."""
 
 OPEN_FILES = 16
-"""Files that stay open for the next read."""
+"""Number of files that stay open."""
 
 _files: OrderedDict[tuple[str, int, int], tuple[int, Image | None]] = OrderedDict()
-"""Open files by path, inode and time of change, with the image of those that are open as they are in memory."""
+"""Open files by path, inode and modification time, with the images of those opened in memory."""
 
 
 def opened(path: str) -> int:
-    """The number of an open file, which is opened unless it is open; objects that the library opens no file with are
-    left out. Expects `LOCK`. Raises OSError, CallError.
+    """Return the id of a file, opened if necessary; without objects that the library refuses.
+
+    Expects `LOCK`. Raises OSError, CallError.
     """
     status = os.stat(path)
     key = path, status.st_ino, status.st_mtime_ns
@@ -81,11 +82,11 @@ def opened(path: str) -> int:
 
 @dataclass(frozen=True)
 class StoredVariable(Sections):
-    """A variable of a file: where it is, its type with all types of the file, its shape, its fill value in bytes.
+    """A variable of a file: location, type and all types of the file, shape, fill value in bytes.
 
-    `extent`: how far its values reach, where that is not its shape; behind it lie fill values. Another file under the
-    same name is refused. `group` and `name` are spelled as in the file; `which`: its place
-    among the variables of one name; None if no other has it.
+    `extent`: shape of its data if smaller; fill values follow. A replaced file of the same name is refused.
+    `group` and `name` have the file's spelling. `which`: index among variables of the same name; None if
+    unique.
     """
 
     file: FileBytes
@@ -98,15 +99,15 @@ class StoredVariable(Sections):
     extent: tuple[int, ...] | None = None
     which: int | None = None
     fixed: FixedText | None = None
-    """Of strings that are stored as texts of fixed length: their type."""
+    """Type of strings that are stored as fixed-length texts."""
 
     @property
     def path(self) -> str:
-        """The file's path."""
+        """Path of the file."""
         return str(self.file.path)
 
     def decoded(self, section: Selection) -> dict[str, NDArray[Any]]:
-        """The parts of a region, which has at least one value."""
+        """Return the parts of a nonempty region."""
         region = section
         if self.extent is None or all(part.stop <= end for part, end in zip(region, self.extent, strict=True)):
             return self._given(region)
@@ -129,7 +130,7 @@ class StoredVariable(Sections):
         return whole
 
     def _given(self, region: Selection) -> dict[str, NDArray[Any]]:
-        """The parts of a region within the extent."""
+        """Return the parts of a region within the extent."""
         try:
             found: dict[str, NDArray[Any]] = library_calls.call(self.path, _given, self, region)
         except OSError as error:
@@ -140,7 +141,7 @@ class StoredVariable(Sections):
         return found
 
     def given_here(self, region: Selection) -> dict[str, NDArray[Any]]:
-        """The parts of a region within the extent, by the library of this process."""
+        """Read the parts of a region within the extent by the library of this process."""
         if self.fixed is not None:
             with LOCK:
                 self.file.check()
@@ -175,7 +176,7 @@ class StoredVariable(Sections):
         unreadable(self.file.name, f"the values of `{path}` cannot be read: {error}", helps=helps)
 
     def _find(self, lib: Library, file: int) -> tuple[int, int]:
-        """Numbers of the group and the variable. The library looks for names in NFC alone; others are compared here."""
+        """Return the ids of group and variable. The library finds only NFC names; others are compared here."""
         group, found, ask = c_int(file), c_int(), Inquiry(lib)
         for name in self.group:
             if name.isascii():
@@ -190,15 +191,15 @@ class StoredVariable(Sections):
         return group.value, named[self.which or 0]
 
     def meeting(self, region: Region) -> Iterator[tuple[Selection, Region]]:
-        """The region itself."""
+        """Yield the region itself."""
         yield tuple(slice(each.start, each.stop) for each in region), region
 
     def content(self, stretch: int) -> dict[str, NDArray[Any]]:
-        """The values of a stretch of the variable by part."""
+        """Return the values of a stretch of the variable by part."""
         return self.decoded(self._stretches[stretch])
 
     def ends(self, part: str, stop: int | None = None) -> list[int]:
-        """Where the ragged content of each stretch of the variable ends; reads the whole variable once."""
+        """Return the end of each stretch's ragged content; reads the whole variable once."""
         return self._ends[part]
 
     @cached_property
@@ -224,10 +225,10 @@ _SELECT_SET = 0
 def read_texts(
     h5: Hdf5, path: str, group: tuple[str, ...], name: str, kind: FixedText, region: Selection
 ) -> NDArray[Any]:
-    """Return the texts of a region of a dataset: an array of objects. Expects the lock. Raises OSError.
+    """Return the texts of a region as an object array. Expects the lock. Raises OSError.
 
-    The netCDF library cuts texts of fixed length at the first NUL, so HDF5 reads them. A text ends before the NULs at
-    its end; in a type that ends texts by a NUL, at the first one.
+    HDF5 reads fixed-length texts, because the netCDF library cuts them at the first NUL. A text ends before
+    trailing NULs; in a NUL-terminated type, at the first NUL.
     """
     shape = tuple(part.stop - part.start for part in region)
     made = np.zeros(shape, f"S{kind.size}")
@@ -253,7 +254,7 @@ def read_texts(
 
 
 def _memory(h5: Hdf5, dataset: int, shape: tuple[int, ...]) -> int:
-    """The dataspace of an array in memory, to be closed."""
+    """Return the dataspace of an array in memory; callers close it."""
     if not shape:
         return h5.do("H5Dget_space", dataset)
     return h5.do("H5Screate_simple", len(shape), sizes(shape), None)

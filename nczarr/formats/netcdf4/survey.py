@@ -1,9 +1,9 @@
-"""What is in an HDF5 file, by HDF5's own listing: to refuse what the netCDF library does not survive, and to say what
-it does not show.
+"""Lists the objects of an HDF5 file, to refuse files that crash the netCDF library and to report what it
+omits.
 
-The library follows every link, into groups that hold themselves as well (there libnetcdf 4.10.1 aborts the process),
-and passes over objects and attributes whose types it has no name for. The walk looks at links and at the kind of
-each object, and opens none.
+The library follows all links, even into groups that contain themselves (libnetcdf 4.10.1 then aborts the
+process), and skips objects and attributes of unsupported types. The walk reads links and object kinds without
+opening objects.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ GROUP, DATASET, NAMED_TYPE = 0, 1, 2
 """H5O_type_t."""
 
 LONGEST_NAME = 255
-"""Bytes of a name that the library gives back whole."""
+"""Longest name that the library returns in full, in bytes."""
 
 DEEPEST = 64
-"""Groups within one another that our trees have."""
+"""Maximum nesting of groups in the tree."""
 
 MOST_REPEATED = 10_000
-"""How often a walk may come to groups that it has seen already, by other links."""
+"""Maximum number of visits to known groups by other links."""
 
 _BASIC, _ATTRIBUTES = 0x1, 0x4
 """What is asked of an object (H5O_INFO_…)."""
@@ -34,7 +34,7 @@ _BASIC, _ATTRIBUTES = 0x1, 0x4
 RESERVED = frozenset(
     {"_Netcdf4Dimid", "_Netcdf4Coordinates", "_nc3_strict", "_NCProperties", "DIMENSION_LIST", "REFERENCE_LIST"}
 )
-"""Attributes that are the library's own notes, and no part of a dataset."""
+"""Attributes that the library uses internally."""
 
 _NULL = 2
 """H5S_NULL."""
@@ -43,18 +43,18 @@ _TIME = 2
 """H5T_TIME."""
 
 _SCALE = frozenset({"CLASS", "NAME"})
-"""Of dimension scales these are notes too; the library hides them everywhere."""
+"""Internal attributes of dimension scales, which the library always hides."""
 
 
 class Refusal(NamedTuple):
-    """Why a file is not given to the library: a code and a message."""
+    """Reason why a file is not passed to the library: code and message."""
 
     code: str
     message: str
 
 
 class Survey(NamedTuple):
-    """Every object by its path in the file: its kind, and how many attributes it has; links that lead to none."""
+    """All objects by path: kind and number of attributes; and the broken links."""
 
     objects: dict[str, tuple[int, int]]
     broken: tuple[str, ...] = ()
@@ -70,7 +70,7 @@ class _Walk:
         self._repeated = 0
 
     def group(self, path: str, above: tuple[tuple[int, bytes], ...]) -> Refusal | None:
-        """Note a group and all below it; the first thing that the library would not survive ends the walk."""
+        """Record a group and its descendants; stop at the first thing that would crash the library."""
         for name in self._links(path):
             try:
                 text = name.decode()
@@ -114,7 +114,7 @@ class _Walk:
 
 
 def survey(h5: Hdf5, file: int) -> Survey | Refusal:
-    """Every object of a file, or what the library would not survive. Raises OSError."""
+    """Return all objects of a file, or what would crash the library. Raises OSError."""
     walk = _Walk(h5, file)
     root = ObjectInfo()
     h5.do("H5Oget_info_by_name3", file, b"/", byref(root), _BASIC | _ATTRIBUTES, 0)
@@ -124,7 +124,7 @@ def survey(h5: Hdf5, file: int) -> Survey | Refusal:
 
 
 class Shown(NamedTuple):
-    """What a reader has of a group: names of its dimensions, types and variables."""
+    """Names of the dimensions, types and variables of a group that were read."""
 
     dimensions: frozenset[str]
     types: frozenset[str]
@@ -132,7 +132,7 @@ class Shown(NamedTuple):
 
 
 def hidden_objects(found: Survey, shown: dict[str, Shown]) -> Iterator[tuple[str, str]]:
-    """What a reader has not, with a word for what it is. Paths of `shown` are FQNs of groups."""
+    """Yield path and kind of objects that were not read. Keys of `shown` are FQNs of groups."""
     for place, (kind, _) in found.objects.items():
         parent, _, name = place.rpartition("/")
         if place == "/" or kind == GROUP:
@@ -148,7 +148,7 @@ def hidden_objects(found: Survey, shown: dict[str, Shown]) -> Iterator[tuple[str
 
 
 def strange_objects(h5: Hdf5, file: int, found: Survey) -> Iterator[tuple[str, str]]:
-    """Objects because of which libnetcdf 4.10.1 does not open a file: their paths, and what they are in words.
+    """Yield path and description of objects that prevent libnetcdf 4.10.1 from opening a file.
 
     Raises OSError.
     """
@@ -170,7 +170,7 @@ def strange_objects(h5: Hdf5, file: int, found: Survey) -> Iterator[tuple[str, s
 
 
 def fqn(place: str) -> str:
-    """The name in our tree of a group with this path in the file."""
+    """Return the FQN of a group path in the file."""
     made = "/"
     for name in place.split("/"):
         if name:
@@ -179,7 +179,7 @@ def fqn(place: str) -> str:
 
 
 def hidden_attributes(h5: Hdf5, file: int, place: str, shown: frozenset[str]) -> list[str]:
-    """The attributes of an object that a reader has not, and that are no notes of the library. Raises OSError."""
+    """Return the unread attributes of an object, except internal ones. Raises OSError."""
     found: list[str] = []
 
     def note(owner: int, name: bytes, info: Any, data: Any) -> int:
@@ -194,7 +194,7 @@ def hidden_attributes(h5: Hdf5, file: int, place: str, shown: frozenset[str]) ->
 
 
 def _is_scale(h5: Hdf5, file: int, place: str) -> bool:
-    """Whether a dataset says that it is a dimension scale."""
+    """Return whether a dataset is marked as a dimension scale."""
     dataset = h5.H5Dopen2(file, place.encode(), 0)
     if dataset < 0:  # a group
         return False

@@ -1,9 +1,9 @@
-"""Datasets whose fill value libnetcdf 4.10.1 takes for a text: it corrupts memory when it closes their file.
+"""Datasets whose fill value libnetcdf 4.10.1 mistakes for a text, which corrupts memory on close.
 
-The library shows texts of fixed length, and floats of other widths than 4 and 8 bytes, as strings. It reads a fill
-value that a user gave as the bytes that it is, and frees it as a pointer to characters. Without such a fill value it
-frees nothing. So the library gets an image of the file in which these datasets have none; fill values are read from
-the file by HDF5.
+The library reports fixed-length texts, and floats of other widths than 4 and 8 bytes, as strings. It reads a
+user-defined fill value as raw bytes and frees it as a char pointer. Without such a fill value it frees
+nothing. So the library gets an image of the file in which these datasets have none; HDF5 reads fill values
+from the file.
 
 Source: HDF5 File Format Specification 3.0, IV.A.1 (object headers), IV.A.2.e and f (fill values).
 """
@@ -34,7 +34,7 @@ _CHECKSUM = 4
 
 
 def fatal_datasets(h5: Hdf5, file: int) -> list[int]:
-    """The addresses of the object headers of such datasets, from the beginning of HDF5's data. Raises OSError."""
+    """Return the object header addresses of such datasets, relative to HDF5's data. Raises OSError."""
     found: list[int] = []
     seen: set[bytes] = set()
     pending = [b"/"]
@@ -83,22 +83,22 @@ def _is_fatal(h5: Hdf5, file: int, path: bytes) -> bool:
 
 
 class _Span(NamedTuple):
-    """Messages of a header: where they begin and end in the file; where the checksum is; whether they are ordered."""
+    """Messages of a header block: start and end in the file, checksum, size of a message head."""
 
     start: int
     end: int
     block: int
-    """Where the bytes begin that the checksum is of."""
+    """Start of the checksummed bytes."""
     checked: bool
-    """Whether a checksum stands behind the end."""
+    """Whether a checksum follows the end."""
     head: int
     """Bytes before the body of a message."""
 
 
 def without_fill(data: memoryview, base: int, address: int) -> bool:
-    """Take the fill value out of the header of a dataset; False if the header is not understood.
+    """Remove the fill value from the header of a dataset; False for an unsupported header.
 
-    `base`: where HDF5's data begin. Addresses and lengths have eight bytes.
+    `base`: offset of HDF5's data. Addresses and lengths have eight bytes.
     """
     try:
         pending, done = [_first(data, base + address)], False
@@ -121,7 +121,7 @@ def without_fill(data: memoryview, base: int, address: int) -> bool:
 
 
 def _first(data: memoryview, at: int) -> _Span:
-    """The messages of the first block of a header."""
+    """Return the messages of the first block of a header."""
     if bytes(data[at : at + 5]) == b"OHDR\x02":
         flags = data[at + 5]
         start = at + 6 + (16 if flags & 0x20 else 0) + (4 if flags & 0x10 else 0)
@@ -136,14 +136,14 @@ def _first(data: memoryview, at: int) -> _Span:
 
 
 def _further(data: memoryview, at: int, length: int, head: int, *, checked: bool) -> _Span:
-    """The messages of a block that a continuation message leads to."""
+    """Return the messages of a continuation block."""
     if checked:
         return _Span(at + 4, at + length - _CHECKSUM, at, True, head)
     return _Span(at, at + length, at, False, head)
 
 
 def _messages(data: memoryview, span: _Span) -> Iterator[tuple[int, int, int, int]]:
-    """Kind, flags, place and size of the body of each message."""
+    """Yield type, flags, offset and size of the body of each message."""
     at = span.start
     while at + span.head <= span.end:
         if span.checked:
@@ -157,7 +157,7 @@ def _messages(data: memoryview, span: _Span) -> Iterator[tuple[int, int, int, in
 
 
 def _emptied(data: memoryview, kind: int, at: int, size: int) -> bool:
-    """Let a fill value message have no value, in as many bytes; False if its version is unknown."""
+    """Remove the value of a fill value message, in the same size; False for an unknown version."""
     if kind == _OLD_FILL:  # its size, and the value
         data[at : at + size] = bytes(size)
         return True

@@ -1,8 +1,9 @@
-"""Encoded chunks into a netCDF-4 file: moved as the source has them, else encoded in threads; HDF5 only notes them.
+"""Writes encoded chunks to a netCDF-4 file: copied from the source, or encoded in threads; HDF5 only records
+them.
 
-The library declares everything; from then on a chunked variable of a fixed-size type needs neither the library nor
-HDF5's filters, which would work in one thread. One thread writes here too, but only what is ready, in the order of
-the grid, so that the file is the same whatever the number of threads.
+After the library has declared everything, chunked variables of fixed-size types need neither the library nor
+HDF5's filters, which use one thread. One thread writes finished chunks in grid order, so that the file does
+not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -43,26 +44,26 @@ from nczarr.stores import ranges
 from nczarr.stores.ranges import Range
 
 LARGE = 32 << 20
-"""Bytes of a chunk above which the kernel moves it, so that it is never in memory as a whole."""
+"""Chunk size in bytes above which the kernel copies a chunk, so that it is never entirely in memory."""
 
 MOST = 64
-"""Chunks that are brought here from far away at once."""
+"""Maximum number of remote chunks fetched at once."""
 
 FETCHED = 8 << 20
-"""Bytes of decoded chunks that are."""
+"""Maximum size of their decoded values, in bytes."""
 
 SMALL = 1 << 16
-"""Elements of a variable below which a thread costs more than it gains."""
+"""Number of elements below which threads do not pay off."""
 
 COPIES = 3
-"""How often a chunk is in memory while it is encoded: as it was stored, as values, as it will be."""
+"""Copies of a chunk in memory during encoding: stored, decoded, encoded."""
 
 
 class Into(NamedTuple):
-    """A dataset that takes chunks: its identifier, how its chunks lie, and the fill value in the bytes of its type.
+    """A dataset that receives chunks: identifier, layout, fill value in the bytes of its type.
 
-    `skips`: chunks that hold nothing but fill need not be written. `known`: its filters can be applied here; where
-    they cannot, a chunk that cannot be moved is written without them, which its mask says.
+    `skips`: chunks of fill alone may be omitted. `known`: its filters can be applied here; else chunks that
+    cannot be copied are written unfiltered, as their mask declares.
     """
 
     dataset: int
@@ -71,11 +72,11 @@ class Into(NamedTuple):
     skips: bool
     known: bool
     ends: bool = False
-    """Whether the dataset ends where those of the source end."""
+    """Whether the dataset has the extent of the source's dataset."""
 
     @property
     def size(self) -> int:
-        """Bytes of a chunk before any filter."""
+        """Size of an unfiltered chunk, in bytes."""
         size = itemsize(self.layout.dtype)
         for length in self.layout.chunks:
             size *= length
@@ -83,7 +84,7 @@ class Into(NamedTuple):
 
 
 class Ready(NamedTuple):
-    """A chunk to be written, with its filter mask; `copied`: as the source has it."""
+    """A chunk to write, with its filter mask; `copied`: taken unchanged from the source."""
 
     place: Index
     chunk: bytes | Place
@@ -92,12 +93,12 @@ class Ready(NamedTuple):
 
     @property
     def length(self) -> int:
-        """Bytes of the chunk."""
+        """Size of the chunk in bytes."""
         return self.chunk.length if isinstance(self.chunk, Place) else len(self.chunk)
 
 
 class ChunkWriter:
-    """Chunks into the datasets of one HDF5 file, which the netCDF library has open as well."""
+    """Writer of chunks of one HDF5 file that the netCDF library has open too."""
 
     def __init__(self, h5: Hdf5, file: int, path: str, crew: Crew, counts: Counts) -> None:
         self._h5 = h5
@@ -114,12 +115,12 @@ class ChunkWriter:
         alike: Callable[[DatasetInfo], bool],
         default: bytes | None,
     ) -> bool:
-        """Write a variable, if its chunks can be moved or made here; False: that is left to the library.
+        """Write a variable if its chunks can be copied or encoded here; else return False.
 
-        `alike`: whether cells of a dataset that are never written show what the source has in its own. The dataset
-        gets the source's shape; where chunks are moved, it ends where those of the source end, because the last of them
-        may hold anything beyond. `default`: what the library shows beyond the end of a dataset without a fill
-        value. Raises OSError.
+        The dataset gets the source's shape. If chunks are copied, it may end at the source's extent, because
+        the last chunks hold undefined values beyond it. `alike`: whether unwritten cells of a dataset equal
+        those of the source. `default`: value that the library shows beyond the end of a dataset without a
+        fill value. Raises OSError.
         """
         with LOCK:
             dataset = find(self._h5, self._file, group, name)
@@ -144,7 +145,7 @@ class ChunkWriter:
         return True
 
     def restore_fills(self, plan: FilePlan) -> None:
-        """Give `_FillValue` its own value where a variable was declared with another one. Raises OSError."""
+        """Restore the `_FillValue` of variables declared with another one. Raises OSError."""
         restore(self._h5, self._file, plan)
 
     def _extend(self, dataset: int, shape: tuple[int, ...], info: DatasetInfo) -> None:
@@ -153,7 +154,7 @@ class ChunkWriter:
                 self._h5.do("H5Dset_extent", dataset, (c_uint64 * len(shape))(*shape))
 
     def _put(self, into: Into, ready: Ready) -> None:
-        """Write one chunk; a large one that lies in a file is noted first and moved by the kernel then."""
+        """Write one chunk; `_move` writes large ones that are in a file."""
         place, chunk, mask, _ = ready
         first = [number * each for number, each in zip(place, into.layout.chunks, strict=True)]
         start = (c_uint64 * len(first))(*first)
@@ -165,7 +166,7 @@ class ChunkWriter:
             self._h5.do("H5Dwrite_chunk", into.dataset, 0, mask, start, len(data), cast(c_char_p(data), c_void_p))
 
     def _move(self, into: Into, start: Any, chunk: Place) -> None:
-        """HDF5 is given pages of zeros that are in no memory; where it put them, the source's bytes come."""
+        """Let HDF5 write unmapped zero pages, then copy the source's bytes to their place."""
         h5 = self._h5
         private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS  # shared pages would be made, one by one
         with mmap.mmap(-1, chunk.length, flags=private, prot=mmap.PROT_READ) as nothing, LOCK:
@@ -183,7 +184,7 @@ class ChunkWriter:
 
 @contextmanager
 def chunk_writer(lib: Library, path: str, plan: FilePlan, counts: Counts) -> Iterator[ChunkWriter]:
-    """Chunks into a file that the library is writing. Raises OSError."""
+    """Yield a chunk writer for a file that the library is writing. Raises OSError."""
     h5, options = hdf5(lib), plan.options
     far = any(source.distant for parts in plan.checked.parts.values() for source in parts.values())
     with LOCK:
@@ -199,13 +200,13 @@ def chunk_writer(lib: Library, path: str, plan: FilePlan, counts: Counts) -> Ite
 
 
 def will_move(path: str, plan: FilePlan) -> bool:
-    """Whether a variable's chunks are going to be moved: then nobody has to know its filters."""
+    """Return whether a variable's chunks will be copied, which requires none of its filters."""
     source, layout = plan.checked.parts.get(path, {}).get(""), _layout(path, plan)
     return source is not None and layout is not None and matches(source.stored, layout)
 
 
 def check_memory(plan: FilePlan, report: Report) -> bool:
-    """Whether every chunk that has to be decoded or encoded here fits the run's memory; the others are reported."""
+    """Report chunks to decode or encode that exceed the run's memory; False if there are any."""
     before = report.errors
     for path, parts in plan.checked.parts.items():
         source, layout = parts.get(""), _layout(path, plan)
@@ -218,12 +219,12 @@ def check_memory(plan: FilePlan, report: Report) -> bool:
 
 
 def steps(plan: FilePlan, report: Report) -> Iterator[Step] | None:
-    """What is going to be done, part by part; None (reported) if a chunk is too large for the run's memory."""
+    """Return the planned steps, part by part; None (reported) if a chunk exceeds the run's memory."""
     return _steps(plan) if check_memory(plan, report) else None
 
 
 def _steps(plan: FilePlan) -> Iterator[Step]:
-    """Chunks that neither move nor can be made here are the library's."""
+    """Yield the steps; the library writes chunks that are neither copied nor encoded here."""
     checked = plan.checked
     for path, parts in checked.parts.items():
         shape = checked.shapes[path]
@@ -238,7 +239,7 @@ def _steps(plan: FilePlan) -> Iterator[Step]:
 
 
 def _layout(path: str, plan: FilePlan) -> Layout | None:
-    """How the chunks of a variable will lie, if they are made without the library."""
+    """Return the layout of a variable whose chunks are written without the library."""
     checked, storage = plan.checked, plan.storage[path]
     variable = checked.variables[path]
     if storage.quantize is not None or not is_fixed(variable.type, checked.types):
@@ -253,7 +254,7 @@ def _layout(path: str, plan: FilePlan) -> Layout | None:
 
 
 def _into(dataset: int, info: DatasetInfo, source: ArraySource, *, skips: bool) -> Into | None:
-    """How a dataset takes chunks of a source; None if none can be moved, and no filter of it is known here."""
+    """Return how a dataset takes chunks of a source; None if they can be neither copied nor encoded here."""
     if info.layout != CHUNKED or info.dtype is None or info.extent is None or len(info.extent) != len(info.chunks):
         return None
     if source.layout.dtype == "|O" or itemsize(source.layout.dtype) != itemsize(info.dtype):
@@ -267,9 +268,10 @@ def _into(dataset: int, info: DatasetInfo, source: ArraySource, *, skips: bool) 
 
 
 def _ends_alike(source: ArraySource, into: Into, info: DatasetInfo, default: bytes | None) -> bool:
-    """Whether a dataset that ends where the source does shows the same in all cells that are not written.
+    """Return whether a dataset that ends at the source's extent shows the same values in unwritten cells.
 
-    Inside that is its fill value; beyond its end the library shows it, too, if a user gave it, else its own default.
+    Within the extent they show its fill value; beyond it the library shows that too if it is user-defined,
+    else its own default.
     """
     if info.dtype is None:
         return False
@@ -279,10 +281,10 @@ def _ends_alike(source: ArraySource, into: Into, info: DatasetInfo, default: byt
 
 
 def _tasks(source: ArraySource, into: Into, *, moved: bool) -> Iterator[Task]:
-    """The chunks to write, in the order of the grid, as work that gives some of them.
+    """Yield tasks that produce the chunks to write, in grid order.
 
-    What is moved within this machine is only found: it is not worth a thread. What lies side by side far away is
-    brought here for several chunks at once.
+    Local copies run here: they are not worth a thread. Adjacent remote data are fetched for several chunks at
+    once.
     """
     layout = into.layout
     indices = source.occupied(layout.chunks) if into.skips else every_block(layout.shape, layout.chunks)
@@ -306,23 +308,23 @@ def _itself(found: Ready) -> tuple[Ready, ...]:
 
 
 def _made(source: ArraySource, index: Index, into: Into, *, moved: bool) -> tuple[Ready, ...]:
-    """A chunk as the source has it, if it is to be moved and will do, else encoded; none if it need not exist."""
+    """Return a copied chunk if possible, else an encoded one; empty for an omitted chunk."""
     found = _copied(source, index, into) if moved else None
     found = found if found is not None else _encoded(source, index, into)
     return () if found is None else (found,)
 
 
 def _brought(source: ArraySource, indices: tuple[Index, ...], into: Into, *, moved: bool) -> tuple[Ready, ...]:
-    """Some chunks, of which what the source has is brought here first."""
+    """Fetch the data of several chunks at once and return the chunks."""
     layout = into.layout
     at_hand = source.fetched([region_of(index, layout.chunks, layout.shape) for index in indices])
     return tuple(ready for index in indices for ready in _made(at_hand, index, into, moved=moved))
 
 
 def _copied(source: ArraySource, index: Index, into: Into) -> Ready | None:
-    """A chunk as the source has it: where it lies, or its bytes; None where it has none that will do.
+    """Return a chunk of the source unchanged; None if there is none to copy.
 
-    Plain elements must be all of a chunk: a reader of a store is content with fewer, HDF5 is not.
+    Unfiltered chunks must be complete: store readers accept fewer bytes, HDF5 does not.
     """
     whole = None if into.layout.codecs else into.size
     place = source.found(index) if into.ends else source.place(index)
@@ -335,13 +337,13 @@ def _copied(source: ArraySource, index: Index, into: Into) -> Ready | None:
 
 
 def _same_steps(source: ArraySource, into: Into) -> bool:
-    """Whether a mask counts the steps of both chains alike: a shuffle of single bytes may stand in one of them."""
+    """Return whether a mask refers to equal steps of both chains: one may have an extra shuffle of single bytes."""
     stored = source.stored
     return stored is not None and [each.id for each in stored.codecs] == [each.id for each in into.layout.codecs]
 
 
 def _encoded(source: ArraySource, index: Index, into: Into) -> Ready | None:
-    """A chunk of the target, encoded; None if it holds nothing but fill and need not exist."""
+    """Return an encoded chunk of the target; None if it holds only fill and may be omitted."""
     layout = into.layout
     values = source.read(region_of(index, layout.chunks, layout.shape))
     full = padded(_ordered(values, layout.dtype), layout.chunks, into.fill)
@@ -354,18 +356,17 @@ def _encoded(source: ArraySource, index: Index, into: Into) -> Ready | None:
 
 
 def _ordered(values: NDArray[Any], dtype: Descr) -> NDArray[Any]:
-    """The same elements in the byte order of a description."""
+    """Convert elements to the byte order of a dtype."""
     wanted = numpy_dtype(dtype)
     return values.astype(wanted, copy=False)
 
 
 def provide(lib: Library, plan: FilePlan, report: Report) -> bool:
-    """See to it that every filter of a dataset can be declared, and used where there are values to encode.
+    """Make every filter of a dataset declarable, and usable for values to encode.
 
-    HDF5 filters that the library at hand has no plug-in for are lent to it where we have their codec. An unknown filter
-    can still be declared for a variable without values, because nothing calls it.
-
-    Reports `unavailable-filter`, with its number, for each variable whose values nobody can encode.
+    Registers codecs of ours for HDF5 filters without a plug-in. Unknown filters are declared for variables
+    without values, since they are never called. Reports `unavailable-filter` for each variable whose values
+    cannot be encoded.
     """
     before = report.errors
     for path, variable in plan.checked.variables.items():

@@ -1,7 +1,7 @@
-"""The values of variables into a netCDF-4 file, in slabs of bounded size, and only where something was given.
+"""Writes the values of variables to a netCDF-4 file, in bounded slabs, only where values exist.
 
-What is never written the library fills: with `_FillValue`, else the type's default. In a variable without fill mode it
-shows zeros (unfilled.py). Where a source shows anything else in cells that were never written, they are written.
+The library fills unwritten cells with `_FillValue`, else the type's default. In no-fill mode it shows zeros
+(no_fill.py). Unwritten cells of a source with other values are written.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from nczarr.plan.hdf5_losses import measures
 from nczarr.plan.plans import FilePlan
 
 SLAB = 8 << 20
-"""Bytes of values in memory that one call writes, unless one chunk has more."""
+"""Bytes of values in memory per call, unless one chunk is larger."""
 
 
 def write_data(lib: Library, plan: FilePlan, ids: Ids, chunks: ChunkWriter, counts: Counts) -> None:
-    """Write every variable that has values, then see to it that unlimited dimensions have their lengths.
+    """Write all variables with values, then extend unlimited dimensions to their lengths.
 
-    `chunks`: takes variables whose chunks need not go through the library. What goes through it is counted by blocks.
+    `chunks` takes variables that do not need the library. Writes by the library are counted by block.
     """
     checked = plan.checked
     for path, variable in checked.variables.items():
@@ -69,7 +69,7 @@ class _Writer:
         self.chunks = chunk_lengths(path, variable, plan) if variable.dimensions else None
 
     def write_chunks(self, parts: Parts, chunks: ChunkWriter) -> bool:
-        """Write an array of chunks without the library; False: it has to do it."""
+        """Write a chunked array without the library; False if that is impossible."""
         if self.chunks is None or self.quantized or not is_fixed(self.type, self.types):
             return False
         source, group = parts[""], names.split(names.parent(self.path))
@@ -89,7 +89,7 @@ class _Writer:
             self._in_order(parts)
 
     def _by_chunks(self, source: ArraySource) -> None:
-        """An array of one part: blocks of whole chunks, in any order."""
+        """Write an array of one part in blocks of whole chunks, in any order."""
         block = blocks(self.shape, self.chunks, self.dtype.itemsize)
         for index in source.occupied(block) if self._fills_alike(source) else every_block(self.shape, block):
             region = region_of(index, block, self.shape)
@@ -97,9 +97,9 @@ class _Writer:
             self.put(region, texts(values) if self.type == "string" else Values(structs(values, self.dtype)))
 
     def _fills_alike(self, source: ArraySource) -> bool:
-        """Whether cells that are not written show what the source has in those that were never written.
+        """Return whether unwritten cells of the file show the same values as those of the source.
 
-        HDF5 files that the library did not make may have a fill value, zeros, and no `_FillValue`.
+        HDF5 files of other programs may have a zero fill value and no `_FillValue`.
         """
         fill = fill_of(source)
         if self._without_fill(source):
@@ -110,11 +110,11 @@ class _Writer:
         return fill is not None and fill == shown
 
     def _without_fill(self, source: ArraySource) -> bool:
-        """Whether the variable is declared without fill mode."""
+        """Return whether the variable is declared in no-fill mode."""
         return self.variable.storage.no_fill and own_fill(self.path, self.checked) is None
 
     def _in_order(self, parts: Parts) -> None:
-        """An array of several parts: front to back. Where nothing is written the library has empty lists."""
+        """Write an array of several parts sequentially. Unwritten lists are empty."""
         reader = Reader(parts, self.type, self.types)
         rows = linear_block(self.shape, max(1, SLAB // (8 * self.dtype.itemsize)))
         wanted: Iterable[Index] = every_block(self.shape, rows)
@@ -134,7 +134,7 @@ class _Writer:
 
 
 def blocks(shape: tuple[int, ...], chunks: tuple[int, ...] | None, itemsize: int) -> tuple[int, ...]:
-    """Lengths of the blocks that one call writes: whole chunks, more along the inner dimensions first."""
+    """Return the block shape of one call: whole chunks, growing along inner dimensions first."""
     lengths = list(chunks or (1,) * len(shape))
     for axis in range(len(shape) - 1, -1, -1):
         others = math.prod(lengths[:axis] + lengths[axis + 1 :]) * itemsize
@@ -146,14 +146,14 @@ def blocks(shape: tuple[int, ...], chunks: tuple[int, ...] | None, itemsize: int
 
 
 def _outer(source: ArraySource, rows: tuple[int, ...], shape: tuple[int, ...]) -> Iterator[Index]:
-    """Blocks of a variable in which one of its parts has something: the part may have dimensions of its own behind."""
+    """Yield the blocks of a variable in which a part has data; the part may have further dimensions."""
     inner = source.layout.shape[len(shape) :]
     for index in source.occupied((*rows, *(max(1, length) for length in inner))):
         yield index[: len(shape)]
 
 
 def _stretch(lib: Library, path: str, plan: FilePlan, ids: Ids) -> None:
-    """Give an unlimited dimension its length: write the last element along it of a variable that has it."""
+    """Extend an unlimited dimension by writing the last element of a variable along it."""
     checked = plan.checked
     for fqn, variable in checked.variables.items():
         shape = checked.shapes[fqn]
@@ -167,7 +167,7 @@ def _stretch(lib: Library, path: str, plan: FilePlan, ids: Ids) -> None:
 
 
 def _one(checked: Checked, fqn: str, region: Selection) -> Values:
-    """The one element of a region that holds fill: as the source has it, else as the fill value says."""
+    """Return the element for a region of fill: that of the source, else the fill value."""
     variable = checked.variables[fqn]
     fill, source = checked.fills[fqn], checked.parts.get(fqn, {}).get("")
     if source is not None and is_fixed(variable.type, checked.types):

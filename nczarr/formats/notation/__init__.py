@@ -1,7 +1,7 @@
-"""The NCZarr notation: the data model specification's abstract grammar as a language that can be read back.
+"""The NCZarr notation: the data model specification's abstract grammar as a readable and writable language.
 
-Reads and writes the whole model without data, and loses nothing of it. Grammar: `grammar/NCZarr.g4`; what
-departs from the specification, and why: `docs/notation.md`.
+It covers the whole model without data, losslessly. Grammar: `grammar/NCZarr.g4`; differences from the
+specification and their reasons: `docs/notation.md`.
 """
 
 from nczarr.capabilities import Capabilities, Format

@@ -1,7 +1,7 @@
-"""The notation written: any tree → text that reads back to an equal tree.
+"""Writer of the notation: any tree → text that reads back to an equal tree.
 
-One declaration a line; what a declaration holds is indented by two blanks. Names, texts and numbers come in the
-shortest spelling that reads back to the same value.
+One declaration a line, contents indented by two blanks. Names, texts and numbers have the shortest spelling
+that reads back to the same value.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _PIECE = 1 << 16
 
 
 def write(plan: StreamPlan, report: Report, options: Options) -> Iterator[bytes]:
-    """The text of a planned dataset in pieces of some 64 kB, UTF-8."""
+    """Yield the text of a planned dataset in UTF-8, in pieces of some 64 kB."""
     piece: list[str] = []
     size = 0
     for line in lines(plan.checked.dataset, name=options.name):
@@ -52,12 +52,12 @@ def write(plan: StreamPlan, report: Report, options: Options) -> Iterator[bytes]
 
 
 def text(dataset: Dataset) -> str:
-    """The whole text of a dataset. Needs no passes: types and dimensions must only be declared somewhere in it."""
+    """Return the text of a dataset. No passes are needed: types and dimensions must only be declared in it."""
     return "\n".join(lines(dataset)) + "\n"
 
 
 def lines(dataset: Dataset, *, name: str | None = None) -> Iterator[str]:
-    """The text line by line, without line ends; `name` stands for the dataset's own."""
+    """Yield the lines of the text without line ends; `name` replaces the dataset's own."""
     types = {names.join(path, node.name): node for path, group in groups(dataset) for node in group.types}
     words = ["dataset", write_name(dataset.name if name is None else name), dataset.version]
     if dataset.kind is not None:

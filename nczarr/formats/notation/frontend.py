@@ -1,8 +1,8 @@
-"""The notation read: text → tree of the parser → `Unchecked`.
+"""Reader of the notation: text → parse tree → `Unchecked`.
 
-Two walks over the parse tree: the first collects the types of every group, because constants need them and may stand
-before them; the second builds the nodes. Names of types stay as written where nothing of that name is declared: to
-say so is the passes' work. Bad input never raises: every fault is reported, and what is sound around it is kept.
+The first walk over the parse tree collects the types of all groups, because constants need them and may
+precede them. The second builds the nodes. Undeclared type names stay as written; the passes report them. Bad
+input never raises: every fault is reported, and valid parts around it are read.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ T = TypeVar("T")
 
 
 def read(source: Source, report: Report, options: Options | None = None) -> Unchecked | None:
-    """The dataset of a text in the notation, forward references allowed; None where nothing could be made of it.
+    """Return the dataset of a text, with forward references; None if nothing could be read.
 
-    Reports lexical and syntactic faults and those of constants and properties; undefined and duplicate names are
-    left to the passes.
+    Reports lexical and syntactic faults and invalid constants and properties; the passes report undefined and
+    duplicate names.
     """
     errors = report.errors
     tokens = scan(source, report)
@@ -56,14 +56,14 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
 
 
 class _Reader(Written):
-    """One reading: the text, where faults go, and the types that are known."""
+    """State of one run: source, report and known types."""
 
     def __init__(self, source: Source, report: Report) -> None:
         super().__init__(source, report)
         self.types = TypeTable(self)
 
     def dataset(self, context: Any) -> Dataset:
-        """The root: what could be read of it."""
+        """Return the root with everything readable."""
         self.types.collect(context)
         version = context.ZARRVERSION()
         members = self.members(context, "/", 0)
@@ -86,7 +86,7 @@ class _Reader(Written):
         return _KINDS.get(word)
 
     def members(self, context: Any, path: str, depth: int) -> dict[str, tuple[Any, ...]]:
-        """The members of a group by the name of the node's field."""
+        """Return the members of a group by field name of the node."""
         dimensions, variables, attributes, groups = [], [], [], []
         for declaration in declarations(context):
             match declaration:
@@ -107,7 +107,7 @@ class _Reader(Written):
         }
 
     def group(self, context: Any, path: str, depth: int) -> Group | None:
-        """One group; None if it has no name or lies too deep."""
+        """Return a group; None if it has no name or is nested too deep."""
         name = self.name(context.name())
         if name is None:
             return None
@@ -117,7 +117,7 @@ class _Reader(Written):
         return Group(name=name, span=self.span(context.name()), **self.members(context, names.join(path, name), depth))
 
     def dimension(self, context: Any) -> Dimension | None:
-        """One dimension; None if its name or size is missing."""
+        """Return a dimension; None without name or size."""
         name, size = self.name(context.name()), context.SIZE()
         length = self.size(size) if size is not None else None
         if name is None or length is None:
@@ -126,7 +126,7 @@ class _Reader(Written):
         return Dimension(name=name, size=length, unlimited=unlimited, span=self.span(context.name()))
 
     def variable(self, context: Any, scope: str) -> Variable | None:
-        """One variable with its attributes and properties; None if its name or type is missing."""
+        """Return a variable with attributes and properties; None without name or type."""
         name, type_name = self.name(context.name()), self.types.use(context.type_(), scope)
         if name is None or type_name is None:
             return None
@@ -161,7 +161,7 @@ class _Reader(Written):
                     yield path
 
     def attribute(self, context: Any, scope: str) -> Attribute | None:
-        """One attribute; None if its name, type or value is faulty."""
+        """Return an attribute; None if its name, type or value is invalid."""
         name, type_name = self.name(context.name()), self.types.use(context.value_type(), scope)
         if name is None or type_name is None:
             return None
@@ -170,7 +170,7 @@ class _Reader(Written):
         return Attribute(name=name, value=value, span=self.span(context.name())) if value is not None else None
 
     def _fill(self, context: Any, type_name: str) -> Attribute | None:
-        """`fill X`: the attribute `_FillValue`, one value of the variable's own type."""
+        """Return `fill X` as the attribute `_FillValue`: one value of the variable's type."""
         value = self._value(type_name, [self.literal(context.constant())], self.span(context))
         if value is not None and value.count != 1:
             self.report.error("fill-value-count", "`fill` takes one value", self.span(context))
@@ -184,7 +184,7 @@ class _Reader(Written):
         return literals.read(type_name, written, self.types.sound, self.report, span)
 
     def literal(self, context: Any) -> Literal:
-        """A constant as written."""
+        """Return a constant as written."""
         start = context.start
         span = self.span(context)
         if start.type != P.LBRACE:

@@ -1,8 +1,8 @@
-"""Constants of the notation: what was written → `Constant` of a declared type, exactly or not at all.
+"""Constants of the notation: literals → `Constant` of a declared type, exactly or not at all.
 
-A literal is kept as it was written until every type of the dataset is known (types may be declared later). Numbers
-must fit their type; a text stands for char data, strings, or the name of an enum constant; `0x…` is an integer, the
-bits of a float, or the bytes of an opaque value; braces hold a compound's fields, an array field, or a vlen.
+Literals are stored as written until all types are known, which may be declared later. Numbers must fit their
+type. A text is char data, a string, or the name of an enum constant; `0x…` is an integer, the bits of a
+float, or the bytes of an opaque value; braces enclose the fields of a compound, an array field, or a vlen.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Number: TypeAlias = "int | float"
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """One constant as written: its token type, text and place; `items` of a braced one."""
+    """A constant as written: token type, text and span; `items` of braces."""
 
     kind: int
     text: bytes
@@ -37,7 +37,7 @@ class Literal:
 
 
 class _LiteralError(Exception):
-    """A literal that does not suit its type."""
+    """A literal that is invalid for its type."""
 
     def __init__(self, code: str, message: str, span: Span, help_: str | None = None) -> None:
         self.code = code
@@ -48,11 +48,11 @@ class _LiteralError(Exception):
 
 
 def read(type_name: str, literals: Sequence[Literal], types: Types, report: Report, span: Span) -> Constant | None:
-    """The constant of an attribute. None, and one report, where a literal does not suit the type.
+    """Return the constant of an attribute; None (one report) if a literal is invalid for the type.
 
-    `type_name` is atomic or a key of `types`, which must hold no circular type.
-    Reports `type-mismatch`, `value-range`, `bad-escape`, `opaque-length`, `undefined-enum-constant`,
-    `too-many-values`, `missing-braces`, `inexact`.
+    `type_name` is atomic or a key of `types`, which must not be circular. Reports `type-mismatch`,
+    `value-range`, `bad-escape`, `opaque-length`, `undefined-enum-constant`, `too-many-values`,
+    `missing-braces`, `inexact`.
     """
     try:
         return _constant(type_name, literals, types, span)
@@ -62,7 +62,7 @@ def read(type_name: str, literals: Sequence[Literal], types: Types, report: Repo
 
 
 def _constant(type_name: str, literals: Sequence[Literal], types: Types, span: Span) -> Constant:
-    """Values of one type: as many as were written."""
+    """Return all written values of one type."""
     if type_name == "char":
         data = b"".join(_text(literal, "char") for literal in literals)
         return Constant(type="char", count=len(data), data=data, span=span)
@@ -84,7 +84,7 @@ def _constant(type_name: str, literals: Sequence[Literal], types: Types, span: S
 
 
 def _fields(type_name: str, declared: CompoundType, literal: Literal, types: Types) -> list[Constant]:
-    """One constant a field of a braced compound value."""
+    """Return one constant for each field of a compound value in braces."""
     items = _items(literal, type_name)
     if len(items) != len(declared.fields):
         raise _count_fault(f"a value of type `{type_name}`", len(declared.fields), len(items), "field", literal)
@@ -107,7 +107,7 @@ def _count_fault(what: str, wanted: int, found: int, unit: str, literal: Literal
 
 
 def _packed(type_name: str, declared: UserType, literal: Literal, types: Types) -> bytes:
-    """Packed bytes of one value of a fixed-size user type."""
+    """Return the packed bytes of one value of a fixed-size user type."""
     match declared:
         case EnumType():
             return _enumerated(type_name, declared, literal)
@@ -129,7 +129,7 @@ def _items(literal: Literal, what: str) -> tuple[Literal, ...]:
 
 
 def _atomic(atomic: Atomic, literals: Sequence[Literal]) -> bytes | tuple[bytes | None, ...]:
-    """Data of numbers or strings."""
+    """Return the data of numbers or strings."""
     if atomic.name == "string":
         return tuple(None if item.kind == P.NIL else _text(item, "string") for item in literals)
     convert = _integer if atomic.is_integer else _float
@@ -193,7 +193,7 @@ def _float(atomic: Atomic, literal: Literal) -> bytes:
 
 
 def _enumerated(type_name: str, declared: EnumType, literal: Literal) -> bytes:
-    """One value of an enum: a constant's name, quoted or not, or an integer."""
+    """Return an enum value from the name of a constant, quoted or not, or an integer."""
     if literal.kind not in (P.NAME, P.STRING):
         return _integer(ATOMIC[declared.base], literal)
     if literal.kind == P.NAME:

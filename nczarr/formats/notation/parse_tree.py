@@ -1,4 +1,4 @@
-"""The text behind the parse tree: spans, names, paths and sizes of its rules and terminals."""
+"""Source text of parse tree nodes: spans, names, paths and sizes."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ _LARGEST = 2**63 - 1
 
 
 class Written:
-    """A source under reading and where its faults go. Parse tree contexts may be incomplete after a syntax error."""
+    """Source and report of one run. Contexts may be incomplete after a syntax error."""
 
     def __init__(self, source: Source, report: Report) -> None:
         self.source = source
         self.report = report
 
     def span(self, context: Any) -> Span:
-        """The place of a rule's text."""
+        """Return the span of a rule."""
         stop = context.stop or context.start
         return Span(self.source, context.start.start, max(stop.end, context.start.start))
 
     def spelt(self, context: Any) -> str:
-        """The text of a rule or of a terminal as it was written; bytes that are not UTF-8 as U+FFFD."""
+        """Return the text of a rule or terminal; invalid UTF-8 becomes U+FFFD."""
         first = context.symbol if hasattr(context, "symbol") else context.start
         last = context.symbol if hasattr(context, "symbol") else context.stop or first
         return bytes(self.source.data[first.start : last.end]).decode("utf-8", "replace")
 
     def name(self, context: Any) -> str | None:
-        """The name behind a rule `name`, or None (reported) if there is none."""
+        """Return the name in a rule `name`; None if missing or invalid (the latter reported)."""
         if context is None or not context.getChildCount():
             return None
         return self._unescaped(self.spelt(context), self.span(context), spelling.read_name)
 
     def path(self, text: str, span: Span) -> str | None:
-        """The FQN behind a token's text, or None (reported)."""
+        """Return the FQN of a token; None (reported) if invalid."""
         return self._unescaped(text, span, spelling.read_fqn)
 
     def _unescaped(self, text: str, span: Span, read_: Callable[[str], str]) -> str | None:
@@ -50,7 +50,7 @@ class Written:
             return None
 
     def size(self, terminal: Any, code: str = "bad-dimension-size") -> int | None:
-        """The number of a SIZE token, or None (reported) where it is not one that a file could have."""
+        """Return the number of a SIZE token; None (reported) if no file can have it."""
         text = self.spelt(terminal).lstrip("@")
         if not text.isdecimal():
             return None  # a bad number: the token source has reported it
@@ -62,13 +62,13 @@ class Written:
         return int(text)
 
     def sizes(self, context: Any, code: str = "bad-dimension-size") -> tuple[int, ...]:
-        """The SIZE tokens directly below a rule; those that were reported are left out."""
+        """Return the valid SIZE tokens directly below a rule."""
         found = (self.size(terminal, code) for terminal in context.getTokens(P.SIZE))
         return tuple(size for size in found if size is not None)
 
 
 def declarations(context: Any) -> Iterator[Any]:
-    """The rules of the declarations directly in a group or dataset."""
+    """Yield the declaration rules directly in a group or dataset."""
     for child in context.getTypedRuleContexts(P.DeclarationContext):
         if child.getChildCount():
             yield child.getChild(0)

@@ -1,4 +1,4 @@
-"""How a variable wishes to be stored: the properties `chunks codec layout endian quantize element fill none`."""
+"""Storage properties of a variable: `chunks codec layout endian quantize element fill none`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WORDS = {
 
 
 class StorageBuilder:
-    """Collects the properties of one variable; each but `codec` may stand once."""
+    """Collector of the properties of one variable; all but `codec` may occur once."""
 
     def __init__(self, reader: Written) -> None:
         self._reader = reader
@@ -29,11 +29,11 @@ class StorageBuilder:
         self._codecs: list[Codec] = []
 
     def done(self) -> Storage:
-        """What was collected. All members are checked before they get here."""
+        """Return the collected storage, whose members are already checked."""
         return Storage(codecs=tuple(self._codecs), **self._members)
 
     def take(self, context: Any) -> None:
-        """One property. Reports `unknown-word`, `bad-chunk-size`, `duplicate-name`."""
+        """Add a property. Reports `unknown-word`, `bad-chunk-size`, `duplicate-name`, `bad-special-value`."""
         match context:
             case P.CodecContext():
                 self._codec(context)
@@ -63,7 +63,7 @@ class StorageBuilder:
             self._members[member] = value
 
     def _word(self, property_: str, context: Any) -> str | None:
-        """The word after a property's name, if it is one of those that the property takes."""
+        """Return the word after a property's name if the property accepts it."""
         if context.NAME() is None:
             return None
         word, known = self._reader.spelt(context.NAME()), _WORDS[property_]

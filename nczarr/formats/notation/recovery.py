@@ -1,7 +1,7 @@
-"""What the parser of the notation says at a token it did not expect, and where it goes on.
+"""Messages and recovery of the parser at unexpected tokens.
 
-Nothing is ever inserted, and a braced block is stepped over whole: so one mistake in a heading costs neither the
-messages of the body nor those of what follows.
+Nothing is ever inserted, and braced blocks are skipped whole, so that a mistake in a heading does not
+suppress messages about the body or later text.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _CONSTANTS = frozenset((P.FLOAT, P.HEX, P.STRING, P.NIL))
 
 
 class Recovery(recovery.Recovery):
-    """The strategy of all our parsers, but deleting and skipping only."""
+    """Recovery strategy of all parsers here, restricted to deleting and skipping."""
 
     UNITS = (
         P.DimensionContext, P.VariableContext, P.AttributeContext, P.CompoundContext, P.OpaqueContext, P.EnumContext,
@@ -42,18 +42,18 @@ class Recovery(recovery.Recovery):
     NAME = P.NAME
 
     def follows(self, recognizer: Any, found: Token, finding: Finding) -> bool:
-        """What stands behind the last brace is a consequence too, where a fault has cost a brace before."""
+        """Also treat text after the last brace as a consequence if an earlier fault consumed a brace."""
         return super().follows(recognizer, found, finding) or (finding.code == "trailing-text" and self.count > 1)
 
     def finish(self, stream: ListStream) -> set[str]:
-        """Hush what faulty statements hold, and return the names that stand in them."""
+        """Silence the contents of faulty statements and return the names in them."""
         found = super().finish(stream)
         return {names.normal(names.unescape_cdl(name)) for name in found}
 
     def recoverInline(self, recognizer: Any) -> Token:  # noqa: N802
-        """Drop one token if the next is the one wanted; else give the rule up. Raises InputMismatchException.
+        """Drop one token if the next is expected; else raise InputMismatchException to end the rule.
 
-        Braces are never dropped: they hold the text together.
+        Braces are never dropped: they structure the text.
         """
         brace = recognizer.getTokenStream().LA(1) in (P.LBRACE, P.RBRACE)
         wanted: Token | None = None if brace else self.singleTokenDeletion(recognizer)
@@ -63,7 +63,9 @@ class Recovery(recovery.Recovery):
         raise InputMismatchException(recognizer)
 
     def sync(self, recognizer: Any) -> None:
-        """At the first turn of a loop do what the runtime does at later ones: skip, instead of giving the rule up."""
+        """Skip tokens at the first iteration of a loop, as the runtime does at later ones, instead of ending
+        the rule.
+        """
         state = recognizer._interp.atn.states[recognizer.state]
         entering = state.stateType == ATNState.STAR_LOOP_ENTRY and not self.inErrorRecoveryMode(recognizer)
         if entering and self.unwanted(recognizer, state):
@@ -72,7 +74,7 @@ class Recovery(recovery.Recovery):
             super().sync(recognizer)
 
     def consumeUntil(self, recognizer: Any, set_: Iterable[int]) -> None:  # noqa: N802
-        """Skip to a token of the set; a braced block is skipped whole."""
+        """Skip to a token of the set; skip braced blocks whole."""
         depth = 0
         stream = recognizer.getTokenStream()
         while (kind := stream.LA(1)) != P.EOF and (depth > 0 or kind == P.LBRACE or kind not in set_):
@@ -83,14 +85,14 @@ class Recovery(recovery.Recovery):
 
 
 class Explainer:
-    """Words for a fault, and what may help."""
+    """Messages and help for faults."""
 
     def __init__(self, source: Source, stream: ListStream) -> None:
         self._source = source
         self._stream = stream
 
     def __call__(self, fault: Fault) -> Finding:
-        """`expected-token`: what may stand here and what does."""
+        """Return `expected-token` with the expected tokens and the one found, or `trailing-text`."""
         found = fault.found
         text = self._source.text(found.start, min(found.end, found.start + 60))
         shown = "the end of the text" if found.type == P.EOF else f"`{text.encode('utf-8', 'replace').decode()}`"
@@ -110,7 +112,7 @@ class Explainer:
             yield f"a name that starts with a digit is written `\\{text}`"
 
     def _heading(self, token: Token) -> int:
-        """The keyword of the declaration whose heading this token stands in; 0 if a brace comes first."""
+        """Return the keyword of the declaration whose heading contains a token; 0 if a brace comes first."""
         for index in range(token.tokenIndex - 1, max(token.tokenIndex - 64, -1), -1):
             kind = self._stream.get(index).type
             if kind in _DECLARATIONS:
@@ -121,7 +123,7 @@ class Explainer:
 
 
 def spoken(expected: set[int]) -> str:
-    """A set of token types in words: classes of them by what they mean, the rest one by one."""
+    """Describe a set of token types: known classes by their meaning, the rest one by one."""
     parts: list[str] = []
     rest = set(expected)
     if P.NAME in rest and P.DATASET in rest:  # the rule `name`: every word is in it

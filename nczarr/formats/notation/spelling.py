@@ -1,8 +1,8 @@
-r"""How names, paths and texts are spelt in the notation: each pair of functions is inverse.
+r"""Spelling of names, paths and texts in the notation; each pair of functions is inverse.
 
-Names follow the specification: `\/`, `\\` and `\ ` are slash, backslash and blank. Further escapes make every name
-writable: a backslash before punctuation or a first digit, and `\xHH` for control characters. Texts are bytes:
-UTF-8 as it stands, everything else as `\xHH`.
+Names follow the specification: `\/`, `\\` and `\ ` are slash, backslash and blank. Further escapes make every
+name writable: a backslash before punctuation or a first digit, and `\xHH` for control characters. Texts are
+bytes: UTF-8 unchanged, others as `\xHH`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _TEXT_SPELT = {
 
 
 class EscapeError(ValueError):
-    """An escape that the notation does not have; `.at` is its offset in the text that was given."""
+    """An invalid escape; `.at` is its offset in the given text."""
 
     def __init__(self, escape: str, at: int) -> None:
         self.escape = escape
@@ -37,23 +37,23 @@ class EscapeError(ValueError):
 
 
 def write_name(name: str) -> str:
-    """The name as a NAME token; the empty name, which has no token, comes out empty."""
+    """Return the NAME token of a name; empty for the empty name, which has no token."""
     text = name if _PLAIN.fullmatch(name) else _NAME_NEEDS.sub(_escaped, name)
     return "\\" + text if _FIRST_NEEDS.match(text) else text
 
 
 def read_name(text: str) -> str:
-    """The name behind a NAME token, in NFC. Raises EscapeError."""
+    """Return the name of a NAME token in NFC. Raises EscapeError."""
     return names.normal(_NAME_ESCAPE.sub(_meant, text) if "\\" in text else text)
 
 
 def write_fqn(path: str) -> str:
-    """A FQN as a token: its names in the notation's spelling."""
+    """Return the token of a FQN."""
     return "/" + "/".join(_NAME_NEEDS.sub(_escaped, part) for part in names.split(path))
 
 
 def read_fqn(text: str) -> str:
-    """The FQN behind a token, in the form of `names.fqn`. Raises EscapeError."""
+    """Return the FQN of a token in the form of `names.fqn`. Raises EscapeError."""
     if "\\" not in text:
         return names.normal(text)
     parts = re.findall(r"/((?:[^\\/]|\\.)*)", text, re.DOTALL)
@@ -61,13 +61,13 @@ def read_fqn(text: str) -> str:
 
 
 def write_text(data: bytes) -> str:
-    """Bytes as a STRING token."""
+    """Return the STRING token of bytes."""
     text = data.decode("utf-8", "surrogateescape")
     return f'"{_TEXT_NEEDS.sub(_text_escaped, text)}"'
 
 
 def read_text(content: bytes) -> bytes:
-    """The bytes behind the content of a STRING token. Raises EscapeError."""
+    """Return the bytes of a STRING token's content. Raises EscapeError."""
     return _TEXT_ESCAPE.sub(_text_meant, content) if b"\\" in content else content
 
 

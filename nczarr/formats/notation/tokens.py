@@ -1,7 +1,7 @@
-"""The token source of the notation: bytes → tokens for the parser of `grammar/NCZarr.g4`.
+"""Lexer of the notation: bytes → tokens for the parser of `grammar/NCZarr.g4`.
 
-Makes the tokens that the grammar's own lexer makes (a test compares them), from one regular expression. What cannot
-be a token is reported here and replaced by what was probably meant, so that the parser goes on undisturbed.
+One regular expression makes the same tokens as the grammar's own lexer (a test compares them). Invalid tokens
+are reported here and replaced by the probable meaning, so that parsing continues.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from nczarr.syntax._generated.NCZarrParser import NCZarrParser as P
 from nczarr.syntax.tokens import Token
 
 MAX_BRACES = 200
-"""Braces nest this deep at most: 64 groups, and room for the constants of types that nest 64 deep."""
+"""Maximum nesting of braces: 64 groups, and constants of types nested 64 deep."""
 
 _CHARACTER = rb"(?:[!#-.0-\[\]-z|~\x80-\xff]|\\[ -~])"
 _TOKEN = re.compile(
@@ -39,13 +39,14 @@ WORDS: dict[bytes, int] = {
     for kind, literal in enumerate(P.literalNames)
     if literal.strip("'").isalnum() and literal != "<INVALID>"
 } | {b"Infinity": P.INFINITY}
-"""The words of the language and their token types."""
+"""Keywords of the language and their token types."""
 
 
 def scan(source: Source, report: Report) -> list[Token]:
-    """All tokens, EOF last. Reports `invalid-utf8`, `nul-byte`, `bad-character`, `bad-number`, `unterminated-string`.
+    """Return all tokens, EOF last.
 
-    Reports `too-deep-nesting` where braces nest deeper than `MAX_BRACES`; the tokens end there.
+    Reports `invalid-utf8`, `nul-byte`, `bad-character`, `bad-number`, `unterminated-string`, and
+    `too-deep-nesting` beyond `MAX_BRACES`, where the tokens end.
     """
     data = source.data
     start = 3 if data[:3] == b"\xef\xbb\xbf" else 0
@@ -86,13 +87,13 @@ def scan(source: Source, report: Report) -> list[Token]:
 
 
 def _escaped_end(text: bytes) -> bool:
-    """Whether the quote at the end of a text is an escaped one, so that the text goes on."""
+    """Return whether the final quote is escaped, so that the text continues."""
     body = text[1:-1]
     return (len(body) - len(body.rstrip(b"\\"))) % 2 == 1
 
 
 def _number(source: Source, first: int, end: int, text: bytes, report: Report) -> int:
-    """The token type of what begins as a number does; a bad one is reported and taken for a size."""
+    """Return the token type of a number; an invalid one is reported and treated as a size."""
     match = _NUMBER.fullmatch(text)
     if match is not None and match.lastindex is not None:
         return _NUMBER_TYPES[match.lastindex]
@@ -117,7 +118,7 @@ def _bad_character(source: Source, at: int, character: bytes, report: Report) ->
 
 
 def _check_utf8(source: Source, report: Report) -> None:
-    """Report the first byte of each run that is not UTF-8, twenty at most."""
+    """Report the first byte of each run of invalid UTF-8, at most twenty."""
     data = bytes(source.data)
     at = 0
     for _ in range(20):

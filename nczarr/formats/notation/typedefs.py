@@ -1,6 +1,6 @@
-"""Types of the notation: every declaration of every group first, then the uses of their names.
+"""Types of the notation: all declarations first, then the uses of their names.
 
-A bare name is looked up from the group of its use outwards, then it stands for what a pass may find; a path is a path.
+A bare name is looked up from the group of its use outwards, and stays bare if undeclared; a path is a path.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _TYPE_RULES = (P.CompoundContext, P.OpaqueContext, P.EnumContext, P.VlenContext)
 
 
 class TypeTable:
-    """The declared types of one text. `sound` holds those whose parts are all known and not circular."""
+    """Declared types of one text. `sound` holds the noncircular types whose parts are all known."""
 
     def __init__(self, reader: Written) -> None:
         self._reader = reader
@@ -30,7 +30,7 @@ class TypeTable:
         self.sound: dict[str, UserType] = {}
 
     def collect(self, root: Any) -> None:
-        """Take the types of all groups: names first, so that uses may come before declarations."""
+        """Collect the types of all groups: names first, so that uses may precede declarations."""
         self._collect(root, "/", 0)
         types: dict[str, UserType] = {}
         for path, found in self._declared.items():
@@ -41,11 +41,11 @@ class TypeTable:
         self.sound = sound_types(types)
 
     def of_group(self, path: str) -> tuple[UserType, ...]:
-        """The types that a group declares, once: a second group of the same path has none left."""
+        """Return the types that a group declares, once: a second group of the same path gets none."""
         return self._built.pop(path, ())
 
     def use(self, context: Any, scope: str) -> str | None:
-        """The type that a rule `type`, `value_type` or `fixed_size_type` names: atomic, a FQN, or as written."""
+        """Return the type in a rule `type`, `value_type` or `fixed_size_type`: atomic, a FQN, or as written."""
         if context is None or context.start is None or not context.getChildCount():
             return None
         token = context.start
@@ -67,7 +67,7 @@ class TypeTable:
             scope = names.parent(scope)
 
     def is_sound(self, type_name: str) -> bool:
-        """Whether constants of the type can be made."""
+        """Return whether constants of the type can be built."""
         return type_name in ATOMIC or type_name in self.sound
 
     def _collect(self, context: Any, path: str, depth: int) -> None:

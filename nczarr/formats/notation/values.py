@@ -1,4 +1,4 @@
-"""Constants as the notation spells them: the inverse of `literals.py`."""
+"""Constants → text of the notation, inverting `literals.py`."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _SPELT_WORDS = frozenset(word.decode("ascii") for word in WORDS)
 
 
 class ConstantWriter:
-    """Spells constants whose user types are those of `types`, by FQN."""
+    """Writer of constants; `types` are the user types by FQN."""
 
     def __init__(self, types: Types) -> None:
         self._types = types
 
     def spelt(self, constant: Constant) -> str:
-        """The values of a constant, each after a blank; nothing for a constant without values."""
+        """Return the values of a constant, each after a blank."""
         return "".join(" " + word for word in self._words(constant))
 
     def _words(self, constant: Constant) -> Iterator[str]:
@@ -46,12 +46,12 @@ class ConstantWriter:
                 yield self._braced(self._words(element) if isinstance(element, Constant) else ())
 
     def _member(self, shape: tuple[int, ...], value: object) -> str:
-        """One field of a compound with members of variable size."""
+        """Return one field of a variable-size compound."""
         words = self._words(value) if isinstance(value, Constant) else iter(())
         return self._braced(words) if shape else " ".join(words)
 
     def _packed(self, type_name: str, data: bytes, count: int) -> Iterator[str]:
-        """Values of a fixed-size type from their packed bytes."""
+        """Yield values of a fixed-size type from their packed bytes."""
         declared = self._types.get(type_name)
         if type_name == "char":
             if data:
@@ -72,7 +72,7 @@ class ConstantWriter:
             raise ValueError(f"constant of type {type_name} holds packed bytes")
 
     def _record(self, declared: CompoundType, data: bytes) -> str:
-        """One packed compound value in braces."""
+        """Return one packed compound value in braces."""
         fields, at = [], 0
         for field in declared.fields:
             count = math.prod(field.shape)
@@ -89,7 +89,7 @@ class ConstantWriter:
 
 
 def numbers(type_name: str, data: bytes) -> Iterator[str]:
-    """Numbers of an atomic type from their packed bytes; a NaN that is not the usual one by its bits."""
+    """Yield numbers of an atomic type from packed bytes; an unusual NaN by its bits."""
     atomic = ATOMIC[type_name]
     values = struct.unpack(f"<{len(data) // atomic.size}{atomic.code}", data)
     if not atomic.is_float:
@@ -107,7 +107,7 @@ def numbers(type_name: str, data: bytes) -> Iterator[str]:
 
 
 def _enumerated(value: int, known: dict[int, str]) -> str:
-    """The name of an enum's value: bare where it is a plain word, else as a text; the number if it has no name."""
+    """Return the name of an enum value, quoted if it is no plain word; the number if it has no name."""
     name = known.get(value)
     if name is None:
         return str(value)

@@ -1,8 +1,8 @@
-"""Reference documents: maps from the keys of a Zarr store to byte ranges of other files, or to data as they are.
+"""Reference documents: keys of a Zarr store → byte ranges of other files, or inline data.
 
-`wire.py` reads a document, `expansion.py` turns version 1 into version 0, `compaction.py` version 0 into version 1:
-nothing there opens a target. `opening.py` makes a store of a document, which the formats of stores read; `target.py` is
-a store in the making that holds references.
+`wire.py` reads a document, `expansion.py` converts version 1 to 0, `compaction.py` version 0 to 1, without
+opening targets. `open.py` makes a store of a document, which the store formats read; `target.py` is a
+writable store of references.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Arrays whose chunks lie side by side in the same files, as one generator: one list of numbers serves them all.
+"""Arrays with adjacent chunks in the same files, as one generator with a common list of numbers.
 
-Comes in: families with the same indices and URLs, as the variables of a series of files are. Goes out: a generator with
-the dimension `v`, which says whose chunk it is, and the packed one. What is listed is where the first array's chunk
-begins, the length of each array's chunk, and the gap before it, of which nothing is listed where it is always the same.
+Input: families with equal indices and URLs, such as the variables of a series of files. Output: a generator
+with the dimension `v`, which selects the array, and the packed one. It lists the offset of the first array's
+chunk, the length of each array's chunk, and the gap before it unless constant.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
 
 MOST = 16
-"""Arrays of one generator; its expressions have a branch for each."""
+"""Maximum number of arrays in a generator; its expressions have a branch for each."""
 
 ARRAY = "v"
-"""The dimension that counts arrays."""
+"""Dimension that selects the array."""
 
 
 def kin(family: Family) -> tuple[object, ...] | None:
-    """What families of one bundle have in common; None of those that belong to none."""
+    """Return the key that the families of one bundle share; None for families that cannot be bundled."""
     if not family.pattern.ranged:
         return None
     pattern = family.pattern
@@ -34,7 +34,7 @@ def kin(family: Family) -> tuple[object, ...] | None:
 
 
 def bundle(families: Sequence[Family]) -> dict[str, Any] | None:
-    """The generator of some families; None if their indices or URLs differ, or are no grid."""
+    """Return the generator of families; None if their indices or URLs differ or do not fill a grid."""
     found = [arranged(family) for family in families]
     grids = [each[1] for each in found]
     if not 2 <= len(found) <= MOST or grids[0] is None:
@@ -65,7 +65,7 @@ def bundle(families: Sequence[Family]) -> dict[str, Any] | None:
 
 
 def _chain(members: Sequence[Family]) -> list[Integers]:
-    """Of each array the gap before its chunks, of the first their offsets, and their lengths."""
+    """Return gap and length columns for each array; the first gap is the offset of the first array."""
     found: list[Integers] = []
     end: Integers | int = 0
     for member in members:

@@ -1,8 +1,8 @@
-"""Expressions over the entries of a generator, a block at a time, in columns.
+"""Evaluation of expressions over the entries of a generator, as columns, one block at a time.
 
-An expression that has a value for every combination of integers within 64 bits is computed by numpy for a whole block;
-one of few dimensions is a table with a value for each combination of these; any other is evaluated entry by entry.
-Which of them it is does not change a value. Entries are counted from 0, the last dimension varying fastest.
+NumPy computes expressions that are 64-bit integers for every combination of values. Expressions of few
+dimensions use a table of all combinations; others are evaluated for each entry. The method does not affect
+the values. Entries are counted from 0, the last dimension varying fastest.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
 
 TABLE = 1 << 16
-"""Tables have at most so many values."""
+"""Maximum size of a table."""
 
 _WIDEST = 2**62
 
 
 class Axis:
-    """A dimension among the others: `stride` entries pass from one value to the next."""
+    """A dimension among others: its value changes every `stride` entries."""
 
     __slots__ = ("integers", "length", "stride", "values")
 
@@ -51,7 +51,7 @@ class Axis:
             self.integers = np.array(self.values, dtype=np.int64)
 
     def bounds(self) -> tuple[int, int] | None:
-        """The least and the greatest value; None if they are no integers of 64 bits."""
+        """Return the smallest and largest value; None unless all are 64-bit integers."""
         if isinstance(self.values, range):
             ends = (self.values.start, self.values.start + (self.length - 1) * self.values.step)
         elif self.integers is not None and self.length:
@@ -61,12 +61,12 @@ class Axis:
         return (min(ends), max(ends)) if max(map(abs, ends)) < _WIDEST else None
 
     def indices(self, entries: Integers) -> Integers:
-        """Which value each entry has."""
+        """Return the value index of each entry."""
         found: Integers = entries // self.stride % self.length
         return found
 
     def column(self, entries: Integers) -> Integers:
-        """The value of each entry, where all are integers of 64 bits."""
+        """Return the value of each entry, if all are 64-bit integers."""
         indices = self.indices(entries)
         if isinstance(self.values, range):
             return indices * self.values.step + self.values.start
@@ -75,7 +75,7 @@ class Axis:
         return taken
 
     def value(self, entry: int) -> Value:
-        """The value of one entry."""
+        """Return the value of one entry."""
         index = entry // self.stride % self.length
         if isinstance(self.values, range):
             return self.values.start + index * self.values.step
@@ -84,7 +84,7 @@ class Axis:
 
 
 def axes(dimensions: tuple[Dimension, ...]) -> dict[str, Axis]:
-    """The dimensions of a generator, by name."""
+    """Return the dimensions of a generator by name."""
     found, stride = {}, 1
     for dimension in reversed(dimensions):
         found[dimension.name] = Axis(dimension, stride)
@@ -93,18 +93,18 @@ def axes(dimensions: tuple[Dimension, ...]) -> dict[str, Axis]:
 
 
 class Context(NamedTuple):
-    """The dimensions of a generator, and what the other names mean."""
+    """Dimensions of a generator, and the scope of other names."""
 
     axes: Mapping[str, Axis]
     scope: Scope
 
     def at(self, entry: int) -> Scope:
-        """The scope of one entry."""
+        """Return the scope of one entry."""
         return self.scope._replace(values={name: axis.value(entry) for name, axis in self.axes.items()})
 
 
 class FaultyEntryError(Exception):
-    """An entry whose text or number is refused; `values` say which."""
+    """A rejected text or number of an entry; the message contains the values of its names."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -113,7 +113,7 @@ class FaultyEntryError(Exception):
 
 
 def hole_at(hole: Hole, context: Context, entry: int) -> Value:
-    """The value of an expression for one entry. Raises FaultyEntryError."""
+    """Return the value of an expression for one entry. Raises FaultyEntryError."""
     scope = context.at(entry)
     try:
         return valued(hole, scope)
@@ -124,16 +124,16 @@ def hole_at(hole: Hole, context: Context, entry: int) -> Value:
 
 
 Column = Callable[["Integers"], "list[Any]"]
-"""From entries to a value each: integers, or what `finish` made of values."""
+"""Function from entries to one value each: integers, or results of `finish`."""
 
 
 def numbers(hole: Hole, context: Context) -> Callable[[Integers], Integers] | None:
-    """The expression as integers of 64 bits; None if some combination of its values may yield another thing."""
+    """Return the expression as a column of 64-bit integers; None if any combination may yield another value."""
     return functools.partial(_column, hole.expression, context) if _bounds(hole.expression, context) else None
 
 
 def values(hole: Hole, context: Context, finish: Callable[[Value], Any]) -> Column:
-    """The expression as values, each of them finished. Raises FaultyEntryError, when it is called too."""
+    """Return the expression as a column of finished values. Raises FaultyEntryError, also when called."""
     fast = _formats(hole, context, finish)
     if fast is not None:
         return fast
@@ -156,7 +156,7 @@ def values(hole: Hole, context: Context, finish: Callable[[Value], Any]) -> Colu
 
 
 def _formats(hole: Hole, context: Context, finish: Callable[[Value], Any]) -> Column | None:
-    """`'%03d' | format(i)` of one integer of 64 bits: every different one is formatted once."""
+    """Return a column for `'%03d' | format(i)` of a 64-bit integer, which formats each distinct value once."""
     match hole.expression:
         case Operation("|format", (Literal(str(form)), number)) if _bounds(number, context):
             pass
@@ -175,14 +175,14 @@ def _formats(hole: Hole, context: Context, finish: Callable[[Value], Any]) -> Co
 
 
 def constant(hole: Hole, context: Context) -> bool:
-    """Whether the expression has the same value for every entry."""
+    """Return whether the expression has the same value for every entry."""
     return not names_of(hole.expression) & context.axes.keys()
 
 
 def joined(parts: Pieces, context: Context, finish: Callable[[str], str]) -> tuple[str, list[Column]]:
-    """A text as a format of `%s` alone and the columns that go there. Raises FaultyEntryError.
+    """Return a text as a `%s` format and its columns. Raises FaultyEntryError.
 
-    `finish` is what becomes of each part of it.
+    `finish` converts each part of the text.
     """
     form, columns = [], []
     for part in parts:
@@ -202,7 +202,7 @@ def _listed(numbers: Callable[[Integers], Integers]) -> Column:
 
 
 def _bounds(expression: Expression, context: Context) -> tuple[int, int] | None:
-    """Bounds of an expression whose value is an integer of 64 bits at every entry, and in every branch; else None."""
+    """Return bounds of an expression that is a 64-bit integer for every entry and in every branch; else None."""
     match expression:
         case Literal(int(value)):
             return _within(value, value)
@@ -266,7 +266,7 @@ _INTERVALS: dict[str, Callable[..., tuple[int, int] | None]] = {
 
 
 def _column(expression: Expression, context: Context, entries: Integers) -> Any:
-    """The values of an expression that has bounds: an array, or one integer for all."""
+    """Return the values of an expression with bounds: an array, or one integer for all."""
     match expression:
         case Literal(value):
             return np.full(len(entries), value, dtype=np.int64)

@@ -1,9 +1,10 @@
-"""Version 0 → version 1: families of chunks as generators, URLs that come again as templates; nothing is lost.
+"""Version 0 → version 1: chunk families as generators, repeated URLs as templates, losslessly.
 
-Comes in: an expanded map. Goes out: a document whose expansion equals it. The chunks of an array whose URL, offset and
-length are affine in its indices are one generator. Those that differ follow in a second one, which replaces theirs: its
-single dimension lists one number a chunk, which holds the chunk's place and what its columns add to the affine ones, in
-mixed radix. So are chunks that fill no grid. What would not be shorter stays as it is.
+Input: an expanded map. Output: a document that expands to it. One generator makes the chunks of an array
+whose URL, offset and length are affine in the indices. A second one replaces the deviating chunks: its single
+dimension lists a mixed-radix number for each chunk, of its position and the differences from the affine
+columns. Chunks that do not fill a grid are written like that too. Entries that would not become shorter stay
+unchanged.
 """
 
 from __future__ import annotations
@@ -21,16 +22,16 @@ from nczarr.formats.reference.parts import quote
 from nczarr.formats.reference.write_expressions import PACKED
 
 PIECE = 1 << 16
-"""Characters that are handed on at once."""
+"""Characters per output piece."""
 
 SHORTEST = 12
-"""Templates stand for URLs of at least so many characters."""
+"""Minimum length of a URL that becomes a template."""
 
 _json = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class _Found(NamedTuple):
-    """Families with the generators of them all, and the groups whose chunks these make."""
+    """One or more families with their generators and groups; `family` is the first."""
 
     family: Family
     generators: list[dict[str, Any]]
@@ -38,7 +39,7 @@ class _Found(NamedTuple):
 
 
 def compact(entries: Mapping[str, Any]) -> dict[str, Any]:
-    """A document of version 1 that expands to these entries of version 0, which have been checked."""
+    """Return a version 1 document that expands to these checked version 0 entries."""
     groups, targets, refs = grouped(entries)
     found: list[_Found] = []
     for group in groups:
@@ -60,7 +61,7 @@ def compact(entries: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def written(document: Mapping[str, Any]) -> Iterator[bytes]:
-    """The JSON text of a document of version 1, piece by piece."""
+    """Yield the JSON text of a version 1 document in pieces."""
     before = _json({name: member for name, member in document.items() if name != "refs"})[:-1]
     refs = document.get("refs")
     if refs:
@@ -76,7 +77,7 @@ def written(document: Mapping[str, Any]) -> Iterator[bytes]:
 
 
 def _bundled(found: list[_Found]) -> Iterator[_Found]:
-    """The families, those whose chunks lie side by side together where that is shorter."""
+    """Yield the families, bundling those with adjacent chunks if that is shorter."""
     groups: dict[tuple[object, ...], list[_Found]] = {}
     for number, each in enumerate(found):
         packed = any(PACKED in item["dimensions"] for item in each.generators)
@@ -90,7 +91,7 @@ def _bundled(found: list[_Found]) -> Iterator[_Found]:
 
 
 def _size(groups: list[Group], targets: list[Target]) -> float:
-    """About how many characters the entries of some groups take."""
+    """Estimate the number of characters of the groups' entries."""
     size = 0.0
     for group in groups:
         rows = range(0, len(group.keys), max(1, len(group.keys) // 64))
@@ -100,7 +101,7 @@ def _size(groups: list[Group], targets: list[Target]) -> float:
 
 
 def _templates(refs: dict[str, Any], generators: list[dict[str, Any]]) -> dict[str, str]:
-    """Templates for URLs that come more than once, put in their places."""
+    """Replace repeated URLs by templates, and return the templates."""
     listed = [key for key, value in refs.items() if isinstance(value, list) and value[0] is not None]
     uses = Counter(refs[key][0] for key in listed)
     uses.update(item["url"] for item in generators)

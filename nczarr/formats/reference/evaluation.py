@@ -1,7 +1,7 @@
-"""What expressions mean: a tree and a scope → an integer, real, text or none of them, as Python has it.
+"""Evaluation of expressions: tree and scope → integer, float, text or None, with Python's semantics.
 
-Invariant: nothing is looked up but names of the scope; what operators and filters make is bounded (operators.py).
-Faults are RefusedTextErrors.
+Invariant: only names of the scope are looked up, and results of operators and filters are bounded
+(operators.py). Faults are RefusedTextErrors.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from nczarr.formats.reference.operators import UNDEFINED, Value, compared, compu
 
 
 class Scope(NamedTuple):
-    """What names mean. `templates` hold the parts of those that take arguments, and the text of the others; `missing`
-    gets every name that means nothing.
+    """Meaning of names. `templates`: the pieces of templates with arguments, the text of others; `missing`
+    collects undefined names.
     """
 
     templates: Mapping[str, str | Pieces]
@@ -37,19 +37,19 @@ class Scope(NamedTuple):
 
 
 def rendered(parts: Pieces, scope: Scope) -> str:
-    """A text with the values of its expressions. Raises RefusedTextError."""
+    """Return a text with its expressions evaluated. Raises RefusedTextError."""
     text = "".join(part if isinstance(part, str) else shown(part, scope) for part in parts)
     check_length(len(text), scope.limits)
     return text
 
 
 def shown(hole: Hole, scope: Scope) -> str:
-    """The value of an expression as text. Raises RefusedTextError, which quotes the expression."""
+    """Return an expression's value as text. Raises RefusedTextError, which quotes the expression."""
     return str(valued(hole, scope))
 
 
 def valued(hole: Hole, scope: Scope) -> Value:
-    """The value of an expression. Raises RefusedTextError, which quotes the expression."""
+    """Return an expression's value. Raises RefusedTextError, which quotes the expression."""
     try:
         return evaluate(hole.expression, scope)
     except RefusedTextError as error:
@@ -58,7 +58,7 @@ def valued(hole: Hole, scope: Scope) -> Value:
 
 
 def evaluate(expression: Expression, scope: Scope) -> Value:
-    """The value of a tree. Raises RefusedTextError."""
+    """Return the value of a tree. Raises RefusedTextError."""
     match expression:
         case Literal(value):
             return value
@@ -91,7 +91,7 @@ def _named(name: str, scope: Scope) -> Value:
 
 
 def called(name: str, arguments: dict[str, Value], scope: Scope) -> str:
-    """The text of a template with arguments. Raises RefusedTextError."""
+    """Return the text of a template with arguments. Raises RefusedTextError."""
     template = scope.templates.get(name)
     if template is None:
         raise RefusedTextError("bad-expression", f"there is no template `{name}` to be called")

@@ -1,8 +1,8 @@
-"""Version 1 → version 0: every text rendered, every generator written out, as a stream of JSON.
+"""Version 1 → version 0: renders texts and expands generators, as a JSON stream.
 
-Comes in: a checked `Document`. Goes out: pieces of a JSON text, an entry a line. An entry replaces an earlier one of
-the same key and takes its place. Entries are made in blocks and forgotten. Where keys may not be distinct, eight
-bytes of each are kept, the hash of its key, and of those that share a hash the last value.
+Input: a checked `Document`. Output: pieces of JSON text, one entry a line. An entry replaces an earlier one
+with the same key, in its position. Entries are made and discarded in blocks. If keys may repeat, an
+eight-byte hash of each is stored, and the last value of keys with equal hashes.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from nczarr.json.positions import Faults, Path
 from nczarr.source import Source
 
 FEW = 16
-"""Up to so many generators are compared by how they make keys, more by the keys."""
+"""Maximum number of generators compared by key pattern; more are compared by keys."""
 
 
 class StoppedError(Exception):
-    """An expansion that ended early; why stands in the report."""
+    """An expansion that ended early; the report contains the reason."""
 
 
 def expand(document: Document, source: Source, report: Report, limits: Limits) -> Iterator[bytes]:
-    """The JSON text of the expanded document. Raises StoppedError once an error stands in the report."""
+    """Yield the JSON text of the expanded document. Raises StoppedError after a reported error."""
     faults = Faults(source, report)
     missing = Missing(faults)
     parts = prepare(document, faults, limits, missing)
@@ -49,7 +49,7 @@ def expand(document: Document, source: Source, report: Report, limits: Limits) -
 
 
 def check_size(parts: list[tuple[Path, Part]], faults: Faults, limits: Limits) -> None:
-    """Refuse generators that certainly make too much, before an entry is made. Raises StoppedError."""
+    """Reject generators that certainly exceed the output limit, before making entries. Raises StoppedError."""
     if sum(part.least for _, part in parts if isinstance(part, Family)) > limits.output:
         _refuse_size(faults, limits)
 
@@ -66,7 +66,7 @@ def _blocks(parts: list[tuple[Path, Part]]) -> Iterator[Block]:
 
 
 def _written(parts: list[tuple[Path, Part]], faults: Faults) -> Iterator[bytes]:
-    """The lines of the document; faults of entries are reported, and end it."""
+    """Yield the lines of the document; faulty entries are reported and end it."""
     paths = {id(part): path for path, part in parts}
     current: list[Block] = []
     try:
@@ -94,9 +94,9 @@ def _lines(parts: list[tuple[Path, Part]], faults: Faults, current: list[Block])
 
 
 def _merged(block: Block, last: dict[str, str]) -> list[str]:
-    """The lines of a block without keys that came before; those that come again have their last value.
+    """Return the lines of a block, omitting keys already written; repeated keys have their last value.
 
-    `last` has the values of such keys, and an empty text of those that came.
+    `last` has these values, and an empty text for keys already written.
     """
     found = []
     keys, values = block.part.keys(block.start, block.stop), block.part.values(block.start, block.stop)
@@ -110,7 +110,7 @@ def _merged(block: Block, last: dict[str, str]) -> list[str]:
 
 
 def _distinct(parts: list[tuple[Path, Part]]) -> bool:
-    """Whether all keys are certainly distinct, seen from how they are made."""
+    """Return whether the key patterns guarantee distinct keys."""
     refs = [part for _, part in parts if isinstance(part, Refs)]
     patterns = [part.pattern() for _, part in parts if isinstance(part, Family)]
     known = [pattern for pattern in patterns if pattern is not None]
@@ -123,7 +123,7 @@ def _distinct(parts: list[tuple[Path, Part]]) -> bool:
 
 
 def _shared_hashes(parts: list[tuple[Path, Part]], current: list[Block]) -> NDArray[np.int64] | None:
-    """Hashes that several keys have, in order; None if there are none. Equal keys have equal hashes."""
+    """Return the sorted hashes that occur more than once, or None. Equal keys have equal hashes."""
     hashes = np.empty(sum(part.count for _, part in parts), dtype=np.int64)
     at = 0
     for block in _blocks(parts):
@@ -138,7 +138,7 @@ def _shared_hashes(parts: list[tuple[Path, Part]], current: list[Block]) -> NDAr
 def _last_values(
     parts: list[tuple[Path, Part]], shared: NDArray[np.int64] | None, current: list[Block]
 ) -> dict[str, str]:
-    """The last value of each key that may come more than once."""
+    """Return the last value of each key that may repeat."""
     if shared is None:
         return {}
     wanted = frozenset(shared.tolist())
@@ -154,15 +154,15 @@ def _last_values(
 
 
 def mapping(document: Document, source: Source, report: Report, limits: Limits) -> dict[str, Any]:
-    """The expanded document as a map. Raises StoppedError."""
+    """Return the expanded document as a map. Raises StoppedError."""
     found: dict[str, Any] = json.loads(b"".join(expand(document, source, report, limits)))
     return found
 
 
 def entries(document: Document, source: Source, report: Report, limits: Limits) -> Mapping[str, Any]:
-    """The expanded document as a map whose values version 1 takes too. Raises StoppedError.
+    """Return the expanded document as a map of values valid in version 1. Raises StoppedError.
 
-    Version 0 keeps its objects, and base64 that cannot be read is refused as in version 1.
+    Version 0 objects are preserved; invalid base64 is rejected as in version 1.
     """
     if document.version:
         return mapping(document, source, report, limits)

@@ -1,17 +1,17 @@
-r"""Texts with expressions: `http://{{u}}/{{'%03d'|format(i)}}` → pieces, each a literal or a small tree.
+"""Texts with expressions: `http://{{u}}/{{'%03d'|format(i)}}` → literals and small trees.
 
     hole       := '{{' condition '}}'
     condition  := compare [ 'if' compare 'else' condition ]
     compare    := sum { ('==' | '!=' | '<' | '<=' | '>' | '>=') sum }
     sum        := product { ('+' | '-') product }
     product    := power { ('*' | '/' | '//' | '%') power }
-    power      := filtered { '**' filtered }                            from the left, as jinja2 has it
+    power      := filtered { '**' filtered }                            left-associative, as in jinja2
     filtered   := unary { '|' filter [ '(' [ condition { ',' condition } ] ')' ] }
     unary      := ('-' | '+') unary | primary
     primary    := integer | text | name | name '(' [ name '=' condition { ',' … } ] ')' | '(' condition ')'
 
-Goes out: trees of named tuples that only `evaluation.py` gives a meaning. No attribute, index, method, loop or
-statement can be written. What is none of the grammar is a RefusedTextError that quotes the expression.
+Output: trees of named tuples, evaluated only by `evaluation.py`. Attributes, indices, methods, loops and
+statements do not exist. Text outside the grammar is a RefusedTextError that quotes the expression.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ NAME: /(?!(if|else|and|or|not|in|is|true|false|none|True|False|None)\b)[A-Za-z_]
 """
 
 FILTERS = {"format": (0, 99), "upper": (0, 0), "lower": (0, 0), "string": (0, 0), "int": (0, 1)}
-"""Filters and how many arguments each takes, at least and at most."""
+"""Filters with their minimum and maximum number of arguments."""
 
 _HOLE = re.compile(r"\{\{([-+]?)((?:'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|(?!-?\}\})[^'\"])*)(-?)\}\}", re.DOTALL)
 _LINE_END = re.compile(r"\r\n|\r")
 
 
 class Literal(NamedTuple):
-    """An integer or text as it stands."""
+    """An integer or text."""
 
     value: int | str
     depth: int = 1
@@ -70,7 +70,7 @@ class Name(NamedTuple):
 
 
 class Operation(NamedTuple):
-    """An operator and its operands: `+ - * / // % **`, `neg`, `pos`, `if` (test, then, else), `|filter`."""
+    """An operator with operands: `+ - * / // % **`, `neg`, `pos`, `if` (test, then, else), `|filter`."""
 
     operator: str
     operands: tuple[Expression, ...]
@@ -78,7 +78,7 @@ class Operation(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """A chain of comparisons, which holds if each of them does."""
+    """A chain of comparisons, true if all are."""
 
     operators: tuple[str, ...]
     operands: tuple[Expression, ...]
@@ -86,7 +86,7 @@ class Comparison(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A template with the arguments that its text sees."""
+    """A template with its arguments."""
 
     name: str
     arguments: tuple[tuple[str, Expression], ...]
@@ -94,7 +94,7 @@ class Call(NamedTuple):
 
 
 class Beyond(NamedTuple):
-    """A whole text that is none of the grammar: the names that it may use, and what renders it in a scope."""
+    """A whole text outside the grammar: the names that it may use, and its renderer."""
 
     text: str
     names: frozenset[str]
@@ -106,21 +106,20 @@ Expression = Literal | Name | Operation | Comparison | Call | Beyond
 
 
 class Hole(NamedTuple):
-    """An expression and how it was written."""
+    """An expression and its source text."""
 
     written: str
     expression: Expression
 
 
 Pieces = tuple[str | Hole, ...]
-"""A text in its parts."""
+"""Parts of a text."""
 
 
 def pieces(text: str, limits: Limits) -> Pieces:
-    """The parts of a text of the grammar. Raises RefusedTextError.
+    r"""Split a text of the grammar into parts. Raises RefusedTextError.
 
-    As with jinja2, line ends become `\\n`, one at the very end is dropped, and `-` inside of braces strips blanks
-    outside.
+    As in jinja2, line ends become `\\n`, a final one is dropped, and `-` inside braces strips blanks outside.
     """
     check_length(len(text), limits)
     text = _LINE_END.sub("\n", text).removesuffix("\n")
@@ -148,13 +147,13 @@ def pieces(text: str, limits: Limits) -> Pieces:
 
 
 def quoted(text: str) -> str:
-    """A text that renders as this one: what rendering would change stands as an expression."""
+    """Return a text that renders as this one: characters that rendering changes become expressions."""
     return re.sub(r"[{\r]|\n\Z", lambda found: "{{'" + repr(found[0])[1:-1] + "'}}", text)
 
 
 @functools.lru_cache(maxsize=4096)
 def parse(written: str, depth: int) -> Expression:
-    """The tree of one expression. Raises RefusedTextError, which quotes it."""
+    """Return the tree of one expression. Raises RefusedTextError, which quotes it."""
     from lark.exceptions import UnexpectedInput, VisitError
 
     try:
@@ -173,7 +172,7 @@ def parse(written: str, depth: int) -> Expression:
 
 
 def _complaint(written: str, at: int | None) -> str:
-    """What is wrong with an expression at a place."""
+    """Return the message about an expression's fault at a position."""
     at = len(written) if at is None or at < 0 else at
     left, here = written[:at].rstrip(), written[at : at + 1]
     shown = f"`{_short(written)}`"
@@ -198,7 +197,7 @@ def _parser() -> Lark:
 
     @v_args(inline=True)
     class Builder(Transformer[Any, Any]):
-        """Makes the tree from the leaves up, without recursion."""
+        """Builds the tree from the leaves up, without recursion."""
 
         def integer(self, token: str) -> Literal:
             if len(token) > 1000:
@@ -260,7 +259,7 @@ def _depth(operands: tuple[Expression, ...]) -> int:
 
 
 def names_of(expression: Expression) -> frozenset[str]:
-    """The names that an expression uses; not those of the templates that it calls."""
+    """Return the names in an expression, without those inside templates that it calls."""
     match expression:
         case Literal():
             return frozenset()

@@ -1,7 +1,7 @@
-"""Chunks of one pattern as columns, and the generators that make them.
+"""Chunks of one pattern as columns, and their generators.
 
-Comes in: a group. Goes out: a `Family`, whose columns are indices, offset, length and the numbers of the URL; and its
-generators, affine ones and packed ones.
+Input: a group. Output: a `Family` with columns of indices, offset, length and numbers of the URL; and its
+affine and packed generators.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
 
 FEWEST = 3
-"""Families have at least so many chunks."""
+"""Minimum number of chunks in a family."""
 
 REGULAR = 0.9
-"""The part of a grid's chunks that an affine generator must get right."""
+"""Minimum fraction of a grid's chunks that an affine generator must match."""
 
 
 class Family(NamedTuple):
-    """Chunks with one pattern as columns; `widths` are digits of the numbers of URLs that begin with zeros, else 0."""
+    """Chunks of one pattern as columns; `widths` are digit counts of zero-padded URL numbers, else 0."""
 
     pattern: Pattern
     indices: list[Integers]
@@ -34,7 +34,7 @@ class Family(NamedTuple):
 
 
 def family_of(group: Group, targets: list[Target]) -> Family | None:
-    """Chunks as columns; None if some number of their URLs has zeros before it in no regular way."""
+    """Return chunks as columns; None if a number in their URLs has irregular zero padding."""
     columns = [group.column(group.offsets), group.column(group.lengths)] if group.pattern.ranged else []
     numbers, places = np.unique(group.column(group.targets), return_inverse=True)
     parts = [targets[number].parts for number in numbers.tolist()]
@@ -51,7 +51,7 @@ def family_of(group: Group, targets: list[Target]) -> Family | None:
 
 
 def generators(family: Family) -> Iterator[dict[str, Any]]:
-    """The generators of a family: one, or two of which the second replaces entries of the first."""
+    """Yield the generators of a family: one, or two with the second overriding entries of the first."""
     family, found = arranged(family)
     if found is None:
         line = np.arange(len(family.indices[0]), dtype=np.int64)
@@ -74,7 +74,7 @@ def generators(family: Family) -> Iterator[dict[str, Any]]:
 
 
 def arranged(family: Family) -> tuple[Family, Grid | None]:
-    """A family in the order of the grid that it fills; as it is if it fills none."""
+    """Return a family in grid order with its grid; unchanged with None if it does not fill a grid."""
     found = grid(family.indices)
     if found is None:
         return family, None
@@ -83,7 +83,7 @@ def arranged(family: Family) -> tuple[Family, Grid | None]:
 
 
 def _affine(family: Family, found: Grid, fits: list[Fit]) -> dict[str, Any]:
-    """A generator with a dimension for each index."""
+    """Return a generator with a dimension for each index."""
     names = [f"i{axis}" if len(found.values) > 8 else "ijklmnop"[axis] for axis in range(len(found.values))]
     sums = [fitted(each, names) for each in fits]
     dimensions = {name: as_range(values) for name, values in zip(names, found.values, strict=True)}
@@ -91,9 +91,10 @@ def _affine(family: Family, found: Grid, fits: list[Fit]) -> dict[str, Any]:
 
 
 def _packed(family: Family, fits: list[Fit], rows: Integers) -> dict[str, Any]:
-    """A generator with one dimension, of a number for each of some chunks.
+    """Return a generator with one dimension: a number for each of the rows.
 
-    It holds the indices, in their bounding box, and what each column adds to its affine part.
+    The number packs the indices, within their bounding box, and each column's difference from its affine
+    part.
     """
     indices = [column[rows] for column in family.indices]
     found = pack([*indices, *(each.rest[rows] for each in fits)])
@@ -103,7 +104,7 @@ def _packed(family: Family, fits: list[Fit], rows: Integers) -> dict[str, Any]:
 
 
 def generator(family: Family, names: list[str], sums: list[str], dimensions: dict[str, Any]) -> dict[str, Any]:
-    """An item of `gen`: indices and columns as expressions."""
+    """Return an item of `gen` with indices and columns as expressions."""
     item: dict[str, Any] = {"key": joined(family.pattern.key, [hole(name) for name in names])}
     ranged = 2 if family.pattern.ranged else 0
     numbers = [hole(each, width) for each, width in zip(sums[ranged:], family.widths, strict=True)]

@@ -1,7 +1,7 @@
-"""A generator made ready: any block of its entries in columns, or as JSON, at any time.
+"""Prepared generator: any block of its entries as columns or JSON, on demand.
 
-Comes in: a `Generator` and the scope of its document. Goes out, for entries counted from 0: keys and URLs as JSON
-writes them, offsets and lengths as integers. No entry is kept. Faults are FaultyEntryErrors with the member at fault.
+Input: a `Generator` and its document's scope. Output for entries from 0: keys and URLs as JSON, offsets and
+lengths as integers. Entries are not stored. Faults are MemberFaultErrors.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
 
 BLOCK = 1024
-"""Entries that are made at once. With texts as long as the limit, a block takes some 200 MB."""
+"""Entries made at once. With texts of maximum length, a block takes about 200 MB."""
 
 
 class MemberFaultError(Exception):
-    """A fault of a member of a generator."""
+    """A fault of a generator's member."""
 
     def __init__(self, member: str, code: str, message: str) -> None:
         super().__init__(message)
@@ -47,10 +47,10 @@ class MemberFaultError(Exception):
 
 
 class Family:
-    """The entries of one generator; there is at least one."""
+    """Entries of a generator that has at least one."""
 
     def __init__(self, generator: Generator, scope: Scope) -> None:
-        """Raises MemberFaultError."""
+        """Prepare the generator. Raises MemberFaultError."""
         self.count = generator.entries
         self.block = BLOCK
         self._context = Context(axes(generator.dimensions), scope)
@@ -65,11 +65,11 @@ class Family:
             )
 
     def keys(self, start: int, stop: int) -> list[str]:
-        """Keys as JSON writes them, quotes included. Raises MemberFaultError."""
+        """Return keys as JSON, with quotes. Raises MemberFaultError."""
         return self._key.lines(_entries(start, stop))
 
     def values(self, start: int, stop: int) -> list[str]:
-        """References as JSON writes them. Raises MemberFaultError."""
+        """Return references as JSON. Raises MemberFaultError."""
         entries = _entries(start, stop)
         urls = self._url.lines(entries)
         if self._range is None:
@@ -78,7 +78,7 @@ class Family:
         return [f"[{url},{offset},{length}]" for url, offset, length in zip(urls, *ranges, strict=True)]
 
     def lines(self, start: int, stop: int) -> list[str]:
-        """Keys and references as members of an object. Raises MemberFaultError."""
+        """Return keys and references as members of an object. Raises MemberFaultError."""
         entries = _entries(start, stop)
         form, columns = (
             f"{self._key.form}:[{self._url.form}",
@@ -92,11 +92,11 @@ class Family:
         return [form % each for each in zip(*columns, strict=True)] if columns else [form % ()] * len(entries)
 
     def urls(self, start: int, stop: int) -> list[str]:
-        """URLs as JSON writes them; one alone if all entries have the same. Raises MemberFaultError."""
+        """Return URLs as JSON; only one if all entries share it. Raises MemberFaultError."""
         return self._url.lines(_entries(start, stop if self._url.varies else start + 1))
 
     def reference(self, entry: int) -> tuple[str, int, int | None]:
-        """URL, offset and length of an entry. Raises MemberFaultError."""
+        """Return URL, offset and length of an entry. Raises MemberFaultError."""
         (url,) = self._url.lines(_entries(entry, entry + 1))
         if self._range is None:
             return json.loads(url), 0, None
@@ -105,13 +105,13 @@ class Family:
 
     @property
     def least(self) -> int:
-        """Bytes that all entries have in version 0, and more; 0 if their keys may be equal."""
+        """Minimum size of all entries in version 0, in bytes; 0 if keys may be equal."""
         return self.count * (self._key.least + self._url.least) if self.pattern() is not None else 0
 
     def pattern(self) -> tuple[str, re.Pattern[str]] | None:
-        """How each key begins, and what matches them all, if keys that are certainly distinct; else None.
+        """Return common prefix and regular expression of the keys if they are certainly distinct; else None.
 
-        They are if every dimension stands in the key as it is, and no digit of a text could belong to a number.
+        They are if every dimension is in the key unchanged, and no digit of a text can join a number.
         """
         parts, axes = self._key.parts, self._context.axes
         shown = {part.expression.text for part in parts if isinstance(part, Hole) and isinstance(part.expression, Name)}
@@ -129,7 +129,7 @@ class Family:
         return (parts[0] if parts and isinstance(parts[0], str) else ""), re.compile(form)
 
     def ranges(self, start: int, stop: int) -> tuple[list[int], list[int]]:
-        """Offsets and lengths, which have been checked; of whole targets there are none. Raises MemberFaultError."""
+        """Return checked offsets and lengths; empty for whole targets. Raises MemberFaultError."""
         if self._range is None:
             return [], []
         entries = _entries(start, stop)
@@ -162,7 +162,7 @@ def _guarded(member: str, made: Callable[[], Any]) -> Any:
 
 
 class _Text:
-    """A key or URL for every entry: `form` as JSON writes it, with `%s` for each of the columns."""
+    """Key or URL of every entry: `form` is JSON with `%s` for each column."""
 
     def __init__(self, member: str, text: str, context: Context) -> None:
         self._member = member
@@ -175,14 +175,14 @@ class _Text:
         self.varies = bool(self._columns)
 
     def columns(self, entries: Integers) -> list[list[Any]]:
-        """What stands for each `%s`. `bound` becomes how long a text is at most."""
+        """Return the column of each `%s`, and set `bound` to the maximum text length."""
         found: list[list[Any]] = _guarded(self._member, lambda: [column(entries) for column in self._columns])
         longest = (max(map(len, each)) if isinstance(each[0], str) else 20 for each in found)
         self.bound = len(self.form) + sum(longest)
         return found
 
     def lines(self, entries: Integers) -> list[str]:
-        """The texts as JSON writes them."""
+        """Return the texts as JSON."""
         columns = self.columns(entries)
         found = (
             [self.form % each for each in zip(*columns, strict=True)] if columns else [self.form % ()] * len(entries)
@@ -203,7 +203,7 @@ def _quoted(text: str) -> str:
 
 
 class _Number:
-    """An offset or length for every entry: rendered, then taken as Python's `int` takes a text."""
+    """Offset or length of every entry: rendered, then parsed by Python's `int`."""
 
     def __init__(self, member: str, written: int | str, context: Context) -> None:
         self._member = member
@@ -224,7 +224,7 @@ class _Number:
         self._text = _guarded(member, lambda: joined(parts, context, str))
 
     def column(self, entries: Integers) -> list[int]:
-        """The numbers, which may be negative."""
+        """Return the numbers, which may be negative."""
         if self._fixed is not None:
             return [self._fixed] * len(entries)
         if self._fast is not None:

@@ -1,7 +1,7 @@
-"""Columns of integers over the keys of an array: where they are affine in the indices, and by how much they are not.
+"""Affine fits of integer columns over the indices of an array's keys.
 
-Comes in: the indices of every key, a column each, and further columns. Goes out: the grid of the indices if they fill
-one, and a `Fit` a column. All columns are int64, and so small that no difference overflows.
+Input: columns of the keys' indices, and further columns. Output: the grid of the indices, if complete, and a
+`Fit` for each column. Columns are int64, small enough that differences do not overflow.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
 
 
 WIDEST = 2**61
-"""Sums stay below: a column that no factor of 64 bits suits has none."""
+"""Limit of sums; factors that would exceed it are 0."""
 
 
 class Grid(NamedTuple):
-    """The values of each index in order, and the order of the keys that makes the last vary fastest."""
+    """Sorted values of each index, and the key order in which the last index varies fastest."""
 
     values: list[Integers]
     order: Integers
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The number of values of each index."""
+        """Number of values of each index."""
         return tuple(map(len, self.values))
 
 
 class Fit(NamedTuple):
-    """A column as `base` plus the sum of `factors` times indices, plus `rest`, which is 0 where that is all."""
+    """A column as `base` + Σ `factors` · indices + `rest`; `rest` is 0 where the fit is exact."""
 
     base: int
     factors: tuple[int, ...]
@@ -40,7 +40,7 @@ class Fit(NamedTuple):
 
 
 def grid(indices: list[Integers]) -> Grid | None:
-    """The grid that distinct tuples of indices fill; None if some cell is missing."""
+    """Return the grid that distinct index tuples fill; None if a cell is missing."""
     values = [np.unique(column) for column in indices]
     if math.prod(map(len, values)) != len(indices[0]):
         return None
@@ -48,7 +48,7 @@ def grid(indices: list[Integers]) -> Grid | None:
 
 
 def fit(column: Integers, found: Grid) -> Fit:
-    """The affine function that most of a column follows; the column is in the order of the grid."""
+    """Return the affine function that most of a column follows; the column is in grid order."""
     cells = column.reshape(found.shape)
     factors = []
     left, most = cells, int(np.abs(cells).max())
@@ -70,13 +70,13 @@ def fit(column: Integers, found: Grid) -> Fit:
 
 
 def _middle(values: Integers) -> int:
-    """The middle one of some integers: it is the most frequent one where that has more than half of them."""
+    """Return the median, which equals any value with more than half of the occurrences."""
     flat = values.ravel()
     return int(np.partition(flat, len(flat) // 2)[len(flat) // 2])
 
 
 def as_range(values: Integers) -> dict[str, int] | list[int]:
-    """The values of a dimension as a document writes them: a range if they are one."""
+    """Return a dimension's values for a document: a range if possible."""
     steps = np.diff(values)
     step = int(steps[0]) if len(steps) else 1
     if (steps != step).any():

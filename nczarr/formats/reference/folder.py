@@ -1,7 +1,6 @@
-"""A folder of Parquet references as a document of version 0.
+"""A folder of Parquet references → a version 0 document.
 
-Comes in: a store. Goes out: entries, or the pieces of a JSON text: documents first, then the chunks of each array in C
-order.
+Input: a store. Output: entries, or pieces of JSON text: documents first, then each array's chunks in C order.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ from nczarr.stores.base import Store
 from nczarr.stores.reference import Reference
 
 PIECE = 1 << 16
-"""Characters that are handed on at once."""
+"""Characters per output piece."""
 
 
 def entries(store: Store, report: Report, limits: Limits) -> Iterator[tuple[str, Any]]:
-    """Keys and values of version 0. Raises CompileError, OSError."""
+    """Yield keys and values of version 0. Raises CompileError, OSError."""
     references = opened(store, report, limits)
     if references is None:
         raise CompileError(report.sorted())
@@ -42,7 +41,7 @@ def _listed(found: Reference) -> list[Any]:
 
 
 def expand(store: Store, report: Report, limits: Limits) -> Iterator[bytes]:
-    """The JSON text of the document, an entry a line. Raises CompileError, OSError."""
+    """Yield the JSON text of the document, one entry a line. Raises CompileError, OSError."""
     text, written, begin = "{", 0, "\n"
     for key, value in entries(store, report, limits):
         text += f"{begin}{encode(key)}:{encode(value)}"

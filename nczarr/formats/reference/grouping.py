@@ -1,7 +1,7 @@
-"""Chunks of arrays in groups of one pattern: numbers in arrays, and of each chunk no object but its key.
+"""Groups chunks of arrays by pattern: numbers in arrays, and no object for a chunk except its key.
 
-Comes in: entries of version 0. Goes out: a `Group` for each text around the numbers of key and URL. What is in
-none of them is left.
+Input: version 0 entries. Output: a `Group` for each pattern of texts around the numbers of key and URL;
+ungrouped entries remain.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
 
 DIGITS = 15
-"""Numbers of keys and URLs have at most so many digits, or are texts."""
+"""Maximum number of digits of numbers in keys and URLs; longer ones are text."""
 
 LARGEST = 2**60
-"""Ranges of generators end below."""
+"""Upper limit of byte ranges in generators."""
 
 MOST = 16
-"""Keys and URLs with more numbers are left as they are."""
+"""Maximum count of numbers in a grouped key or URL."""
 
 LONGEST = 4096
-"""So are those of more characters."""
+"""Maximum length of a grouped key or URL."""
 
 _NUMBER = rf"(?:0|[1-9][0-9]{{0,{DIGITS - 1}}})"
 _KEY = re.compile(rf"(?:(?:[^/]*/)*?)(?={_NUMBER}(?:[./]{_NUMBER})*\Z)", re.DOTALL)
@@ -34,7 +34,7 @@ _RUN = re.compile(rf"([0-9]{{1,{DIGITS}}})")
 
 
 class Pattern(NamedTuple):
-    """What keys of a family have in common: texts around the numbers of key and URL, and whether they have ranges."""
+    """Common parts of a family's entries: texts around the numbers of key and URL; whether they have ranges."""
 
     key: tuple[str, ...]
     url: tuple[str, ...]
@@ -42,7 +42,7 @@ class Pattern(NamedTuple):
 
 
 class Target(NamedTuple):
-    """A URL in its parts, texts and digits in turn, and the number that it has among all."""
+    """A URL, its alternating texts and digits, and its index among all URLs."""
 
     url: str
     parts: tuple[str, ...]
@@ -50,7 +50,7 @@ class Target(NamedTuple):
 
 
 class Group:
-    """The chunks of one pattern: `indices` holds those of each one behind the other, `targets` counts the URLs."""
+    """Chunks of one pattern: `indices` are concatenated, `targets` are indices of URLs."""
 
     __slots__ = ("indices", "keys", "lengths", "offsets", "pattern", "targets")
 
@@ -63,27 +63,27 @@ class Group:
         self.lengths = array("q")
 
     def column(self, numbers: array[int]) -> Integers:
-        """One of the arrays as a column, which shares its memory."""
+        """Return an array as a column that shares its memory."""
         return np.frombuffer(numbers, dtype=np.int64)
 
     def axes(self) -> list[Integers]:
-        """The indices, a column for each dimension."""
+        """Return the indices, a column for each dimension."""
         count = len(self.pattern.key) - 1
         return [np.ascontiguousarray(each) for each in self.column(self.indices).reshape(-1, count).T]
 
     def value(self, row: int, targets: list[Target]) -> list[Any]:
-        """The entry of a chunk, as it was."""
+        """Return the original entry of a chunk."""
         url = targets[self.targets[row]].url
         return [url, self.offsets[row], self.lengths[row]] if self.pattern.ranged else [url]
 
     def put_back(self, refs: dict[str, Any], targets: list[Target]) -> None:
-        """Put the entries of all chunks among others."""
+        """Add the entries of all chunks to `refs`."""
         for row, key in enumerate(self.keys):
             refs[key] = self.value(row, targets)
 
 
 def grouped(refs: Mapping[str, Any]) -> tuple[list[Group], list[Target], dict[str, Any]]:
-    """The chunks that could be families, in the order of their keys, their URLs, and the other entries."""
+    """Return groups of chunks in key order, their URLs, and the other entries."""
     left: dict[str, Any] = {}
     groups: dict[Pattern, Group] = {}
     known: dict[str, Target] = {}
@@ -123,8 +123,10 @@ def grouped(refs: Mapping[str, Any]) -> tuple[list[Group], list[Target], dict[st
 
 
 def _split(key: str) -> tuple[str, str, list[str]] | None:
-    """A key as what stands before its indices, what between them, one character for all where that is the same, and
-    the indices; None if it does not end in indices.
+    """Split a key into the text before its indices, their separators and the indices; None if it has no
+    indices.
+
+    Equal separators are returned as one character.
     """
     found = _KEY.match(key)
     if found is None:

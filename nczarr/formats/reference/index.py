@@ -1,7 +1,7 @@
-"""The entries of generators, found by their keys: of each entry the hash of its key is kept, and no object.
+"""Lookup of generator entries by key: stores only the hash of each key, no objects.
 
-Comes in: families in the order of their generators. Goes out: entries by key, keys, folders. Every entry is made once,
-a block at a time, and checked as an expansion checks it.
+Input: families in generator order. Output: entries by key, keys, folders. Every entry is made once, in
+blocks, and checked as in an expansion.
 """
 
 from __future__ import annotations
@@ -20,39 +20,39 @@ from nczarr.stores.base import is_safe
 from nczarr.stores.reference import Reference
 
 FOLDERS = 4096
-"""Folders that are remembered of the keys of one generator."""
+"""Maximum number of folders stored for one generator."""
 
 VERSION = '"version"'
-"""The key that no document of version 0 has, as JSON writes it."""
+"""Key forbidden in version 0, as JSON."""
 
 SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
 
 AHEAD = 512
-"""Entries that are made at once for somebody who asks for one after the other."""
+"""Entries made at once for sequential access."""
 
 FEW = 10
-"""So many keys are named that no store has."""
+"""Maximum number of reported invalid keys."""
 
 _ODD = re.compile(r"\n/|//|/\n|(?:\n|/)\.\.?(?:\n|/)|\n\n")
 
 PUNCTUATION = 48
-"""Characters of an entry of version 0 beside key and URL, at most."""
+"""Maximum characters of a version 0 entry besides key and URL."""
 
 
 def odd(keys: Iterable[str], text: str) -> list[str]:
-    """Those of some keys that no store has. `text`: all of them, each between line ends, for a quick look."""
+    """Return the keys invalid in stores. `text`: all keys between line ends, for a fast check."""
     return [key for key in keys if not is_safe(key)] if _ODD.search(text) else []
 
 
 class Entry(NamedTuple):
-    """An entry of one of the families."""
+    """An entry of a family."""
 
     family: Family
     number: int
 
 
 class Index:
-    """The entries of some families. They are added first, then it is sealed, then asked."""
+    """Entries of families. Add them first, then `seal`, then query."""
 
     def __init__(self) -> None:
         self.size = 0
@@ -67,7 +67,7 @@ class Index:
         self._entries: NDArray[np.int64] | None = None
 
     def add(self, family: Family) -> bool:
-        """Make and check all entries of a family. Whether one has the key `version`. Raises MemberFaultError."""
+        """Make and check all entries of a family; return whether a key is `version`. Raises MemberFaultError."""
         hashes = np.empty(family.count, dtype=np.int64)
         folders: set[str] | None = set()
         version = False
@@ -90,7 +90,7 @@ class Index:
         return version
 
     def seal(self) -> None:
-        """All families are there: put the hashes in order, entries of one hash in theirs."""
+        """Sort the hashes, stably, after all families are added."""
         if not self._families:
             return
         hashes = np.concatenate(self._unsorted)
@@ -99,7 +99,7 @@ class Index:
         self._hashes = hashes[self._entries]
 
     def find(self, key: str) -> Entry | None:
-        """The last entry of a key; None if there is none."""
+        """Return the last entry of a key; None if there is none."""
         if self._hashes is None or self._entries is None:
             return None
         written = encode(key)
@@ -111,7 +111,7 @@ class Index:
         return None
 
     def ahead(self, entry: Entry) -> dict[str, Reference]:
-        """An entry and those that follow it in its family, by key; not those whose key another entry may have."""
+        """Return an entry and its successors in the family by key, except keys that may occur elsewhere."""
         assert self._hashes is not None
         family, start = entry
         stop = min(start + AHEAD, family.count)
@@ -124,12 +124,12 @@ class Index:
         return {key: reference for key, reference, alone in found if alone}
 
     def _owner(self, entry: int) -> tuple[Family, int]:
-        """The family of an entry of all, and the first entry of it."""
+        """Return the family of a global entry number, and the family's first number."""
         place = bisect_right(self._ends, entry)
         return self._families[place], self._ends[place - 1] if place else 0
 
     def keys(self, prefix: str) -> list[str]:
-        """Keys that begin with `prefix`, in any order, each at least once."""
+        """Return keys with `prefix` in any order, possibly repeated."""
         found: list[str] = []
         for family, folders in zip(self._families, self._folders, strict=True):
             if folders is not None and not any(_meet(prefix, folder) for folder in folders):
@@ -139,7 +139,7 @@ class Index:
         return found
 
     def children(self, prefix: str) -> set[str]:
-        """The next segments of keys that begin with `prefix`, which is empty or ends in a slash."""
+        """Return the next segments of keys with `prefix`, which is empty or ends in a slash."""
         found: set[str] = set()
         for family, folders in zip(self._families, self._folders, strict=True):
             if folders is not None:
@@ -154,7 +154,7 @@ class Index:
         return found
 
     def entries(self) -> Iterator[tuple[str, Reference]]:
-        """All entries, in their order."""
+        """Yield all entries in order."""
         for family in self._families:
             for _, start, stop in blocks(family):
                 keys = map(_unquoted, family.keys(start, stop))
@@ -167,7 +167,7 @@ class Index:
                     yield from zip(keys, map(Reference, named), strict=True)
 
     def urls(self) -> Iterator[tuple[str, str]]:
-        """Every URL and a key that has it; where all entries of a generator have one, once."""
+        """Yield every URL with one of its keys; once if all entries of a generator share it."""
         for family in self._families:
             for _, start, stop in blocks(family):
                 urls = family.urls(start, stop)
@@ -178,15 +178,15 @@ class Index:
 
 
 def _meet(prefix: str, folder: str) -> bool:
-    """Whether a key of a folder, which is empty or ends in a slash, may begin with `prefix`."""
+    """Return whether a key in a folder, empty or with a final slash, may begin with `prefix`."""
     return folder.startswith(prefix) or prefix.startswith(folder)
 
 
 def _unquoted(written: str) -> str:
-    """A text of JSON in ASCII."""
+    """Decode a JSON string in ASCII."""
     return _decoded(written[1:-1])
 
 
 def _decoded(written: str) -> str:
-    """What stands between the quotes of a text of JSON in ASCII."""
+    """Decode the content of a JSON string in ASCII."""
     return written if "\\" not in written else str(json.loads(f'"{written}"'))

@@ -1,10 +1,9 @@
-"""Texts beyond the grammar (`--jinja`): rendered by jinja2's sandbox, of which everything is counted.
+"""Texts beyond the grammar (`--jinja`): rendered by jinja2's sandbox with all costs counted.
 
-Comes in: a text, the names of a scope. Goes out: the text that jinja2 makes of it. Before a text becomes a program its
-tree is looked through: kinds of nodes that are not listed are refused, and those that make large things of small ones
-are led through functions of ours. Values are scalars, and lists of scalars; an attribute is one of `METHODS`, or of a
-loop or a namespace. So no text, list or number grows beyond a limit, no loop runs uncounted, and nothing of Python is
-within reach.
+Input: a text and a scope. Output: the text that jinja2 renders. Before compilation the syntax tree is
+checked: unlisted node kinds are rejected, and those that can create large values go through our functions.
+Values are scalars and lists of scalars; attributes are `METHODS`, or those of a loop or namespace. So texts,
+lists and numbers are bounded, loops are counted, and Python is unreachable.
 """
 
 from __future__ import annotations
@@ -26,14 +25,14 @@ NODES = frozenset(
     "Template Output TemplateData Name Const Add Sub Mul Div FloorDiv Mod Pow Neg Pos Not And Or Compare Operand "
     "CondExpr Filter Test Call Keyword Getattr Getitem Slice Concat List Tuple If For Assign With NSRef".split()
 )
-"""What a text may be made of."""
+"""Permitted node kinds."""
 
 START = 20
-"""Steps that a rendering takes, whatever the text."""
+"""Base cost of a rendering, in steps."""
 
 
 def beyond(text: str, limits: Limits, account: Account) -> Beyond:
-    """A text as jinja2 reads it. Raises RefusedTextError."""
+    """Compile a text by jinja2. Raises RefusedTextError."""
     if find_spec("jinja2") is None:
         raise RefusedTextError("missing-library", "rendering it needs `jinja2`, which is not installed")
     account.compile(len(text), limits)
@@ -57,7 +56,7 @@ def beyond(text: str, limits: Limits, account: Account) -> Beyond:
 
 
 def _check(tree: nodes.Template, limits: Limits) -> None:
-    """Refuse what is not listed, and what nests too deep; without recursion."""
+    """Reject unlisted nodes and deep nesting, without recursion."""
     from jinja2 import nodes
 
     left: list[tuple[nodes.Node, int]] = [(tree, 0)]
@@ -76,11 +75,11 @@ def _check(tree: nodes.Template, limits: Limits) -> None:
 
 
 _LOCK = threading.RLock()
-"""One text is rendered at a time: the environment knows for which run."""
+"""Serializes renderings: the environment holds the current run."""
 
 
 def _rendered(template: Template, scope: Scope) -> str:
-    """The text that a template makes. Raises RefusedTextError."""
+    """Render a template. Raises RefusedTextError."""
     from jinja2 import TemplateError
 
     from nczarr.formats.reference.sandbox import environment, variables
@@ -106,6 +105,6 @@ def _rendered(template: Template, scope: Scope) -> str:
 
 
 def _said(error: BaseException) -> str:
-    """What a library says, in one short line."""
+    """Return a library's message in one short line."""
     text = (str(error) or type(error).__name__).splitlines()[0]
     return text if len(text) <= 100 else f"{text[:97]}…"

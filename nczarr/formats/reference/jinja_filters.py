@@ -1,7 +1,7 @@
-"""What texts of jinja2 may call: filters, tests and methods that know beforehand how long their results will be.
+"""Filters, tests and methods for jinja2 texts, which check the length of results beforehand.
 
-They mean what those of jinja2 and of Python's `str` mean. Arguments are scalars, or lists of them; what does not suit
-is a TypeError or ValueError, what grows too large a RefusedTextError.
+They behave like those of jinja2 and Python's `str`. Arguments are scalars or lists of them. Invalid arguments
+raise TypeError or ValueError, oversized results RefusedTextError.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from nczarr.formats.reference.limits import Account, Limits, RefusedTextError, c
 from nczarr.formats.reference.operators import filtered, formatted
 
 HELD = 64 << 20
-"""About how many bytes the values of one text may take in all."""
+"""Approximate memory limit for the values of one text, in bytes."""
 
 STEPS = 1_000_000
-"""Steps that one text may take: some tenths of a second."""
+"""Maximum number of steps for one text: some tenths of a second."""
 
 SPAN = 256
-"""Bytes of a value that take as long as a step."""
+"""Bytes of a value that cost one step."""
 
 
 class Run:
-    """The rendering of one text: what it has used, and the names that mean nothing."""
+    """Rendering of one text: resources used, and undefined names."""
 
     __slots__ = ("account", "held", "limits", "missing", "steps")
 
@@ -37,7 +37,7 @@ class Run:
         self.steps = 0
 
     def spend(self, value: Any, steps: int = 1) -> Any:
-        """A value that was made, after it was counted. Raises RefusedTextError."""
+        """Count a new value and return it. Raises RefusedTextError."""
         size = 4 * len(value) if isinstance(value, str) else 64 * len(value) if isinstance(value, list | tuple) else 0
         self.held += size
         self.step(steps + size // SPAN)
@@ -46,7 +46,7 @@ class Run:
         return value
 
     def look(self, value: Any) -> None:
-        """Count a value that is compared with another. Raises RefusedTextError."""
+        """Count a compared value. Raises RefusedTextError."""
         size = len(value) if isinstance(value, str) else 64 * len(value) if isinstance(value, list | tuple) else 0
         self.step(1 + size // SPAN)
 
@@ -58,27 +58,27 @@ class Run:
         self.account.spend(steps)
 
     def scalar(self, value: Any) -> Any:
-        """A value that is no list. Raises RefusedTextError."""
+        """Return a scalar value unchanged. Raises RefusedTextError for others."""
         if not is_scalar(value):
             raise RefusedTextError("bad-expression", "a list, loop or template stands where a text or number must")
         return value
 
     def joined(self, values: Iterable[Any], between: str = "") -> str:
-        """Texts one behind the other. Raises RefusedTextError."""
+        """Join texts. Raises RefusedTextError."""
         texts = [str(self.scalar(each)) for each in values]
         check_length(sum(map(len, texts)) + len(between) * len(texts), self.limits)
         return between.join(texts)
 
 
 def is_scalar(value: Any) -> bool:
-    """Whether a value is a text, a number, a truth value, nothing or undefined."""
+    """Return whether a value is a text, number, boolean, None or undefined."""
     from jinja2 import Undefined
 
     return value is None or isinstance(value, str | int | float | Undefined)
 
 
 def fits(count: int, most: int, what: str) -> None:
-    """Refuse more than so many. Raises RefusedTextError."""
+    """Check a count against a limit. Raises RefusedTextError."""
     if count > most:
         raise RefusedTextError(
             "oversized-expansion", f"{count if count < 2**62 else 'too many'} {what}, of {most} at most"
@@ -197,7 +197,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "unique": _unique,
     "reverse": lambda run, value: value[::-1] if isinstance(value, str) else _values(value)[::-1],
 }
-"""Filters by name; each gets the run, the value and its arguments."""
+"""Filters by name; arguments: run, value, arguments."""
 
 
 def _number(run: Run, value: Any) -> Any:
@@ -212,7 +212,7 @@ def _real(value: Any, default: Any) -> Any:
 
 
 def _plain(name: str) -> Callable[..., Any]:
-    """A method of `str` whose result is no longer than its text."""
+    """Return a method of `str` whose result is no longer than its text."""
     method = getattr(str, name)
     return lambda run, text, *given: method(text, *map(run.scalar, given))
 
@@ -238,7 +238,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "replace": _replaced,
     "join": lambda run, text, values: run.joined(_values(values), text),
 }  # fmt: skip
-"""Methods of texts by name; each gets the run, the text and its arguments."""
+"""Text methods by name; arguments: run, text, arguments."""
 
 
 def _remainder(divisor: int, wanted: int) -> Callable[[Any], bool]:
@@ -279,4 +279,4 @@ TESTS: dict[str, Callable[..., bool]] = {
     **dict.fromkeys(("ge", ">="), operator.ge),
     "in": lambda value, values: value in values,
 }
-"""Tests by name; values have been counted."""
+"""Tests by name; values are already counted."""

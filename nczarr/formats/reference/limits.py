@@ -1,21 +1,21 @@
-"""How much a reference document may ask for: what one expands to can be larger than itself by any factor."""
+"""Resource limits of reference documents, whose expansion can exceed their size by any factor."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 INTEGER_BITS = 4096
-"""No integer of an expression has more bits."""
+"""Maximum size of integers in expressions, in bits."""
 
 LARGEST_END = 2**63
-"""Offset and length of a reference add up to less."""
+"""Exclusive upper limit of offset + length."""
 
 
 class Limits(NamedTuple):
-    """What a reader of documents takes: `entries` in all, characters of each `text` that is rendered, levels of
-    brackets and operators (`depth`), bytes of any text in a document (`value`), of the `document` itself and of the
-    expanded one (`output`). `jinja`: texts beyond the grammar are rendered by jinja2. `repeated`: of members that stand
-    twice in one object the last is read, with a warning.
+    """Limits of a document reader: total `entries`, characters of each rendered `text`, nesting `depth` of
+    brackets and operators, bytes of any text in a document (`value`), of the `document`, and of its expansion
+    (`output`). `jinja`: jinja2 renders texts beyond the grammar. `repeated`: repeated members of an object
+    are accepted, with a warning; the last one counts.
     """
 
     entries: int = 10_000_000
@@ -29,18 +29,18 @@ class Limits(NamedTuple):
 
 
 DEFAULT = Limits()
-"""Limits where nobody sets others."""
+"""Default limits."""
 
 
 TEXTS = 16
-"""Texts of jinja2 have in all at most so many times the characters of the longest text."""
+"""Limit of all jinja2 texts together, as a multiple of the maximum text length."""
 
 STEPS = 10_000_000
-"""Steps that jinja2 may take for a document: some ten seconds."""
+"""Maximum jinja2 steps for a document: about ten seconds."""
 
 
 class Account:
-    """What the texts of a document have taken of jinja2."""
+    """Resources that jinja2 used for a document."""
 
     __slots__ = ("characters", "steps")
 
@@ -49,7 +49,7 @@ class Account:
         self.steps = 0
 
     def compile(self, characters: int, limits: Limits) -> None:
-        """Count a text that becomes a program. Raises RefusedTextError."""
+        """Count a text to compile. Raises RefusedTextError."""
         self.characters += characters
         if self.characters > TEXTS * limits.text:
             text = f"the texts for jinja2 have more than {TEXTS * limits.text} characters in all"
@@ -63,7 +63,7 @@ class Account:
 
 
 class RefusedTextError(ValueError):
-    """A text that cannot be read or rendered; `code` is what a diagnostic about it has."""
+    """An invalid or unrenderable text; `code` is that of its diagnostic."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -72,7 +72,7 @@ class RefusedTextError(ValueError):
 
 
 def check_length(length: int, limits: Limits) -> None:
-    """Refuse a text of so many characters. Raises RefusedTextError."""
+    """Check the length of a text. Raises RefusedTextError."""
     if length > limits.text:
         raise RefusedTextError(
             "oversized-expansion", f"a text of {length} characters is longer than the limit, {limits.text}"

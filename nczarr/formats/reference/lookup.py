@@ -1,8 +1,8 @@
-"""A document as the references of a store: where the bytes of each key lie, found without writing the document out.
+"""References of a document by key, located without expanding the document.
 
-Comes in: a source. Goes out: `DocumentReferences`, None if the document is one that an expansion refuses. Entries of
-generators are found by the hashes of their keys (`index.py`), those of `refs` where JSON put them; a generator's entry
-goes before one of `refs`, that of a later generator before that of an earlier one.
+Input: a source. Output: `DocumentReferences`, None for documents that an expansion rejects. Generator entries
+are found by key hashes (`index.py`), `refs` in the parsed JSON. Generators override `refs`; later generators
+override earlier ones.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from nczarr.stores.reference import Reference
 from nczarr.stores.single import open_source
 
 WORST = 12
-"""So many times as long as in its document is a text in version 0, at most: as JSON within JSON, in ASCII."""
+"""Maximum growth factor of a text in version 0: JSON within JSON, in ASCII."""
 
 FEW = 4
-"""Documents that a process keeps for descriptions which come back."""
+"""Documents cached in a process for unpickled descriptions."""
 
 Overrides = tuple[tuple[str, str], ...]
 
 
 class DocumentReferences:
-    """The entries of a checked document. Pickles: the place of its file, or its bytes where it has none."""
+    """Entries of a checked document. Pickles the path of its file, or its bytes without a file."""
 
     def __init__(self, document: wire.Document, source: Source, refs: Refs | None, index: Index) -> None:
         self._source = source
@@ -55,11 +55,11 @@ class DocumentReferences:
 
     @property
     def noted(self) -> Any:
-        """What the document says of its targets beside the references."""
+        """The document's notes on its targets."""
         return self._noted
 
     def find(self, key: str) -> bytes | Reference | None:
-        """The bytes of a key, or where they lie; None if there is no such key. Raises CompileError: broken base64."""
+        """Return the bytes or location of a key; None if missing. Raises CompileError for invalid base64."""
         known = self._ahead.get(key)
         if known is not None:
             return known
@@ -74,7 +74,7 @@ class DocumentReferences:
         return None if value is None else self._meant(key, value)
 
     def _meant(self, key: str, value: Any) -> bytes | Reference:
-        """What a value of `refs` stands for. Raises CompileError."""
+        """Return the meaning of a value of `refs`. Raises CompileError."""
         if isinstance(value, list):
             url = self._rendered.url(value[0]) if self._rendered is not None else value[0]
             return Reference(url) if len(value) == 1 else Reference(url, value[1], value[2])
@@ -90,7 +90,7 @@ class DocumentReferences:
             raise CompileError(report.sorted()) from None
 
     def keys(self, prefix: str = "") -> Iterator[str]:
-        """All keys that begin with `prefix`, sorted."""
+        """Yield all keys with `prefix`, sorted."""
         last = None
         for key in merge(self._listed(prefix), sorted(self._index.keys(prefix))):
             if key != last:
@@ -98,12 +98,12 @@ class DocumentReferences:
             last = key
 
     def odd(self) -> list[str]:
-        """Some of the keys that no store has."""
+        """Return some of the keys invalid in stores."""
         found = odd(self._refs, "\n".join(["", *self._refs, ""]))
         return [*found[:FEW_KEYS], *self._index.odd]
 
     def _listed(self, prefix: str) -> Iterator[str]:
-        """Those of `refs`, sorted."""
+        """Yield the keys of `refs` with `prefix`, sorted."""
         names = self._names()
         for place in range(bisect_left(names, prefix), len(names)):
             if not names[place].startswith(prefix):
@@ -111,7 +111,7 @@ class DocumentReferences:
             yield names[place]
 
     def children(self, prefix: str) -> list[str]:
-        """The next segments of all keys that begin with `prefix`, which is empty or ends in a slash; sorted."""
+        """Return the sorted next segments of keys with `prefix`, which is empty or ends in a slash."""
         names, found = self._names(), self._index.children(prefix)
         place = bisect_left(names, prefix)
         while place < len(names) and names[place].startswith(prefix):
@@ -123,13 +123,13 @@ class DocumentReferences:
         return sorted(found)
 
     def _names(self) -> list[str]:
-        """The keys of `refs`, sorted when they are asked for."""
+        """Return the keys of `refs`, sorted on first use."""
         if self._sorted is None:
             self._sorted = sorted(self._refs)
         return self._sorted
 
     def named(self) -> Iterator[tuple[str | None, str]]:
-        """Every URL that is named, once, and a key that names it; also if a later entry has replaced that one."""
+        """Yield every URL once with a key that names it, even if overridden."""
         known: set[str | None] = set()
         for written, key in self._refs.named():
             url = self._rendered.url(written) if self._rendered is not None else written
@@ -142,7 +142,7 @@ class DocumentReferences:
                 yield url, key
 
     def entries(self) -> Iterator[tuple[str, bytes | Reference]]:
-        """All keys and what stands there, in the order of the document; perhaps also what a later entry has replaced.
+        """Yield all keys with their bytes or locations in document order, perhaps including overridden ones.
 
         Raises as `find`.
         """
@@ -160,7 +160,7 @@ class DocumentReferences:
 def opened(
     source: Source, report: Report, limits: Limits = DEFAULT, overrides: Mapping[str, str] | None = None
 ) -> DocumentReferences | None:
-    """The references of a document; None if an error stands in the report. `overrides` replace or add templates."""
+    """Return the references of a document, or None (reported). `overrides` replace or add templates."""
     document = wire.read(source, report, limits, overrides)
     found = None if document is None else _made(document, source, report, limits)
     if found is not None:
@@ -169,7 +169,7 @@ def opened(
 
 
 def _made(document: wire.Document, source: Source, report: Report, limits: Limits) -> DocumentReferences | None:
-    """The references of a document that has been read; every entry is checked."""
+    """Return the references of a parsed document after checking every entry."""
     faults = Faults(source, report)
     missing = Missing(faults)
     before = report.errors
@@ -206,7 +206,7 @@ def _made(document: wire.Document, source: Source, report: Report, limits: Limit
 
 @functools.lru_cache(maxsize=FEW)
 def _of_bytes(name: str, data: bytes, limits: Limits, overrides: Overrides) -> DocumentReferences:
-    """In another process: the references of a document that travels with them."""
+    """Unpickle the references of a document from its bytes."""
     return _again(Source(name, data), limits, overrides)
 
 
@@ -214,14 +214,14 @@ def _of_bytes(name: str, data: bytes, limits: Limits, overrides: Overrides) -> D
 def _of_file(
     path: str, name: str, identity: tuple[int, int], limits: Limits, overrides: Overrides
 ) -> DocumentReferences:
-    """In another process: the references of a document in a file. Raises OSError if it is not the same any more."""
+    """Unpickle the references of a document in a file. Raises OSError if the file has changed."""
     if _identity(path) != identity:
         raise OSError(errno.ESTALE, "the document has changed", path)
     return _again(open_source(path, name), limits, overrides)
 
 
 def _identity(path: str) -> tuple[int, int]:
-    """What tells a file from what it was. Raises OSError."""
+    """Return size and modification time of a file. Raises OSError."""
     status = os.stat(path)
     return status.st_size, status.st_mtime_ns
 

@@ -1,4 +1,4 @@
-"""`reference`: a document, or a folder of Parquet references, → a store of what it refers to."""
+"""`reference`: a document, or a folder of Parquet references, → a store of the referenced data."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from nczarr.stores.references import ReferenceStore
 
 
 def holds(store: Store) -> bool:
-    """Whether a store is a folder of Parquet references. Raises OSError."""
+    """Return whether a store is a folder of Parquet references. Raises OSError."""
     return parquet.is_parquet(store)
 
 
 def opens(source: Source | Store, report: Report, options: Options) -> ReferenceStore | None:
-    """The store that a document stands for; None if an error stands in the report. Raises OSError."""
+    """Return the store of a document; None (reported) if invalid. Raises OSError."""
     found: References | None
     limits = DEFAULT._replace(jinja=options.following.jinja, repeated=options.accepts("duplicate-name"))
     if isinstance(source, Source):

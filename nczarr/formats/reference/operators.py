@@ -1,7 +1,7 @@
-"""What operators and filters make of values: integers, reals, texts and none, as Python has them.
+"""Operators and filters on integers, floats, texts and None, with Python's semantics.
 
-Invariant: no integer, text or width grows beyond the limits, and no function of Python's takes a text of the document
-as a program or format. Faults are RefusedTextErrors.
+Invariant: integers, texts and widths stay within the limits; no text of a document is used as a program or
+unchecked format. Faults are RefusedTextErrors.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any
 from nczarr.formats.reference.limits import INTEGER_BITS, Limits, RefusedTextError, check_length
 
 Value = int | float | str | None
-"""What an expression yields. JSON's null is a value of a list of a dimension."""
+"""Value of an expression. JSON's null can be a dimension's value."""
 
 
 class Undefined(str):
-    """The empty text that a name without a meaning stands for; nothing is computed with it."""
+    """Empty text of an undefined name; computing with it is an error."""
 
     __slots__ = ()
 
@@ -32,7 +32,7 @@ _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def compared(operators: tuple[str, ...], values: list[Value]) -> bool:
-    """Whether each value stands to the next as the sign between them says. Raises RefusedTextError."""
+    """Return whether all comparisons of a chain hold. Raises RefusedTextError."""
     for sign, left, right in zip(operators, values, values[1:], strict=False):
         try:
             if not _COMPARE[sign](left, right):
@@ -43,7 +43,7 @@ def compared(operators: tuple[str, ...], values: list[Value]) -> bool:
 
 
 def computed(sign: str, values: list[Value], limits: Limits) -> Value:
-    """The value of an operator or `|filter`. Raises RefusedTextError."""
+    """Return the value of an operator or `|filter`. Raises RefusedTextError."""
     if sign[0] == "|":
         return filtered(sign[1:], values, limits)
     first, second = values[0], values[-1]
@@ -102,7 +102,7 @@ def _checked(value: Value) -> Value:
 
 
 def _joined(sign: str, text: str, other: Value, limits: Limits) -> str:
-    """Operators on text: joining, repeating and formatting."""
+    """Join, repeat or format a text."""
     if sign == "+" and isinstance(other, str):
         check_length(len(text) + len(other), limits)
         return text + other
@@ -115,7 +115,7 @@ def _joined(sign: str, text: str, other: Value, limits: Limits) -> str:
 
 
 def filtered(name: str, values: list[Value], limits: Limits) -> Value:
-    """What a filter makes of a value and its arguments. Raises RefusedTextError."""
+    """Return the result of a filter. Raises RefusedTextError."""
     value, *arguments = values
     match name:
         case "format":
@@ -131,7 +131,7 @@ def filtered(name: str, values: list[Value], limits: Limits) -> Value:
 
 
 def _integer(value: Value, default: Value) -> Value:
-    """The filter `int`: whole part of a number, number of a text, else the default."""
+    """Apply the filter `int`: integer part of a number, number of a text, else the default."""
     if value is None:
         return default
     try:
@@ -145,7 +145,7 @@ def _integer(value: Value, default: Value) -> Value:
 
 
 def formatted(text: str, values: tuple[Value, ...], limits: Limits) -> str:
-    """The filter `format`: conversions as of C, without names and `*`, in bounded width."""
+    """Apply the filter `format`: C conversions without names and `*`, of bounded width."""
     length = len(text) + sum(len(str(each)) + 320 for each in values)
     for found in _PERCENT.finditer(text):
         if found[4] is not None:

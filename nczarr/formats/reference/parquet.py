@@ -1,10 +1,10 @@
-"""Parquet references as those of a store: a folder with the metadata in one document and the chunks in files of rows.
+"""Parquet references: a folder with all metadata in one document and the chunks in files of rows.
 
     .zmetadata            {"metadata": {"x/.zarray": {…}, …}, "record_size": N}
-    x/refs.<r>.parq       the chunks r·N to r·N + N - 1 of the array `x`, in C order (`records.py`)
+    x/refs.<r>.parq       the chunks r·N to r·N + N - 1 of the array `x`, in C order (`parquet_rows.py`)
 
-Comes in: a store. Goes out: `ParquetReferences`, None if an error stands in the report. Files are read when a key of
-them is asked for, and the last of them are kept. A file that is not there has no chunks.
+Input: a store. Output: `ParquetReferences`, None after an error. Files are read on demand, the most recent
+are cached. A missing file has no chunks.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ METADATA = ".zmetadata"
 ARRAY = ".zarray"
 
 HELD = 64 << 20
-"""Bytes of files that are kept."""
+"""Size of the file cache, in bytes."""
 
 USUAL, SHARE = 100_000, 10
 """A file may have so many rows, and the limit of entries by so much: it is read as a whole, whatever its rows are."""
 
 ROWS = 1 << 16
-"""Rows whose numbers become Python's at once."""
+"""Rows converted to Python numbers at once."""
 
 ROW = 32
-"""Bytes of a row beside its texts and data, at most."""
+"""Maximum bytes of a row besides texts and data."""
 
 _FILE = re.compile(r"refs\.(0|[1-9][0-9]{0,17})\.parq")
 
 
 class Header(NamedTuple):
-    """What `.zmetadata` says: JSON texts by key, rows of a file, chunks of arrays by folder, which ends in a slash.
+    """Content of `.zmetadata`: JSON texts by key, rows of a file, chunk grids by folder, with a final slash.
 
-    `noted`: our own member, `nczarr`, whatever it is.
+    `noted`: our own member `nczarr`, unchecked.
     """
 
     documents: dict[str, str]
@@ -58,7 +58,7 @@ class Header(NamedTuple):
 
 
 class ParquetReferences:
-    """The entries of a folder. Pickles: its store; the metadata are read again."""
+    """Entries of a folder. Pickles its store; the metadata are read again."""
 
     def __init__(self, store: Store, header: Header, limits: Limits) -> None:
         self._store = store
@@ -70,11 +70,11 @@ class ParquetReferences:
 
     @property
     def noted(self) -> Any:
-        """What the metadata say of targets beside the references."""
+        """The metadata's notes on targets."""
         return self._header.noted
 
     def find(self, key: str) -> bytes | Reference | None:
-        """The bytes of a key, or where they lie; None if there is no such key. Raises OSError, CompileError."""
+        """Return the bytes or location of a key; None if missing. Raises OSError, CompileError."""
         if key in self._header.documents:
             return self._header.documents[key].encode()
         folder = key[: key.rfind("/") + 1]
@@ -87,7 +87,7 @@ class ParquetReferences:
         return None if record is None else _row(record, row, key)
 
     def keys(self, prefix: str = "") -> Iterator[str]:
-        """All keys that begin with `prefix`, sorted. Reads the files of arrays whose keys may. Raises as `find`."""
+        """Yield all keys with `prefix`, sorted. Reads the files of matching arrays. Raises as `find`."""
         found = [key for key in self._header.documents if key.startswith(prefix)]
         for folder in self._header.arrays:
             if folder.startswith(prefix) or prefix.startswith(folder):
@@ -95,7 +95,7 @@ class ParquetReferences:
         yield from sorted(found)
 
     def children(self, prefix: str) -> list[str]:
-        """The next segments of all keys that begin with `prefix`, which is empty or ends in a slash; sorted.
+        """Return the sorted next segments of keys with `prefix`, which is empty or ends in a slash.
 
         Reads the files of the array in that folder. Raises as `find`.
         """
@@ -105,11 +105,11 @@ class ParquetReferences:
         return sorted({key[len(prefix) :].split("/", 1)[0] for key in keys if key != prefix})
 
     def odd(self) -> list[str]:
-        """Some of the keys that no store has."""
+        """Return the document keys invalid in stores."""
         return [key for key in self._header.documents if not is_safe(key)]
 
     def named(self) -> Iterator[tuple[str | None, str]]:
-        """Every URL that is named, once, and a key that names it. Reads every file. Raises as `find`."""
+        """Yield every URL once with a key that names it. Reads all files. Raises as `find`."""
         known: set[str] = set()
         for folder, array in self._header.arrays.items():
             for place, record in self._records(folder):
@@ -124,11 +124,11 @@ class ParquetReferences:
 
     @property
     def documents(self) -> Mapping[str, str]:
-        """The documents as they are written."""
+        """Unparsed documents by key."""
         return self._header.documents
 
     def entries(self) -> Iterator[tuple[str, bytes | Reference]]:
-        """All keys and what stands there: documents, then the chunks of each array in C order. Raises as `find`."""
+        """Yield all keys with bytes or locations: documents, then each array's chunks in C order. Raises as `find`."""
         for key, text in self._header.documents.items():
             yield key, text.encode()
         for folder in self._header.arrays:
@@ -138,7 +138,7 @@ class ParquetReferences:
                 yield key, found
 
     def _chunks(self, folder: str) -> Iterator[tuple[str, Record, int]]:
-        """Keys of the chunks of an array that are there, in C order, and where each stands."""
+        """Yield key, file and row of an array's existing chunks, in C order."""
         array = self._header.arrays[folder]
         for place, record in self._records(folder):
             start = place * self._header.record_size
@@ -149,7 +149,7 @@ class ParquetReferences:
                         yield folder + array.name(start + row), record, row
 
     def _records(self, folder: str) -> Iterator[tuple[int, Record]]:
-        """The files of an array that are there, in order."""
+        """Yield the existing files of an array, in order."""
         size, chunks = self._header.record_size, self._header.arrays[folder].chunks
         places: Iterator[int]
         if self._store.listed:
@@ -166,7 +166,7 @@ class ParquetReferences:
                 yield place, record
 
     def _record(self, folder: str, place: int) -> Record | None:
-        """A file, None if there is none. One thread reads at a time: others most often want the same."""
+        """Return a file or None. One thread reads at a time: others usually need the same file."""
         with self._lock:
             name = (folder, place)
             if name in self._held:
@@ -209,7 +209,7 @@ def _fault(code: str, key: str, message: str) -> CompileError:
 
 
 def is_parquet(store: Store) -> bool:
-    """Whether a store is a folder of Parquet references. Raises OSError."""
+    """Return whether a store is a folder of Parquet references. Raises OSError."""
     data = store.get(METADATA)
     if data is None or b'"record_size"' not in data:
         return False
@@ -221,7 +221,7 @@ def is_parquet(store: Store) -> bool:
 
 
 def opened(store: Store, report: Report, limits: Limits = DEFAULT) -> ParquetReferences | None:
-    """The references of a folder; None if an error stands in the report. Raises OSError."""
+    """Return the references of a folder, or None (reported). Raises OSError."""
     if find_spec("pyarrow") is None:
         text = "reading Parquet references needs `pyarrow`, which is not installed"
         report.error("missing-library", text, helps=["`pip install nczarr[references]`"])
@@ -237,7 +237,7 @@ def opened(store: Store, report: Report, limits: Limits = DEFAULT) -> ParquetRef
 
 
 def _header(source: Source, report: Report, limits: Limits) -> Header | None:
-    """What the metadata say; what is wrong with them is reported."""
+    """Parse the metadata, or report faults and return None."""
     faults = Faults(source, report)
     data = bytes(source.data)
     if len(data) > limits.document:
@@ -280,14 +280,14 @@ def _header(source: Source, report: Report, limits: Limits) -> Header | None:
 
 
 def _documents(text: str) -> dict[str, str]:
-    """The documents as they are written."""
+    """Return the documents unparsed."""
     decoder = json.JSONDecoder(strict=False)
     start = dict(members(text, len(text) - len(text.lstrip())))["metadata"]
     return {str(key): text[at : decoder.raw_decode(text, at)[1]] for key, at in members(text, start)}
 
 
 def _again(store: Store, limits: Limits) -> ParquetReferences:
-    """In another process: the references of a store. Raises OSError, CompileError."""
+    """Unpickle the references of a store. Raises OSError, CompileError."""
     report = Report()
     found = opened(store, report, limits)
     if found is None:

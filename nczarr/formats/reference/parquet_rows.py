@@ -1,12 +1,12 @@
-"""One file of Parquet references: a row for each of some chunks of an array, in columns.
+"""One file of Parquet references: a row for each of some chunks of an array.
 
-    path    text, null where the row is data or nothing
+    path    text, null for data and empty rows
     offset  integer; with a `size` of 0, 0 means the whole target
     size    integer
-    raw     bytes: the data themselves
+    raw     bytes: inline data
 
-Comes in: the bytes of `<array>/refs.<r>.parq`. Goes out: a `Record`; rows are looked at one by one. Texts stay in their
-dictionary, so that a file takes no more memory than its pages and its numbers.
+Input: the bytes of `<array>/refs.<r>.parq`. Output: a `Record` with access to single rows. Texts stay
+dictionary-encoded, so that a file needs no more memory than its pages and numbers.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pyarrow.parquet import ColumnSchema
 
 LONGEST = 65_536
-"""Characters of a URL, of which a file has one for any number of rows."""
+"""Maximum characters of a URL; dictionaries repeat it in any number of rows."""
 
 TEXTS = ("path", "raw")
 NUMBERS = ("offset", "size")
@@ -33,21 +33,21 @@ _CHUNK = re.compile(r"(?:0|[1-9][0-9]{0,17})(?:\.(?:0|[1-9][0-9]{0,17}))*")
 
 
 class RecordFaultError(Exception):
-    """A file, row or array that is none."""
+    """An invalid file, row or array."""
 
 
 class Grid(NamedTuple):
-    """The chunks of an array: how many along each dimension, none of a scalar."""
+    """Chunk counts along each dimension of an array; empty for a scalar."""
 
     counts: tuple[int, ...]
 
     @property
     def chunks(self) -> int:
-        """How many there may be."""
+        """Number of chunks."""
         return math.prod(self.counts)
 
     def number(self, name: str) -> int | None:
-        """The place in C order of the chunk whose key ends so: `1.0`; None if there is none."""
+        """Return the linear index of a chunk name such as `1.0`; None if invalid."""
         if _CHUNK.fullmatch(name) is None:
             return None
         index = tuple(map(int, name.split(".")))
@@ -60,7 +60,7 @@ class Grid(NamedTuple):
         return number
 
     def name(self, number: int) -> str:
-        """How the key of a chunk ends."""
+        """Return the chunk name of a linear index."""
         index = []
         for count in reversed(self.counts or (1,)):
             number, place = divmod(number, count)
@@ -69,7 +69,7 @@ class Grid(NamedTuple):
 
 
 def grid(zarray: Any) -> Grid:
-    """The chunks that a document `.zarray` declares. Raises RecordFaultError."""
+    """Return the chunk grid that `.zarray` declares. Raises RecordFaultError."""
     if not isinstance(zarray, dict):
         raise RecordFaultError("it is no object")
     shape, chunks = zarray.get("shape"), zarray.get("chunks")
@@ -85,7 +85,7 @@ def _lengths(value: Any, least: int) -> TypeGuard[list[int]]:
 
 
 class Record(NamedTuple):
-    """The rows of a file; columns that it lacks are None."""
+    """Rows of a file; missing columns are None."""
 
     path: ChunkedArray | None
     offset: ChunkedArray | None
@@ -95,7 +95,7 @@ class Record(NamedTuple):
     nbytes: int
 
     def row(self, number: int) -> bytes | Reference | None:
-        """What a row stands for; None: nothing. Raises RecordFaultError."""
+        """Return the data or reference of a row, or None. Raises RecordFaultError."""
         data = None if self.raw is None else self.raw[number].as_py()
         if data is not None:
             return bytes(data.encode() if isinstance(data, str) else data)
@@ -118,7 +118,7 @@ class Record(NamedTuple):
         return Reference(url, offset, size) if offset or size else Reference(url)
 
     def present(self) -> NDArray[np.int64]:
-        """The rows that stand for anything."""
+        """Return the nonempty rows."""
         there = np.zeros(self.rows, dtype=bool)
         for column in (self.path, self.raw):
             if column is not None:
@@ -126,7 +126,7 @@ class Record(NamedTuple):
         return np.flatnonzero(there)
 
     def urls(self) -> dict[str, int]:
-        """Every URL and the first row that has it. Raises RecordFaultError."""
+        """Return every URL with its first row. Raises RecordFaultError."""
         found: dict[str, int] = {}
         if self.path is None:
             return found
@@ -144,7 +144,7 @@ class Record(NamedTuple):
 
 
 def read(data: bytes, least: int, most: int, largest: int) -> Record:
-    """The rows of a file, at least and at most so many; of no more bytes than `largest`. Raises RecordFaultError."""
+    """Return the rows of a file: `least` to `most` rows, at most `largest` bytes. Raises RecordFaultError."""
     import pyarrow as pa
     from pyarrow import parquet
 

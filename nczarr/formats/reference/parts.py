@@ -1,7 +1,7 @@
-"""The entries of a document made ready: those of `refs` with rendered URLs, those of generators in blocks.
+"""Prepared entries of a document: `refs` with rendered URLs, generators in blocks.
 
-Comes in: a checked `Document`. Goes out: a `Part` for `refs` and for each generator, which makes any of its entries at
-any time and keeps none. What is wrong with a template or with the first entry of a generator is reported.
+Input: a checked `Document`. Output: a `Part` for `refs` and for each generator, which makes entries on demand
+and stores none. Faults of templates and of each generator's first entry are reported.
 """
 
 from __future__ import annotations
@@ -18,34 +18,34 @@ from nczarr.formats.reference.wire import Document
 from nczarr.json.positions import Faults, Path
 
 LONG = 4 << 20
-"""About how many bytes of a document go into a block of entries of `refs`."""
+"""Approximate document bytes per block of `refs`."""
 
 encode = json.JSONEncoder(separators=(",", ":")).encode
-"""A value as JSON, in ASCII and without spaces."""
+"""Encode a value as ASCII JSON without spaces."""
 
 quote: Callable[[str], str] = json.encoder.encode_basestring_ascii
-"""A text as `encode` writes it, in a tenth of the time."""
+"""Encode a text like `encode`, ten times as fast."""
 
 
 class Part(Protocol):
-    """Some entries in their order."""
+    """Ordered entries."""
 
     count: int
     block: int
-    """Entries that are made at once."""
+    """Entries made at once."""
 
     def keys(self, start: int, stop: int) -> list[str]:
-        """Keys as JSON writes them."""
+        """Return keys as JSON."""
 
     def values(self, start: int, stop: int) -> list[str]:
-        """Values as JSON writes them."""
+        """Return values as JSON."""
 
     def lines(self, start: int, stop: int) -> list[str]:
-        """Both, as members of an object."""
+        """Return keys and values as members of an object."""
 
 
 def prepare(document: Document, faults: Faults, limits: Limits, missing: Missing) -> list[tuple[Path, Part]]:
-    """The entries of `refs`, then those of each generator that has any."""
+    """Return the entries of `refs`, then those of each nonempty generator."""
     scope = Scope({}, {}, limits, missing, Account())
     for name, text in document.templates.items():
         try:
@@ -68,7 +68,7 @@ def prepare(document: Document, faults: Faults, limits: Limits, missing: Missing
 
 
 class Missing(dict[str, None]):
-    """Names that mean nothing, each told once."""
+    """Undefined names, each reported once."""
 
     def __init__(self, faults: Faults) -> None:
         super().__init__()
@@ -76,7 +76,7 @@ class Missing(dict[str, None]):
         self._told: set[str] = set()
 
     def tell(self, where: str, path: Path) -> None:
-        """Report those that came since the last call; `where` is the entry or generator that uses them."""
+        """Report the names added since the last call; `where` is the entry or generator that uses them."""
         for name in self.keys() - self._told:
             text = f"{where}: undefined name `{name}` stands for an empty text"
             self._faults.warning("undefined-name", text, path, [f"`--set {name}=TEXT` gives it a meaning"])
@@ -84,13 +84,13 @@ class Missing(dict[str, None]):
 
 
 def refuse(error: MemberFaultError, number: int | str, faults: Faults) -> None:
-    """Report what is wrong with a member of a generator."""
+    """Report a fault of a generator's member."""
     text = error.message if error.code == "bad-reference" else f"generator {number}: `{error.member}`: {error.message}"
     faults.error(error.code, text, ("gen", number, error.member))
 
 
 class Refs:
-    """The entries of `refs`, with rendered URLs."""
+    """Entries of `refs`, with rendered URLs."""
 
     def __init__(self, document: Document, scope: Scope, faults: Faults, missing: Missing) -> None:
         self.refs = document.refs
@@ -112,24 +112,24 @@ class Refs:
             missing.tell(f"`{key}`", ("refs", key, 0))
 
     def keys(self, start: int, stop: int) -> list[str]:
-        """Keys as JSON writes them."""
+        """Return keys as JSON."""
         return list(map(quote, self.names[start:stop]))
 
     def values(self, start: int, stop: int) -> list[str]:
-        """Values as JSON writes them; an object becomes its text."""
+        """Return values as JSON; an object becomes its text."""
         return [self._value(self.refs[key]) for key in self.names[start:stop]]
 
     def lines(self, start: int, stop: int) -> list[str]:
-        """Members of an object."""
+        """Return members of an object."""
         return [f"{quote(key)}:{self._value(self.refs[key])}" for key in self.names[start:stop]]
 
     @property
     def longest(self) -> int:
-        """How many characters a rendered URL has at most as JSON writes it."""
+        """Maximum length of a rendered URL as JSON."""
         return 6 * max(map(len, self._urls.values()), default=0)
 
     def url(self, written: str | None) -> str | None:
-        """A URL of a reference, rendered."""
+        """Return the rendered URL of a reference."""
         return self._urls.get(written, written) if self._urls and written is not None else written
 
     def _value(self, value: Any) -> str:
@@ -143,7 +143,7 @@ class Refs:
 
 
 class Block(NamedTuple):
-    """Some entries of a part."""
+    """Consecutive entries of a part."""
 
     part: Part
     start: int
@@ -151,6 +151,6 @@ class Block(NamedTuple):
 
 
 def blocks(part: Part) -> Iterator[Block]:
-    """The entries of a part in blocks."""
+    """Yield the entries of a part in blocks."""
     for start in range(0, part.count, part.block):
         yield Block(part, start, min(start + part.block, part.count))

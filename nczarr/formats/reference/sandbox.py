@@ -1,7 +1,7 @@
-"""The environment of jinja2 for texts beyond the grammar: every value that is made is counted.
+"""Environment of jinja2 for texts beyond the grammar, which counts every new value.
 
-Comes in: the tree of a text. Goes out: the tree led through filters of ours, and the environment for it. This module is
-imported where a text is beyond the grammar.
+Input: the syntax tree of a text. Output: the tree with our filters inserted, and its environment. Imported
+only for such texts.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from nczarr.formats.reference.operators import computed, formatted
 LOOP = frozenset(
     "index index0 revindex revindex0 first last length depth depth0 previtem nextitem cycle changed".split()
 )
-"""What a loop tells."""
+"""Permitted attributes of loops."""
 
 OPERATORS = frozenset(["+", "-", "*", "/", "//", "%", "**"])
 
 LONGEST = 100_000
-"""Values of a list or range."""
+"""Maximum length of lists and ranges."""
 
 COUNTED, CHARGED, COMPARED, JOINED, SCALAR = "counted!", "charged!", "compared!", "joined!", "scalar!"
 """Filters that no text can name."""
 
 
 class _Guard(NodeTransformer):
-    """Leads what could grow through one of our filters."""
+    """Inserts our filters around nodes whose values can grow."""
 
     def visit_For(self, node: nodes.For) -> nodes.For:  # noqa: N802
         self.generic_visit(node)
@@ -76,13 +76,13 @@ def _led(node: nodes.Expr, name: str) -> nodes.Filter:
 
 
 def guarded(tree: nodes.Template) -> nodes.Template:
-    """The tree, in which whatever could grow goes through one of our filters."""
+    """Return the tree with our filters around nodes whose values can grow."""
     led: nodes.Template = _Guard().visit(tree)
     return led
 
 
 def variables(scope: Scope) -> dict[str, Any]:
-    """What names of a text stand for."""
+    """Return the values of names."""
     made: dict[str, Any] = {}
     for name, template in scope.templates.items():
         made[name] = template if isinstance(template, str) else _Called(name, scope)
@@ -90,7 +90,7 @@ def variables(scope: Scope) -> dict[str, Any]:
 
 
 class _Called:
-    """A template that takes arguments."""
+    """A template with arguments."""
 
     __slots__ = ("name", "scope")
 
@@ -99,7 +99,7 @@ class _Called:
         self.scope = scope
 
     def made(self, arguments: dict[str, Any]) -> str:
-        """The text with these arguments."""
+        """Return the text for these arguments."""
         return called(self.name, arguments, self.scope)
 
 
@@ -114,17 +114,17 @@ class _Method:
 
 
 class Environment(ImmutableSandboxedEnvironment):
-    """The environment of all texts, of which one is rendered at a time: `run` is that one."""
+    """Environment of all texts; `run` is the current rendering."""
 
     intercepted_binops = OPERATORS
     run: Run
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
-        """The value of an operator."""
+        """Return the value of an operator."""
         return self.run.spend(_operated(operator, left, right, self.run.limits))
 
     def getattr(self, obj: Any, attribute: str) -> Any:
-        """An attribute that is on the list."""
+        """Return a permitted attribute."""
         if isinstance(obj, str) and attribute in METHODS:
             return _Method(attribute, obj)
         if isinstance(obj, LoopContext) and attribute in LOOP:
@@ -134,13 +134,13 @@ class Environment(ImmutableSandboxedEnvironment):
         raise RefusedTextError("bad-expression", f"attribute access is not allowed: `{attribute[:40]}`")
 
     def getitem(self, obj: Any, argument: Any) -> Any:
-        """An element of a text or list."""
+        """Return an element of a text or list."""
         if isinstance(obj, str | list | tuple | range) and isinstance(argument, int):
             return self.run.spend(obj[argument])
         raise RefusedTextError("bad-expression", "index access is allowed to texts and lists, by integers")
 
     def call(self, context: Any, obj: Any, *args: Any, **kwargs: Any) -> Any:
-        """What a template, method, range or namespace gives."""
+        """Call a template, method, range or namespace."""
         run = self.run
         for name in ("_loop_vars", "_block_vars"):  # what jinja2 hands on inside of loops
             kwargs.pop(name, None)
@@ -163,7 +163,7 @@ class Environment(ImmutableSandboxedEnvironment):
 
 
 class _Missing(Undefined):
-    """A name that means nothing: an empty text and a warning."""
+    """Undefined name: renders as an empty text, with a warning."""
 
     def __str__(self) -> str:
         if self._undefined_name is not None:
@@ -173,7 +173,7 @@ class _Missing(Undefined):
 
 @functools.cache
 def environment() -> Environment:
-    """The environment."""
+    """Return the environment."""
     made = Environment(undefined=_Missing, finalize=_finished, optimized=False)
     made.run = Run(Limits(), Account(), {})
     made.globals = {"range": range, "namespace": Namespace}
@@ -218,7 +218,7 @@ def _filter(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _operated(operator: str, left: Any, right: Any, limits: Limits) -> Any:
-    """The value of an operator of two operands. Raises RefusedTextError."""
+    """Return the value of a binary operator. Raises RefusedTextError."""
     if isinstance(left, str) and isinstance(right, tuple) and operator == "%":
         return formatted(left, right, limits)
     if isinstance(left, list) and isinstance(right, list) and operator == "+":

@@ -1,4 +1,4 @@
-"""A look at a document before it is parsed: whether it has texts that are too long, in bounded memory."""
+"""Detection of overlong texts in an unparsed document, in bounded memory."""
 
 from __future__ import annotations
 
@@ -7,23 +7,24 @@ import mmap
 from nczarr.source import Buffer
 
 PIECE = 8 << 20
-"""Bytes that are looked at at once."""
+"""Bytes scanned at once."""
 
 LARGE = PIECE
-"""Bytes of a document above which a look costs less than it saves."""
+"""Document size in bytes above which scanning pays off."""
 
 _DROP: int | None = getattr(mmap, "MADV_DONTNEED", None)
 
 
 def give_back(data: Buffer) -> None:
-    """Let go of pages of a file that were read; they are read again where they are needed."""
+    """Release pages of a mapped file; later access reads them again."""
     if _DROP is not None and isinstance(data, mmap.mmap):
         data.madvise(_DROP)
 
 
 def long_text(data: Buffer, longest: int) -> int | None:
-    """Where more than `longest` bytes stand without a quote: in a text, because nothing else of JSON is so long but
-    blanks. None if that is nowhere.
+    """Return the start of more than `longest` bytes without a quote, or None.
+
+    In JSON only texts and blanks can be that long.
     """
     last = -1
     for start in range(0, len(data), PIECE):

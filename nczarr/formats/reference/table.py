@@ -1,8 +1,8 @@
-"""The entries of `refs`: a mapping in which a range of a target is one integer, and large documents read into it.
+"""Entries of `refs`: a mapping that packs byte ranges into integers, and a reader of large documents.
 
-Comes in: the bytes of a document. Goes out: its members. Large documents are read a piece at a time: a text that begins
-with a member, ends behind the value of one, and is JSON when it is put in braces, has whole members of the document.
-What cannot be read so is left to whoever reads it at once, and says what is wrong with it.
+Input: the bytes of a document. Output: its members. Large documents are read in pieces: text from the start
+of a member to the end of a value, if valid JSON within braces, contains whole members. Other documents must
+be parsed at once by the caller, which reports faults.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from nczarr.json.tolerant import RepeatedError, too_deep, unrepeated
 from nczarr.source import Buffer
 
 LARGE = 1 << 22
-"""Bytes of a document that is read in pieces."""
+"""Minimum size in bytes of a document read in pieces."""
 
 PIECE = 1 << 20
-"""Bytes that are read at once, where a member ends in them."""
+"""Initial size of a piece, in bytes."""
 
 WIDEST = 1 << 27
-"""Bytes that are read at once at most, where a member is long."""
+"""Maximum size of a piece, in bytes, for long members."""
 
 FAST = LARGEST_END // 2
-"""Offsets and lengths below add up to less than the limit, and are held in 62 bits."""
+"""Exclusive limit of packed offsets and lengths: 62 bits, whose sums stay below the limit."""
 
 TOP, INNER = "{", '{"refs":{'
 """What stands before members, and before those of `refs` where more follow."""
@@ -45,13 +45,13 @@ _NEXT = re.compile(rb'[ \t\r\n]*,[ \t\r\n]*(?=")')
 
 
 class _Odd(NamedTuple):
-    """An integer of the document, which is no range."""
+    """An integer value of the document, as opposed to a packed range."""
 
     value: int
 
 
 class Table(Mapping[str, Any]):
-    """Values by key, as JSON made them; those that are ranges of a target are made anew each time."""
+    """JSON values by key; ranges of targets are packed and rebuilt on access."""
 
     __slots__ = ("_numbers", "_urls", "_values")
 
@@ -62,7 +62,7 @@ class Table(Mapping[str, Any]):
         self.put(members or {})
 
     def put(self, members: Mapping[str, Any]) -> None:
-        """Add members; one of the same key is replaced."""
+        """Add members, replacing those with equal keys."""
         values, numbers = self._values, self._numbers
         for key, value in members.items():
             if type(value) is list and len(value) == 3 and type(value[0]) is str:
@@ -77,17 +77,17 @@ class Table(Mapping[str, Any]):
             values[key] = _Odd(value) if type(value) is int else value
 
     def discard(self, key: str) -> None:
-        """Forget a key, if it is there."""
+        """Remove a key if present."""
         self._values.pop(key, None)
 
     def odd(self) -> Iterator[tuple[str, Any]]:
-        """All members but those that are certainly ranges of a target."""
+        """Yield all members that are not packed ranges."""
         for key, value in self._values.items():
             if type(value) is not int:
                 yield key, self._read(value)
 
     def named(self) -> Iterator[tuple[str | None, str]]:
-        """Every URL, once, and the first key that names it."""
+        """Yield every URL once, with the first key that names it."""
         known: set[str | None] = set()
         last = -1
         for key, value in self._values.items():
@@ -123,7 +123,7 @@ class Table(Mapping[str, Any]):
 
 
 def read(data: Buffer) -> Mapping[str, Any] | None:
-    """The members of a large document, `refs` or all of them as a table; None if it has to be read at once."""
+    """Return the members of a large document, with `refs` or all of them as a table; None to parse it at once."""
     begin = _BEGIN.match(data)
     if len(data) < LARGE or begin is None:
         return None
@@ -136,7 +136,7 @@ def read(data: Buffer) -> Mapping[str, Any] | None:
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Without looking for circles of objects, which takes as long as making a million of them."""
+    """Disable cyclic garbage collection, which takes as long as creating the objects."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -147,7 +147,7 @@ def uncollected() -> Iterator[None]:
 
 
 def _read(data: Buffer, start: int) -> Mapping[str, Any] | None:
-    """Raises ValueError, RecursionError, RepeatedError."""
+    """Read a document in pieces. Raises ValueError, RecursionError, RepeatedError."""
     table = Table()
     place = data.find(b'"refs"')
     if place < 0:
@@ -174,7 +174,7 @@ def _read(data: Buffer, start: int) -> Mapping[str, Any] | None:
 
 
 def _take(data: Buffer, at: int, table: Table) -> int:
-    """Put members into a table while there are pieces; where the rest begins. Raises ValueError, RecursionError."""
+    """Add members in pieces to a table; return the start of the rest. Raises ValueError, RecursionError."""
     size = PIECE
     while len(data) - at > size:
         taken = _piece(data[at : at + size], table)
@@ -190,7 +190,7 @@ def _take(data: Buffer, at: int, table: Table) -> int:
 
 
 def _piece(window: bytes, table: Table) -> int:
-    """Put the members of a window into a table that end in it; how many bytes these are, 0 if it cannot be told."""
+    """Add the members that end within a window to a table; return their size in bytes, 0 if unknown."""
     end = len(window)
     for closing in (b"],", b"},", b'",'):
         for _ in range(_TRIES):
@@ -208,7 +208,7 @@ def _piece(window: bytes, table: Table) -> int:
 
 
 def _add(table: Table, members: dict[str, Any]) -> None:
-    """Put members into a table. Raises RepeatedError if one is there already."""
+    """Add members to a table. Raises RepeatedError for existing keys."""
     before = len(table)
     table.put(members)
     if len(table) < before + len(members):
@@ -216,7 +216,7 @@ def _add(table: Table, members: dict[str, Any]) -> None:
 
 
 def _object(before: str, text: bytes, behind: str) -> dict[str, Any]:
-    """The object that a text is between others. Raises ValueError, RecursionError, RepeatedError."""
+    """Parse a text between two others as an object. Raises ValueError, RecursionError, RepeatedError."""
     found = json.loads(before + text.decode("utf-8") + behind, strict=False, object_pairs_hook=unrepeated)
     if not isinstance(found, dict) or too_deep([found]):
         raise ValueError("no object, or one that nests too deep")

@@ -1,7 +1,7 @@
-"""A store in the making that is a reference document: it takes documents, short chunks, and where all others lie.
+"""Writable store that becomes a reference document, of documents, short chunks and references.
 
-What it was given is held until everything is there: some forty bytes a reference. Then the document is written, an
-entry a line, beside its place, and takes it when it is finished; or a folder of Parquet references.
+All content stays in memory until finished: some forty bytes a reference. Then the document is written next to
+its destination, one entry a line, and moved there; or a folder of Parquet references is written.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from nczarr.stores.single import Unfinished, beside
 from nczarr.stores.target_urls import Naming, UnnamedTargetError, noted
 
 PARQUET = (".parq", ".parquet")
-"""How the names of folders of Parquet references end."""
+"""Suffixes of folders of Parquet references."""
 
 NOTED = 16
-"""Targets of which something is noted, at least; of more only if many references lead to each."""
+"""Number of targets with notes; more only with many references to each."""
 
 MANY = 10_000
-"""Targets of which something is noted where references lead to parts of them, as in a series of files."""
+"""Number of targets with notes if references are byte ranges, as in a series of files."""
 
 _json = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 
 
 def begin(path: str, plan: StorePlan, folder: Callable[[], Store]) -> tuple[Store, str]:
-    """A new document for a plan, and where it can be read before it is finished. `folder` begins one at the path.
+    """Return a new document for a plan and its readable temporary path. `folder` creates a store at the path.
 
     Raises OSError, FileExistsError.
     """
@@ -46,14 +46,14 @@ def begin(path: str, plan: StorePlan, folder: Callable[[], Store]) -> tuple[Stor
 
 
 def text(plan: StorePlan, fill: Callable[[Store], object]) -> Iterator[bytes]:
-    """The document of a plan as a text; `fill` puts everything into the store that it is given. Raises OSError."""
+    """Yield the document of a plan; `fill` fills the store. Raises OSError."""
     held = Held("", plan)
     fill(held)
     yield from held.document()
 
 
 class Held(MemoryStore):
-    """What a document consists of."""
+    """Content of a document."""
 
     def __init__(self, path: str, plan: StorePlan) -> None:
         super().__init__()
@@ -64,7 +64,7 @@ class Held(MemoryStore):
         self._notes: dict[str, dict[str, Any]] = {}
 
     def add(self, referred: Referred) -> None:
-        """Hold where the chunks of an array lie. Raises CompileError: unnamed-target."""
+        """Add the chunk references of an array. Raises CompileError: unnamed-target."""
         columns = referred.columns
         try:
             urls = tuple(self._url(source) for source in columns.sources)
@@ -88,7 +88,7 @@ class Held(MemoryStore):
         return known
 
     def document(self) -> Iterator[bytes]:
-        """The JSON text: version 1, without templates and generators, which not all readers know."""
+        """Yield version 1 JSON without templates and generators, which some readers do not support."""
         yield b'{"version":1,\n"refs":{'
         before = b"\n"
         for key in sorted(self.content):
@@ -105,7 +105,7 @@ class Held(MemoryStore):
 
     @property
     def noted(self) -> dict[str, Any]:
-        """What is noted of targets; empty: nothing."""
+        """Notes on targets, possibly empty."""
         notes = {url: note for url, note in sorted(self._notes.items()) if note}
         return {"targets": notes} if notes else {}
 
@@ -120,19 +120,19 @@ class JsonTarget(Held):
         self._written = False
 
     def seal(self) -> None:
-        """Write the document beside its place. Raises OSError."""
+        """Write the document next to its destination. Raises OSError."""
         if not self._written:
             with open(self.unfinished.path, "xb") as file:
                 file.writelines(self.document())
             self._written = True
 
     def finish(self) -> None:
-        """Put it in its place. Raises OSError."""
+        """Move the document to its destination. Raises OSError."""
         self.seal()
         self._stack.close()
 
     def abort(self) -> None:
-        """Remove what is written, unless it is finished. Raises OSError."""
+        """Remove unfinished output. Raises OSError."""
         self.unfinished.discard()
         self._stack.close()
 
@@ -146,7 +146,7 @@ class ParquetTarget(Held):
         self._written = False
 
     def seal(self) -> None:
-        """Write everything. Raises OSError; CompileError for what Parquet cannot hold."""
+        """Write everything. Raises OSError; CompileError for content that Parquet cannot hold."""
         if not self._written:
             from nczarr.formats.reference import write_parquet
 
@@ -157,17 +157,17 @@ class ParquetTarget(Held):
         self._store.seal()
 
     def finish(self) -> None:
-        """Put it in its place. Raises OSError."""
+        """Move the folder to its destination. Raises OSError."""
         self.seal()
         self._store.finish()
 
     def abort(self) -> None:
-        """Remove what is written, unless it is finished."""
+        """Remove unfinished output."""
         self._store.abort()
 
 
 def _text(data: bytes) -> str:
-    """Data as a document holds them: as they are if they are printable ASCII, documents with line ends among them."""
+    """Return data as text: printable ASCII with line ends, or UTF-8 JSON objects, unchanged; else base64."""
     if data.isascii() and not data.startswith(b"base64:"):
         text = data.decode("ascii")
         if text.replace("\n", "").isprintable():
@@ -181,7 +181,7 @@ def _text(data: bytes) -> str:
 
 
 def _lines(array: Referred) -> Iterator[bytes]:
-    """The entries of an array, an entry a line, in blocks."""
+    """Yield the entries of an array in blocks, one entry a line."""
     quoted = array.chunk_keys._replace(prefix=_json(array.chunk_keys.prefix)[1:-1])
     urls = [_json(url) for url in array.columns.sources]
     for start in range(0, len(array.columns.chunk), BATCH):

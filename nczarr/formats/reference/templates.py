@@ -1,6 +1,6 @@
-"""Texts with expressions in their parts: by the grammar, or by jinja2 where limits allow it and that does not suffice.
+"""Parser of texts with expressions: by the grammar, or by jinja2 if permitted and necessary.
 
-Comes in: texts of a document. Goes out: their parts, to which `evaluation.py` gives a meaning.
+Input: texts of a document. Output: their pieces for `evaluation.py`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from nczarr.formats.reference.limits import Account, Limits, RefusedTextError
 
 
 def pieces(text: str, limits: Limits, account: Account) -> Pieces:
-    """The parts of a text; one for all of it where it is jinja2's. Raises RefusedTextError."""
+    """Split a text into pieces; a jinja2 text is one piece. Raises RefusedTextError."""
     try:
         return expressions.pieces(text, limits)
     except RefusedTextError as error:
@@ -25,5 +25,5 @@ def pieces(text: str, limits: Limits, account: Account) -> Pieces:
 
 
 def templates(texts: Mapping[str, str], limits: Limits, account: Account) -> dict[str, str | Pieces]:
-    """The templates of a scope. Raises RefusedTextError."""
+    """Return the templates of a scope. Raises RefusedTextError."""
     return {name: pieces(text, limits, account) if "{{" in text else text for name, text in texts.items()}

@@ -1,11 +1,11 @@
-"""Reference documents, versions 0 and 1, as values that have been checked.
+"""Parser and validator of reference documents, versions 0 and 1.
 
     {"version": 1, "templates": {"u": "s3://b/a.nc"},
      "gen": [{"key": "t/{{i}}", "url": "{{u}}", "offset": "{{i*8}}", "length": "8", "dimensions": {"i": {"stop": 9}}}],
      "refs": {".zgroup": "{…}", "x/0": ["{{u}}", 0, 8], "y/0": ["s3://b/whole.bin"], "z/0": "base64:AAEC"}}
 
-Comes in: a source. Goes out: a `Document`; None if an error stands in the report. Values of keys stay what JSON made of
-them (ranges in little room, `table.py`), and are checked one by one. Each fault names its key and its place.
+Input: a source. Output: a `Document`, None after an error. Values stay as parsed JSON (ranges packed,
+`table.py`), and each is checked. Faults contain key and location.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from nczarr.source import Buffer, Source
 
 
 class Dimension(NamedTuple):
-    """A name of a generator and its values in order, of which each is an integer, real, text, truth value or null."""
+    """Name and ordered values of a generator dimension: integers, floats, texts, booleans or null."""
 
     name: str
     values: range | tuple[Any, ...]
 
     @property
     def length(self) -> int:
-        """How many values there are; `len` refuses ranges beyond 2^63."""
+        """Number of values; `len` rejects ranges beyond 2^63."""
         values = self.values
         if isinstance(values, tuple):
             return len(values)
@@ -44,9 +44,9 @@ class Dimension(NamedTuple):
 
 
 class Generator(NamedTuple):
-    """An item of `gen`: an entry for each combination of values, the last dimension varying fastest.
+    """Item of `gen`: an entry for each combination of values, the last dimension varying fastest.
 
-    `offset` and `length` are both there or both None: whole targets.
+    `offset` and `length` are both None for whole targets.
     """
 
     key: str
@@ -57,7 +57,7 @@ class Generator(NamedTuple):
 
     @property
     def entries(self) -> int:
-        """How many there are, which is exact up to 2^63."""
+        """Number of entries, exact up to 2^63."""
         count = 1
         lengths = [dimension.length for dimension in self.dimensions]
         for length in lengths if all(lengths) else [0]:
@@ -68,9 +68,9 @@ class Generator(NamedTuple):
 
 
 class Document(NamedTuple):
-    """A reference document. Version 0 has `refs` alone, and nothing of it is rendered.
+    """A reference document. Version 0 has only `refs`, which are not rendered.
 
-    `noted`: our own member of version 1, `nczarr`, whatever it is; nothing of it is needed to read.
+    `noted`: our own member `nczarr` of version 1, unchecked and optional.
     """
 
     version: int
@@ -81,7 +81,7 @@ class Document(NamedTuple):
 
 
 def read(source: Source, report: Report, limits: Limits, overrides: Mapping[str, str] | None = None) -> Document | None:
-    """The document of a source; None if an error stands in the report. `overrides` replace templates or add some."""
+    """Return the document of a source, or None (reported). `overrides` replace or add templates."""
     faults = Faults(source, report)
     before = report.errors
     members = _members(faults, limits)
@@ -109,7 +109,7 @@ def _plain(value: Any) -> Any:
 
 
 def _members(faults: Faults, limits: Limits) -> Mapping[str, Any] | None:
-    """The members of the document; None if it is no object."""
+    """Return the members of the document; None (reported) if it is invalid."""
     data = faults.source.data
     if len(data) > limits.document:
         text = f"the document has {len(data)} bytes, more than the limit, {limits.document}"
@@ -144,7 +144,7 @@ def _members(faults: Faults, limits: Limits) -> Mapping[str, Any] | None:
 
 
 def report_repeated(repeated: Iterable[str], faults: Faults, limits: Limits) -> None:
-    """Report members that stand twice in one object: errors, unless the limits allow them."""
+    """Report repeated members of an object: errors, unless the limits allow them."""
     helps = ("remove one", "`--allow-loss duplicate-name` reads the last")
     for name in dict.fromkeys(repeated):
         text = f"member `{name}` stands twice in one object: the last one alone is read"
@@ -152,7 +152,7 @@ def report_repeated(repeated: Iterable[str], faults: Faults, limits: Limits) -> 
 
 
 def _text(data: Buffer) -> str:
-    """A document as text; pages of a file that were read for it are given back. Raises UnicodeDecodeError."""
+    """Decode a document and release its mapped pages. Raises UnicodeDecodeError."""
     with memoryview(data) as view:
         text = str(view, "utf-8-sig")
     give_back(data)
@@ -160,7 +160,7 @@ def _text(data: Buffer) -> str:
 
 
 def _first(members: Mapping[str, Any], faults: Faults, overrides: Mapping[str, str]) -> Document:
-    """A document of version 1; what is wrong is reported."""
+    """Return a version 1 document; report faults."""
     texts = _object(members, "templates", faults)
     for name, text in texts.items():
         if not isinstance(text, str):
@@ -187,7 +187,7 @@ def _object(members: Mapping[str, Any], name: str, faults: Faults) -> Mapping[st
 
 
 def _generator(item: Any, path: Path, templates: dict[str, str], faults: Faults) -> Generator | None:
-    """An item of `gen`; None if an error stands in the report."""
+    """Return an item of `gen`, or None (reported)."""
     fault = functools.partial(faults.error, "bad-generator")
     if not isinstance(item, dict):
         fault(f"an item of `gen` must be an object, and is {kind(item)}", path)
@@ -227,7 +227,7 @@ def _wrong(item: dict[str, Any], name: str, wanted: str) -> str:
 
 
 def _values(declared: Any) -> range | tuple[Any, ...] | str:
-    """The values of a dimension, or what is wrong with it."""
+    """Return the values of a dimension, or an error message."""
     if isinstance(declared, list):
         if any(isinstance(value, list | dict) for value in declared):
             return "values must be numbers or texts"
@@ -244,7 +244,7 @@ def _values(declared: Any) -> range | tuple[Any, ...] | str:
 
 
 def check_values(refs: Table, path: Path, version: int, faults: Faults) -> None:
-    """Report every value that is none of `version`."""
+    """Report every value that is invalid in `version`."""
     for key, value in refs.odd():
         wrong = _value_fault(value, version)
         if wrong is not None:
@@ -252,7 +252,7 @@ def check_values(refs: Table, path: Path, version: int, faults: Faults) -> None:
 
 
 def _value_fault(value: Any, version: int) -> str | None:
-    """What is wrong with the value of a key; None if nothing is."""
+    """Return the fault of a key's value, or None."""
     if isinstance(value, list):
         return _reference_fault(value)
     if isinstance(value, str):
@@ -271,7 +271,7 @@ def _reference_fault(value: list[Any]) -> str | None:
 
 
 def range_fault(offset: Any, length: Any) -> str | None:
-    """What is wrong with a range of bytes; None if nothing is."""
+    """Return the fault of a byte range, or None."""
     if type(offset) is not int or type(length) is not int:
         return f"offset and length must be integers, and are `{_shown(offset)}` and `{_shown(length)}`"
     if offset < 0 or length < 0:
@@ -280,7 +280,7 @@ def range_fault(offset: Any, length: Any) -> str | None:
 
 
 def _text_fault(text: str, version: int) -> str | None:
-    """What is wrong with data; version 0 does not look at base64 before somebody reads it."""
+    """Return the fault of a data text; in version 0, base64 is checked only when read."""
     if text.startswith(TEXT) and version:
         try:
             data_of(text)
@@ -294,7 +294,7 @@ def _text_fault(text: str, version: int) -> str | None:
 
 
 def _check_count(document: Document, limits: Limits, faults: Faults) -> None:
-    """Refuse more entries than the limit, before one of them is made."""
+    """Reject more entries than the limit, before making them."""
     total = len(document.refs)
     for number, each in enumerate(document.generators):
         total += each.entries

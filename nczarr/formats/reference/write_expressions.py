@@ -1,6 +1,6 @@
-"""Expressions and texts as generators write them: sums, digits of one packed number, texts with holes.
+"""Expressions and texts of generators: sums, digits of packed numbers, texts with holes.
 
-Comes in: columns of integers, coefficients, literals. Goes out: texts of the grammar that `expressions.py` reads.
+Input: integer columns, coefficients, literals. Output: texts of the grammar in `expressions.py`.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
 
 PACKED = "x"
-"""The dimension that lists packed numbers."""
+"""Dimension that lists packed numbers."""
 
 
 class Packed(NamedTuple):
-    """Columns in one list of numbers, in mixed radix, and the expression that takes each of them out again."""
+    """Columns packed in mixed radix, and the expressions that extract them."""
 
     numbers: list[int]
     expressions: list[str]
 
 
 def pack(columns: Sequence[Integers]) -> Packed:
-    """Columns of one length in one; the last has the lowest digits, and a column of equal values none."""
+    """Pack columns of equal length; the last has the lowest digits, constant columns none."""
     bounds = [(int(column.min()), int(column.max())) for column in columns]
     small = math.prod(most - least + 1 for least, most in bounds) < WIDEST
     scale, written = 1, []
@@ -47,13 +47,13 @@ def pack(columns: Sequence[Integers]) -> Packed:
 
 
 def _digit(scale: int, count: int, least: int) -> str:
-    """A digit of `x` in mixed radix, and what it counts from."""
+    """Return the expression of a mixed-radix digit of `x` plus its minimum."""
     shifted = f"x//{scale}%{count}" if scale > 1 else f"x%{count}"
     return shifted if not least else f"({shifted}{least:+d})"
 
 
 def total(base: int, terms: Iterable[tuple[int, str]]) -> str:
-    """A sum of factors times terms, as an expression."""
+    """Return a sum of factors times terms as an expression."""
     written = ""
     for factor, term in terms:
         if term.lstrip("-").isdigit():
@@ -68,12 +68,12 @@ def total(base: int, terms: Iterable[tuple[int, str]]) -> str:
 
 
 def fitted(fit: Fit, names: Iterable[str], rest: str = "0") -> str:
-    """The values of a column from the expressions of its indices, and of what it adds."""
+    """Return a fitted column as an expression of its indices and its rest."""
     return total(fit.base, [*zip(fit.factors, names, strict=True), (1, rest)])
 
 
 def chosen(dimension: str, values: Sequence[str]) -> str:
-    """An expression for each value of a dimension, from 0, as one."""
+    """Return an expression that selects a value by a dimension, from 0."""
     if len(set(values)) == 1:
         return values[0]
     tests = [f"{value} if {dimension}=={number} else " for number, value in enumerate(values[:-1])]
@@ -81,20 +81,20 @@ def chosen(dimension: str, values: Sequence[str]) -> str:
 
 
 def literal(text: str) -> str:
-    """A text as an expression."""
+    """Return a text as an expression."""
     escaped = text.encode("unicode-escape").decode("ascii").replace("'", "\\'")
     return f"'{escaped}'"
 
 
 def hole(expression: str, width: int = 0) -> str:
-    """An expression in braces; `width`: of digits, with zeros before them."""
+    """Return an expression in braces; `width`: zero-padded number of digits."""
     if expression.isdigit():
         return expression.zfill(width)
     return f"{{{{'%0{width}d'|format({expression})}}}}" if width else f"{{{{{expression}}}}}"
 
 
 def joined(literals: tuple[str, ...], holes: list[str]) -> str:
-    """Texts and holes in turn; texts as they must be written."""
+    """Join alternating texts and holes, escaping the texts."""
     made = quoted(literals[0]) if len(literals) == 1 else quoted(literals[0] + "\0").removesuffix("\0")
     for place, (hole, literal) in enumerate(zip(holes, literals[1:], strict=True), 2):
         last = place == len(literals)

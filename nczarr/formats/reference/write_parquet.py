@@ -1,8 +1,8 @@
-"""A folder of Parquet references: documents, data and columns of chunks → `.zmetadata` and files of rows.
+"""Writer of Parquet references: documents, data and chunk columns → `.zmetadata` and files of rows.
 
-Comes in: the documents of a Zarr 2 store, the data that are held in the folder, chunks of arrays as columns. Goes out:
-keys of a store in the making, the metadata last. Paths are plain texts, because readers mistake a missing row of a
-categorical column for a reference. A file in which no row stands for anything is left out.
+Input: documents of a Zarr 2 store, inline data, columns of chunks. Output: keys of a store, metadata last.
+Paths are plain texts, because readers mistake missing rows of a categorical column for references. Empty
+files are omitted.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
 
 USUAL = 10_000
-"""Rows of a file, where there are more chunks; of smaller arrays, so many as the largest has."""
+"""Usual rows of a file; if all arrays are smaller, the chunk count of the largest."""
 
 LONGEST = 100_000
-"""Rows of a file at most."""
+"""Maximum rows in a file."""
 
 FILES = 1000
-"""Files of an array from which on they have more rows than usual."""
+"""Number of files of an array above which files get more rows."""
 
 
 def record_size(chunks: Iterable[int]) -> int:
-    """How many rows files have where arrays have so many chunks: no more than the largest has, and not many for one."""
+    """Return the rows of a file: as many as the largest array, or `USUAL`; more to keep an array within `FILES`."""
     largest = max(chunks, default=1)
     return max(1, min(largest, USUAL), min(LONGEST, -(-largest // FILES)))
 
 
 class _Array(NamedTuple):
-    """The chunks of an array: `columns` of those that lie elsewhere, `data` of those that do not, by number."""
+    """Chunks of an array: references, and inline `data` by number."""
 
     folder: str
     grid: Grid
@@ -56,11 +56,10 @@ def write(
     rows: int | None = None,
     noted: Mapping[str, Any] | None = None,
 ) -> None:
-    """Put references into a store, `rows` a file (default: `record_size`). Does not finish it.
+    """Put references into a store, `rows` a file (default: `record_size`), without finishing it.
 
-    `noted`: what is noted of targets, as our own member of the metadata.
-
-    Raises CompileError for what Parquet references cannot hold, before anything is put; OSError.
+    `noted`: notes on targets for our own member of the metadata. Raises CompileError for unsupported content,
+    before writing; OSError.
     """
     held, columns = dict(documents), list(arrays)
     report = Report()
@@ -77,14 +76,14 @@ def write(
 def check(
     documents: Iterable[tuple[str, bytes]], inline: Iterable[str], arrays: Iterable[Referred], report: Report
 ) -> None:
-    """Report whatever Parquet references cannot hold."""
+    """Report content that Parquet references cannot hold."""
     _arrays(dict(documents), dict.fromkeys(inline, b""), list(arrays), report)
 
 
 def _arrays(
     documents: Mapping[str, bytes], inline: Mapping[str, bytes], columns: list[Referred], report: Report
 ) -> list[_Array]:
-    """What there is to be written, by array; what cannot be is reported."""
+    """Return the content to write, by array; report unsupported content."""
     if find_spec("pyarrow") is None:
         text = "writing Parquet references needs `pyarrow`, which is not installed"
         report.error("missing-library", text, helps=["`pip install nczarr[references]`"])
@@ -115,7 +114,7 @@ def _arrays(
 
 
 def _suits(each: Referred, grids: Mapping[str, Grid], report: Report) -> bool:
-    """Whether the keys of an array are those of the layout."""
+    """Return whether the keys of an array fit the layout."""
     first = next(each.keys(), None)
     if first is None:
         return each.chunk_keys.prefix in grids
@@ -151,7 +150,7 @@ def _grid(each: Referred) -> Grid:
 
 
 def _files(array: _Array, rows: int) -> Iterator[tuple[int, bytes]]:
-    """The files of an array that have any row that stands for something."""
+    """Yield the nonempty files of an array."""
     import pyarrow as pa
 
     empty = np.zeros(0, dtype=np.int64)
@@ -179,10 +178,10 @@ def _files(array: _Array, rows: int) -> Iterator[tuple[int, bytes]]:
 
 
 def _encoded(columns: list[object]) -> bytes:
-    """One file.
+    """Return one encoded file.
 
-    fastparquet takes integers for reals where no statistics say that none is missing, and puts NaN in the place of a
-    missing text where not all of them are in a dictionary.
+    fastparquet takes integers for floats without statistics that exclude nulls, and replaces missing texts by
+    NaN unless all texts are in one dictionary.
     """
     import pyarrow as pa
     from pyarrow import parquet
@@ -204,7 +203,7 @@ def _encoded(columns: list[object]) -> bytes:
 
 
 def _metadata(documents: Mapping[str, bytes], rows: int, noted: Mapping[str, Any] | None) -> Iterator[bytes]:
-    """`.zmetadata`; documents stand there as they are."""
+    """Yield `.zmetadata` with unchanged documents."""
     begin = b'{"metadata":{'
     for key, data in documents.items():
         if key != METADATA:

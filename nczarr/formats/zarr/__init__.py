@@ -1,1 +1,1 @@
-"""The family of Zarr formats: what they share (`core/`, `extension/`), and one folder a format."""
+"""Zarr formats: shared code in `core/` and `extension/`, and a folder for each format."""

@@ -1,4 +1,4 @@
-"""What the documents of an array say, in words of no version."""
+"""Array metadata of a store, independent of the Zarr version."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from nczarr.plan.plans import Runs
 Endian = Literal["little", "big"] | None
 
 LARGEST_LENGTH = 2**63 - 1
-"""The largest length of a dimension."""
+"""Largest length of a dimension."""
 
 
 @functools.lru_cache(maxsize=4096)
@@ -35,19 +35,18 @@ def made_storage(
     quantize: Quantize | None,
     element: Element | None = None,
 ) -> Storage:
-    """A storage; arrays of one store share few. Raises ValidationError."""
+    """Return a cached storage; a store has few different ones. Raises ValidationError."""
     return Storage(
         layout=layout, chunks=chunks, codecs=codecs, endian=endian, no_fill=no_fill, quantize=quantize, element=element
     )
 
 
 class Described(NamedTuple):
-    """One array, of its documents alone.
+    """Metadata of one array, from its documents alone.
 
-    `key`: its document; `prefix`: the node. `dtype`: as stored. `fill`: one element in the bytes of the
-    dtype, for texts the text; None where the document has none. `codecs`: the neutral chain, None if a step has no
-    number. `axes`: simple names of its dimensions, None where there are none;
-    None among them: one without a name.
+    `key`: key of its document; `prefix`: node prefix. `fill`: bytes of one element in the stored dtype, or of
+    the text; None if the documents contain no fill value. `codecs`: the neutral chain, None if a codec has no
+    filter number. `axes`: simple names of the dimensions, None for an unnamed one; None if there is no list.
     """
 
     key: str
@@ -64,12 +63,12 @@ class Described(NamedTuple):
 
     @property
     def plain_type(self) -> str | None:
-        """The atomic type that the dtype says: char for one byte of text; None for raw bytes and records."""
+        """Atomic type of the dtype: char for one byte of text; None for raw bytes and records."""
         return plain_type(self.encoding.dtype)
 
     @property
     def storage(self) -> Storage:
-        """The storage that the documents say."""
+        """Storage that the documents declare."""
         dtype = self.encoding.dtype
         number = isinstance(dtype, str) and dtype[1] in "iufbc"
         endian: Endian = "big" if number and str(dtype)[0] == ">" else None
@@ -77,15 +76,16 @@ class Described(NamedTuple):
         return made_storage(None, self.chunks or None, self.codecs or (), endian, no_fill, None, element_of(dtype))
 
     def scalar(self) -> Described:
-        """The array as a scalar: that of one element is how the netCDF library writes it."""
+        """Return the array as a scalar, which the netCDF library writes as an array of one element."""
         encoding = self.encoding._replace(permutation=None)
         return self._replace(shape=(), chunks=(), shards=None, axes=(), encoding=encoding)
 
     def source(
         self, documents: Documents, model: Descr, shape: tuple[int, ...], nil: Runs = (), own: bytes | None = None
     ) -> StoredArray:
-        """The values as elements of the model: `model` is the dtype that the variable's type has. `own`: what fills
-        where the documents have no fill value, or say of it only that it is no number.
+        """Return the values as elements of `model`, the dtype of the variable's type.
+
+        `own` replaces a fill value that is missing or NaN in the documents.
         """
         dtype = self.encoding.dtype
         exact = own is not None and (self.fill is None or _is_nan(self.fill, dtype))
@@ -107,16 +107,14 @@ class Described(NamedTuple):
 
 
 def _is_nan(fill: bytes, dtype: Descr) -> bool:
-    """Whether a fill value is no number, which documents of Zarr v2 say by a word, whatever its bits are."""
+    """Return whether a fill value is NaN, which Zarr v2 writes without its bits."""
     if dtype not in ("<f4", "<f8", ">f4", ">f8"):
         return False
     return math.isnan(struct.unpack(str(dtype)[0] + "fd"[str(dtype)[2] == "8"], fill)[0])
 
 
 def own_fill(type_name: str, attributes: tuple[Attribute, ...]) -> bytes | None:
-    """The `_FillValue` where it says more than the documents of Zarr v2: that of chars, which have no fill value there,
-    and a NaN with its bits. None for all others.
-    """
+    """Return the bytes of a `_FillValue` that Zarr v2 documents do not hold: of char, or the bits of a NaN."""
     own = [each.value for each in attributes if each.name == "_FillValue" and each.value.type == type_name]
     if not own or own[0].count != 1 or not isinstance(own[0].data, bytes):
         return None
@@ -125,7 +123,7 @@ def own_fill(type_name: str, attributes: tuple[Attribute, ...]) -> bytes | None:
 
 
 def chain(configs: list[Json]) -> tuple[Codec, ...] | None:
-    """The neutral codecs of configurations; None if one has no number, or parameters that none has."""
+    """Return the neutral codecs; None if one has no filter number or an invalid parameter."""
     try:
         found = from_configs(configs) or ()
     except (ValueError, TypeError):
@@ -135,7 +133,7 @@ def chain(configs: list[Json]) -> tuple[Codec, ...] | None:
 
 
 def lengths(given: Any, *, least: int = 0) -> tuple[int, ...] | None:
-    """A list of lengths; None if it is none."""
+    """Return a JSON list of lengths as a tuple; None if it is invalid."""
     if not isinstance(given, list) or len(given) > 1024:
         return None
     if not all(type(each) is int and least <= each <= LARGEST_LENGTH for each in given):
@@ -144,5 +142,5 @@ def lengths(given: Any, *, least: int = 0) -> tuple[int, ...] | None:
 
 
 def sensible(shape: tuple[int, ...]) -> bool:
-    """Whether the elements of an array can be counted."""
+    """Return whether the number of elements fits `LARGEST_LENGTH`."""
     return math.prod(each or 1 for each in shape) <= LARGEST_LENGTH

@@ -1,8 +1,8 @@
-"""Attributes of stores: JSON values → constants, with a type, without one, and with the extension's word.
+"""Attributes of stores: JSON values → constants, typed by the extension, by the map of types or by the value.
 
-What the netCDF library damages or refuses is recovered as far as it is still there. Without a
-type: a text is char, several texts are strings, integers take the first of int, uint, int64, uint64 that holds them
-all, reals are double, truth values ubyte; anything else is a char that holds the JSON text.
+Values that the netCDF library damages or rejects are recovered where possible. Untyped values: a text is
+char, several texts are strings, integers take the first of int, uint, int64 and uint64 that holds all, reals
+are double, booleans ubyte; others are char with the JSON text.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from nczarr.json.tolerant import Real, spelled
 from nczarr.names import name_problem
 
 SKIPPED = HIDDEN | {"_NCZARR_ATTR", "_NCZARR_ARRAY", "_NCZARR_GROUP", "_NCZARR_SUPERBLOCK"}
-"""Names that a store keeps for itself, in every generation."""
+"""Names reserved by stores, in all generations."""
 
 _NUMBER_TYPE = re.compile(r"[<>|]?([iu][1248]|f[48])")
 _TEXT_TYPE = re.compile(r"[<>|]?S([0-9]+)")
@@ -37,12 +37,12 @@ _FLOAT_WORDS = {"nan": math.nan, "nanf": math.nan, "infinity": math.inf, "-infin
 _REALS, _INTEGERS = {float, Real}, {int}
 _ANY_NUMBERS = _REALS | _INTEGERS
 _SHORT = 64
-"""Attributes of so many bytes are kept for a while: those of a store repeat."""
+"""Largest cached attribute value, in bytes; attributes of a store repeat."""
 _TYPES = {known[1:]: name for name, known in NUMPY.items()}
 
 
 def untyped(value: Any) -> Constant:
-    """The constant of a JSON value that nothing says the type of."""
+    """Return the constant of a JSON value without a declared type."""
     if type(value) is str:
         return chars(encoded(value))
     values = value if type(value) is list else [value]
@@ -60,12 +60,12 @@ def untyped(value: Any) -> Constant:
 
 
 def chars(data: bytes) -> Constant:
-    """Char data; short ones that repeat are one object."""
+    """Return char data; short values are cached."""
     return Constant.text(data) if len(data) > _SHORT else _constant("char", len(data), data)
 
 
 def packed(type_name: str, values: list[Any]) -> Constant:
-    """Numbers of a type; short ones that repeat are one object. Raises struct.error, OverflowError."""
+    """Return numbers of a type; short values are cached. Raises struct.error, OverflowError."""
     data = struct.pack(f"<{len(values)}{ATOMIC[type_name].code}", *values)
     if len(data) > _SHORT:
         return Constant(type=type_name, count=len(values), data=data)
@@ -74,12 +74,12 @@ def packed(type_name: str, values: list[Any]) -> Constant:
 
 @functools.lru_cache(maxsize=1024)
 def _constant(type_name: str, count: int, data: bytes) -> Constant:
-    """A constant by its bytes, which tell -0.0 from 0.0."""
+    """Return a constant, cached by its bytes, which distinguish -0.0 from 0.0."""
     return Constant(type=type_name, count=count, data=data)
 
 
 def typed(dtype: Any, value: Any) -> Constant | None:
-    """The constant of a JSON value of a type from the map of types; None if the two do not suit each other."""
+    """Return the constant of a JSON value with its dtype in the map of types; None if they do not match."""
     if not isinstance(dtype, str):
         return None
     if dtype in (">S1", "<U1"):
@@ -93,13 +93,13 @@ def typed(dtype: Any, value: Any) -> Constant | None:
 
 @functools.lru_cache(maxsize=256)
 def _number_type(dtype: str) -> str | None:
-    """The type of numbers that a dtype names; None if it names none."""
+    """Return the number type that a dtype names; None if it names none."""
     found = _NUMBER_TYPE.fullmatch(dtype)
     return None if found is None else _TYPES[found[1]]
 
 
 def numbers(type_name: str, values: list[Any]) -> Constant | None:
-    """Numbers of a type; None if one is no number or does not fit."""
+    """Return numbers of a type; None if a value is not a number or does not fit."""
     atomic = ATOMIC[type_name]
     plainly = (_ANY_NUMBERS if atomic.is_float else _INTEGERS).issuperset(map(type, values))
     found: list[int | float] = values if plainly else []
@@ -120,7 +120,7 @@ def numbers(type_name: str, values: list[Any]) -> Constant | None:
 
 
 class Attributes:
-    """Reads the attributes of one array or group. `form`: how `_FillValue` stands in the plain document."""
+    """Reader of the attributes of one array or group."""
 
     def __init__(self, documents: Documents, types: Types) -> None:
         self.documents = documents
@@ -134,7 +134,11 @@ class Attributes:
         own_fill: Callable[[Any], Constant | None] | None = None,
         shown_fill: Callable[[Constant], Plain] = plain,
     ) -> tuple[Attribute, ...]:
-        """The attributes of a document at a key; `hidden` is its `_nczarr_attr`."""
+        """Return the attributes of a document.
+
+        `hidden` is its `_nczarr_attr`. `own_fill` decodes `_FillValue`; `shown_fill` makes its plain form, to
+        compare with the document.
+        """
         types = (hidden or {}).get("types", {})
         if not isinstance(types, dict):
             self.documents.warn("bad-metadata", "the types of attributes are no object", key)
@@ -168,7 +172,7 @@ class Attributes:
         return self._inserted(found, said, given, key)
 
     def _namesake(self, name: str, written: str, given: Json, taken: set[str], key: str, where: str) -> str:
-        """Return another name for an attribute whose name is taken, and note it."""
+        """Return a free name for an attribute whose name is taken, and record it."""
         first = next(each for each in given if names.normal(each) == name)
         known, count = taken | {names.normal(each) for each in given}, 2
         while f"{name}_{count}" in known:
@@ -178,7 +182,7 @@ class Attributes:
         return shown
 
     def _extension(self, given: Any, key: str) -> dict[str, AttributeExtension]:
-        """The extension's word on each attribute, as far as it is sound."""
+        """Return the valid entries of the extension by attribute name; report the others."""
         found: dict[str, AttributeExtension] = {}
         if not isinstance(given, dict):
             self.documents.warn("stale-extension", "the extension of the attributes is no object", key)
@@ -201,7 +205,7 @@ class Attributes:
     def _said(
         self, said: AttributeExtension, value: Any, form: Callable[[Constant], Plain], key: str, where: str
     ) -> Constant | None:
-        """What the extension says, if the plain value beside it is still its readable form."""
+        """Return the extension's constant; None (reported) if the plain value has changed."""
         if said.at is None:
             shown = form(said.value).value
             if _same(shown, value) or (said.value.type == "float" and _same(shown, _in_single(value))):
@@ -212,7 +216,7 @@ class Attributes:
     def _inserted(
         self, found: list[Attribute], said: Mapping[str, AttributeExtension], given: Json, key: str
     ) -> tuple[Attribute, ...]:
-        """The attributes with those that have no plain form, each at its place."""
+        """Insert the attributes without a plain form at their positions."""
         if not said:
             return tuple(found)
         others = [(item.at, name, item.value) for name, item in said.items() if item.at is not None]
@@ -228,14 +232,14 @@ class Attributes:
 
 
 def _in_single(value: Any) -> Any:
-    """Round the numbers of a JSON value to floats: earlier versions wrote the shortest digits that mean a float."""
+    """Round numbers to float32: earlier versions wrote the shortest digits of a float32."""
     if isinstance(value, list):
         return [_in_single(each) for each in value]
     return single(value) if isinstance(value, float) else value
 
 
 def _same(shown: Any, value: Any) -> bool:
-    """Whether a JSON value is the readable form; numbers compare as numbers."""
+    """Return whether a JSON value equals the plain form, numbers by value."""
     if isinstance(shown, list) and isinstance(value, list):
         return len(shown) == len(value) and all(map(_same, shown, value))
     if isinstance(shown, str) and isinstance(value, float) and shown in SPECIAL_FLOATS:

@@ -1,6 +1,4 @@
-"""Numbers of `fill_value` members, two ways. What is read is checked against the element type: nothing wraps, rounds or
-overflows.
-"""
+"""Numbers of `fill_value` members ↔ bytes, checked against the element type: no wrapping, rounding or overflow."""
 
 from __future__ import annotations
 
@@ -20,31 +18,32 @@ _CODES = {"b1": "?", "i1": "b", "u1": "B", "i2": "h", "u2": "H", "i4": "i", "u4"
 _KINDS = {"i": "int", "u": "uint", "f": "float", "c": "complex"}
 INVALID = "`fill_value` is not a value of the array's type"
 FAULTS = (ValueError, TypeError, KeyError, AttributeError, struct.error, binascii.Error, OverflowError)
-"""What the functions that decode fill values raise for an invalid one."""
+"""Exceptions that the decoders raise for an invalid fill value."""
 
 
 def code(dtype: str) -> str:
-    """The format of a number for `struct`, with its byte order."""
+    """Return the `struct` format of a number type, with its byte order."""
     return (">" if dtype[0] == ">" else "<") + _CODES[dtype[1:]]
 
 
 def parts_of(dtype: str, data: bytes) -> list[tuple[str, bytes]]:
-    """The two parts of a complex number: their dtypes and bytes."""
+    """Split a complex number into the dtypes and bytes of its two parts."""
     half = len(data) // 2
     return list(zip(halves(dtype), (data[:half], data[half:]), strict=True))
 
 
 def json_of(dtype: str, data: bytes) -> int | float | str | list[Any]:
-    """One element of a number type as JSON; of a complex type a list of two."""
+    """Return one number as JSON; a complex number is a list of two."""
     if dtype[1] == "c":
         return [json_of(part, each) for part, each in parts_of(dtype, data)]
     return json_number(struct.unpack(code(dtype), data)[0])
 
 
 def number(dtype: str, value: Any) -> bytes:
-    """Return one element of a number type in the byte order of the dtype.
+    """Return the bytes of one number.
 
-    `value` is an int or float of JSON, a bool for `b1`, a list of two for complex types. Raises ValueError for others.
+    `value` is a JSON int or float, a bool for `b1`, a list of two for complex types. Raises ValueError for
+    others.
     """
     kind = dtype[1]
     if kind == "b":
@@ -70,10 +69,7 @@ def number(dtype: str, value: Any) -> bytes:
 
 
 def encoded_bytes(value: Any, size: int, *, shorter: bool = False) -> bytes:
-    """Return the bytes of a base64 text, which must have this size; zeros fill up to it if they may be `shorter`.
-
-    Raises ValueError for other values.
-    """
+    """Decode base64 of `size` bytes; if `shorter`, zero-pad fewer. Raises ValueError for other values."""
     if not isinstance(value, str):
         raise ValueError(f"{shown(value)} is not a base64 text")
     try:
@@ -86,12 +82,12 @@ def encoded_bytes(value: Any, size: int, *, shorter: bool = False) -> bytes:
 
 
 def type_name(dtype: str) -> str:
-    """Return the name of a number type, `int32` for `<i4`."""
+    """Return the name of a number type: `int32` for `<i4`."""
     return f"{_KINDS[dtype[1]]}{8 * int(dtype[2:])}"
 
 
 def shown(value: Any) -> str:
-    """Return a JSON value as messages quote it."""
+    """Return a JSON value as messages quote it, at most 40 characters."""
     import json
 
     spelled = getattr(value, "spelled", None)

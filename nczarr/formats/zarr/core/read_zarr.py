@@ -1,9 +1,9 @@
 """A pure Zarr hierarchy → the tree: members by listing, dimensions by their simple names.
 
-Names of dimensions belong to the array's own group. The length of one is that of the variable of its name, else that of
-the first array that uses it; an axis of another length, or without a name, is an anonymous dimension, with a warning.
-A dtype without a name in the model (records, raw bytes) gets an invented type. A fill value that stands for a
-`_FillValue` and cannot stand among plain attributes becomes that attribute again.
+A dimension belongs to the group of its array. It has the length of its coordinate variable, else of the first
+array that uses it. An axis of another length, or without a name, becomes anonymous, with a warning. Dtypes
+unknown to the model (records, raw bytes) get an invented type. A fill value that stands for a `_FillValue`
+which plain attributes cannot hold becomes that attribute.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from nczarr.plan.storage_roundtrip import normalized
 
 
 def read(reader: Reader) -> Unchecked:
-    """The dataset of a store. What cannot be read is reported and left out. Raises OSError."""
+    """Return the dataset of a store; unreadable parts are reported and omitted. Raises OSError."""
     with building():
         return _read(reader)
 
@@ -49,13 +49,13 @@ def _read(reader: Reader) -> Unchecked:
 
 
 def unchecked(root: Group, parts: dict[str, Parts], reader: Reader, **own: Any) -> Unchecked:
-    """What a front end gives of a root group; `own` are the members that a dataset alone has."""
+    """Return a front end's result for a root group; `own` are fields of `Dataset` alone."""
     members = {each: getattr(root, each) for each in Group.model_fields if each != "name"}
     return Unchecked(Dataset(**own, **members), forward=True, parts=parts, namesakes=reader.documents.namesakes)
 
 
 class _Hierarchy:
-    """One run; `parts` are the arrays of the variables so far."""
+    """State of one run; `parts` are the arrays of the variables read so far."""
 
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
@@ -64,7 +64,7 @@ class _Hierarchy:
         self.attributes = Attributes(self.documents, {})
 
     def walk(self, prefix: str, path: str, name: str, depth: int) -> Group:
-        """The group at a prefix with all below it."""
+        """Return the group at a prefix with its descendants."""
         arrays: dict[str, Described] = {}
         groups: list[tuple[str, str]] = []
         found: list[tuple[str, str, str]] = []
@@ -100,7 +100,7 @@ class _Hierarchy:
         self, prefix: str, path: str, name: str, attributes: dict[str, object], arrays: dict[str, Described],
         children: list[Group],
     ) -> Group:  # fmt: skip
-        """A group of the arrays that were described."""
+        """Return a group of described arrays."""
         key = self.reader.key(prefix)
         taken = {child.name for child in children}
         called = self._axes(arrays, path)
@@ -128,7 +128,7 @@ class _Hierarchy:
         )
 
     def _axes(self, arrays: dict[str, Described], path: str) -> dict[str, str]:
-        """The names of dimensions by their spelling; spellings that are equal in NFC are dimensions of their own."""
+        """Map written dimension names to names; names that are equal in NFC stay separate dimensions."""
         spelled: dict[str, str] = {}
         for described in arrays.values():
             for axis in described.axes or ():
@@ -138,7 +138,7 @@ class _Hierarchy:
         return dict(zip(spelled, shown, strict=True))
 
     def _lengths(self, arrays: dict[str, Described], taken: set[str], called: dict[str, str]) -> dict[str, int]:
-        """The dimensions of a group in the order of their first use."""
+        """Return the lengths of a group's dimensions, in order of first use."""
         found: dict[str, int] = {}
         for described in arrays.values():
             for axis, length in zip(described.axes or (), described.shape, strict=False):
@@ -211,7 +211,7 @@ class _Hierarchy:
 
 
 def both_kinds(reader: Reader, prefix: str) -> None:
-    """Report an array that is a group as well: what is below it is not read."""
+    """Report an array that is also a group: its children are omitted."""
     if reader.is_group(prefix):
         text = f"`/{prefix[:-1]}` is an array and a group: what is below it is left out"
         reader.documents.lost("ambiguous-node", text, reader.key(prefix))
@@ -220,9 +220,10 @@ def both_kinds(reader: Reader, prefix: str) -> None:
 def with_fill(
     attributes: tuple[Attribute, ...], type_name: str, types: Types, described: Described, reader: Reader
 ) -> tuple[Attribute, ...]:
-    """The attributes of a variable with a `_FillValue` of its own type: as it stands, or the array's fill value.
+    """Return attributes with a `_FillValue` of the variable's type, from the attribute or the array's fill
+    value.
 
-    A `_FillValue` that is no value of the type is left out, with a warning.
+    An invalid `_FillValue` is omitted with a warning.
     """
     place = next((number for number, each in enumerate(attributes) if each.name == "_FillValue"), None)
     if place is None:
@@ -241,7 +242,7 @@ def with_fill(
 
 
 def fill_of(type_name: str, value: object) -> Constant | None:
-    """One value of a type from the JSON of an attribute; None if it is none."""
+    """Return one value of a type from the JSON of an attribute; None if it is invalid."""
     if isinstance(value, list):
         if len(value) != 1:
             return None
@@ -260,10 +261,7 @@ def fill_of(type_name: str, value: object) -> Constant | None:
 
 
 def _restored(type_name: str, types: Types, described: Described) -> Constant | None:
-    """The `_FillValue` that only the fill value of the array can hold: NaN, infinities, what is no number.
-
-    The default fill value of a record is none.
-    """
+    """Return the `_FillValue` that plain attributes cannot hold: NaN, infinities, non-numbers, except default ones."""
     fill, dtype = described.fill, described.encoding.dtype
     if fill is None or not fill.strip(b"\0"):
         return None

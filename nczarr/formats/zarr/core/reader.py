@@ -1,4 +1,4 @@
-"""How a version of Zarr lays down its documents: the base class between the versions and the readers of hierarchies."""
+"""Base class of the readers of Zarr versions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nczarr.json.positions import pointer
 
 
 class BadDocumentError(ValueError):
-    """A document that says something that is not followed: `member` is where."""
+    """Invalid or unsupported `member` of a document."""
 
     def __init__(self, message: str, member: str, code: str = "bad-metadata") -> None:
         super().__init__(message)
@@ -23,53 +23,53 @@ class BadDocumentError(ValueError):
 
 
 class Reader:
-    """Documents of one version of Zarr by node. What is wrong with them is reported once.
+    """Documents of one Zarr version by node; each fault is reported once.
 
-    A node is named by what its keys begin with: `foo/bar/`, empty for the root.
+    A node is identified by the prefix of its keys: `foo/bar/`, empty for the root.
     """
 
     axes_member = ""
-    """The member that names the dimensions of an array; empty: there is none."""
+    """Member that names the dimensions of an array; empty if the version has none."""
     texts_are_strings = False
-    """Whether a text of one byte is a string where nothing says that it is a char."""
+    """Whether a text of one byte is a string unless declared as char."""
     portable_names = False
-    """Whether segments of keys are names as `arrays/key_segments.py` makes them portable."""
+    """Whether key segments are names in the portable form of `arrays/key_segments.py`."""
     named_by_file = True
-    """Whether a dataset that does not say its name has that of its file."""
+    """Whether a dataset without a name gets that of its file."""
     fill_stands_for_attribute = True
-    """Whether a fill value that plain JSON attributes cannot hold stands for a `_FillValue`."""
+    """Whether a fill value that plain attributes cannot hold stands for a `_FillValue`."""
     names: tuple[str, ...]
-    """Names of the documents that an array or group may have."""
+    """Names of the documents of an array or group."""
 
     def __init__(self, documents: Documents) -> None:
         self.documents = documents
 
     def name(self, prefix: str) -> str:
-        """The name of an array or group, which perhaps is not the segment of its keys."""
+        """Return the name of an array or group, which may differ from its key segment."""
         return prefix[:-1].rpartition("/")[2]
 
     def is_array(self, prefix: str) -> bool:
-        """Whether an array stands there, readable or not."""
+        """Return whether the node is an array, readable or not."""
         raise NotImplementedError
 
     def is_group(self, prefix: str) -> bool:
-        """Whether a group stands there, readable or not."""
+        """Return whether the node is a group, readable or not."""
         raise NotImplementedError
 
     def key(self, prefix: str) -> str:
-        """The key of the document that holds the attributes, for diagnostics."""
+        """Return the key of the document with the attributes, for diagnostics."""
         raise NotImplementedError
 
     def array_key(self, prefix: str) -> str:
-        """The key of the document that describes an array."""
+        """Return the key of the document that describes an array."""
         return self.key(prefix)
 
     def attributes(self, prefix: str) -> Json:
-        """The attributes of an array or group; empty if there are none."""
+        """Return the attributes of an array or group; empty if there are none."""
         raise NotImplementedError
 
     def array(self, prefix: str) -> Described | None:
-        """The array there; None (reported) if it is none that can be read."""
+        """Return the metadata of an array; None (reported) if it cannot be read."""
         try:
             return self.described(prefix)
         except BadDocumentError as fault:
@@ -77,11 +77,11 @@ class Reader:
             return None
 
     def described(self, prefix: str) -> Described | None:
-        """The array there; None (reported) if there is none. Raises BadDocumentError."""
+        """Return the metadata of an array; None (reported) if there is none. Raises BadDocumentError."""
         raise NotImplementedError
 
     def fill(self, key: str, decoded: Callable[[], bytes | None]) -> bytes | None:
-        """A fill value as it is `decoded`; None (reported) if it is invalid."""
+        """Return the `decoded` fill value; None (reported) if it is invalid."""
         try:
             return decoded()
         except FAULTS as fault:
@@ -89,21 +89,21 @@ class Reader:
             return None
 
     def hidden(self, prefix: str, what: str) -> tuple[Json | None, str]:
-        """The `superblock`, `group`, `array` or `attr` that the netCDF library hides there, and its key."""
+        """Return the hidden `superblock`, `group`, `array` or `attr` of netCDF-C, and the key of its document."""
         found = self.attributes(prefix).get(f"_nczarr_{what}")
         return (found if isinstance(found, dict) else None), self.key(prefix)
 
     def own_fill(self, type_name: str, value: Any) -> Constant | None:
-        """The constant of a `_FillValue` among the attributes that has a code of its own; None if it has none."""
+        """Decode a `_FillValue` attribute with an encoding of its own; None if it has none."""
         return None
 
     def shown_fill(self, constant: Constant) -> Plain:
-        """What stands among the attributes for a `_FillValue`."""
+        """Return the plain form of a `_FillValue` attribute."""
         return plain(constant)
 
 
 def axes_of(written: Any) -> tuple[str | None, ...] | None:
-    """Names of dimensions as a document lists them; None if it lists none."""
+    """Return the dimension names that a document lists; None if it has no list."""
     if not isinstance(written, list):
         return None
     return tuple(each if isinstance(each, str) else None for each in written)

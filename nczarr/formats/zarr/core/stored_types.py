@@ -1,4 +1,4 @@
-"""Types of the model and stored dtypes: whether one can lie as the other, and types for dtypes that nothing names."""
+"""Model types and stored dtypes: compatibility checks, and invented types for unnamed dtypes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from nczarr.names import name_problem
 
 @functools.lru_cache(maxsize=256)
 def plain_type(stored: Descr) -> str | None:
-    """The atomic type that a dtype says: char for one byte of text; None for raw bytes and records."""
+    """Return the atomic type of a dtype: char for one byte of text; None for raw bytes and records."""
     known = modelled(stored)
     if not isinstance(stored, str) or stored[1] in "Vb" or not isinstance(known, str):
         return None
@@ -30,7 +30,7 @@ def plain_type(stored: Descr) -> str | None:
 
 
 def holds(stored: Descr, type_name: str, types: Types) -> bool:
-    """Whether values of a type of fixed size, or strings, can lie in arrays of this dtype."""
+    """Return whether a dtype can hold strings or values of a fixed-size type."""
     if type_name == "string":
         return isinstance(stored, str) and stored[1] in "SO"
     return _same(descr(type_name, types), stored)
@@ -53,14 +53,14 @@ def _same(wanted: Descr, stored: Descr, shape: tuple[int, ...] = (), other: tupl
 
 
 def members(stored: Descr) -> int:
-    """How many members an element has, those of its members counted."""
+    """Return the number of members of an element, nested ones included."""
     return 1 if isinstance(stored, str) else sum(members(field) for _, field, _ in stored)
 
 
 class Inventor:
-    """Declares types in one group, for arrays whose dtype has no name: records and raw bytes.
+    """Declared types for the unnamed dtypes of one group: records and raw bytes.
 
-    `taken` are the names of the group; `made` are the types in order.
+    `taken`: names used in the group; `made`: the types in order.
     """
 
     def __init__(self, path: str, taken: Container[str]) -> None:
@@ -71,9 +71,9 @@ class Inventor:
         """Fields that got another name, because theirs was taken."""
 
     def type_of(self, stored: Descr, name: str) -> str:
-        """The type of a variable or field of this name.
+        """Return the type of a variable or field of this name.
 
-        Raises ValueError if a field has a name that none can have, and for elements too large to work with.
+        Raises ValueError for invalid field names and for elements that are too large.
         """
         if itemsize(stored) > LARGEST_VALUE or members(stored) > MOST_MEMBERS:
             raise ValueError(f"elements of {itemsize(stored)} bytes are too large")

@@ -1,8 +1,8 @@
-"""The documents of a hierarchy in the order in which they are written: one base class for all versions of Zarr.
+"""Base class that writes the documents of a hierarchy, for all Zarr versions.
 
-`Writer` walks the tree, children before parents, the root last, so that a store whose writing was cut short has no
-root. A version lays down the documents of groups and arrays. A format says what the attributes hold: by default plain
-JSON, and what that cannot hold was reported as a loss by the plan.
+`Writer` yields children before parents and the root last: an interrupted store has no root. A version defines
+the documents of groups and arrays, a format the attributes: by default plain JSON. The plan reports values
+that this loses.
 """
 
 from __future__ import annotations
@@ -20,58 +20,56 @@ from nczarr.plan.simple_dimension_names import part_axes
 from nczarr.plan.storage_roundtrip import own_type, plain_fill
 
 Entry = tuple[str, bytes]
-"""A key and its document."""
+"""Key and content of a document."""
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False)
 
 
 def encode(document: Any) -> bytes:
-    """A JSON document in bytes: one line, raw UTF-8. A byte of a name that was no UTF-8 in its source comes out as it
-    was.
-    """
+    """Encode a JSON document: one line, raw UTF-8. Bytes of names that were invalid UTF-8 are written unchanged."""
     return _ENCODER.encode(document).encode("utf-8", "surrogateescape")
 
 
 def members(documents: Iterable[Entry]) -> bytes:
-    """Documents as the members of a JSON object: their bytes go in as they are."""
+    """Join encoded documents as the members of a JSON object, without re-encoding."""
     return b", ".join(encode(key) + b": " + document for key, document in documents)
 
 
 class Writer:
-    """One emission. Subclasses define `group` and `array`, and what they write otherwise."""
+    """One emission. Subclasses define `group` and `array`, and override other methods as needed."""
 
     def __init__(self, plan: StorePlan) -> None:
         self.plan = plan
 
     def entries(self) -> Iterator[Entry]:
-        """Every key of metadata with its document; consolidated metadata too if the run asks for them."""
+        """Yield every metadata key with its document; consolidated metadata if requested."""
         documents = self._group("/", self.plan.checked.dataset)
         return self.consolidated(documents) if self.plan.options.consolidated else documents
 
     # ---- how a version lays down documents ---------------------------------------------------------------------------
     def group(self, prefix: str, attributes: Json) -> Iterator[Entry]:
-        """The documents of a group."""
+        """Yield the documents of a group."""
         raise NotImplementedError
 
     def array(self, prefix: str, target: Target, axes: Sequence[str], attributes: Json) -> Iterator[Entry]:
-        """The documents of a variable that is one array."""
+        """Yield the documents of a variable that is one array."""
         raise NotImplementedError
 
     def part(self, prefix: str, target: Target, axes: Sequence[str]) -> Iterator[Entry]:
-        """The documents of an array that is a part of a variable."""
+        """Yield the documents of an array that is a part of a variable."""
         return self.array(prefix, target, axes, {})
 
     def consolidated(self, documents: Iterator[Entry]) -> Iterator[Entry]:
-        """The documents, and all of them in one place; a version that has no such place gives them as they are."""
+        """Yield the documents, and consolidated metadata if the version has it."""
         return documents
 
     # ---- what a format writes among the attributes -------------------------------------------------------------------
     def group_attributes(self, path: str, group: Group) -> Json:
-        """The attributes of a group."""
+        """Return the attributes of a group."""
         return self._plain(group.attributes, "")
 
     def variable_attributes(self, path: str, variable: Variable) -> Json:
-        """The attributes of a variable, be it an array or a group of parts."""
+        """Return the attributes of a variable, an array or a group of parts."""
         types = self.plan.checked.types
         shown = self._plain(
             (plain_fill(each, variable.type, types) for each in variable.attributes), own_type(variable.type, types)
@@ -79,11 +77,11 @@ class Writer:
         return shown | (self.axes_attributes(path) if "" in self.plan.targets[path] else {})
 
     def axes_attributes(self, path: str) -> Json:
-        """The attributes that name the dimensions of an array, where a version has them among the attributes."""
+        """Return the attributes that name an array's dimensions, if the version has any."""
         return {}
 
     def fill_form(self, constant: Constant) -> Plain:
-        """A variable's `_FillValue` among its attributes."""
+        """Return the plain form of a variable's `_FillValue` attribute."""
         return plain(constant)
 
     def _plain(self, attributes: Iterable[Attribute], owner: str) -> Json:
@@ -118,7 +116,7 @@ class Writer:
         yield from self.group(prefix, attributes)
 
     def _parts(self, path: str, targets: Mapping[str, Target]) -> Iterator[Entry]:
-        """The arrays of a variable that is a group, and the groups between."""
+        """Yield the documents of the arrays of a multi-part variable, and of the groups between."""
         inner: dict[str, None] = {}
         for part, target in targets.items():
             axes = part_axes(self.plan.axes[path], part, target.layout.shape, targets)

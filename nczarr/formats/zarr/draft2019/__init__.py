@@ -1,6 +1,6 @@
-"""The Zarr v3 core protocol as its draft of 2019 has it, with the netCDF model in a protocol extension.
+"""The Zarr v3 core protocol in its 2019 draft, with the netCDF model in a protocol extension.
 
-It is not the final Zarr v3 (`zarr3`): documents lie below `meta/`, chunks below `data/`.
+It is not the final Zarr v3 (`zarr3`): documents are below `meta/`, chunks below `data/`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ARRAYS = Arrays(
     separators=True,
     undefined_fill=True,
 )
-"""Filters that have a URI: deflate, shuffle, fletcher32, bzip2, blosc, zstd, gzip and crc32c."""
+"""Capabilities of arrays. Filters with a URI: deflate, shuffle, fletcher32, bzip2, blosc, zstd, gzip and crc32c."""
 
 FORMAT = Format(
     name="zarr3-2019",

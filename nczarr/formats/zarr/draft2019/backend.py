@@ -1,8 +1,8 @@
-"""`zarr3-2019`: the documents of a hierarchy of the draft, from a plan.
+"""`zarr3-2019`: plan → documents of a hierarchy of the draft.
 
-Every group and array has one document. What the draft cannot say stands in our extension object, which a reader need
-not understand, and which no node has if there is nothing of the kind in the whole dataset (`bare.py`). Extensions that
-a source had and nobody here knows follow behind it.
+Every group and array has one document. Our extension object contains what the draft cannot express; readers
+need not understand it, and no node has it if the dataset needs none (`bare.py`). Unknown extensions of a
+source follow it.
 """
 
 from __future__ import annotations
@@ -24,13 +24,15 @@ from nczarr.plan.plans import StorePlan, Target
 
 
 def emit(plan: StorePlan, report: Report) -> Iterator[Entry]:
-    """Every key of metadata with its document, children first, the root last."""
+    """Yield every metadata key with its document, children first, the root last."""
     return Draft2019Writer(plan).entries()
 
 
 class Draft2019Writer(Writer):
-    """Documents of the draft. What a format has among the attributes elsewhere are here the members of documents beside
-    the layout of an array: `attributes`, `extensions`, and of an enum its `data_type`.
+    """Documents of the draft.
+
+    Its "attributes" of groups and arrays are document members: `attributes`, `extensions`, and for an enum
+    `data_type`.
     """
 
     def __init__(self, plan: StorePlan) -> None:
@@ -39,12 +41,12 @@ class Draft2019Writer(Writer):
         self.bare = is_bare(plan)
 
     def group(self, prefix: str, attributes: Json) -> Iterator[Entry]:
-        """The document of a group."""
+        """Yield the document of a group."""
         given = attributes or {"attributes": {}, "extensions": []}
         yield keys.group_key("/" + prefix[:-1]), wire.encode(wire.group_document(**given))
 
     def array(self, prefix: str, target: Target, axes: Sequence[str], attributes: Json) -> Iterator[Entry]:
-        """The document of an array."""
+        """Yield the document of an array."""
         layout, given = target.layout, attributes or {"attributes": {}, "extensions": []}
         texts = "vlen-utf8" if target.utf8 else "vlen-bytes"
         separated = {} if target.separator is None else {"separator": target.separator}
@@ -70,7 +72,7 @@ class Draft2019Writer(Writer):
         return {"attributes": attributes, "extensions": [*([own] if own else []), *foreign.extensions]}
 
     def _attributes(self, path: str, given: tuple[Attribute, ...]) -> tuple[Json, Json]:
-        """Attributes in plain JSON, and what that does not say. Those of a hierarchy that was read are as they were."""
+        """Return attributes in plain JSON, and the rest. Unchanged attributes of a source keep their original JSON."""
         shown, hidden = documents.attributes(given, hidden=frozenset())
         foreign = self.plan.checked.foreign.get(path, Foreign())
         for each in given:
@@ -81,7 +83,7 @@ class Draft2019Writer(Writer):
         return shown, hidden
 
     def group_attributes(self, path: str, group: Group) -> Json:
-        """The members of the document of a group."""
+        """Return the document members of a group."""
         shown, hidden = self._attributes(path, group.attributes)
         if self.bare:
             return self._members(path, shown, None)
@@ -94,7 +96,7 @@ class Draft2019Writer(Writer):
         return self._members(path, shown, own)
 
     def variable_attributes(self, path: str, variable: Variable) -> Json:
-        """The members of the document of a variable."""
+        """Return the document members of a variable."""
         shown, hidden = self._attributes(path, variable.attributes)
         whole = self.plan.targets[path].get("")
         if self.bare:

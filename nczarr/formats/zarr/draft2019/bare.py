@@ -1,8 +1,8 @@
-"""Whether a dataset says nothing beyond the draft: then it is written without our extension, and reads back the same.
+"""Detects datasets that the draft fully expresses, which are written without our extension.
 
-So a hierarchy of other software that is read and written again has the documents that it had. Such a dataset has no
-name, no netCDF kind, no dimensions, no types but those that reading invents, attributes of the types that plain JSON
-is taken for, members in the order of their names, and storage that the documents tell.
+So a hierarchy of other software gets its original documents when it is read and written. Such a dataset has
+no name, netCDF kind or dimensions; only the types that reading invents; attributes of the types that plain
+JSON implies; members in name order; and storage that the documents declare.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from nczarr.plan.storage_roundtrip import own_type
 
 
 def is_bare(plan: StorePlan) -> bool:
-    """Whether the documents of the draft say everything."""
+    """Return whether the documents of the draft express everything."""
     dataset = plan.checked.dataset
     if dataset.name or dataset.kind is not None or dataset.version != MODEL:
         return False
@@ -31,7 +31,7 @@ def is_bare(plan: StorePlan) -> bool:
 
 
 def as_it_was(attribute: Attribute, foreign: Foreign) -> bool:
-    """Whether an attribute is still what was made of JSON that the tree has in another form."""
+    """Return whether an attribute is unchanged from JSON that the tree represents differently."""
     known = foreign.attributes
     return attribute.name in known and untyped(known[attribute.name]) == attribute.value
 
@@ -75,7 +75,7 @@ def _is_bare_variable(plan: StorePlan, path: str, variable: Variable, inventor: 
 
 
 def _is_bare_attribute(attribute: Attribute, foreign: Foreign, owner: str = "") -> bool:
-    """Whether an attribute reads back from plain JSON; `_FillValue` is read in the type of its `owner`."""
+    """Return whether an attribute reads back from plain JSON; `_FillValue` has the type of its `owner`."""
     shown = plain(attribute.value).value
     if shown is None or names.problem(attribute.name) is not None:
         return False

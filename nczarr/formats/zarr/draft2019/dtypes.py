@@ -1,4 +1,4 @@
-"""Data types, fill values and codecs of the draft, two ways: `Descr` (numpy's words) ↔ the JSON of documents.
+"""Data types, fill values and codecs of the draft: `Descr` (NumPy notation) ↔ the JSON of documents.
 
     <f8 "<f8"     |i1 "i1"     |b1 "bool"     |S1 {"extension": URI, "type": "char", "fallback": "u1"}
     |O {"extension": URI, "type": "string"}, or "bytes" where a value is not UTF-8
@@ -31,16 +31,16 @@ CORE: dict[str, str] = {
     **{f"{order}{code}": f"{order}{code}" for order in "<>"
        for code in ("i2", "i4", "i8", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16")},
 }  # fmt: skip
-"""The data types that the draft defines, in numpy's words."""
+"""Data types of the draft, in NumPy notation."""
 
 _IDENTIFIERS = {descr: name for name, descr in CORE.items()}
 
 BASE = "http://purl.org/zarr/spec/codec/"
-"""The draft defines no codec; below this URI stands the name that numcodecs has for one."""
+"""URI prefix of codecs, before their numcodecs names: the draft defines no codec."""
 
 
 def data_type(descr: Descr, *, utf8: bool = True) -> str | Json:
-    """The `data_type` member."""
+    """Return the `data_type` member."""
     if not isinstance(descr, str):
         fields = [_field(*field) for field in descr]
         return {"extension": URI, "type": "compound", "fields": fields}
@@ -59,7 +59,7 @@ def _field(name: str, descr: Descr, shape: tuple[int, ...]) -> Json:
 
 
 def descr(written: Any) -> Descr:
-    """The inverse of `data_type`. Raises one of `FAULTS` for what is no data type that is known."""
+    """Invert `data_type`. Raises one of `FAULTS` for an unknown data type."""
     if isinstance(written, str):
         return CORE[written]
     if written["extension"] != URI:
@@ -96,8 +96,10 @@ def _record(fields: Any) -> Descr:
 
 
 def fill_value(descr: Descr, fill: bytes | None, *, utf8: bool = True) -> Any:
-    """The `fill_value` member: null where the fill value is undefined; a char is its byte, a text itself, what has no
-    other form base64. Of a NaN it says only that it is one.
+    """Return the `fill_value` member: null if undefined; a char is its byte, a text itself, other values
+    base64.
+
+    It does not preserve the bits of a NaN.
     """
     if fill is None:
         return None
@@ -114,14 +116,14 @@ def fill_value(descr: Descr, fill: bytes | None, *, utf8: bool = True) -> Any:
 
 
 def has_odd_bits(descr: Descr, fill: bytes | None) -> bool:
-    """Whether the `fill_value` member does not say all of a fill value: it holds a NaN with other bits than usual."""
+    """Return whether `fill_value` loses the unusual bits of a NaN."""
     if fill is None or not isinstance(descr, str) or descr[1] not in "fc":
         return False
     return _number_bytes(descr, fill_value(descr, fill)) != fill
 
 
 def fill_bytes(written_type: Any, written: Any) -> bytes | None:
-    """The inverse of `fill_value`, in the bytes of the dtype. Raises one of `FAULTS` for what is no fill value."""
+    """Invert `fill_value`, in the bytes of the dtype. Raises one of `FAULTS` for an invalid value."""
     if written is None:
         return None
     own = descr(written_type)
@@ -140,7 +142,7 @@ def fill_bytes(written_type: Any, written: Any) -> bytes | None:
 
 
 def _number_bytes(descr: str, written: Any) -> bytes:
-    """A number in the bytes of its type: no rounding of integers, no overflow, no word but the three."""
+    """Return the bytes of a number: no rounding of integers, no overflow, only the three special words."""
     match descr[1]:
         case "b":
             if not isinstance(written, bool):
@@ -162,7 +164,7 @@ def _number_bytes(descr: str, written: Any) -> bytes:
 
 
 def written_codecs(codecs: Sequence[Codec], itemsize: int) -> list[Json]:
-    """The `chunk_codecs` member, of a neutral chain that a store can name: a URI, and the parameters beside it.
+    """Return the `chunk_codecs` member of a neutral chain: URIs, with their parameters as members.
 
     {"codec": "http://purl.org/zarr/spec/codec/gzip", "level": 1}
     """
@@ -173,9 +175,7 @@ def written_codecs(codecs: Sequence[Codec], itemsize: int) -> list[Json]:
 
 
 def configs(given: Sequence[Json]) -> tuple[Config, ...]:
-    """The inverse, for what `wire.faults` passes. A codec that is not known has its URI for a name, which whoever
-    decodes a chunk refuses.
-    """
+    """Invert `written_codecs` for valid documents. An unknown codec has its URI as name, which decoding rejects."""
     return tuple(map(_config, given))
 
 

@@ -1,6 +1,6 @@
-"""`zarr3-2019`: a hierarchy of the draft → `Unchecked`, with our extension in the root or without.
+"""`zarr3-2019`: a hierarchy of the draft → `Unchecked`, with or without our extension.
 
-Documents of the draft as all readers want them have one extension object for four hidden attributes.
+The reader derives the four hidden attributes from one extension object.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from nczarr.stores.base import Store
 
 
 def _is_shown(shown: Any, value: Any) -> bool:
-    """Whether the JSON of an attribute of the tree is the same as the one that it was read from."""
+    """Return whether an attribute's JSON in the tree equals the JSON that it was read from."""
     if isinstance(shown, list) and isinstance(value, list):
         return len(shown) == len(value) and all(map(_is_shown, shown, value))
     alike = isinstance(value, float) if isinstance(shown, float) else type(shown) is type(value)
@@ -38,14 +38,14 @@ def _is_shown(shown: Any, value: Any) -> bool:
 
 
 def holds(store: Store) -> bool:
-    """Whether the root has a document, or any node below `meta/`."""
+    """Return whether the root has a document, or any node exists below `meta/`."""
     if any(store.get(keys.document_key("/", kind)) is not None for kind in keys.KINDS):
         return True
     return store.listed and any(keys.node_of(key) is not None for key in store.keys(keys.META))
 
 
 def read(store: Store, report: Report, options: Options) -> Unchecked | None:
-    """The dataset of a store. Reports what cannot be read; raises OSError."""
+    """Read the dataset of a store. Reports unreadable parts; raises OSError."""
     version = Draft2019Reader(NodeDocuments(store, report, options))
     unchecked = read_nczarr.read(version) if version.is_extended() else read_zarr.read(version)
     if version.documents.refused:
@@ -71,38 +71,38 @@ class Draft2019Reader(Reader):
         self._called: dict[str, dict[str, str]] = {}
 
     def is_array(self, prefix: str) -> bool:
-        """Whether an array stands there, readable or not."""
+        """Return whether the node is an array, readable or not."""
         return self.documents.kind(path_of(prefix)) == "array"
 
     def is_group(self, prefix: str) -> bool:
-        """Whether a group stands there, if only because something is below it."""
+        """Return whether the node is a group, perhaps only implied by descendants."""
         return self.documents.kind(path_of(prefix)) == "group"
 
     def key(self, prefix: str) -> str:
-        """The document of the node."""
+        """Return the key of the node's document."""
         return self.documents.key(path_of(prefix))
 
     def _document(self, prefix: str) -> Json:
         return self.documents.valid(path_of(prefix)) or {}
 
     def attributes(self, prefix: str) -> Json:
-        """The member `attributes`."""
+        """Return the member `attributes`."""
         found: Json = self._document(prefix).get("attributes", {})
         return found
 
     def extension(self, prefix: str) -> Found | None:
-        """The object of our extension; None if the node has none."""
+        """Return our extension object, or None."""
         return extension.found(self._document(prefix).get("extensions"))
 
     def is_extended(self) -> bool:
-        """Whether the root, or any other node, has an object of our extension."""
+        """Return whether any node has our extension object."""
         if self.extension("") is not None:
             return True
         self.documents.expect((path[1:] + "/" for path in self.documents.nodes.documents if path != "/"), self.names)
         return any(self.extension(path[1:] + "/") is not None for path in self.fqns() if path != "/")
 
     def foreign(self, prefix: str) -> Foreign:
-        """The extensions that are not ours, in order, and the attributes that plain JSON of the tree does not show."""
+        """Return the other extensions in order, and the attributes whose JSON differs in the tree."""
         document = self._document(prefix)
         others = tuple(each for each in document.get("extensions", []) if each.get("extension") != extension.URI)
         attributes = {
@@ -114,7 +114,7 @@ class Draft2019Reader(Reader):
         return Foreign(others, attributes, grid.get("separator") if isinstance(grid, dict) else None)
 
     def name(self, prefix: str) -> str:
-        """The true name, where the extension has one that fits the key; a sibling's it must not be."""
+        """Return the true name if the extension has one that fits the key and differs from siblings."""
         path = path_of(prefix)
         parent = keys.parent_of(path)
         if parent not in self._called:
@@ -123,7 +123,7 @@ class Draft2019Reader(Reader):
         return self._called[parent].get(own, own)
 
     def _names(self, parent: str) -> dict[str, str]:
-        """The names of a group's children by their names in keys."""
+        """Return the true names of a group's children by their names in keys."""
         found: dict[str, str] = {}
         below = self.documents.children_of(parent)
         taken = set(below)
@@ -145,7 +145,7 @@ class Draft2019Reader(Reader):
         return found
 
     def hidden(self, prefix: str, what: str) -> tuple[Json | None, str]:
-        """What the netCDF library hides elsewhere, of the one object of our extension."""
+        """Return a hidden attribute of netCDF-C, derived from our extension object."""
         known = self.extension(prefix)
         path, key = path_of(prefix), self.key(prefix)
         if what == "group":
@@ -155,7 +155,7 @@ class Draft2019Reader(Reader):
         return (None if known is None else known.hidden(what, [], [])), key
 
     def described(self, prefix: str) -> Described | None:
-        """What the document says; None (reported) if it is no array that can be read."""
+        """Return the content of the document; None (reported) if it is no readable array."""
         path = path_of(prefix)
         document = self.documents.valid(path)
         if document is None:
@@ -181,7 +181,7 @@ class Draft2019Reader(Reader):
         )
 
     def _fill(self, prefix: str, dtype: Descr, used: Any, written: Any) -> bytes | None:
-        """The fill value, with the bits that the extension knows of it if it is still the same."""
+        """Return the fill value, with the extension's bits if they still match it."""
         fill, known = dtypes.fill_bytes(used, written), self.extension(prefix)
         bits = None if known is None else known.fill
         if fill is None or bits is None or len(bits) != len(fill):
@@ -189,7 +189,7 @@ class Draft2019Reader(Reader):
         return bits if dtypes.fill_value(dtype, bits) == dtypes.fill_value(dtype, fill) else fill
 
     def fqns(self) -> dict[str, str]:
-        """The FQNs of all nodes that have names, by their paths."""
+        """Return the FQNs of all named nodes by path."""
         found: dict[str, str] = {"/": "/"}
         waiting = ["/"]
         while waiting:

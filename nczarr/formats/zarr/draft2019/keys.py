@@ -1,4 +1,4 @@
-"""Keys of a hierarchy: of documents and of chunks, by the path of a node, and back.
+"""Keys of documents and chunks ↔ node paths.
 
 Source: the draft, "Storage keys". Paths are those of the draft: `/foo/bar`, `/` for the root.
 
@@ -21,44 +21,44 @@ KINDS: tuple[Kind, ...] = ("array", "group")
 
 
 class Node(NamedTuple):
-    """The node that a key of a document is of."""
+    """Path and kind of a document key."""
 
     path: str
     kind: Kind
 
 
 def document_key(path: str, kind: Kind) -> str:
-    """The key of a node's document."""
+    """Return the key of a node's document."""
     return f"root.{kind}.json" if path == "/" else f"meta{path}.{kind}.json"
 
 
 def array_key(path: str) -> str:
-    """`array_meta_key` of the draft."""
+    """Return `array_meta_key` of the draft."""
     return document_key(path, "array")
 
 
 def group_key(path: str) -> str:
-    """`group_meta_key` of the draft."""
+    """Return `group_meta_key` of the draft."""
     return document_key(path, "group")
 
 
 def chunk_prefix(path: str) -> str:
-    """What the keys of all chunks of an array begin with."""
+    """Return the key prefix of an array's chunks."""
     return DATA if path == "/" else f"data{path}/"
 
 
 def data_key(path: str, *index: int, separator: str = ".") -> str:
-    """`data_key` of the draft."""
+    """Return `data_key` of the draft."""
     return ChunkKeys(chunk_prefix(path), separator).key(index)
 
 
 def children_prefix(path: str) -> str:
-    """What the keys of documents below a group begin with."""
+    """Return the key prefix of documents below a group."""
     return META if path == "/" else f"meta{path}/"
 
 
 def node_of(key: str) -> Node | None:
-    """The node whose document a key is; None for any other key."""
+    """Return the node of a document key; None for other keys."""
     for kind in KINDS:
         ending = f".{kind}.json"
         if key == f"root{ending}":
@@ -69,29 +69,29 @@ def node_of(key: str) -> Node | None:
 
 
 def join(parent: str, name: str) -> str:
-    """The path of a child."""
+    """Return the path of a child."""
     return f"/{name}" if parent == "/" else f"{parent}/{name}"
 
 
 def parent_of(path: str) -> str:
-    """The path of a node's parent; of the root that is itself."""
+    """Return the path of a node's parent; the root is its own."""
     return path.rpartition("/")[0] or "/"
 
 
 def name_of(path: str) -> str:
-    """The name of a node; the root has none, which is empty here."""
+    """Return the name of a node; empty for the root."""
     return path.rpartition("/")[2]
 
 
 def ancestors(path: str) -> Iterator[str]:
-    """The paths of all ancestors, the nearest first; none of the root."""
+    """Yield the paths of all ancestors, nearest first."""
     while path != "/":
         path = parent_of(path)
         yield path
 
 
 def path_problem(path: str) -> str | None:
-    """Why a text is no path of a node, in words; None if it is one."""
+    """Return why a text is no valid path, or None."""
     if path == "/":
         return None
     if not path.startswith("/"):

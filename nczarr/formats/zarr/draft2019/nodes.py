@@ -1,6 +1,6 @@
-"""The documents of a hierarchy by node: which there are, what is wrong with them, and which contradict one another.
+"""Documents of a hierarchy by node: discovery, validation and contradictions.
 
-Nodes are named by their paths in the draft's words.
+Nodes are identified by the draft's paths.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from nczarr.stores.keyvalue import operations
 
 
 def path_of(prefix: str) -> str:
-    """The path of a node in the draft's words."""
+    """Return the draft's path of a node prefix."""
     return "/" + prefix[:-1]
 
 
 class NodeDocuments(StrictDocuments):
-    """The documents of a hierarchy, by node. Contradictions between them are reported when they are discovered."""
+    """Documents of a hierarchy by node. Discovery reports contradictions between them."""
 
     hides_attributes = False
 
@@ -40,7 +40,7 @@ class NodeDocuments(StrictDocuments):
 
     @property
     def nodes(self) -> Nodes:
-        """All nodes: those that the store lists; else those that are given, and those that our extension names."""
+        """All nodes: those listed by the store, else those given and those named by our extension."""
         if self._nodes is None:
             self._nodes = self._discovered()
             self._below = self._nodes.below()
@@ -78,14 +78,14 @@ class NodeDocuments(StrictDocuments):
         return [keys.document_key(path, kind) for kind in keys.KINDS]
 
     def _members(self, path: str) -> list[str]:
-        """The names of a group's children that our extension knows, and paths of the arrays of a variable."""
+        """Return the names of a group's children, or paths of a variable's arrays, from our extension."""
         document = self.get(keys.group_key(path))
         known = None if document is None else extension.found(document.get("extensions"))
         members = (known.members if known else None) or []
         return [each for each in members if not any(map(problem, each.split("/")))]
 
     def _check_names(self) -> None:
-        """Report nodes that are an array and a group at once, and names that no node may have."""
+        """Report nodes that are both array and group, and invalid names."""
         nodes = self.nodes
         for key in nodes.nameless:
             self.lost("bad-metadata", "the name of a node is empty: it is left out", key)
@@ -110,37 +110,37 @@ class NodeDocuments(StrictDocuments):
             self._below[path] = kept
 
     def kind(self, path: str) -> Kind | None:
-        """What a node is; an array, if it is contradictory; None if it is not there."""
+        """Return the kind of a node; array if contradictory; None if absent."""
         kinds = self.nodes.kinds(path)
         return "array" if "array" in kinds else "group" if kinds else None
 
     def key(self, path: str) -> str:
-        """The key of a node's document, or, of a group that is implied, what keys below it begin with."""
+        """Return the key of a node's document; for an implied group, the key prefix of its children."""
         kinds = self.nodes.documents.get(path)
         if not kinds:
             return keys.children_prefix(path)
         return keys.document_key(path, "array" if "array" in kinds else "group")
 
     def below(self, path: str, kind: Kind) -> list[str]:
-        """The names in keys of the children of one kind, sorted."""
+        """Return the sorted key names of a group's children of one kind."""
         return [name for name in self.children_of(path) if self.kind(keys.join(path, name)) == kind]
 
     def children_of(self, path: str) -> list[str]:
-        """The names in keys of all children of a group, sorted; an array has none."""
+        """Return the sorted key names of a group's children; an array has none."""
         return [] if self.kind(path) == "array" else self._below.get(path, [])
 
     def children(self, prefix: str) -> list[str]:
-        """The same by prefix."""
+        """Return `children_of` for a prefix."""
         return self.children_of(path_of(prefix))
 
     def expect(self, prefixes: Iterable[str], documents: Iterable[str]) -> None:
-        """Documents of these nodes will be read: distant stores fetch many at once. Raises OSError."""
+        """Announce documents to be read, for batched fetching from distant stores. Raises OSError."""
         if self.store.distant:
             paths = [path for path in map(path_of, prefixes) if self.nodes.documents.get(path)]
             self.store.expect(map(self.key, paths))
 
     def valid(self, path: str) -> Json | None:
-        """The document of a node, if the protocol allows it; None (reported) if not, or if there is none."""
+        """Return the valid document of a node; None (reported) if invalid or absent."""
         key = self.key(path)
         if key not in self._valid:
             self._valid[key] = self._validated(key, path)

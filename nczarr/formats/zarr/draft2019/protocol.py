@@ -1,8 +1,8 @@
-"""The operations of the draft over its store interface: create, discover, delete, and whether a node exists.
+"""Operations of the draft over its store interface: create, discover, delete, exists.
 
-Source: the draft, "Protocol operations"; where it leaves them open, all nodes are discovered by
-one `listpre`, never by recursion; a node is deleted chunks first, then what is below it, then its document, so that a
-deletion that is cut short leaves a node that is still found; a node exists if its document does, or a key below it.
+Source: the draft, "Protocol operations". Where it is unspecific: one `listpre` discovers all nodes, without
+recursion. Deletion removes chunks, then descendants, then the document, so that an interrupted deletion
+leaves a discoverable node. A node exists if its document, or a key below it, exists.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from nczarr.json.strict import StrictError, parse
 from nczarr.stores.keyvalue import KeyValues, NotListedError, Operations, operations
 
 MOST_CHUNKS = 1 << 20
-"""Chunks that are deleted one by one where nothing tells which of them there are."""
+"""Maximum number of chunks deleted one by one without a listing."""
 
 
 class ContradictionError(ValueError):
-    """A node that would be an array and a group at once, or differ from a sibling by the case of letters alone."""
+    """A node that would be both array and group, or differ from a sibling only by letter case."""
 
 
 class Children(NamedTuple):
-    """The children of a group by name, sorted: arrays, groups with a document, and groups that descendants imply."""
+    """Sorted names of a group's children: arrays, groups with a document, and implied groups."""
 
     arrays: tuple[str, ...]
     groups: tuple[str, ...]
@@ -36,8 +36,9 @@ class Children(NamedTuple):
 
 
 class Nodes(NamedTuple):
-    """All nodes of a hierarchy by path: those with documents, of one kind or contradictory of both, and the groups that
-    others imply. `nameless`: keys of documents that lead to no path, because a name in it is empty.
+    """All nodes by path: those with documents, of one kind or contradictory of both, and implied groups.
+
+    `nameless`: keys of documents with an empty name in their path.
     """
 
     documents: Mapping[str, frozenset[Kind]]
@@ -45,12 +46,12 @@ class Nodes(NamedTuple):
     nameless: tuple[str, ...] = ()
 
     def kinds(self, path: str) -> frozenset[Kind]:
-        """What a node is; more than one thing if the store contradicts itself; nothing if it is not there."""
+        """Return the kinds of a node: several if contradictory, none if absent."""
         implied: frozenset[Kind] = frozenset({"group"}) if path in self.implied else frozenset()
         return self.documents.get(path, frozenset()) | implied
 
     def below(self) -> dict[str, list[str]]:
-        """The names of the children of every group, sorted."""
+        """Return the sorted child names of every group."""
         found: dict[str, set[str]] = {}
         for path in {*self.documents, *self.implied} - {"/"}:
             found.setdefault(keys.parent_of(path), set()).add(keys.name_of(path))
@@ -58,7 +59,7 @@ class Nodes(NamedTuple):
 
 
 def nodes_of(listed: Iterable[str]) -> Nodes:
-    """The nodes whose documents these keys are, and those that they imply."""
+    """Return the nodes of document keys, and those that they imply."""
     documents: dict[str, frozenset[Kind]] = {}
     implied: set[str] = set()
     nameless = []
@@ -78,19 +79,21 @@ def nodes_of(listed: Iterable[str]) -> Nodes:
 
 
 class Hierarchy:
-    """A hierarchy in a store that has `get`, `set` and `delete`, and perhaps lists."""
+    """A hierarchy in a store with `get`, `set` and `delete`, and perhaps listing."""
 
     def __init__(self, store: KeyValues | Operations) -> None:
         self.store = store if isinstance(store, Operations) else operations(store)
 
     def create_group(self, path: str, document: Mapping[str, Any]) -> None:
-        """Create a group; its ancestors are implied. Raises ValueError for a path that is none, ContradictionError,
-        CompileError for a document that is none, OSError.
+        """Create a group; its ancestors are implied.
+
+        Raises ValueError for an invalid path, ContradictionError, CompileError for an invalid document,
+        OSError.
         """
         self._create(path, "group", document)
 
     def create_array(self, path: str, document: Mapping[str, Any]) -> None:
-        """Create an array; its ancestors are implied. Raises what `create_group` does."""
+        """Create an array; its ancestors are implied. Raises as `create_group`."""
         self._create(path, "array", document)
 
     def _create(self, path: str, kind: Kind, document: Mapping[str, Any]) -> None:
@@ -109,7 +112,7 @@ class Hierarchy:
         self.store.set(key, wire.encode(dict(document)))
 
     def _check(self, path: str, kind: Kind) -> None:
-        """Raise ContradictionError where a node cannot be, as far as the store can tell."""
+        """Raise ContradictionError for an impossible node, as far as the store can list keys."""
         other: Kind = "group" if kind == "array" else "array"
         if self.store.get(keys.document_key(path, other)) is not None:
             raise ContradictionError(f"`{path}` is there already, as {'an array' if other == 'array' else 'a group'}")
@@ -131,13 +134,13 @@ class Hierarchy:
             path = parent
 
     def exists(self, path: str) -> bool:
-        """Whether a node exists: its document, or, where keys can be listed, a key below it. Raises OSError."""
+        """Return whether a node has a document or, if listable, a key below it. Raises OSError."""
         if any(self.store.get(keys.document_key(path, kind)) is not None for kind in keys.KINDS):
             return True
         return self.store.lists and any(map(keys.node_of, self.store.listpre(keys.children_prefix(path))))
 
     def children(self, path: str) -> Children:
-        """The children of a group, by one `listdir`. Raises NotListedError, OSError."""
+        """Return the children of a group, by one `listdir`. Raises NotListedError, OSError."""
         prefix = keys.children_prefix(path)
         listed, below = self.store.listdir(prefix)
         found: dict[Kind, set[str]] = {"array": set(), "group": set()}
@@ -149,8 +152,9 @@ class Hierarchy:
         return Children(tuple(sorted(found["array"])), tuple(sorted(found["group"])), tuple(sorted(implied)))
 
     def discover(self, given: Iterable[str] | None = None) -> Nodes:
-        """All nodes, by one `listpre`; or, where nothing can be listed, those of the `given` paths that exist, and
-        their ancestors. Raises NotListedError if neither is possible, OSError.
+        """Return all nodes by one `listpre`; without listing, the existing `given` paths and their ancestors.
+
+        Raises NotListedError if neither is possible, OSError.
         """
         if self.store.lists:
             return nodes_of([*self.store.listpre(keys.META), *self.standing(["/"])])
@@ -160,15 +164,15 @@ class Hierarchy:
         return nodes_of(self.standing([*wanted, "/"]))
 
     def standing(self, paths: Iterable[str]) -> list[str]:
-        """The keys of documents of these nodes that there are."""
+        """Return the existing document keys of nodes."""
         wanted = (keys.document_key(path, kind) for path in dict.fromkeys(paths) for kind in keys.KINDS)
         return [key for key in wanted if self.store.get(key) is not None]
 
     def delete(self, path: str) -> None:
-        """Delete a node with all below it: chunks, then documents below, the deepest first, then its own.
+        """Delete a node: chunks, then descendants' documents, deepest first, then its own document.
 
-        Where nothing can be listed, arrays alone can be deleted: their grid tells what chunks there may be. Raises
-        NotListedError, OSError.
+        Without listing, only arrays can be deleted: their grid yields the chunk keys. Raises NotListedError,
+        OSError.
         """
         if self.store.lists:
             chunks: Iterable[str] = sorted(self.store.listpre(keys.chunk_prefix(path)))
@@ -183,9 +187,7 @@ class Hierarchy:
             self.store.delete(keys.document_key(path, kind))
 
     def _chunks(self, path: str) -> Iterator[str]:
-        """The keys that chunks of an array may have, by its document. Raises NotListedError if it is no array whose
-        document can be read.
-        """
+        """Yield the possible chunk keys of an array. Raises NotListedError without a readable array document."""
         data = self.store.get(keys.array_key(path))
         try:
             document = None if data is None else parse(data).value

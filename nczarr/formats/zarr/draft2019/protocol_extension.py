@@ -7,12 +7,11 @@
      "attribute_types": {"units": ">S1"},
      "nczarr": {"superblock": {…}, "group": {…}, "attributes": {…}}}
 
-One object says what the four hidden attributes of NCZarr say elsewhere: `hidden` makes those of it, `of_group` and
-`of_array` it of those. `nczarr` has its members by the hidden attribute that they are of.
-`members` of a group are the names of its children in keys, in the order of definition, so that a store without any
-operation that lists keys can be read; of a variable stored as a group, the paths of its arrays. `fill_bits` of an array
-is its fill value in base64, where that is a NaN of other bits than the usual one. An array that is a part of a variable
-has an object only for such bits.
+One object replaces the four hidden attributes of NCZarr: `hidden` derives them, `of_group` and `of_array`
+invert it. The members of `nczarr` are grouped by hidden attribute. `members` of a group are the key names of
+its children in definition order, for stores without listing; of a multi-part variable, the paths of its
+arrays. `fill_bits` of an array is the base64 of a NaN fill value with unusual bits; arrays that are parts of
+a variable have an object only for it.
 """
 
 from __future__ import annotations
@@ -28,13 +27,13 @@ URI = "urn:nczarr:extension:netcdf:1"
 
 
 class Found(NamedTuple):
-    """The object of one node."""
+    """Extension object of one node."""
 
     document: Json
 
     @property
     def name(self) -> str | None:
-        """The true name; None if there is none."""
+        """True name, or None."""
         found = self.document.get("name")
         return found if isinstance(found, str) else None
 
@@ -44,14 +43,14 @@ class Found(NamedTuple):
 
     @property
     def members(self) -> list[str] | None:
-        """The names in keys of a group's children; None if there is no such list."""
+        """Key names of a group's children; None without a list."""
         group = self._inner("group")
         found = group.get("members") if isinstance(group, dict) else None
         return found if isinstance(found, list) and all(isinstance(each, str) for each in found) else None
 
     @property
     def fill(self) -> bytes | None:
-        """The bytes of the fill value, where its plain form does not say them all; None if there are none."""
+        """Bytes of the fill value if its plain form is inexact, else None."""
         given = self.document.get("fill_bits")
         try:
             return base64.b64decode(given, validate=True) if isinstance(given, str) else None
@@ -59,8 +58,9 @@ class Found(NamedTuple):
             return None
 
     def hidden(self, what: str, arrays: list[str], groups: list[str]) -> Json | None:
-        """The `superblock`, `group`, `array` or `attr` of NCZarr; `arrays` and `groups` are the names in keys of what
-        is below. None for a superblock that there is not.
+        """Return `superblock`, `group`, `array` or `attr` of NCZarr; None for a missing superblock.
+
+        `arrays` and `groups` are the key names of the children.
         """
         match what:
             case "superblock":
@@ -85,7 +85,7 @@ class Found(NamedTuple):
 
 
 def _by_name(dimensions: list[Any]) -> Json:
-    """Dimensions as netCDF-C has them; what is none of its kind stays, for whoever looks at it, under its number."""
+    """Return dimensions in netCDF-C's form; an invalid one is None under its number, for later validation."""
     found: Json = {}
     for number, each in enumerate(dimensions):
         name = each.get("name") if isinstance(each, dict) else None
@@ -99,7 +99,7 @@ def _by_name(dimensions: list[Any]) -> Json:
 
 
 def _plainly(fqn: str) -> str:
-    """A reference without escapes; what is no FQN stays as it is, and leads nowhere."""
+    """Return an unescaped reference; an invalid FQN stays unchanged and resolves to nothing."""
     try:
         return "/" + "/".join(names.split(fqn))
     except ValueError:
@@ -107,7 +107,7 @@ def _plainly(fqn: str) -> str:
 
 
 def found(extensions: Any) -> Found | None:
-    """The object of the extension among the `extensions` of a document."""
+    """Return our extension object among the `extensions` of a document."""
     for each in extensions if isinstance(extensions, list) else ():
         if isinstance(each, dict) and each.get("extension") == URI:
             return Found(each)
@@ -115,7 +115,7 @@ def found(extensions: Any) -> Found | None:
 
 
 def of_group(name: str, group: Json, members: Iterable[str], hidden_attributes: Json, superblock: Json | None) -> Json:
-    """The object of a group, of its hidden attributes; `members` are the names in keys of its children."""
+    """Return the object of a group from its hidden attributes; `members` are its children's key names."""
     dimensions = [
         {"name": each, "size": size["size"] if isinstance(size, dict) else size, "unlimited": isinstance(size, dict)}
         for each, size in group["dimensions"].items()
@@ -127,13 +127,13 @@ def of_group(name: str, group: Json, members: Iterable[str], hidden_attributes: 
 
 
 def of_array(name: str, array: Json, hidden_attributes: Json) -> Json:
-    """The object of a variable that is one array."""
+    """Return the object of a variable that is one array."""
     references = [names.fqn(each.removeprefix("/").split("/")) for each in array["dimension_references"]]
     return _object(name, {"dimension_references": references}, hidden_attributes, {"array": array.get("nczarr", {})})
 
 
 def with_fill(extensions: list[Json], fill: bytes) -> list[Json]:
-    """Extensions of an array, ours among them with the bytes of a fill value whose plain form does not say them all."""
+    """Return an array's extensions with the exact fill value in ours."""
     own = found(extensions)
     known = {"extension": URI, "must_understand": False} if own is None else own.document
     bits = {**known, "fill_bits": base64.b64encode(fill).decode()}

@@ -1,4 +1,4 @@
-"""The documents of the draft: their members, in the order in which they are written, and everything that can be wrong.
+"""Documents of the draft: members in writing order, and validation.
 
 ::
 
@@ -7,8 +7,8 @@
      "chunk_codecs": [{"codec": "http://purl.org/zarr/spec/codec/gzip", "level": 1}], "fill_value": "NaN",
      "extensions": [], "attributes": {"foo": 42}}
 
-Source: the draft, "Metadata". `faults` is the one place that validates: what it passes, the
-readers take as it is. Documents are bytes: JSON for people, raw UTF-8, no final newline.
+Source: the draft, "Metadata". Only `faults` validates; readers rely on it. Documents are indented JSON in raw
+UTF-8, without a final newline.
 """
 
 from __future__ import annotations
@@ -32,18 +32,17 @@ ARRAY = ("zarr_format", "shape", "data_type", "chunk_grid", "chunk_memory_layout
          "extensions", "attributes")  # fmt: skip
 MEMBERS: dict[Kind, tuple[str, ...]] = {"array": ARRAY, "group": GROUP}
 TEXT_LAYOUTS = ("vlen-utf8", "vlen-bytes")
-"""Memory layouts of the extension: texts behind their lengths, which have neither C nor F order."""
+"""Memory layouts of the extension: texts after their lengths, without C or F order."""
 
 _VERSION = re.compile(r"http://purl\.org/zarr/spec/protocol/core/(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)")
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:[A-Za-z0-9\-._~:/?#\[\]@!$&'*()+,;=%]+")
 
 Weight = Literal["refused", "lost", "warning", "note"]
-"""What comes of a fault: nothing is read; the node is left out, if the run allows that; it is read all the same, with a
-warning, or as it says."""
+"""Effect of a fault: nothing is read; the node is lost; a warning; a note."""
 
 
 class Fault(NamedTuple):
-    """One thing that is wrong with a document: `where` is a JSON pointer."""
+    """One fault of a document; `where` is a JSON pointer."""
 
     weight: Weight
     code: str
@@ -52,17 +51,17 @@ class Fault(NamedTuple):
 
 
 def encode(document: Json) -> bytes:
-    """A document in bytes. A byte of a text that was no UTF-8 in its source comes out as it was."""
+    """Encode a document. Bytes of texts that were invalid UTF-8 are written unchanged."""
     return pretty(document).encode("utf-8", "surrogateescape")
 
 
 def group_document(attributes: Json, extensions: list[Json]) -> Json:
-    """The document of a group."""
+    """Return the document of a group."""
     return {"zarr_format": FORMAT, "extensions": extensions, "attributes": attributes}
 
 
 def faults(document: Any, kind: Kind) -> Iterator[Fault]:
-    """Everything that is wrong with the document of a group or array."""
+    """Yield all faults of a group or array document."""
     if not isinstance(document, dict):
         yield _bad("", "the document is no JSON object")
         return
@@ -120,7 +119,7 @@ def _extensions(given: Any) -> Iterator[Fault]:
 
 
 def _inside(given: Json, where: str, name: str) -> str:
-    """The pointer of a member, or of its object if it is missing."""
+    """Return the pointer of a member, or of its object if the member is missing."""
     return where + pointer(name) if name in given else where
 
 
@@ -133,7 +132,7 @@ def _uri(given: Json, name: str, where: str) -> Iterator[Fault]:
 
 
 def _array(document: Json) -> Iterator[Fault]:
-    """What is wrong with the members that arrays alone have."""
+    """Yield the faults of members specific to arrays."""
     shape = lengths(document["shape"])
     if shape is None:
         yield _bad("/shape", "`shape` is no list of lengths, integers from 0")
@@ -153,7 +152,7 @@ def _array(document: Json) -> Iterator[Fault]:
 
 
 def used_type(given: Any) -> Any:
-    """The data type that is read: the fallback of an extension that is not known."""
+    """Return the data type for reading: the fallback of an unknown extension."""
     return given["fallback"] if isinstance(given, dict) and given.get("extension") != URI else given
 
 
@@ -183,7 +182,7 @@ def _data_type(given: Any) -> Iterator[Fault]:
 
 
 def _point(given: Any, where: str, what: str) -> Iterator[Fault]:
-    """What is wrong with an extension point that an extension defines: it needs `extension` and `type`."""
+    """Yield the faults of an extension point: it needs `extension` and `type`."""
     if not isinstance(given, dict):
         yield _bad(where, f"{what} is neither one of the protocol nor an object of an extension")
         return
@@ -265,4 +264,4 @@ _WANTED = {
     "c": "a list of two numbers `{}`, `NaN`, `Infinity` or `-Infinity`",
     "S": "the number of a byte",
 }
-"""What fill values are, by the letter of numpy."""
+"""Descriptions of valid fill values, by NumPy kind."""

@@ -1,1 +1,1 @@
-"""The `nczarr` member: what plain Zarr cannot say, inside the four hidden attributes."""
+"""The `nczarr` member of the four hidden attributes: content that plain Zarr cannot express."""

@@ -1,5 +1,6 @@
-"""The four hidden attributes as JSON, from a plan: netCDF-C's own members with the
-extension inside. One maker for every format that has them; each format says what its plain keys show.
+"""Plan → the four hidden attributes as JSON: netCDF-C's members, with the extension inside.
+
+Used by all formats that have them; each defines what its plain keys express.
 """
 
 from __future__ import annotations
@@ -16,32 +17,32 @@ from nczarr.plan.plans import Runs, StorePlan
 from nczarr.plan.storage_roundtrip import metadata_storage
 
 MODEL = "2.0.0"
-"""The version of the data model that goes without saying."""
+"""Default version of the data model."""
 
 
 class PlainNames(dict[str, str]):
-    """FQNs as the netCDF library has them, without escapes: `names[fqn]`."""
+    """Cache of unescaped FQNs, as netCDF-C writes them: `names[fqn]`."""
 
     def __missing__(self, fqn: str) -> str:
-        """Made once, then remembered."""
+        """Compute and cache a name."""
         found = self[fqn] = "/" + "/".join(names.split(fqn))
         return found
 
     def references(self, variable: Variable) -> tuple[str | int, ...]:
-        """A variable's dimensions: plain names, and sizes of anonymous ones."""
+        """Return a variable's dimensions: unescaped names, and sizes of anonymous ones."""
         return tuple(self[ref] if isinstance(ref, str) else ref for ref in variable.dimensions)
 
 
 def superblock(dataset: Dataset, members: Mapping[str, Any]) -> Json:
-    """`_nczarr_superblock`, of the root alone; `members` are netCDF-C's."""
+    """Return `_nczarr_superblock` of the root; `members` are netCDF-C's."""
     model = None if dataset.version == MODEL else dataset.version
     return {**members, "nczarr": Superblock(dataset.kind, dataset.name, model).to_json()}
 
 
 def group(described: Group, axes: Callable[[str], tuple[str, ...]], arrays: list[str], children: list[str]) -> Json:
-    """`_nczarr_group`: dimensions, those that stand for sizes among them, and the listed members.
+    """Return `_nczarr_group`: dimensions, including stand-ins for sizes, and the listed members.
 
-    `axes` gives the dimension names of a variable by its simple name.
+    `axes` returns the dimension names of a variable by its simple name.
     """
     dimensions: Json = {
         dimension.name: {"size": dimension.size, "unlimited": 1} if dimension.unlimited else dimension.size
@@ -64,14 +65,14 @@ def group(described: Group, axes: Callable[[str], tuple[str, ...]], arrays: list
 
 
 def group_of_parts(plan: StorePlan, path: str, variable: Variable, known: PlainNames) -> Json:
-    """`_nczarr_group` of a group that is a variable: the extension has all there is to say."""
+    """Return `_nczarr_group` of a group that is a variable, with all its data in the extension."""
     nil = {part: target.nil for part, target in plan.targets[path].items() if target.nil}
     extension = _extension(plan.storage[path], Storage(), variable.type, known.references(variable), nil)
     return {"dimensions": {}, "arrays": [], "groups": [], "nczarr": GroupExtension(variable=extension).to_json()}
 
 
 def array(plan: StorePlan, path: str, variable: Variable, known: PlainNames, said_type: str) -> Json:
-    """`_nczarr_array`. An anonymous dimension has its name in the axes, and lives in the variable's own group."""
+    """Return `_nczarr_array`. An anonymous dimension has its axis name, in the variable's group."""
     home = names.split(path)[:-1]
     references = [
         known[ref] if isinstance(ref, str) else "/" + "/".join((*home, name))
@@ -88,9 +89,9 @@ def array(plan: StorePlan, path: str, variable: Variable, known: PlainNames, sai
 def array_extension(
     plan: StorePlan, path: str, variable: Variable, known: PlainNames, said_type: str
 ) -> ArrayExtension:
-    """The extension of a variable that is one array: what its plain documents leave unsaid.
+    """Return the extension of a one-array variable: what its plain documents lack.
 
-    `said_type`: what its dtype says to a reader who finds nothing else.
+    `said_type`: the type that its dtype alone implies.
     """
     target = plan.targets[path][""]
     anonymous = any(isinstance(ref, int) for ref in variable.dimensions)
@@ -110,7 +111,7 @@ def _extension(
     dimensions: tuple[str | int, ...] | None,
     nil: Mapping[str, Runs],
 ) -> ArrayExtension:
-    """The extension of a variable whose plain keys say `said` of its storage."""
+    """Return the extension of a variable whose plain keys declare the storage `said`."""
     filters = tuple((codec.id, *codec.parameters) for codec in storage.codecs)
     return ArrayExtension(
         type=type_name,
@@ -131,8 +132,11 @@ def attributes(
     form: Callable[[Attribute], Plain] | None = None,
     hidden: frozenset[str] = HIDDEN,
 ) -> tuple[Json, Json]:
-    """The attributes in their plain `form`, and `_nczarr_attr`: their types, and in the extension those whose plain
-    form does not carry them, or whose names are `hidden`."""
+    """Return the attributes in their plain `form`, and `_nczarr_attr`.
+
+    The latter contains their types; its extension contains attributes that are inexact in plain form or
+    `hidden`.
+    """
     shown: Json = {}
     types: dict[str, str] = {}
     others: Json = {}
@@ -149,7 +153,9 @@ def attributes(
 
 
 def dtype(constant: Constant) -> str:
-    """The entry of the `types` map: `>S1` for char, `|Sn` for strings of at most n bytes, else the number's own."""
+    """Return the entry of the `types` map: `>S1` for char, `|Sn` for strings of at most n bytes, else the
+    number's dtype.
+    """
     if constant.type == "char":
         return ">S1"
     if constant.type == "string":

@@ -1,4 +1,4 @@
-"""The extension as dataclasses, one a hidden attribute, each the inverse pair of its JSON object.
+"""The extension as named tuples, one for each hidden attribute, convertible to and from its JSON object.
 
 ::
 
@@ -9,8 +9,7 @@
     _nczarr_array       {"type": "char", "layout": "contiguous", "filters": [[4, 32, 8]], "nil": [[3, 1]]}
     _nczarr_attr        {"title": {"type": "char", "length": 3, "base64": "YQBi"}}
 
-A member is written only where it says something that the plain keys do not. Nothing here validates data from
-outside: that is the reader's work.
+Members that the plain keys imply are omitted. Readers validate external data, not this module.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ VERSION = "1"
 
 
 class Superblock(NamedTuple):
-    """Of the whole dataset: `kind` of netCDF file, the dataset's `name`, and the `model` version unless it is 2.0.0."""
+    """Data of the dataset: `kind` of netCDF file, `name`, and `model` version unless it is 2.0.0."""
 
     kind: Kind | None = None
     name: str = ""
@@ -38,23 +37,22 @@ class Superblock(NamedTuple):
     version: str = VERSION
 
     def to_json(self) -> Json:
-        """The JSON object."""
+        """Return the JSON object."""
         return _given({"version": self.version, "kind": self.kind, "name": self.name or None, "model": self.model})
 
     @classmethod
     def from_json(cls, document: Json) -> Superblock:
-        """The inverse of `to_json`."""
+        """Invert `to_json`."""
         return cls(document.get("kind"), document.get("name", ""), document.get("model"), document["version"])
 
 
 class ArrayExtension(NamedTuple):
-    """Of one variable.
+    """Data of one variable.
 
-    `type`: atomic name or FQN, where the dtype does not say it. `dimensions`: references as they were, where some
-    are anonymous or there is no plain list. `chunks`: None: the plain ones are meant; `()`: none were asked for.
-    `filters`: filter numbers with their parameters, in the order of encoding. `nil`: run-length coded linear indices
-    of NIL strings by part of the variable. `element`: what other stores call the values, where the dtype does not say
-    it.
+    `type`: atomic name or FQN, unless the dtype implies it. `dimensions`: original references, if some are
+    anonymous or there is no plain list. `chunks`: None for the plain ones; `()` if none were requested.
+    `filters`: filter numbers with parameters, in encoding order. `nil`: run-length coded linear indices of
+    NIL strings, by part. `element`: element type in other stores, unless the dtype implies it.
     """
 
     type: str | None = None
@@ -69,7 +67,7 @@ class ArrayExtension(NamedTuple):
     element: Element | None = None
 
     def to_json(self) -> Json:
-        """The JSON object; empty if nothing needs saying."""
+        """Return the JSON object, possibly empty."""
         nil = {path: [list(run) for run in runs] for path, runs in self.nil.items() if runs}
         quantize = None if self.quantize is None else [self.quantize.algorithm, self.quantize.digits]
         return _given(
@@ -78,7 +76,7 @@ class ArrayExtension(NamedTuple):
 
     @classmethod
     def from_json(cls, document: Json) -> ArrayExtension:
-        """The inverse of `to_json`."""
+        """Invert `to_json`."""
         nil = document.get("nil", {})
         by_path = nil if isinstance(nil, dict) else {"": nil}
         quantize = document.get("quantize")
@@ -98,8 +96,11 @@ class ArrayExtension(NamedTuple):
 
 
 class GroupExtension(NamedTuple):
-    """Of one group: its `types` in order; `members`: all variables, then all groups, in the order of definition, where
-    the plain lists leave one out; `anonymous`: dimensions that stand for sizes; `variable`: it is no group at all.
+    """Data of one group.
+
+    `types`: in order; `members`: all variables, then all groups, in definition order, if the plain lists are
+    incomplete; `anonymous`: dimensions that stand for sizes; `variable`: the variable that the group
+    represents.
     """
 
     types: tuple[UserType, ...] = ()
@@ -108,7 +109,7 @@ class GroupExtension(NamedTuple):
     variable: ArrayExtension | None = None
 
     def to_json(self) -> Json:
-        """The JSON object; empty if nothing needs saying."""
+        """Return the JSON object, possibly empty."""
         types = [type_to_json(declared) for declared in self.types]
         variable = None if self.variable is None else self.variable.to_json()
         return _given(
@@ -117,7 +118,7 @@ class GroupExtension(NamedTuple):
 
     @classmethod
     def from_json(cls, document: Json) -> GroupExtension:
-        """The inverse of `to_json`."""
+        """Invert `to_json`."""
         variable = document.get("variable")
         return cls(
             tuple(type_from_json(declared) for declared in document.get("types", ())),
@@ -128,15 +129,13 @@ class GroupExtension(NamedTuple):
 
 
 class AttributeExtension(NamedTuple):
-    """Of one attribute whose value or type the plain form cannot carry: the `value`, and, where no plain form stands
-    beside it, the place `at` which the attribute stood among all.
-    """
+    """Attribute that its plain form does not fully express: its `value`, and its index `at` if it has no plain form."""
 
     value: Constant
     at: int | None = None
 
     def to_json(self) -> Json:
-        """`base64` of canonical bytes; for strings and values of variable size the AST's own JSON form."""
+        """Return the value as `base64` of canonical bytes; strings and variable-size values as in the AST's JSON."""
         value = self.value
         content: Json
         if isinstance(value.data, bytes):
@@ -148,7 +147,7 @@ class AttributeExtension(NamedTuple):
 
     @classmethod
     def from_json(cls, document: Json) -> AttributeExtension:
-        """The inverse of `to_json`."""
+        """Invert `to_json`."""
         form: Json = {key: document[key] for key in ("type", "base64", "values", "elements") if key in document}
         if "values" not in form:
             form["count"] = document["length"]
@@ -156,7 +155,7 @@ class AttributeExtension(NamedTuple):
 
 
 def _given(members: Json) -> Json:
-    """The members that say something, with lists for tuples."""
+    """Omit members that are None, and convert tuples to lists."""
     given = {key: value for key, value in members.items() if value is not None}
     return {key: list(value) if isinstance(value, tuple) else value for key, value in given.items()}
 

@@ -1,4 +1,4 @@
-"""Type definitions in the extension: one JSON object a type, without members that say nothing.
+"""Type definitions in the extension: one JSON object for each type, without default members.
 
 ::
 
@@ -7,7 +7,7 @@
     {"name": "obs", "kind": "compound", "fields": [{"name": "t", "type": "int64"},
                                                    {"name": "v", "type": "float", "shape": [3], "offset": 8}]}
 
-`offset` and `size` are those of a file's own layout, given only where it is not the usual one.
+`offset` and `size` are a file's own layout, given only if unusual.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Json = dict[str, Any]
 
 
 def type_to_json(declared: UserType) -> Json:
-    """A type as a JSON object."""
+    """Return a type as a JSON object."""
     document: Json = {"name": declared.name, "kind": declared.kind}
     document |= declared.model_dump(mode="json", exclude_defaults=True, exclude={"name", "kind"})
     if isinstance(declared, EnumType):
@@ -29,7 +29,7 @@ def type_to_json(declared: UserType) -> Json:
 
 
 def type_from_json(document: Json) -> UserType:
-    """The inverse of `type_to_json`. Raises KeyError, ValueError or ValidationError for anything else."""
+    """Invert `type_to_json`. Raises KeyError, ValueError or ValidationError for other input."""
     name = document["name"]
     match document["kind"]:
         case "enum":

@@ -1,5 +1,6 @@
-"""NCZarr as the netCDF library 4.9.3 and later reads it, with an extension for all that it cannot hold; and the same on
-Zarr v3, which no release of the netCDF library reads yet, but every reader of Zarr v3 does.
+"""NCZarr for the netCDF library 4.9.3 and later, with an extension for all else; and the same on Zarr v3.
+
+No release of the netCDF library reads the latter yet, but every reader of Zarr v3 does.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`nczarr`: metadata of an NCZarr store: what netCDF-C hides among the attributes, and our extension within."""
+"""`nczarr`: metadata of an NCZarr store: netCDF-C's hidden attributes, which contain our extension."""
 
 from __future__ import annotations
 
@@ -21,38 +21,38 @@ from nczarr.formats.zarr.v2.backend import Zarr2Writer
 from nczarr.plan.plans import StorePlan
 
 SCALAR_AXES = ("_scalar_",)
-"""The library's own name for the one dimension that it gives a scalar."""
+"""The library's name for the single dimension of a scalar."""
 
 
 def emit(plan: StorePlan, report: Report) -> Iterator[Entry]:
-    """Every key of metadata with its document, children first, the root last."""
+    """Yield every metadata key with its document, children first, the root last."""
     return NCZarrWriter(plan).entries()
 
 
 class HiddenAttributes(Writer):
-    """What `nczarr` and `nczarr3` have among the attributes; `known` remembers dimension names without escapes."""
+    """Hidden attributes of `nczarr` and `nczarr3`; `known` caches dimension names without escapes."""
 
     superblock: Mapping[str, Any]
-    """Members of the superblock."""
+    """netCDF-C's members of the superblock."""
 
     def __init__(self, plan: StorePlan) -> None:
         super().__init__(plan)
         self.known = documents.PlainNames()
 
     def lists(self, path: str, member: Variable | Group) -> bool:
-        """Whether a member of a group stands in its lists. What does not is stored, but hidden from the library."""
+        """Return whether a member is in its group's lists; others are stored, but hidden from the library."""
         return isinstance(member, Group) or "" in self.plan.targets[path]
 
     def said_type(self, dtype: Descr) -> str:
-        """The atomic type that the dtype says to a reader who finds nothing else."""
+        """Return the atomic type that the dtype alone implies to a reader."""
         return "" if element_of(dtype) is not None else plain_type(dtype) or ""
 
     def attribute_form(self, attribute: Attribute) -> Plain:
-        """An attribute in plain JSON."""
+        """Return an attribute in plain JSON."""
         return plain(attribute.value)
 
     def group_attributes(self, path: str, group: Group) -> Json:
-        """The attributes, `_nczarr_group`, of the root `_nczarr_superblock`, and `_nczarr_attr`."""
+        """Return the attributes, `_nczarr_group`, `_nczarr_attr`, and of the root `_nczarr_superblock`."""
         shown, hidden = documents.attributes(group.attributes)
         arrays, children = (
             [each.name for each in members if self.lists(names.join(path, each.name), each)]
@@ -66,7 +66,7 @@ class HiddenAttributes(Writer):
         return shown
 
     def variable_attributes(self, path: str, variable: Variable) -> Json:
-        """The attributes, `_nczarr_array` or `_nczarr_group`, and `_nczarr_attr`."""
+        """Return the attributes, `_nczarr_array` or `_nczarr_group`, and `_nczarr_attr`."""
         shown, hidden = documents.attributes(variable.attributes, self.attribute_form)
         whole = self.plan.targets[path].get("")
         if whole is not None:
@@ -80,9 +80,9 @@ class HiddenAttributes(Writer):
 
 
 class NCZarrWriter(HiddenAttributes, Zarr2Writer):
-    """NCZarr as netCDF-C 4.9.3 and later reads it. A scalar has shape `[1]`: the library drops arrays of shape `[]`.
+    """NCZarr for netCDF-C 4.9.3 and later. A scalar has shape `[1]`: the library drops arrays of shape `[]`.
 
-    `order`: the place of each group in the library's walk.
+    `order`: index of each group in the library's walk.
     """
 
     scalar_shape = (1,)
@@ -93,11 +93,10 @@ class NCZarrWriter(HiddenAttributes, Zarr2Writer):
         self.order: dict[str, int] = {}
 
     def lists(self, path: str, member: Variable | Group) -> bool:
-        """Whether the netCDF library may see a member without losing the dataset.
+        """Return whether the netCDF library can see a member without losing the dataset.
 
-        Not what is a group of parts or of a type that it does not know, and not what uses a dimension
-        that the library meets later than the variable, on which it crashes: it walks the groups in the order of
-        their lists, parents first.
+        It cannot see groups of parts and unknown types. It crashes on a dimension that it reads after the
+        variable; it reads groups in list order, parents first.
         """
         if names.problem(member.name) is not None or isinstance(member, Group):
             return names.problem(member.name) is None
@@ -108,26 +107,24 @@ class NCZarrWriter(HiddenAttributes, Zarr2Writer):
         return all(self._met(ref) <= met for ref in member.dimensions if isinstance(ref, str))
 
     def _met(self, fqn: str) -> int:
-        """When the library meets the group that something is in; no name in a store has a slash."""
+        """Return the index of an object's group in the library's walk; names in a store have no slash."""
         if not self.order:
             walk = groups(self.plan.checked.dataset)
             self.order.update(("" if path == "/" else path, number) for number, (path, _) in enumerate(walk))
         return self.order[fqn.rpartition("/")[0]]
 
     def said_type(self, dtype: Descr) -> str:
-        """The atomic type that the dtype says; one byte of text is a string there."""
+        """Return the atomic type of the dtype; one byte of text is a string there."""
         return "string" if dtype == "|S1" else super().said_type(dtype)
 
     def axes_attributes(self, path: str) -> Json:
-        """The names of the dimensions for xarray; of a scalar the library wants to see that it is one."""
+        """Return the dimension names for xarray; the library requires those of a scalar."""
         axes = self.plan.axes[path]
         return {"_ARRAY_DIMENSIONS": axes or SCALAR_AXES} if self.plan.options.xarray or not axes else {}
 
 
 def _is_known(layout: Layout) -> bool:
-    """Whether the library can read an array: numbers, and texts of fixed length whose fill value it
-    understands.
-    """
+    """Return whether the library can read an array: numbers, and fixed-length texts with a supported fill value."""
     if not isinstance(layout.dtype, str) or layout.dtype[1] in "VO":
         return False
     if layout.dtype[1] == "S" and layout.dtype[0] == "|":

@@ -1,4 +1,4 @@
-"""`nczarr3`: metadata of an NCZarr store on Zarr v3, from a plan."""
+"""`nczarr3`: plan → metadata of an NCZarr store on Zarr v3."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from nczarr.plan.plans import StorePlan
 
 
 def emit(plan: StorePlan, report: Report) -> Iterator[Entry]:
-    """Every key of metadata with its document, children first, the root last."""
+    """Yield every metadata key with its document, children first, the root last."""
     return NCZarr3Writer(plan).entries()
 
 
 class NCZarr3Writer(HiddenAttributes, Zarr3Writer):
-    """NCZarr on Zarr v3, with the attributes inside the `attributes` of each node.
+    """NCZarr on Zarr v3, with the hidden attributes in `attributes` of each node.
 
-    They differ in what the plain documents say already: a char has a type of its own, a scalar has shape `[]`, every
-    array has a fill value, and all arrays are listed. `_FillValue` stands in xarray's code, with its own type beside.
+    The plain documents contain more: a char has its own type, a scalar has shape `[]`, every array has a fill
+    value; and all arrays are listed. `_FillValue` has xarray's encoding, with its type in `_nczarr_attr`.
     """
 
     superblock = MappingProxyType({"version": "3.0.0", "format": 3})
 
     def attribute_form(self, attribute: Attribute) -> Plain:
-        """An attribute in plain JSON."""
+        """Return an attribute in plain JSON."""
         return self.fill_form(attribute.value) if attribute.name == "_FillValue" else plain(attribute.value)

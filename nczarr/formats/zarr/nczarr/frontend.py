@@ -1,4 +1,5 @@
-"""`nczarr`: a store with netCDF-C's metadata, of any of its four generations, → `Unchecked`; our extension is used.
+"""`nczarr`: a store with netCDF-C's metadata of any of its four generations, and our extension, →
+`Unchecked`.
 
 `nczarr3`: the same on Zarr v3.
 """
@@ -16,26 +17,26 @@ from nczarr.stores.base import Store
 
 
 def holds(store: Store) -> bool:
-    """Whether a store is of Zarr v2 and has a superblock, in whatever place its generation puts it."""
+    """Return whether a store is Zarr v2 with a superblock, wherever its generation stores it."""
     if not zarr2.holds(store):
         return False
     return Zarr2Reader(Documents(store, Report(), Options())).hidden("", "superblock")[0] is not None
 
 
 def read(store: Store, report: Report, options: Options) -> Unchecked | None:
-    """The dataset of a store. Reports what cannot be read; raises OSError."""
+    """Read the dataset of a store. Reports unreadable parts; raises OSError."""
     return read_nczarr.read(Zarr2Reader(Documents(store, report, options), netcdf=True))
 
 
 def holds3(store: Store) -> bool:
-    """Whether the attributes of the root's `zarr.json` have a superblock."""
+    """Return whether the root's `zarr.json` has a superblock in its attributes."""
     from nczarr.formats.zarr.v3.frontend import Zarr3Reader
 
     return Zarr3Reader(Documents(store, Report(), Options())).hidden("", "superblock")[0] is not None
 
 
 def read3(store: Store, report: Report, options: Options) -> Unchecked | None:
-    """The dataset of a store on Zarr v3. Reports what cannot be read; raises OSError."""
+    """Read the dataset of a store on Zarr v3. Reports unreadable parts; raises OSError."""
     from nczarr.formats.zarr.v3.frontend import Zarr3Reader
 
     return read_nczarr.read(Zarr3Reader(Documents(store, report, options)))

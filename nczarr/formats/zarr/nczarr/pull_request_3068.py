@@ -1,7 +1,7 @@
-"""Metadata of netCDF-C's draft of NCZarr on Zarr v3 (pull request 3068) that the readers do not use, as messages.
+"""Messages about unused metadata of netCDF-C's draft of NCZarr on Zarr v3 (pull request 3068).
 
-The draft's code and its documentation differ: types of attributes are an object or a list, groups are `groups` or
-`subgroups`, dimensions are an object or a list, and the type of an array is `nczarr_type` or `type_alias`.
+Its code and documentation differ: attribute types are an object or a list, groups are `groups` or
+`subgroups`, dimensions are an object or a list, and an array's type is `nczarr_type` or `type_alias`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _LAYOUT = "in the layout of a netCDF-C draft"
 
 
 def attribute_types(attributes: Json) -> Iterator[tuple[str, str]]:
-    """Yield (message, pointer) for the types of attributes in the draft's member."""
+    """Yield (message, pointer) for the draft's attribute types."""
     given = attributes.get(ATTRIBUTE_TYPES)
     types = given.get("attribute_types") if isinstance(given, dict) else given
     if isinstance(types, dict):
@@ -32,12 +32,12 @@ def attribute_types(attributes: Json) -> Iterator[tuple[str, str]]:
 
 
 def is_attribute_types(value: Any) -> bool:
-    """Whether the value of the attribute `_nczarr_attrs` is the draft's member, not a user's attribute."""
+    """Return whether the value of `_nczarr_attrs` is the draft's member, not a user's attribute."""
     return any(True for _ in attribute_types({ATTRIBUTE_TYPES: value}))
 
 
 def array_type(attributes: Json, data_type: Any) -> Iterator[tuple[str, str]]:
-    """Yield (message, pointer) for a type in the draft's words that differs from the data type."""
+    """Yield (message, pointer) for a draft type that differs from the data type."""
     hidden = attributes.get("_nczarr_array")
     if not isinstance(hidden, dict):
         return
@@ -50,7 +50,7 @@ def array_type(attributes: Json, data_type: Any) -> Iterator[tuple[str, str]]:
 
 
 def subgroups(group: Json) -> Iterator[tuple[str, str]]:
-    """Yield (message, pointer) for groups under the draft's name; they are left out."""
+    """Yield (message, pointer) for groups under the draft's name, which are omitted."""
     given = group.get("subgroups")
     if given:
         found = [f"`{_text(each)}`" for each in given] if isinstance(given, list) else [f"`{_text(given)}`"]
@@ -59,7 +59,7 @@ def subgroups(group: Json) -> Iterator[tuple[str, str]]:
 
 
 def dimensions(group: Json) -> Iterator[tuple[str, str]]:
-    """Yield (message, pointer) for dimensions in the draft's list; they are left out."""
+    """Yield (message, pointer) for dimensions in the draft's list, which are omitted."""
     given = group.get("dimensions")
     if isinstance(given, list):
         found = [f"`{_name(each)}`" for each in given]

@@ -1,11 +1,10 @@
-"""A hierarchy with netCDF-C's hidden attributes, and perhaps our extension → the tree.
+"""A hierarchy with netCDF-C's hidden attributes, and possibly our extension → the tree.
 
+Members come from the lists of groups and from the extension. The extension is always verified: if another
+program changed the store, the plain keys take precedence, with a warning. A bad array gives one diagnostic
+and does not affect others.
 
-Members are those that the groups list, and those that the extension adds. Nothing of the extension is believed before
-it is looked at: where it and the plain keys disagree, because another program changed the store, the plain keys win and
-a warning says so. One bad array is one diagnostic; the rest of the dataset stays.
-
-Order of work: all groups with their types and dimensions, then the variables, which may use those of any group.
+First all groups with their types and dimensions are read, then the variables, which may refer to any group.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ KINDS: dict[str, Kind] = {"nc3": "nc3", "nc6": "nc6", "nc5": "nc5", "nc4": "nc4"
 
 
 class _Node(NamedTuple):
-    """A group as its documents describe it; `variables` are names and prefixes, `children` groups."""
+    """A group from its documents; `variables` are names and prefixes, `children` groups."""
 
     name: str
     path: str
@@ -48,7 +47,7 @@ class _Node(NamedTuple):
 
 
 def read(reader: Reader) -> Unchecked:
-    """The dataset of a store. What cannot be read is reported and left out. Raises OSError."""
+    """Return the dataset of a store; unreadable parts are reported and omitted. Raises OSError."""
     with building():
         return _read(reader)
 
@@ -74,7 +73,7 @@ def _read(reader: Reader) -> Unchecked:
 
 
 class _Hierarchy:
-    """One run."""
+    """State of one run."""
 
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
@@ -82,7 +81,7 @@ class _Hierarchy:
         self.respelled: dict[str, str] = {}
 
     def superblock(self, document: Json, key: str) -> Superblock:
-        """What the extension says of the dataset; without one, the name is that of the file."""
+        """Return the extension's data about the dataset; without it, only the file's name."""
         given = document.get("nczarr")
         if given is None:
             return Superblock(name=stem(self.documents.store.path))
@@ -106,7 +105,7 @@ class _Hierarchy:
 
     # ---- groups ----------------------------------------------------------------------------------------------------
     def node(self, prefix: str, path: str, name: str, depth: int) -> _Node:
-        """The group at a prefix with those below it."""
+        """Return the group at a prefix with its descendants."""
         document, key = self.reader.hidden(prefix, "group")
         document = document or {}
         extension = document.get("nczarr", {})
@@ -141,7 +140,7 @@ class _Hierarchy:
     def _members(
         self, prefix: str, path: str, document: Json, extension: Json, key: str
     ) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-        """Variables and groups by name and prefix: the lists, and what the extension adds to them, in its order."""
+        """Return name and prefix of variables and groups: those of the lists and the extension, in its order."""
         for message, where in pull_request_3068.subgroups(document):
             self.documents.lost("draft-layout", message, key, where)
         listed = [
@@ -166,7 +165,7 @@ class _Hierarchy:
     def _sorted(
         self, prefix: str, path: str, order: list[str], groups: set[str], key: str
     ) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-        """What of the members is a variable, and what is a group."""
+        """Split the members into variables and groups."""
         found: list[tuple[str, str, str]] = []
         for written in order:
             if not _is_segment(written):
@@ -195,7 +194,7 @@ class _Hierarchy:
         return _is_segment(name) and (self.reader.is_array(inside) or self.reader.is_group(inside))
 
     def _is_variable(self, prefix: str) -> bool:
-        """Whether a group is a variable that is stored in parts."""
+        """Return whether a group is a variable that is stored in parts."""
         document, _ = self.reader.hidden(prefix, "group")
         extension = (document or {}).get("nczarr")
         return isinstance(extension, dict) and isinstance(extension.get("variable"), dict)
@@ -209,7 +208,7 @@ class _Hierarchy:
         return [each for each in given if isinstance(each, str)] if isinstance(given, list) else []
 
     def _types(self, given: Any, key: str, taken: set[str]) -> tuple[UserType, ...]:
-        """The types that the extension declares, as far as they are sound one by one."""
+        """Return the extension's types that are valid individually."""
         found: dict[str, UserType] = {}
         for number, item in enumerate(given if isinstance(given, list) else []):
             where = pointer("_nczarr_group", "nczarr", "types", number)
@@ -259,7 +258,7 @@ class _Hierarchy:
         return list(found.values())
 
     def collect(self, node: _Node, frame: Frame) -> None:
-        """Put the types and dimensions of a group and those below it into the frame, by FQN."""
+        """Add the types and dimensions of a group and its descendants to the frame."""
         frame.types.update({names.join(node.path, each.name): each for each in node.types})
         frame.dimensions.update({names.join(node.path, each.name): each for each in node.dimensions})
         frame.anonymous.update({names.join(node.path, each.name): each for each in node.anonymous})
@@ -267,7 +266,7 @@ class _Hierarchy:
             self.collect(child, frame)
 
     def group(self, node: _Node, variables: Variables) -> Group:
-        """The group with its variables."""
+        """Return the group with its variables."""
         frame = variables.frame
         taken = {
             *(each.name for each in (*node.types, *node.dimensions, *node.children)),
@@ -295,7 +294,7 @@ class _Hierarchy:
 
 
 def _is_segment(name: str) -> bool:
-    """Whether a name can be one segment of a key, and is none of the store's own."""
+    """Return whether a name is a valid key segment and not reserved by stores."""
     return bool(name) and not name.startswith(".") and "/" not in name and "\0" not in name
 
 
@@ -305,7 +304,7 @@ def _is_version(text: str) -> bool:
 
 
 def _wrong(made: UserType) -> str | None:
-    """What the passes would refuse of a type by itself; None if they would not."""
+    """Return the fault of a type by itself, or None."""
     from nczarr.ast import ATOMIC, CompoundType, EnumType
 
     problem = name_problem(made.name)

@@ -1,7 +1,7 @@
-"""One variable of a hierarchy with hidden attributes: its type, dimensions, storage and arrays.
+"""Variables of a hierarchy with hidden attributes: type, dimensions, storage and arrays.
 
-Each word of the extension is held against the plain documents: the type must lie as the dtype says, dimensions must
-have the lengths of the shape, storage must be one that the model takes.
+The extension is compared with the plain documents: the type must match the dtype, dimensions the shape, and
+storage must be valid in the model.
 """
 
 from __future__ import annotations
@@ -36,21 +36,21 @@ from nczarr.json.positions import pointer
 from nczarr.plan.storage_roundtrip import normalized
 
 SILENT = ArrayExtension()
-"""The extension of a variable of which it says nothing."""
+"""Extension of a variable without one."""
 
 
 class Frame(NamedTuple):
-    """What variables may use, by FQN: types, dimensions, and those that only stand for sizes."""
+    """Objects that variables may refer to, by FQN: types, dimensions, stand-ins for sizes."""
 
     types: dict[str, UserType]
     dimensions: dict[str, Dimension]
     anonymous: dict[str, Dimension]
     respelled: dict[str, str]
-    """FQNs of dimensions whose name the tree has in another form, by the FQN that the store has."""
+    """FQNs of renamed dimensions, by their FQN in the store."""
 
 
 class Variables:
-    """Reads variables; `parts` are their arrays so far, `longest` the lengths of unlimited dimensions in shapes."""
+    """Reader of variables; `parts` are the arrays read so far."""
 
     def __init__(self, reader: Reader, frame: Frame) -> None:
         self.reader = reader
@@ -59,11 +59,11 @@ class Variables:
         self.parts: dict[str, Parts] = {}
 
     def sized(self, path: str, dimension: Dimension) -> Dimension:
-        """A dimension as the tree has it."""
+        """Return a dimension of the tree."""
         return self.frame.dimensions.get(names.join(path, dimension.name), dimension)
 
     def read(self, path: str, name: str, prefix: str, inventor: Inventor) -> Variable | None:
-        """The variable at a prefix; None (reported) if it cannot be read."""
+        """Return the variable at a prefix; None (reported) if unreadable."""
         if self.reader.is_array(prefix):
             described = self.reader.array(prefix)
             return None if described is None else self._array(path, name, described, inventor)
@@ -105,7 +105,7 @@ class Variables:
         return variable
 
     def _plain_references(self, hidden: Json | None, described: Described, key: str) -> tuple[str, ...] | None:
-        """The FQNs that the plain list gives; `()` for a scalar; None (reported) where there is no list."""
+        """Return the FQNs in the plain list; `()` for a scalar; None (reported) without a list."""
         hidden = hidden or {}
         given = next((hidden[each] for each in ("dimension_references", "dimrefs") if each in hidden), None)
         if hidden.get("scalar") == 1 or hidden.get("storage") == "scalar":
@@ -145,7 +145,7 @@ class Variables:
         path: str,
         key: str,
     ) -> tuple[str | int, ...]:
-        """The dimensions: those of the extension where they fit the shape, else the plain ones, else sizes."""
+        """Return the dimensions: those of the extension if they fit the shape, else the plain ones, else sizes."""
         shape = described.shape
         if extension.dimensions is not None:
             said = self._resolved(extension.dimensions)
@@ -170,17 +170,17 @@ class Variables:
         return tuple(found)
 
     def _resolved(self, given: tuple[str | int, ...]) -> tuple[str | int, ...]:
-        """References without escapes as FQNs."""
+        """Return unescaped references as FQNs."""
         return tuple(self._reference(each) if isinstance(each, str) else each for each in given)
 
     def _reference(self, written: str) -> str:
-        """The FQN of a path of names without escapes."""
+        """Return the FQN of an unescaped path."""
         *groups, last = written.removeprefix("/").split("/")
         groups = [names.normal(each) for each in groups]
         return self.frame.respelled.get(names.fqn([*groups, last])) or names.fqn([*groups, names.normal(last)])
 
     def _fit(self, references: tuple[str | int, ...], shape: tuple[int, ...]) -> bool:
-        """Whether dimensions have these lengths; an unlimited one may be longer than an array along it."""
+        """Return whether dimensions have these lengths; an unlimited one may exceed the array."""
         if len(references) != len(shape):
             return False
         for reference, length in zip(references, shape, strict=True):
@@ -249,7 +249,7 @@ class Variables:
         )
 
     def _extension(self, given: Any, key: str) -> ArrayExtension:
-        """The extension of a variable, as far as its members are what they must be."""
+        """Return the extension of a variable, without invalid members."""
         if given == {}:
             return SILENT
         try:
@@ -282,7 +282,7 @@ class Variables:
     def _storage(
         self, extension: ArrayExtension, said: Storage, references: tuple[str | int, ...], type_name: str, key: str
     ) -> Storage:
-        """The storage that the plain documents say, with the extension's words worked in where the model takes them."""
+        """Return the storage of the plain documents, updated by the extension if the result is valid."""
         dimensions = [
             self.frame.dimensions[each] if isinstance(each, str) else Dimension(name="_", size=each)
             for each in references
@@ -314,12 +314,12 @@ class Variables:
 
 @functools.lru_cache(maxsize=1024)
 def _is_run(run: tuple[Any, ...], most: int = LARGEST_LENGTH // 2) -> bool:
-    """Whether all are numbers up to a limit."""
+    """Return whether all items are integers within a limit."""
     return all(type(each) is int and 0 <= each <= most for each in run)
 
 
 def _sound(storage: Storage, dimensions: list[Dimension], type_name: str, types: Types) -> bool:
-    """Whether the passes take a storage (check/infer_shapes.py)."""
+    """Return whether the passes accept a storage (check/infer_shapes.py)."""
     chunks, growing = storage.chunks, any(each.unlimited for each in dimensions)
     if chunks is not None:
         if len(chunks) != len(dimensions):

@@ -1,11 +1,11 @@
-"""Pure Zarr format 2, with `_ARRAY_DIMENSIONS` as xarray reads it. What it cannot hold is a loss."""
+"""Pure Zarr format 2, with `_ARRAY_DIMENSIONS` as in xarray. Unsupported content is a loss."""
 
 from __future__ import annotations
 
 from nczarr.capabilities import PURE_ZARR, Arrays, Format
 
 CODECS = frozenset({1, 2, 3, 307, 32001, 32015})
-"""HDF5 filters that have a name in Zarr v2: deflate, shuffle, fletcher32, bzip2, blosc, zstd."""
+"""HDF5 filters with a name in Zarr v2: deflate, shuffle, fletcher32, bzip2, blosc, zstd."""
 
 FORMAT = Format(
     name="zarr2",

@@ -1,8 +1,7 @@
-"""`zarr2`: metadata of a Zarr v2 store, from a plan: `.zarray`, `.zgroup`, `.zattrs`, `.zmetadata`.
+"""`zarr2`: plan → metadata of a Zarr v2 store: `.zarray`, `.zgroup`, `.zattrs`, `.zmetadata`.
 
-Source: the Zarr v2 specification; order of members as the netCDF library writes it. In a pure store
-`_FillValue` is the array's fill value, and stands among the attributes as well, unless it is NaN or infinite, which
-plain JSON cannot say.
+Source: the Zarr v2 specification; members in netCDF-C's order. A pure store writes `_FillValue` as the
+array's fill value and as an attribute, unless it is NaN or infinite, which plain JSON cannot hold.
 """
 
 from __future__ import annotations
@@ -20,37 +19,37 @@ from nczarr.formats.zarr.v2 import dtypes
 from nczarr.plan.plans import StorePlan, Target
 
 GROUP = b'{"zarr_format": 2}'
-"""The whole of `.zgroup`."""
+"""Content of every `.zgroup`."""
 
 
 def emit(plan: StorePlan, report: Report) -> Iterator[Entry]:
-    """Every key of metadata with its document, children first, the root last."""
+    """Yield every metadata key with its document, children first, the root last."""
     return Zarr2Writer(plan).entries()
 
 
 class Zarr2Writer(Writer):
-    """Documents of Zarr v2, with the names of dimensions as xarray reads them."""
+    """Documents of Zarr v2, with dimension names as xarray reads them."""
 
     scalar_shape: tuple[int, ...] = ()
-    """The shape that is written for a scalar that is a variable."""
+    """Shape written for a scalar variable."""
 
     def group(self, prefix: str, attributes: Json) -> Iterator[Entry]:
-        """`.zattrs` and `.zgroup`."""
+        """Yield `.zattrs` and `.zgroup`."""
         yield f"{prefix}.zattrs", encode(attributes)
         yield f"{prefix}.zgroup", GROUP
 
     def array(self, prefix: str, target: Target, axes: Sequence[str], attributes: Json) -> Iterator[Entry]:
-        """`.zarray` and `.zattrs`; the axes are among the attributes."""
+        """Yield `.zarray` and `.zattrs`; the axes are in the attributes."""
         yield f"{prefix}.zarray", array_document(target, self.scalar_shape)
         yield f"{prefix}.zattrs", encode(attributes)
 
     def part(self, prefix: str, target: Target, axes: Sequence[str]) -> Iterator[Entry]:
-        """`.zarray` and `.zattrs`."""
+        """Yield `.zarray` and `.zattrs`."""
         yield f"{prefix}.zarray", array_document(target)
         yield f"{prefix}.zattrs", encode({"_ARRAY_DIMENSIONS": axes})
 
     def consolidated(self, documents: Iterator[Entry]) -> Iterator[Entry]:
-        """The documents, and `.zmetadata` of all of them before the root's."""
+        """Yield the documents, and `.zmetadata` with all of them before those of the root."""
         kept: list[Entry] = []
         for key, document in documents:
             if key == ".zattrs":  # the root is next and last: all others are known
@@ -60,25 +59,25 @@ class Zarr2Writer(Writer):
             yield key, document
 
     def axes_attributes(self, path: str) -> Json:
-        """The names of the dimensions."""
+        """Return the dimension names."""
         return {"_ARRAY_DIMENSIONS": self.plan.axes[path]}
 
     def fill_form(self, constant: Constant) -> Plain:
-        """A number that plain JSON has."""
+        """Return a fill value that plain JSON can hold."""
         return plain(constant) if is_finite(constant) else Plain(None, False)
 
 
 def array_document(target: Target, scalar_shape: tuple[int, ...] = ()) -> bytes:
-    """`.zarray` of an array. A scalar gets `scalar_shape`, for readers that drop `[]`.
+    """Return `.zarray` of an array. A scalar gets `scalar_shape`, for readers that drop `[]`.
 
     ::
 
         {"zarr_format": 2, "shape": [4, 3], "dtype": "<f4", "chunks": [4, 3], "fill_value": "NaN", "order": "C",
          "compressor": {"id": "zlib", "level": 5}, "filters": [{"id": "shuffle", "elementsize": 4}]}
 
-    The last codec is the compressor, all before are filters; `filters` is null where there is none: the netCDF library
-    crashes on an empty list. Texts that are not all UTF-8 go through `vlen-bytes`, which encodes as `vlen-utf8` does
-    and lets zarr-python read the bytes.
+    The last codec is the compressor, the others are filters. `filters` is null if empty: netCDF-C crashes on
+    an empty list. Texts with invalid UTF-8 use `vlen-bytes`, encoded like `vlen-utf8`, so that zarr-python
+    can read the bytes.
     """
     layout = target.layout
     configs = to_configs(layout.codecs, itemsize(layout.dtype))

@@ -1,8 +1,7 @@
-"""Element types and fill values of Zarr v2, two ways: `Descr` (numpy's words) ↔ the JSON of `.zarray`.
+"""Element types and fill values of Zarr v2: `Descr` (NumPy notation) ↔ the JSON of `.zarray`.
 
-Records are lists of [name, dtype]. A field that is an array or a record itself is legal Zarr v2, but
-zarr-python knows none, and one array that it does not know costs it the whole group: such a field is written
-as its raw bytes, `|Vn`, and the extension has its type.
+Records are lists of [name, dtype]. A field that is an array or a record is valid Zarr v2, but zarr-python
+rejects it, and with it the whole group. It is written as raw bytes, `|Vn`; the extension stores its type.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _REAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE]
 
 
 def dtype(descr: Descr) -> str | list[list[str]]:
-    """The `dtype` member."""
+    """Return the `dtype` member."""
     if isinstance(descr, str):
         return descr
     return [[name, _field(field, shape)] for name, field, shape in descr]
@@ -34,7 +33,7 @@ def _field(descr: Descr, shape: tuple[int, ...]) -> str:
 
 
 def descr(written: Any) -> Descr:
-    """The inverse of `dtype`, as far as it goes: nested fields come back as raw bytes. Raises ValueError."""
+    """Invert `dtype`; nested fields become raw bytes. Raises ValueError."""
     if isinstance(written, str):
         return written
     if not isinstance(written, list) or not all(isinstance(field, list) and len(field) >= 2 for field in written):
@@ -43,7 +42,7 @@ def descr(written: Any) -> Descr:
 
 
 def fill_value(descr: Descr, fill: bytes | None) -> Any:
-    """The `fill_value` member: number, `NaN` and so on, text, base64 of anything else, null if there is none."""
+    """Return the `fill_value` member: number, `NaN` or the like, text, else base64; null if there is none."""
     if fill is None:
         return None
     if not isinstance(descr, str) or descr[1] == "V":
@@ -58,10 +57,10 @@ def fill_value(descr: Descr, fill: bytes | None) -> Any:
 
 
 def fill_bytes(descr: Descr, written: Any) -> bytes | None:
-    """The inverse of `fill_value`. Raises ValueError for an invalid value.
+    """Invert `fill_value`. Raises ValueError for an invalid value.
 
-    Writers of Zarr v2 differ in harmless ways, all of which are read: numbers as texts, integers as `1.0`, booleans as
-    0 and 1, complex numbers without an imaginary part.
+    Accepts the variants of other writers: numbers as texts, integers as `1.0`, booleans as 0 and 1, complex
+    numbers without an imaginary part.
     """
     if written is None:
         return None
@@ -84,7 +83,7 @@ def fill_bytes(descr: Descr, written: Any) -> bytes | None:
 
 
 def _plain(descr: str, written: Any) -> Any:
-    """The number that a text or an integral float stands for; all others as they are."""
+    """Convert a numeric text or an integral float to its number; return other values unchanged."""
     if isinstance(written, str):
         if descr[1] in "iu" and _INTEGER.fullmatch(written):
             return int(written)

@@ -1,6 +1,6 @@
 """`zarr2`: any pure Zarr v2 store → `Unchecked`, consolidated or not.
 
-Documents of Zarr v2 as all readers want them are those of netCDF-C's four generations, too.
+`Zarr2Reader` also serves netCDF-C's four generations.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ _KNOWN = re.compile(r"([<>|=]?)(?:([iu][1248]|f[248]|b1|c8|c16)|([SV])([1-9][0-9
 _TEXTS = frozenset({"vlen-utf8", "vlen-bytes"})
 _OBJECTS = {"superblock": (".nczarr",), "group": (".nczgroup",), "array": (".nczvar", ".nczarray"),
             "attr": (".nczattr", ".nczattrs")}  # fmt: skip
-"""The objects of the first generation."""
+"""Objects of the first generation."""
 
 
 ROOTS = (".zgroup", ".zarray", ".zattrs", ".zmetadata", ".nczarr")
-"""Documents of which the root of a store of this version has one."""
+"""Documents of which the root of a Zarr v2 store has at least one."""
 
 
 def holds(store: Store) -> bool:
-    """Whether a store is of Zarr v2, by the documents of its root.
+    """Return whether the root has a document of Zarr v2.
 
-    A superblock makes it one of `nczarr`, which stands before this format in the table.
+    Stores with a superblock are `nczarr`, which precedes this format in the table.
     """
     if store.get("zarr.json") is not None:
         return False
@@ -48,12 +48,12 @@ def holds(store: Store) -> bool:
 
 
 def read(store: Store, report: Report, options: Options) -> Unchecked | None:
-    """The dataset of a store. Reports what cannot be read; raises OSError."""
+    """Read the dataset of a store. Reports unreadable parts; raises OSError."""
     return read_zarr.read(Zarr2Reader(Documents(store, report, options)))
 
 
 class Zarr2Reader(Reader):
-    """Documents of Zarr v2. `netcdf`: fill values of texts are the texts, and `<U1` is a char of one byte."""
+    """Documents of Zarr v2. `netcdf`: fill values of texts are plain texts, and `<U1` is a char of one byte."""
 
     texts_are_strings = True
     axes_member = "_ARRAY_DIMENSIONS"
@@ -70,28 +70,28 @@ class Zarr2Reader(Reader):
             documents.extra = members if isinstance(members, dict) else {}
 
     def is_array(self, prefix: str) -> bool:
-        """Whether there is a `.zarray`."""
+        """Return whether `.zarray` exists."""
         return self.documents.has(prefix + ".zarray")
 
     def is_group(self, prefix: str) -> bool:
-        """Whether there is a `.zgroup`. Mostly there is none, because each array is asked."""
+        """Return whether `.zgroup` exists. Fast if not: it is called for each array."""
         key, documents = prefix + ".zgroup", self.documents
         return (key in documents.extra or not documents.store.lacks(key)) and documents.has(key)
 
     def key(self, prefix: str) -> str:
-        """`.zattrs`."""
+        """Return the key of `.zattrs`."""
         return prefix + ".zattrs"
 
     def array_key(self, prefix: str) -> str:
-        """`.zarray`."""
+        """Return the key of `.zarray`."""
         return prefix + ".zarray"
 
     def attributes(self, prefix: str) -> Json:
-        """The object `.zattrs`."""
+        """Return the object in `.zattrs`."""
         return self.documents.get(prefix + ".zattrs") or {}
 
     def hidden(self, prefix: str, what: str) -> tuple[Json | None, str]:
-        """From the attributes, from `.zgroup` or `.zarray`, or an object of its own, in that order."""
+        """Look in the attributes, in `.zgroup` or `.zarray`, and in separate objects, in this order."""
         spoken = (f"_nczarr_{what}", f"_NCZARR_{what.upper()}")
         holders = [".zattrs", ".zarray" if what == "array" else ".zgroup"]
         for holder in holders:
@@ -105,7 +105,7 @@ class Zarr2Reader(Reader):
         return None, prefix + ".zattrs"
 
     def described(self, prefix: str) -> Described | None:
-        """What `.zarray` says. Raises BadDocumentError."""
+        """Return the content of `.zarray`. Raises BadDocumentError."""
         key = prefix + ".zarray"
         document = self.documents.get(key)
         if document is None:
@@ -121,7 +121,7 @@ class Zarr2Reader(Reader):
         return found._replace(key=key, prefix=prefix, attributes=attributes, axes=axes, chunk_keys=chunk_keys)
 
     def _array(self, document: Json, key: str) -> Described:
-        """What the document says by itself."""
+        """Return the part of the metadata that depends on the document alone."""
         if document.get("zarr_format", 2) != 2:
             raise BadDocumentError("the document is not of Zarr format 2", "zarr_format")
         shape, chunks = lengths(document.get("shape")), lengths(document.get("chunks"), least=1)
@@ -155,7 +155,7 @@ class Zarr2Reader(Reader):
         )
 
     def _known(self, written: Descr, configs: list[Json], *, field: bool = False) -> Descr:
-        """The dtype in the form of `Descr`. Raises ValueError, whose text is the dtype."""
+        """Return the dtype as a `Descr`. Raises ValueError with the dtype as its text."""
         if not isinstance(written, str):
             if not written or len({name for name, _, _ in written}) < len(written):
                 raise ValueError(f"a record of {len(written)} fields")
@@ -180,7 +180,7 @@ class Zarr2Reader(Reader):
         return name, self._known(inner, [], field=True), tuple(shape)
 
     def _element(self, dtype: Descr, written: Any) -> bytes | None:
-        """One element in the bytes of the dtype; None for null. Raises one of `FAULTS` for an invalid `fill_value`."""
+        """Return one element in the stored dtype; None for null. Raises one of `FAULTS` if it is invalid."""
         if isinstance(written, list) and len(written) == 1 and isinstance(dtype, str) and dtype[1] != "c":
             written = written[0]
         if written is None or (type(written) is int and written == 0 and not isinstance(dtype, str)):
@@ -192,7 +192,7 @@ class Zarr2Reader(Reader):
         return dtypes.fill_bytes(dtype, written)
 
     def _chars(self, size: int, written: Any) -> bytes:
-        """The fill value of texts of fixed length: base64, or the text itself as the netCDF library writes it."""
+        """Return the fill value of fixed-length texts: base64, or the plain text of the netCDF library."""
         number = type(written) is int and self._netcdf
         if not isinstance(written, str) and not number:
             raise ValueError(f"{shown(written)} is not a text")
@@ -205,7 +205,7 @@ class Zarr2Reader(Reader):
 
 
 def _configs(document: Json) -> list[Json]:
-    """Filters and compressor in the order of encoding. Raises BadDocumentError."""
+    """Return filters and compressor in encoding order. Raises BadDocumentError."""
     filters, compressor = document.get("filters") or [], document.get("compressor")
     steps = [*filters, *([compressor] if compressor is not None else [])] if isinstance(filters, list) else [None]
     found = [each for each in steps if isinstance(each, dict) and isinstance(each.get("id"), str)]
@@ -215,14 +215,14 @@ def _configs(document: Json) -> list[Json]:
 
 
 def _sized(config: Json, dtype: Descr) -> Json:
-    """A shuffle without an element size, as netCDF-C writes it, with the one that netCDF-C takes."""
+    """Add netCDF-C's implied element size to a shuffle that it wrote without one."""
     if config.get("id") != "shuffle" or config.get("elementsize") != 0 or not isinstance(dtype, str):
         return config
     return {**config, "elementsize": POINTER if dtype[:2] == "|S" else itemsize(dtype)}
 
 
 def _is_base64(text: bytes, size: int) -> bool:
-    """Whether a fill value of texts is written in base64: no other program writes one that is whole."""
+    """Return whether a text is base64 of at most `size` bytes: other text fill values are not valid base64."""
     try:
         return 0 < len(base64.b64decode(text, validate=True)) <= size
     except binascii.Error:

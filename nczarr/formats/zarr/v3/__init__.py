@@ -1,11 +1,11 @@
-"""Pure Zarr version 3, core and registered extensions, with `dimension_names`. What it cannot hold is a loss."""
+"""Pure Zarr version 3, core and registered extensions, with `dimension_names`. Unsupported content is a loss."""
 
 from __future__ import annotations
 
 from nczarr.capabilities import PURE_ZARR, Arrays, ChunkKeys, Format
 
 DOCUMENT = "zarr.json"
-"""The last segment of every key of metadata."""
+"""Last segment of every metadata key."""
 
 ARRAYS = Arrays(
     codecs=frozenset({1, 2, 3, 307, 32001, 32015, 65537, 65538}),
@@ -17,8 +17,9 @@ ARRAYS = Arrays(
     nested_records=True,
     elements=True,
 )
-"""Filters that have a name: deflate, shuffle, fletcher32, bzip2, blosc, zstd; and gzip and crc32c, which are no filters
-of HDF5."""
+"""Capabilities of arrays. Named filters: deflate, shuffle, fletcher32, bzip2, blosc, zstd; and gzip and
+crc32c, which are not HDF5 filters.
+"""
 
 FORMAT = Format(
     name="zarr3",

@@ -1,7 +1,7 @@
-"""`zarr3`: metadata of a Zarr v3 store, from a plan: one `zarr.json` a group or array.
+"""`zarr3`: plan → metadata of a Zarr v3 store: one `zarr.json` for each group and array.
 
-Source: the Zarr v3 core specification; consolidated metadata as zarr-python writes them. In a pure store a variable's
-`_FillValue` is the array's fill value, and stands among the attributes as well where xarray takes it there.
+Source: the Zarr v3 core specification; consolidated metadata follow zarr-python. A pure store writes
+`_FillValue` as the array's fill value, and as an attribute where xarray accepts it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from nczarr.plan.plans import StorePlan, Target
 
 
 def emit(plan: StorePlan, report: Report) -> Iterator[Entry]:
-    """Every key of metadata with its document, children first, the root last."""
+    """Yield every metadata key with its document, children first, the root last."""
     return Zarr3Writer(plan).entries()
 
 
@@ -26,11 +26,11 @@ class Zarr3Writer(Writer):
     """Documents of Zarr v3."""
 
     def group(self, prefix: str, attributes: Json) -> Iterator[Entry]:
-        """`zarr.json` of a group."""
+        """Yield `zarr.json` of a group."""
         yield prefix + DOCUMENT, encode({"zarr_format": 3, "node_type": "group", "attributes": attributes})
 
     def array(self, prefix: str, target: Target, axes: Sequence[str], attributes: Json) -> Iterator[Entry]:
-        """`zarr.json` of an array.
+        """Yield `zarr.json` of an array.
 
         ::
 
@@ -40,8 +40,8 @@ class Zarr3Writer(Writer):
              "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
              "attributes": {"units": "K"}, "dimension_names": ["y", "x"]}
 
-        `chunk_shape` is that of a key: of a shard, where there are any. `storage_transformers`, of which there are none
-        yet, are left out. Texts that are not all UTF-8 have type `bytes`.
+        `chunk_shape` is that of a shard, if there are shards. `storage_transformers` are omitted: none exist
+        yet. Texts with invalid UTF-8 have type `bytes`.
         """
         layout, utf8 = target.layout, target.utf8
         inner = None if layout.shards is None else layout.chunks
@@ -60,7 +60,7 @@ class Zarr3Writer(Writer):
         yield prefix + DOCUMENT, encode(document)
 
     def consolidated(self, documents: Iterator[Entry]) -> Iterator[Entry]:
-        """The documents, all others by their paths within the root's."""
+        """Yield the documents; that of the root contains all others by path."""
         kept: list[Entry] = []
         for key, document in documents:
             if key == DOCUMENT:
@@ -70,5 +70,5 @@ class Zarr3Writer(Writer):
             yield key, document
 
     def fill_form(self, constant: Constant) -> Plain:
-        """A value in xarray's code."""
+        """Return a fill value in xarray's encoding."""
         return dtypes.fill_attribute(constant)

@@ -1,9 +1,10 @@
-"""The chain of `codecs` in `zarr.json` as it is written, and its steps two ways; `read_codecs.py` reads it.
+"""Writer of the `codecs` chain in `zarr.json`, and conversions of its steps; `read_codecs.py` reads the
+chain.
 
-`gzip`, `zstd`, `blosc`, `crc32c` are in the specification and its register, and all readers know them. Deflate,
-shuffle, fletcher32 and bzip2 have only the names that zarr-python gives numcodecs, `numcodecs.zlib` and so on:
-zarr-python and xarray read those, tensorstore does not. Deflate is not written as `gzip`, because the bytes of a chunk
-stay those of HDF5's filter so.
+`gzip`, `zstd`, `blosc` and `crc32c` are registered, and all readers support them. Deflate, shuffle,
+fletcher32 and bzip2 have only zarr-python's names for numcodecs, such as `numcodecs.zlib`: zarr-python and
+xarray read them, tensorstore does not. Deflate is not written as `gzip`, to leave the chunk bytes identical
+to those of HDF5.
 """
 
 from __future__ import annotations
@@ -17,16 +18,18 @@ from nczarr.formats.zarr.core.fill_values import Json
 
 BLOSC_SHUFFLES = ("noshuffle", "shuffle", "bitshuffle")
 NUMCODECS = "numcodecs."
-"""What zarr-python puts before the name of a codec of numcodecs that the specification has not."""
+"""zarr-python's prefix for numcodecs codecs outside of the specification."""
 
 INDEX = [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}]
-"""Codecs of a shard's index."""
+"""Codecs of a shard index."""
 
 
 def chain(
     descr: Descr, codecs: Sequence[Codec], inner: tuple[int, ...] | None = None, *, utf8: bool = True
 ) -> list[Json]:
-    """The `codecs` member: elements to bytes, then bytes to bytes; all of it within a shard of `inner` chunks."""
+    """Return the `codecs` member: elements to bytes, then bytes to bytes; inside a shard if `inner` chunks
+    are given.
+    """
     size = itemsize(descr)
     steps = [_to_bytes(descr, size, utf8=utf8)]
     steps += [_step(config, size) for config in to_configs(codecs, size)]
@@ -46,7 +49,7 @@ def _to_bytes(descr: Descr, size: int, *, utf8: bool) -> Json:
 
 
 def _step(config: Config, size: int) -> Json:
-    """One step from bytes to bytes, from its configuration for numcodecs."""
+    """Return one bytes-to-bytes step for a numcodecs configuration."""
     name = config["id"]
     configuration = {key: value for key, value in config.items() if key != "id"}
     match name:
@@ -64,7 +67,7 @@ def _step(config: Config, size: int) -> Json:
 
 
 def config_of(name: str, configuration: Json) -> Config:
-    """A step as numcodecs configures it."""
+    """Return the numcodecs configuration of a step."""
     name, configuration = name.removeprefix(NUMCODECS), dict(configuration)
     if name == "blosc":
         configuration.pop("typesize", None)

@@ -1,15 +1,15 @@
-"""Element types and fill values of Zarr v3, two ways: `Descr` (numpy's words) ↔ the JSON of `zarr.json`.
+"""Element types and fill values of Zarr v3: `Descr` (NumPy notation) ↔ the JSON of `zarr.json`.
 
     <i4 "int32"    |S1 {"name": "null_terminated_bytes", "configuration": {"length_bytes": 1}}    |V16 raw_bytes so too
     |O "string", or "bytes" where a value is not UTF-8
     record {"name": "structured", "configuration": {"fields": [["t", "int64"], ["v", {"name": "raw_bytes", …}]]}}
 
-zarr-python writes records as `struct` since release 3.4: each field is {"name": …, "data_type": …}, and the fill value
-is an object. Both are read; `structured` is written, because earlier releases read nothing else.
+zarr-python writes records as `struct` since release 3.4: each field is {"name": …, "data_type": …}, and the
+fill value is an object. Both are read; `structured` is written, because earlier releases read nothing else.
 
-Numbers, `string` and `bytes` are names of the specification and its register of extensions, the others those of
-zarr-python, which reads all of them; so does xarray. tensorstore knows numbers, raw_bytes and records of numbers, and
-refuses no other array because of one that it does not know. An array field has no type there: it is raw_bytes.
+Numbers, `string` and `bytes` are registered names; the others are zarr-python's, which reads them all, as
+does xarray. tensorstore supports numbers, raw_bytes and records of numbers; an unknown array does not block
+the others. Array fields have no type there: they are raw_bytes.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _RAW = re.compile(r"r([1-9][0-9]{0,8})")
 
 
 def data_type(descr: Descr, *, utf8: bool = True) -> str | Json:
-    """The `data_type` member. Byte order is no part of it, but of the `bytes` codec."""
+    """Return the `data_type` member. The `bytes` codec declares the byte order."""
     if not isinstance(descr, str):
         fields = [[name, _field(field, shape)] for name, field, shape in descr]
         return {"name": "structured", "configuration": {"fields": fields}}
@@ -56,9 +56,9 @@ def _of_length(name: str, length: int) -> Json:
 
 
 def descr(written: Any) -> Descr:
-    """The inverse of `data_type`, little-endian, as far as it goes: array fields come back as raw bytes.
+    """Invert `data_type`, little-endian; array fields become raw bytes.
 
-    Reads `struct` and `structured` alike, as zarr-python 3.4 does. Raises ValueError for a type that we do not read.
+    Reads `struct` and `structured`, like zarr-python 3.4. Raises ValueError for an unsupported type.
     """
     if written in ("string", "bytes", "variable_length_bytes"):
         return "|O"
@@ -81,7 +81,7 @@ def descr(written: Any) -> Descr:
 
 
 def _record(fields: list[Any]) -> Descr:
-    """The fields of a record: objects in `struct`, pairs in `structured`."""
+    """Return a record from its fields: objects in `struct`, pairs in `structured`."""
     found: list[tuple[str, Descr, tuple[int, ...]]] = []
     for field in fields:
         match field:
@@ -106,10 +106,10 @@ def _record(fields: list[Any]) -> Descr:
 
 
 def fill_value(descr: Descr, fill: bytes | None, *, utf8: bool = True) -> Any:
-    """The `fill_value` member, which every array has: zeros or an empty text where the array has none of its own.
+    """Return the `fill_value` member, which is mandatory: zeros or an empty text if the array has none.
 
-    A float is a number, `NaN` and the like, or, if it is a NaN of other bits than the usual one, those bits in
-    hexadecimal; a text is itself; bytes and records are base64.
+    A float is a number, `NaN` or the like, or the bits of an unusual NaN in hexadecimal; a text is itself;
+    bytes and records are base64.
     """
     if descr == "|O":
         return (fill or b"").decode() if utf8 else base64.b64encode(fill or b"").decode()
@@ -127,7 +127,7 @@ def fill_value(descr: Descr, fill: bytes | None, *, utf8: bool = True) -> Any:
 
 
 def fill_bytes(descr: Descr, written: Any, *, utf8: bool = True) -> bytes:
-    """The inverse of `fill_value`: one element in the bytes of the dtype. Raises ValueError for an invalid value.
+    """Invert `fill_value` for one element in the dtype. Raises ValueError for an invalid value.
 
     The fill value of a record is an object with a member for each field, or base64 of the whole.
     """
@@ -156,7 +156,7 @@ def fill_bytes(descr: Descr, written: Any, *, utf8: bool = True) -> bytes:
 
 
 def _record_bytes(descr: tuple[tuple[str, Descr, tuple[int, ...]], ...], written: Json) -> bytes:
-    """One record from the values of its fields."""
+    """Return one record from the values of its fields."""
     for name in written.keys() - {name for name, _, _ in descr}:
         raise ValueError(f"the record has no field `{name}`")
     made = []
@@ -171,8 +171,10 @@ def _record_bytes(descr: tuple[tuple[str, Descr, tuple[int, ...]], ...], written
 
 
 def fill_attribute(constant: Constant) -> Plain:
-    """A variable's own `_FillValue` among its attributes, as xarray codes it there: an integer is itself, a float the
-    base64 of it as a double. Of other types xarray takes none: it would refuse the whole group."""
+    """Return a `_FillValue` attribute in xarray's encoding: integers plain, floats as base64 of a double.
+
+    xarray rejects the whole group for other types, which are left out.
+    """
     shown = plain(constant)
     if constant.type not in ("float", "double"):
         known = constant.type not in ("char", "string") and isinstance(shown.value, int)
@@ -182,7 +184,7 @@ def fill_attribute(constant: Constant) -> Plain:
 
 
 def fill_of_attribute(type_name: str, written: Any) -> Constant | None:
-    """The inverse of `fill_attribute`; None for what is no `_FillValue` of this type."""
+    """Invert `fill_attribute`; None for an invalid `_FillValue` of this type."""
     if type_name not in ("float", "double"):
         return Constant.numbers(type_name, [written]) if isinstance(written, int) else None
     try:

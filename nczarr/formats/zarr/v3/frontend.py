@@ -1,6 +1,6 @@
-"""`zarr3`: any pure Zarr v3 store → `Unchecked`, consolidated or not; and its documents as all readers want them.
+"""`zarr3`: any pure Zarr v3 store → `Unchecked`, consolidated or not; and the reader of v3 documents.
 
-Source: the Zarr v3 core specification, `sharding_indexed` and the names that zarr-python gives numcodecs.
+Source: the Zarr v3 core specification, `sharding_indexed` and zarr-python's names for numcodecs.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ _MEMBERS = frozenset(
 
 
 def holds(store: Store) -> bool:
-    """Whether the root has a `zarr.json`. A superblock in it makes the store one of `nczarr3`."""
+    """Return whether the root has a `zarr.json` without a superblock; with one, the store is `nczarr3`."""
     if store.get(DOCUMENT) is None:
         return False
     return Zarr3Reader(Documents(store, Report(), Options())).hidden("", "superblock")[0] is None
 
 
 def read(store: Store, report: Report, options: Options) -> Unchecked | None:
-    """The dataset of a store. Reports what cannot be read; raises OSError."""
+    """Read the dataset of a store. Reports unreadable parts; raises OSError."""
     return read_zarr.read(Zarr3Reader(Documents(store, report, options)))
 
 
@@ -64,19 +64,19 @@ class Zarr3Reader(Reader):
         return self.documents.get(prefix + DOCUMENT) or {}
 
     def is_array(self, prefix: str) -> bool:
-        """Whether the document is that of an array."""
+        """Return whether the document describes an array."""
         return self._node(prefix).get("node_type") == "array"
 
     def is_group(self, prefix: str) -> bool:
-        """Whether the document is that of a group."""
+        """Return whether the document describes a group."""
         return self._node(prefix).get("node_type") == "group"
 
     def key(self, prefix: str) -> str:
-        """`zarr.json`."""
+        """Return the key of `zarr.json`."""
         return prefix + DOCUMENT
 
     def attributes(self, prefix: str) -> Json:
-        """The member `attributes`, without the types of netCDF-C's draft, which are reported."""
+        """Return `attributes`, without the types of netCDF-C's draft, which are reported."""
         document = self._node(prefix)
         found = document.get("attributes")
         attributes = found if isinstance(found, dict) else {}
@@ -94,7 +94,7 @@ class Zarr3Reader(Reader):
         return attributes
 
     def own_fill(self, type_name: str, value: Any) -> Constant | None:
-        """A `_FillValue` in xarray's code."""
+        """Decode a `_FillValue` in xarray's encoding."""
         if type_name not in ATOMIC:
             return None
         try:
@@ -103,11 +103,11 @@ class Zarr3Reader(Reader):
             return None
 
     def shown_fill(self, constant: Constant) -> Plain:
-        """A `_FillValue` in xarray's code."""
+        """Return a `_FillValue` in xarray's encoding."""
         return dtypes.fill_attribute(constant)
 
     def described(self, prefix: str) -> Described:
-        """What `zarr.json` says. Raises BadDocumentError."""
+        """Return the content of `zarr.json`. Raises BadDocumentError."""
         document = self._node(prefix)
         if document.get("zarr_format") != 3:
             raise BadDocumentError("the document is not of Zarr format 3", "zarr_format")
@@ -143,7 +143,7 @@ class Zarr3Reader(Reader):
         )
 
     def _dtype(self, written: Any, found: Chain) -> tuple[Descr, Descr]:
-        """The stored dtype, and the same little-endian."""
+        """Return the stored dtype, and its little-endian form."""
         try:
             little = dtypes.descr(written)
             _check(little)
@@ -154,7 +154,7 @@ class Zarr3Reader(Reader):
         return (_swapped(little) if found.big else little), little
 
     def _fill(self, little: Descr, dtype: Descr, document: Json, found: Chain, key: str) -> bytes | None:
-        """Return one element in the bytes of the dtype; None (reported) if `fill_value` is invalid or missing."""
+        """Return one element in the dtype; None (reported) if `fill_value` is invalid or missing."""
         if "fill_value" not in document:
             self.documents.lost("bad-metadata", "the array has no `fill_value`", key)
             return None
@@ -176,7 +176,7 @@ def _cast(data: bytes, given: Any, wanted: Any) -> bytes:
 
 
 def _check(descr: Descr) -> None:
-    """Raises ValueError for elements of no bytes or of too many."""
+    """Raise ValueError for elements of no bytes or too many."""
     if not isinstance(descr, str):
         for _, field, _ in descr:
             _check(field)
@@ -201,7 +201,7 @@ def _grid(written: Any, rank: int) -> tuple[int, ...]:
 
 
 def _keys(written: Any) -> ChunkKeys:
-    """How the keys of chunks are made."""
+    """Return the encoding of chunk keys."""
     name, configuration = named(written, "chunk_key_encoding")
     if name not in ("default", "v2"):
         raise BadDocumentError(f"chunk key encoding `{name}` is not known", "chunk_key_encoding", "unreadable-array")

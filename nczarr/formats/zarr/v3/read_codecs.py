@@ -1,6 +1,6 @@
-"""The chain of `codecs` in `zarr.json` as others write it, and extension points in general.
+"""Reader of the `codecs` chain in any `zarr.json`, and of extension points in general.
 
-Shards may have any inner chain; an index is plain numbers, perhaps with a checksum.
+Shards may have any inner chain; their index has plain numbers, with an optional checksum.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from nczarr.json.documents import Json
 
 
 class Chain(NamedTuple):
-    """The codecs of an array: what `Encoding` has, the inner chunks of shards, the byte order."""
+    """Codecs of an array: the members of `Encoding`, the inner chunks of shards and the byte order."""
 
     steps: tuple[Json, ...]
     big: bool
@@ -26,7 +26,7 @@ class Chain(NamedTuple):
 
 
 def named(written: Any, member: str) -> tuple[str, Json]:
-    """Name and configuration of an extension point; a bare text is a name."""
+    """Return name and configuration of an extension point; a text is a name alone."""
     if isinstance(written, str):
         return written, {}
     if isinstance(written, dict) and isinstance(written.get("name"), str):
@@ -37,7 +37,7 @@ def named(written: Any, member: str) -> tuple[str, Json]:
 
 
 def read_chain(written: Any, chunks: tuple[int, ...], *, inner: bool = False) -> Chain:
-    """The codecs, by the one that makes bytes of elements. `inner`: those of a shard."""
+    """Parse the codecs, by the array-to-bytes codec. `inner`: codecs inside a shard."""
     if not isinstance(written, list) or not written:
         raise BadDocumentError("the codecs are no list", "codecs")
     steps = [named(each, "codecs") for each in written]
