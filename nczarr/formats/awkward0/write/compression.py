@@ -6,7 +6,7 @@ inverse), a rule, or a list of functions, pairs and rules. A rule is a dictionar
 
     {"minsize": 8192, "types": [bool, numpy.bool_, numpy.integer], "contexts": "*.counts", "pair": zlib.compress}
 
-The inverse must be known to readers by default (`READERS`); otherwise nobody can read the document, which
+The inverse must be known to readers by default (`READERS`); otherwise the document is unreadable, which
 awkward0 detects only when reading. `"foreign": True` in a rule allows any name, for readers whose whitelist
 contains it.
 """

@@ -8,7 +8,7 @@ from nczarr.diagnostics.report import CompileError, Report
 
 
 class LostPartsWarning(UserWarning):
-    """The values were written, but some information of the array was lost."""
+    """Warning that some information of a written array was lost."""
 
 
 def say(report: Report, made: object, *, given: Report | None) -> None:

@@ -1,8 +1,8 @@
 """Fast token source of CDL: bytes → tokens for the parser of `grammar/CDL.g4`.
 
 A value list becomes one VALUES token, a run of simple statements one SIMPLE token (spans, parsed later); all
-else the grammar's tokens. Texts are not decoded. Characters that begin no token are reported and skipped; the
-stream is always well-formed and ends in EOF.
+else the grammar's tokens. String constants are not decoded. Characters that begin no token are reported and
+skipped; the stream is always well-formed and ends in EOF.
 
 Invariant: the tree equals that of the grammar's own lexer (tests/unit/syntax proves it on every corpus file).
 """

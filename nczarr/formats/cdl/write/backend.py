@@ -33,7 +33,7 @@ def write(plan: StreamPlan, report: Report, options: Options) -> Iterator[bytes]
 def pieces(checked: Checked, options: Options) -> Iterator[str]:
     """Yield the CDL of a dataset that CDL can represent (`sayable`). Uses the options that are ncdump flags.
 
-    With `special`, storage and kind become special attributes, so the text is lossless.
+    With `special`, storage and kind are written as special attributes.
     """
     name = checked.dataset.name if options.name is None else options.name
     yield f"netcdf {dataset_name(name)} {{\n"

@@ -69,7 +69,7 @@ class Held(NamedTuple):
 
     @property
     def is_consecutive(self) -> bool:
-        """Whether the messages are consecutive stretches that cover the whole variable."""
+        """True if the messages are consecutive stretches that cover the variable."""
         end = 0
         for piece in self.pieces:
             if not is_stretch(piece.ranges, self.shape):

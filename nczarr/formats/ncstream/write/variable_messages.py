@@ -69,7 +69,7 @@ class Values(NamedTuple):
 
     @property
     def are_numbers(self) -> bool:
-        """Whether each cell is a number, char or enum value."""
+        """True if each cell is a number, char or enum value."""
         wire = wire_type(self.type, self.types)
         return not wire.ragged and wire.element in NUMPY
 
