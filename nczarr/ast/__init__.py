@@ -1,7 +1,8 @@
-"""The typed tree: one model of a dataset for every format (the NCZarr data model, extended to all of netCDF-4).
+"""The typed tree: one model of a dataset for every format.
 
-A `Dataset` is a `Group` is a scope of types, dimensions, variables, attributes and groups. Nodes are values:
-facts about them (which declaration a name means, the shape of a variable) lie beside the tree, in `Checked`.
+It is the NCZarr data model, extended to all of netCDF-4. A `Dataset` is a `Group`, a scope of types,
+dimensions, variables, attributes and groups. Nodes are values. Derived properties (the declaration of a name,
+the shape of a variable) are in `Checked`, not in the tree.
 """
 
 from nczarr.ast.dataset import Attribute, Dataset, Dimension, DimensionRef, Group, Kind, Variable

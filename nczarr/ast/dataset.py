@@ -1,7 +1,7 @@
 """Datasets, groups, dimensions, variables, attributes: the NCZarr data model, extended to all of netCDF-4.
 
-Invariants after the passes: every `TypeName` is an atomic name or the FQN of a declared type; every
-dimension reference is the FQN of a declared dimension or the size of an anonymous one. Variables hold no data.
+Invariants after the passes: every `TypeName` is an atomic name or the FQN of a declared type; every dimension
+reference is the FQN of a declared dimension or an anonymous size. Variables hold no data.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from nczarr.ast.types import UserType
 from nczarr.ast.values import Constant
 
 Kind = Literal["nc3", "nc6", "nc5", "nc4", "nc7"]
-"""The kinds of netCDF file: classic, 64-bit offset, CDF-5, netCDF-4, netCDF-4 classic model."""
+"""Kinds of netCDF file: classic, 64-bit offset, CDF-5, netCDF-4, netCDF-4 classic model."""
 
 
 class Dimension(Node):
-    """A named extent. `size` is the current length, whether or not it may grow."""
+    """A named extent. `size` is the current length, also if unlimited."""
 
     name: Name
     size: NonNegativeInt
@@ -28,18 +28,18 @@ class Dimension(Node):
 
 
 class Attribute(Node):
-    """A named constant of one type; `_FillValue` is an attribute as any other."""
+    """A named constant of one type; `_FillValue` is an ordinary attribute."""
 
     name: Name
     value: Constant
 
 
 DimensionRef = Annotated[str | NonNegativeInt, Field(union_mode="left_to_right")]
-"""The FQN of a dimension, or the size of an anonymous one (the specification's `dimref`)."""
+"""FQN of a dimension, or an anonymous size (the specification's `dimref`)."""
 
 
 class Variable(Node):
-    """A named array: a scalar if it has no dimensions."""
+    """A named array; a scalar without dimensions."""
 
     name: Name
     type: TypeName
@@ -49,7 +49,7 @@ class Variable(Node):
 
 
 class Group(Node):
-    """A scope: declarations in the order of definition, one tuple a kind of thing."""
+    """A scope: declarations in definition order, one tuple per kind."""
 
     name: Name
     types: tuple[UserType, ...] = ()
@@ -60,10 +60,10 @@ class Group(Node):
 
 
 class Dataset(Group):
-    """The root group. Its name is never part of a FQN, and may be empty.
+    """The root group. Its name is not part of FQNs, and may be empty.
 
-    `version` is the data model's (the specification's ZARRVERSION); `kind` is the kind of netCDF file that the
-    dataset came from or asks for, None if nothing was said.
+    `version` is that of the data model (the specification's ZARRVERSION); `kind` is the original or requested
+    kind of netCDF file, or None.
     """
 
     name: str

@@ -1,11 +1,11 @@
-"""The JSON document of a dataset, and what a reader may leave out of it.
+"""JSON document of a dataset, with omitted defaults.
 
     {"ast": 1, "dataset": {"name": "ocean", "kind": "nc4",
       "dimensions": [{"name": "time", "size": 3, "unlimited": true}],
       "variables": [{"name": "t", "type": "float", "dimensions": ["/time", 4]}]}}
 
-Members that have their default value (no groups, no storage wishes, …) are not written; constants are in the
-readable form of `ast/values.py`.
+Members with default values (no groups, no storage hints, …) are omitted; constants are in the readable form
+of `ast/values.py`.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Any, Literal
 from nczarr.ast import Dataset, Node
 
 VERSION = 1
-"""The version of this document; a reader refuses any other."""
+"""Version of this document; readers refuse others."""
 
 MAX_JSON_DEPTH = 195
-"""Braces and brackets nest this deep at most: 64 groups take 130, constants of nested types the rest."""
+"""Maximum nesting of braces and brackets: 64 groups take 130, constants of nested types the rest."""
 
 _DEFAULTS: dict[str, Any] = {
     "types": [], "dimensions": [], "variables": [], "attributes": [], "groups": [], "codecs": [], "parameters": [],
@@ -27,25 +27,25 @@ _DEFAULTS: dict[str, Any] = {
 
 
 class Document(Node):
-    """A whole file: the version of the document and one dataset."""
+    """A whole file: the document version and one dataset."""
 
     ast: Literal[1]
     dataset: Dataset
 
 
 def dump(dataset: Dataset) -> dict[str, Any]:
-    """The document of a dataset as plain JSON values, without members that have their default."""
+    """Return the document of a dataset as plain JSON values, without defaults."""
     return {"ast": VERSION, "dataset": _pruned(dataset.model_dump(mode="json"))}
 
 
 def schema() -> dict[str, Any]:
-    """The JSON Schema of the document (draft 2020-12)."""
+    """Return the JSON Schema of the document (draft 2020-12)."""
     generated = Document.model_json_schema()
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **generated, "title": "nczarr AST"}
 
 
 def _pruned(value: Any) -> Any:
-    """Members at their default are left out; constants, whose members are all meant, stay whole."""
+    """Remove members with default values, except in constants."""
     if isinstance(value, list):
         return [_pruned(item) for item in value]
     if not isinstance(value, dict):

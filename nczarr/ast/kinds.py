@@ -1,4 +1,4 @@
-"""The kinds of netCDF file and how people spell them (`_Format`, `--kind`)."""
+"""Kinds of netCDF file and their spellings (`_Format`, `--kind`)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ KIND_NAMES: dict[Kind, str] = {
     "nc4": "netCDF-4",
     "nc7": "netCDF-4 classic model",
 }
-"""What messages call each kind."""
+"""Names of kinds in messages."""
 
 _SPELLED: dict[Kind, str] = {
     "nc3": "classic|nc3|1",
@@ -22,10 +22,10 @@ _SPELLED: dict[Kind, str] = {
 }
 
 KIND_SPELLINGS: dict[str, Kind] = {word: kind for kind, words in _SPELLED.items() for word in words.split("|")}
-"""Every accepted spelling (those of ncgen, and what ncdump prints)."""
+"""All accepted spellings (those of ncgen, and the output of ncdump)."""
 
 HDF5_KINDS: tuple[Kind, ...] = ("nc4", "nc7")
-"""The kinds that lie in HDF5 files."""
+"""Kinds stored as HDF5 files."""
 
 RESERVED_ATTRIBUTES = frozenset(
     {
@@ -33,4 +33,4 @@ RESERVED_ATTRIBUTES = frozenset(
         *("_Netcdf4Dimid", "_Netcdf4Coordinates", "_nc3_strict"),
     }
 )
-"""Names of attributes by which an HDF5 file says what is a dimension: the netCDF library refuses them as others."""
+"""Attribute names by which HDF5 files mark dimensions; the netCDF library refuses other uses."""

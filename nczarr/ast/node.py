@@ -1,7 +1,8 @@
-"""`Node`: what every node of the tree has in common.
+"""`Node`: common base of all tree nodes.
 
-Invariant: a node is a value. It is frozen, validated strictly at birth, never points upward, and its span
-is left out of equality, hash, repr, JSON and schema, so that `read(write(x)) == x` is the plain `==`.
+Invariant: a node is a value. It is frozen, strictly validated at construction, and has no parent reference.
+Its span is excluded from equality, hash, repr, JSON and schema, so that `read(write(x)) == x` is the plain
+`==`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ else:  # to pydantic a span is opaque: never validated, compared by its own `==`
 
 
 class Node(BaseModel):
-    """Base of all nodes: frozen, strict, no unknown members, with a span that is never part of the value."""
+    """Base of all nodes: frozen, strict, no unknown members, with a span outside its value."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid", defer_build=True)
 
@@ -28,10 +29,10 @@ class Node(BaseModel):
 
 
 Name = Annotated[str, StringConstraints(min_length=1)]
-"""A simple name as it is meant: no escapes, NFC; `names.problem` says which are legal in netCDF."""
+"""A simple name without escapes, in NFC; `names.problem` checks netCDF's rules."""
 
 TypeName = Annotated[str, StringConstraints(min_length=1)]
-"""A use of a type: the name of an atomic type, or the FQN (`/g/t`) of a user-defined one.
+"""A use of a type: an atomic name, or the FQN (`/g/t`) of a user-defined type.
 
-Front ends may leave a bare name here where the language scopes names lexically; `resolve` makes it a FQN.
+Front ends may leave a bare name if the language has lexical scopes; `resolve` converts it to a FQN.
 """

@@ -1,9 +1,9 @@
-"""Constants in plain JSON, as an attribute of a Zarr store shows them, and whether that form says everything.
+"""Constants as plain JSON attributes of Zarr stores, and whether that form is complete.
 
-Numbers are the exact values: a float is the double that equals it. NaN and the infinities are the texts `NaN`,
-`Infinity` and `-Infinity`, char and string values texts; one value stands alone, several make a list. What JSON or the
-netCDF library's parser cannot carry (NUL, control bytes, invalid UTF-8) is left out of the text: its readable part
-stands, and `exact` is False.
+Numbers are exact: a float is the equal double. NaN and infinities are the texts `NaN`, `Infinity` and
+`-Infinity`; char and string values are texts. A single value is a scalar, several make a list. Bytes that
+JSON or the netCDF library's parser cannot represent (NUL, control bytes, invalid UTF-8) are omitted, and
+`exact` is False.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from nczarr.ast.values import SPECIAL_FLOATS, Constant, json_number
 
 HIDDEN = frozenset({"_ARRAY_DIMENSIONS", "_NCProperties", "_nczarr_array", "_nczarr_attr", "_nczarr_group",
                     "_nczarr_superblock"})  # fmt: skip
-"""Attribute names that a Zarr store needs for itself."""
+"""Attribute names reserved by Zarr stores."""
 
 _UNSPEAKABLE = re.compile("[\x00-\x07\x0b\x0e-\x1f]")
-"""Control characters for which JSON has no short escape; the netCDF library does not decode `\\uXXXX`."""
+r"""Control characters without a short JSON escape; the netCDF library does not decode `\uXXXX`."""
 
 _INTEGERS = ("int", "uint", "int64", "uint64")
 
 
 class Plain(NamedTuple):
-    """`value`: the JSON value, None where nothing readable can stand; `exact`: it and the type say everything."""
+    """`value`: the JSON value, None without readable form; `exact`: it is complete with the type."""
 
     value: Any
     exact: bool
 
 
 def plain(constant: Constant) -> Plain:
-    """The plain form of a constant. Values of user-defined types and empty lists have none."""
+    """Return the plain form of a constant. User-defined types and empty lists have none."""
     data = constant.data
     atomic = ATOMIC.get(constant.type)
     if atomic is None or (constant.count == 0 and constant.type != "char"):
@@ -53,10 +53,10 @@ def plain(constant: Constant) -> Plain:
 
 
 def guessed(value: Any) -> Constant | None:
-    """The constant of a plain JSON value that nothing says the type of; None for what is no text or number.
+    """Return the constant of an untyped plain JSON value; None for other than texts or numbers.
 
-    A text is char, several are strings; integers take the first of int, uint, int64, uint64 that holds them all; reals,
-    `NaN` and the infinities among numbers are double.
+    A text is char, several are strings; integers take the first of int, uint, int64, uint64 that fits all;
+    reals, and `NaN` and infinities among numbers, are double.
     """
     values = value if isinstance(value, list) else [value]
     if isinstance(value, str):
@@ -78,7 +78,7 @@ def guessed(value: Any) -> Constant | None:
 
 
 def encoded(text: str) -> bytes:
-    """The bytes of a text of a document; what was no UTF-8 there comes out as it was."""
+    """Return the bytes of a document's text; surrogate-escaped bytes are restored."""
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -90,13 +90,13 @@ def _is_number(value: Any) -> bool:
 
 
 def is_finite(constant: Constant) -> bool:
-    """Whether a constant holds no NaN or infinity, which plain JSON shows as texts."""
+    """Return whether a constant has no NaN or infinity, which plain JSON shows as texts."""
     atomic = ATOMIC.get(constant.type)
     return atomic is None or not atomic.is_float or all(map(math.isfinite, constant.as_numbers()))
 
 
 def is_utf8(text: bytes) -> bool:
-    """Whether bytes are a text in UTF-8."""
+    """Return whether bytes are valid UTF-8."""
     try:
         text.decode("utf-8")
     except UnicodeDecodeError:
@@ -109,7 +109,7 @@ def _alone(values: list[Any]) -> Any:
 
 
 def _readable(data: bytes | None) -> tuple[str, bool]:
-    """The text that JSON can carry, and whether it is all there is. NIL reads as an empty text."""
+    """Return the text that JSON can represent, and whether it is complete. NIL is an empty text."""
     if data is None:
         return "", False
     text = data.decode("utf-8", "ignore")

@@ -1,6 +1,6 @@
-"""How a variable wishes to lie on disk, in words of no single format.
+"""Storage hints of a variable, independent of formats.
 
-Every member may be absent: None means that nothing was said and the target's default holds.
+Every member is optional: None selects the target's default.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ CODEC_IDS: dict[str, int] = {
     "gzip": 65537,
     "crc32c": 65538,
 }
-"""The codecs that have a name of their own, by HDF5 filter number (registered with The HDF Group).
+"""Named codecs by HDF5 filter number (registered with The HDF Group).
 
-HDF5's numbers end at 65535: those beyond are ours, for codecs that only stores have.
+HDF5's numbers end at 65535; larger ones are ours, for codecs that only stores have.
 """
 
 CODEC_NAMES: dict[int, str] = {number: name for name, number in CODEC_IDS.items()}
 
 
 class Codec(Node):
-    """One step of a chunk's encoding, first applied first: an HDF5 filter number and its numeric parameters.
+    """One step of a chunk's encoding, in application order: an HDF5 filter number and its parameters.
 
-    `Codec(id=1, parameters=(5,))` is deflate at level 5; shuffle and fletcher32 take no parameters.
+    `Codec(id=1, parameters=(5,))` is deflate at level 5; shuffle and fletcher32 have no parameters.
     """
 
     id: NonNegativeInt
@@ -41,24 +41,25 @@ class Codec(Node):
 
     @property
     def name(self) -> str | None:
-        """The codec's usual name, or None for a filter known by number alone."""
+        """Usual name of the codec, or None for an unnamed filter."""
         return CODEC_NAMES.get(self.id)
 
 
 class Quantize(Node):
-    """Lossy rounding of floats before compression; `digits` counts decimal digits, or bits for `bitround`."""
+    """Lossy rounding of floats before compression; `digits` are decimal digits, or bits for `bitround`."""
 
     algorithm: Literal["bitgroom", "granularbitround", "bitround"]
     digits: PositiveInt
 
 
 Element = Literal["bool", "float16", "complex64", "complex128"]
-"""Elements of stores that the data model has no atomic type for."""
+"""Store elements without an atomic type in the data model."""
 
 
 class Storage(Node):
-    """Layout, chunk lengths (one a dimension), codecs in the order of encoding, byte order, fill mode; `element`: what
-    a store calls the values, where the model has no type of that name.
+    """Layout, chunk lengths (one per dimension), codecs in encoding order, byte order, fill mode.
+
+    `element`: the store's type of the values, if the model lacks it.
     """
 
     layout: Literal["contiguous", "compact", "chunked"] | None = None
@@ -73,12 +74,12 @@ class Storage(Node):
 DEFAULT_STORAGE = Storage()
 
 FILTER_LIMIT = 2**32
-"""Numbers of filters and their parameters are less than this: HDF5 keeps 32 bits of each."""
+"""Exclusive limit of filter numbers and parameters: HDF5 stores 32 bits of each."""
 
 _MOST_DIGITS = {"float": 7, "double": 15}
 _MOST_BITS = {"float": 23, "double": 52}
 
 
 def most_digits(type_name: str, algorithm: str) -> int:
-    """How many digits (bits for `bitround`) quantization can keep of a type; 0: the netCDF library has none for it."""
+    """Return the maximum quantization digits (bits for `bitround`); 0: the netCDF library does not support the type."""
     return (_MOST_BITS if algorithm == "bitround" else _MOST_DIGITS).get(type_name, 0)

@@ -1,11 +1,11 @@
-"""The tree's own readable text: one node a line, for golden files and for looking at it between passes.
+"""Readable text of the tree: one node per line, for golden files and for inspection between passes.
 
     Dataset ocean version=2.0.0
       Dimension time size=3 unlimited=True
       Variable t type=float dimensions=(/time, 4)
         Attribute units {"type": "char", "text": "K"}
 
-Members that have their default are left out. It says everything that `==` compares, so equal texts are equal trees.
+Default members are omitted. The text contains everything that `==` compares, so equal texts are equal trees.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from nczarr.ast.values import Constant
 
 
 def text(node: Node) -> str:
-    """The text of a node and all below it, with a final newline."""
+    """Return the text of a node and its descendants, with a final newline."""
     return "".join(line + "\n" for line in lines(node))
 
 
 def lines(node: Node, indent: str = "") -> Iterator[str]:
-    """The text line by line: a node's plain members on its own line, nodes among its members below it."""
+    """Yield the text by lines: plain members on the node's line, child nodes below."""
     head, below = [type(node).__name__], []
     fields = type(node).model_fields
     for name in fields:
@@ -47,7 +47,7 @@ def lines(node: Node, indent: str = "") -> Iterator[str]:
 
 
 def _plain(value: Any) -> str:
-    """A member's value; text that could be misread is quoted."""
+    """Return a member's value; ambiguous text is quoted."""
     if isinstance(value, tuple):
         return f"({', '.join(map(_plain, value))})"
     if isinstance(value, str) and not (value.isprintable() and value.strip("\"'(),= ") == value and value):

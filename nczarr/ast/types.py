@@ -1,7 +1,7 @@
-"""Types: the twelve atomic ones, and the four kinds a dataset may define.
+"""Types: the twelve atomic ones, and the four kinds of user-defined ones.
 
-Source of the rules: the NCZarr data model (atomic types, opaque, compound) and the netCDF-4 enhanced model
-(char, float, double, enum, vlen).
+Source: the NCZarr data model (atomic types, opaque, compound) and the netCDF-4 enhanced model (char, float,
+double, enum, vlen).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ IntegerName = Literal["byte", "ubyte", "short", "ushort", "int", "uint", "int64"
 
 
 class Atomic(NamedTuple):
-    """What is known of an atomic type: size in bytes (0: variable), `struct` code, integer range."""
+    """Properties of an atomic type: size in bytes (0: variable), `struct` code, integer range."""
 
     name: str
     size: int
@@ -28,12 +28,12 @@ class Atomic(NamedTuple):
 
     @property
     def is_integer(self) -> bool:
-        """Whether the values are integers; char is not a number."""
+        """True if the values are integers; char is not a number."""
         return self.high > 0
 
     @property
     def is_float(self) -> bool:
-        """Whether the values are IEEE floats."""
+        """True if the values are IEEE floats."""
         return self.code in ("f", "d")
 
 
@@ -54,7 +54,7 @@ ATOMIC: dict[str, Atomic] = {
         Atomic("string", 0, ""),
     )
 }
-"""The twelve atomic types of netCDF-4 by name. `struct` codes are for little-endian packing."""
+"""The twelve atomic types of netCDF-4 by name, with `struct` codes for little-endian packing."""
 
 
 class EnumConstant(Node):
@@ -65,7 +65,7 @@ class EnumConstant(Node):
 
 
 class EnumType(Node):
-    """Named integers: `base` is an integer type, every value fits it, names and values are unique."""
+    """Named integers: all values fit the integer type `base`; names and values are unique."""
 
     kind: Literal["enum"] = "enum"
     name: Name
@@ -74,7 +74,7 @@ class EnumType(Node):
 
 
 class OpaqueType(Node):
-    """Uninterpreted bytes, `size` of them a value."""
+    """Uninterpreted values of `size` bytes."""
 
     kind: Literal["opaque"] = "opaque"
     name: Name
@@ -82,7 +82,7 @@ class OpaqueType(Node):
 
 
 class VlenType(Node):
-    """Sequences of any length of values of type `base`."""
+    """Sequences of any length, with values of type `base`."""
 
     kind: Literal["vlen"] = "vlen"
     name: Name
@@ -90,9 +90,9 @@ class VlenType(Node):
 
 
 class Field(Node):
-    """A member of a compound: `shape` is empty for a single value.
+    """A member of a compound; `shape` is empty for a single value.
 
-    `offset` is the member's byte offset in a file's own layout; None: aligned as a C compiler would.
+    `offset` is the member's byte offset in a file's own layout; None: C alignment.
     """
 
     name: Name
@@ -102,7 +102,7 @@ class Field(Node):
 
 
 class CompoundType(Node):
-    """An ordered record of fields. `size` is the record's size in a file's own layout; None: as in C."""
+    """An ordered record of fields. `size` is its size in a file's own layout; None: as in C."""
 
     kind: Literal["compound"] = "compound"
     name: Name
@@ -111,13 +111,13 @@ class CompoundType(Node):
 
 
 UserType = Annotated[EnumType | OpaqueType | VlenType | CompoundType, PydanticField(discriminator="kind")]
-"""A type that a group declares."""
+"""User-defined type of a group."""
 
 
 def dependencies_first(types: Mapping[str, UserType]) -> dict[str, UserType]:
-    """Return types by FQN so that each comes after those that it is made of, else in the order given.
+    """Return types by FQN, each after the types it uses, else in the given order.
 
-    Types that are not among them are passed over. Expects types without cycles.
+    Unknown types are ignored. Expects types without cycles.
     """
     done: dict[str, UserType] = {}
 

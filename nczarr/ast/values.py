@@ -1,7 +1,7 @@
-"""Constants: the values of attributes, in canonical bytes.
+"""Constants: attribute values in canonical bytes.
 
-Invariant: `==` is bit equality. NaN equals itself, `-0.0` differs from `0.0`, `1` from `1.0`.
-The JSON form writes readable numbers or text where they read back to the same bytes, base64 elsewhere::
+Invariant: `==` is bit equality. NaN equals itself, `-0.0` differs from `0.0`, `1` from `1.0`. The JSON form
+has readable numbers or text where these read back to the same bytes, else base64::
 
     {"type": "float", "values": [1.5, "NaN"]}       {"type": "char", "text": "K"}
     {"type": "string", "values": ["a", null]}       {"type": "/key", "count": 1, "base64": "AAE="}
@@ -28,12 +28,13 @@ SPECIAL_FLOATS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
 class Constant(Node):
-    """Values of one type, `count` of them; `data` is canonical.
+    """`count` values of one type, with canonical `data`.
 
     `data` is packed little-endian bytes for fixed-size types (enums: their integers; compounds: packed
-    fields, no padding); for strings one `bytes | None` a value (None = NIL); for a vlen type one `Constant` an
-    element, of the base type, whose count is the element's length; for a compound with members of variable size one
-    `Constant` a field, value after value. Raises ValidationError if data and count disagree.
+    fields, no padding). For strings it is one `bytes | None` per value (None = NIL); for a vlen one
+    `Constant` of the base type per element, whose count is the element's length; for a compound with
+    variable-size members one `Constant` per field, value after value. Raises ValidationError if data and
+    count disagree.
     """
 
     type: TypeName
@@ -42,24 +43,24 @@ class Constant(Node):
 
     @classmethod
     def numbers(cls, type_name: str, values: Iterable[int | float]) -> Constant:
-        """Numbers of an atomic type. Raises struct.error or OverflowError if one does not fit."""
+        """Return numbers of an atomic type. Raises struct.error or OverflowError if one does not fit."""
         items = list(values)
         data = struct.pack(f"<{len(items)}{ATOMIC[type_name].code}", *items)
         return cls(type=type_name, count=len(items), data=data)
 
     @classmethod
     def text(cls, data: bytes) -> Constant:
-        """Char data, one byte a value."""
+        """Return char data, one byte per value."""
         return cls(type="char", count=len(data), data=data)
 
     @classmethod
     def strings(cls, values: Iterable[bytes | None]) -> Constant:
-        """Strings in UTF-8; None is NIL."""
+        """Return strings in UTF-8; None is NIL."""
         items = tuple(values)
         return cls(type="string", count=len(items), data=items)
 
     def as_numbers(self) -> tuple[int | float, ...]:
-        """The values of a numeric atomic constant as Python numbers. Raises KeyError or TypeError for other types."""
+        """Return numeric values as Python numbers. Raises KeyError or TypeError for other types."""
         if not isinstance(self.data, bytes):
             raise TypeError(f"{self.type} holds no numbers")
         return struct.unpack(f"<{self.count}{ATOMIC[self.type].code}", self.data)
@@ -67,7 +68,7 @@ class Constant(Node):
     @model_validator(mode="before")
     @classmethod
     def _complete(cls, value: Any) -> Any:
-        """Read the JSON form, and see that data and count agree (not `after`, which runs once more a parent)."""
+        """Read the JSON form, and check data against count (`before`, because `after` also runs for every parent)."""
         if not isinstance(value, dict):
             return value
         if "data" not in value:
@@ -107,7 +108,7 @@ class Constant(Node):
 
 
 def swapped(data: bytes, width: int) -> bytes:
-    """Elements of so many bytes each in the other byte order."""
+    """Swap the byte order of elements of `width` bytes."""
     if width == 1:
         return data
     out = bytearray(len(data))
@@ -117,7 +118,7 @@ def swapped(data: bytes, width: int) -> bytes:
 
 
 def shortest(value: float, type_name: str) -> str:
-    """The shortest decimal text that reads back to the same float or double; `nan`, `inf` for specials."""
+    """Return the shortest decimal text that reads back to the same float or double; `nan`, `inf` for specials."""
     if type_name != "float" or not math.isfinite(value):
         return repr(value)
     for digits in range(6, 9):
@@ -157,8 +158,8 @@ def _write_json(constant: Constant) -> dict[str, Any]:
 def json_number(value: int | float) -> int | float | str:
     """Return the JSON value of a number: itself, or `NaN`, `Infinity`, `-Infinity`.
 
-    JSON numbers have no width. A reader that takes them for doubles must find the exact value, so a float is never
-    shortened to the digits of its own width.
+    JSON numbers have no width. A float is not shortened to its own width's digits, so that readers of doubles
+    get the exact value.
     """
     if isinstance(value, int) or math.isfinite(value):
         return value
@@ -180,7 +181,7 @@ def _pack(type_name: str, values: Sequence[Any]) -> bytes:
 
 
 def _read_json(value: dict[str, Any]) -> dict[str, Any]:
-    """`count` and `data` of the readable JSON form. Raises ValueError, which pydantic reports with its place."""
+    """Return `count` and `data` of the readable JSON form. Raises ValueError, which pydantic reports with its place."""
     forms = [key for key in ("values", "text", "base64", "elements") if key in value]
     extra = set(value) - {"type", "count", "values", "text", "base64", "elements", "span"}
     if len(forms) != 1 or extra:
@@ -236,7 +237,7 @@ def _text_in(item: Any) -> bytes | None:
 
 
 def single(value: float) -> float:
-    """The float (32 bit) nearest to a double; infinity if it is too large."""
+    """Return the nearest 32-bit float; infinity if the value is too large."""
     import struct
 
     try:

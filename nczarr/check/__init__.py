@@ -1,7 +1,7 @@
 """Semantic passes: functions from tree to tree, one file each, in the order of `PASSES`.
 
-`check` runs them all and makes the `Checked` that plans are made from. A failed pass reports and goes on with the
-best tree it has, so that one run finds as many faults as possible; bad input never raises.
+`check` runs them all and makes the `Checked` that plans need. A failed pass reports and continues with its
+best tree, so that one run finds many faults. Bad input never raises.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ Pass = Callable[[Unchecked, Report], Unchecked]
 
 
 def read_lists(work: Unchecked, report: Report) -> Unchecked:
-    """Read the value lists of a text by the reader of its front end; most front ends have none."""
+    """Read the value lists of a text with the front end's reader; most front ends have none."""
     return work if work.read_values is None else work.read_values(work, report)
 
 
 PASSES: tuple[Pass, ...] = (check_names, resolve, check_types, read_lists, infer_shapes)
-"""The whole schedule."""
+"""All passes in order."""
 
 
 def check(
@@ -44,10 +44,10 @@ def check(
     accepted: bool = False,
     namesakes: bool = False,
 ) -> Checked | None:
-    """Run all passes. None if anything was an error (everything found is in the report).
+    """Run all passes; return None after an error. All findings are in the report.
 
-    `kind`: the dataset's kind of netCDF file from here on; what such a file cannot hold is reported, and left out if
-    the run has `accepted` that loss. `namesakes`: equal names are a loss that the run accepts.
+    `kind`: target kind of netCDF file; content that it cannot hold is reported, and dropped if the run has
+    `accepted` that loss. `namesakes`: the run accepts equal names as a loss.
     """
     work.namesakes_accepted = namesakes
     with building():
@@ -103,7 +103,7 @@ def _check(
 
 
 def _hopeless(work: Unchecked) -> bool:
-    """Whether types contain themselves or what is not defined, or are too large: values cannot be read by them."""
+    """Return whether types are recursive, undefined or too large, so that values cannot be read."""
     types = tables_of(work).types
     if not acyclic(types, Report()) or not check_type_sizes(types, Report()):
         return True
@@ -111,7 +111,7 @@ def _hopeless(work: Unchecked) -> bool:
 
 
 def _defined(declared: UserType, types: Mapping[str, UserType]) -> bool:
-    """Whether everything that a type is made of is defined."""
+    """Return whether all parts of a type are defined."""
     match declared:
         case VlenType():
             return declared.base in ATOMIC or declared.base in types

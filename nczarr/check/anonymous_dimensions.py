@@ -1,6 +1,6 @@
-"""Anonymous dimensions, which CDL and netCDF files have not: each length gets one named dimension a group.
+"""Names for anonymous dimensions, for CDL and netCDF files: one dimension per length and group.
 
-The names are those that netCDF-C gives to the anonymous axes of a Zarr store, `_Anonymous_Dim_<length>`.
+The names are those of netCDF-C for anonymous axes of a Zarr store, `_Anonymous_Dim_<length>`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ AnyGroup = TypeVar("AnyGroup", bound=Group)
 
 
 class Anonymous:
-    """The invented dimensions of a dataset."""
+    """Invented dimensions of a dataset."""
 
     def __init__(self, checked: Checked) -> None:
         self._of: dict[tuple[str, int], Dimension] = {}
@@ -34,20 +34,20 @@ class Anonymous:
 
     @property
     def declared(self) -> Mapping[str, Dimension]:
-        """All of them by FQN."""
+        """All invented dimensions by FQN."""
         return {names.join(group, dimension.name): dimension for (group, _), dimension in self._of.items()}
 
     def of_group(self, path: str) -> tuple[Dimension, ...]:
-        """Those that a group declares, in the order of first use."""
+        """Return a group's invented dimensions in the order of first use."""
         return tuple(dimension for (group, _), dimension in self._of.items() if group == path)
 
     def fqn(self, path: str, size: int) -> str:
-        """The one that stands for an anonymous dimension of this length in a group."""
+        """Return the FQN for an anonymous dimension of this length in a group."""
         return names.join(path, self._of[path, size].name)
 
 
 def name_dimensions(checked: Checked) -> Checked:
-    """The same dataset without anonymous dimensions: invented ones stand behind each group's own."""
+    """Return the dataset with invented dimensions, after each group's own, instead of anonymous ones."""
     if all(isinstance(ref, str) for variable in checked.variables.values() for ref in variable.dimensions):
         return checked
     invented = Anonymous(checked)

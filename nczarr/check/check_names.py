@@ -1,9 +1,10 @@
-"""Names: legal, and unique where netCDF-4 wants them unique.
+"""Check of names: valid, and unique as netCDF-4 requires.
 
-Expects: any tree. Ensures, if nothing is reported: every name is in NFC and one that the netCDF library takes; within a
-group no two types, variables or groups share a name, no two dimensions do, and no dimension has the name of a type or
-group; attributes of one owner, fields of a compound and constants of an enum are unique. Names are compared in NFC.
-Reports: duplicate-name, bad-name, slash-in-name, name-too-long, too-deep-nesting, reserved-attribute.
+Expects: any tree. Ensures, if nothing is reported: every name is in NFC and valid for the netCDF library.
+Within a group no two types, variables or groups share a name, no two dimensions do, and no dimension shares
+one with a type or group. Attributes of one owner, fields of a compound and constants of an enum are unique.
+Names are compared in NFC. Reports: duplicate-name, bad-name, slash-in-name, name-too-long, too-deep-nesting,
+reserved-attribute.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.@+\- ]{0,198}[A-Za-z0-9_.@+\-])
 
 
 def check_names(work: Unchecked, report: Report) -> Unchecked:
-    """Check all names of a tree. Equal names, and names that are not in NFC, are settled (check/duplicate_names.py)."""
+    """Check all names of a tree, and settle equal or non-NFC ones (check/duplicate_names.py)."""
     kept = frozenset() if work.kind in HDF5_KINDS else RESERVED_ATTRIBUTES  # there they are errors (check/kinds.py)
     checking = _Checking(report, kept)
     checking.group(work.dataset, 1)
@@ -37,7 +38,7 @@ def check_names(work: Unchecked, report: Report) -> Unchecked:
 
 
 class _Checking:
-    """One run. `unsettled`: some names are equal or not in NFC; `endless`: groups nest too deep."""
+    """State of one run. `unsettled`: some names are equal or not in NFC; `endless`: groups nest too deep."""
 
     def __init__(self, report: Report, kept: frozenset[str]) -> None:
         self.report = report
@@ -46,7 +47,7 @@ class _Checking:
         self.endless = False
 
     def group(self, group: Group, depth: int) -> None:
-        """Check a group and all below it."""
+        """Check a group and its descendants."""
         if depth > MAX_DEPTH + 1:
             self.report.error("too-deep-nesting", f"groups nest deeper than {MAX_DEPTH}", group.span)
             self.endless = True

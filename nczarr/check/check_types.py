@@ -1,9 +1,9 @@
-"""Types and constants: finite, consistent, and of the right size.
+"""Check of types and constants: finite, consistent, and of valid size.
 
-Expects: resolved names. Ensures, if nothing is reported: no type contains itself and none nests deeper than
-MAX_DEPTH; the values of an enum fit its base and are unique; every constant of an attribute has the shape that its
-type asks for, and `_FillValue` is one value of its variable's type. Reports: circular-type, too-deep-nesting,
-value-range, duplicate-enum-value, empty-type, bad-constant, fill-value-count, type-mismatch, oversized-type.
+Expects: resolved names. Ensures, if nothing is reported: no type contains itself or nests deeper than
+MAX_DEPTH; enum values fit their base and are unique; every attribute constant has the shape of its type, and
+`_FillValue` is one value of its variable's type. Reports: circular-type, too-deep-nesting, value-range,
+duplicate-enum-value, empty-type, bad-constant, fill-value-count, type-mismatch, oversized-type.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _VALUE = re.compile(rb"\s*=\s*([^\s,}]+)")
 
 
 def check_types(work: Unchecked, report: Report) -> Unchecked:
-    """Check all types and constants; the tree is not changed."""
+    """Check all types and constants without changes."""
     types = tables_of(work).types
     sound = acyclic(types, report)
     for declared in types.values():
@@ -69,7 +69,7 @@ def _enum(declared: EnumType, report: Report) -> None:
 
 
 def _after_equals(span: Span) -> Span:
-    """Where the value of an enum constant stands in a text, given where its name does."""
+    """Return the place of an enum constant's value in a text, from that of its name."""
     if span.source is None:
         return span
     match = _VALUE.match(span.source.data, span.end)
@@ -77,7 +77,7 @@ def _after_equals(span: Span) -> Span:
 
 
 def acyclic(types: Types, report: Report) -> bool:
-    """Whether no type contains itself, and none nests too deep; faults are reported."""
+    """Return whether no type contains itself or nests too deep; report faults."""
     depth: dict[str, int] = {}
     sound = True
     for start in types:

@@ -1,7 +1,7 @@
-"""What goes into the passes and what comes out: `Unchecked` and `Checked`.
+"""Input and output of the passes: `Unchecked` and `Checked`.
 
-Only `check` makes a `Checked`; plans are made from nothing else, and back ends take only plans. So no back end
-ever sees a tree that breaks a rule of the data model: the signature forbids it.
+Only `check` makes a `Checked`. Plans are made only from it, and back ends accept only plans. So signatures
+ensure that no back end gets an invalid tree.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 
 
 class Foreign(NamedTuple):
-    """What the document of a group or array says that the model has no place for: protocol `extensions` that nobody
-    here knows, and `attributes` whose JSON the tree has in another form, or not to the last digit. `separator`:
-    between the indices of a chunk's key, where the document of an array names it.
+    """Content of a group's or array's document that the model lacks.
+
+    `extensions`: unknown protocol extensions. `attributes`: those whose JSON the tree changes or rounds.
+    `separator`: of chunk key indices, if the array's document states it.
     """
 
     extensions: tuple[dict[str, Any], ...] = ()
@@ -34,41 +35,40 @@ class Foreign(NamedTuple):
 
 
 class Namesake(NamedTuple):
-    """A thing whose name another one of its scope has already."""
+    """An item whose name another one in its scope already has."""
 
     kind: str
-    """Its kind: `variable`, `dimension`, and so on."""
+    """`variable`, `dimension`, and so on."""
     name: str
-    """Its name as the source spells it."""
+    """Name as spelled in the source."""
     first_kind: str
-    """Kind of the other thing."""
+    """Kind of the other item."""
     first: str
-    """The name of the other thing as the source spells it."""
+    """Name of the other item as spelled in the source."""
     scope: str
-    """FQN of the group, variable or type that has both."""
+    """FQN of the common group, variable or type."""
     shown: str | None
-    """The name it is read under; None: it is left out."""
+    """New name; None: dropped."""
     place: Label = Label()
-    """Where it stands."""
+    """Place of the item."""
     first_place: Label = Label()
-    """Where the other stands."""
+    """Place of the other item."""
 
 
 @dataclass(slots=True)
 class Unchecked:
-    """What a front end read: the tree with names as they were written, and what lies beside it.
+    """Output of a front end: the tree with names as written, and additional data.
 
-    `forward`: names may be used before their declaration (the notation, stores). In CDL they may not.
-    `lists`: value lists of a CDL `data:` section by the FQN of their variable, read by the pass `read_lists`;
-    `attribute_lists`: those of attributes whose type is user-defined, by (FQN of group or variable, name).
-    `parts`: the arrays of variables whose front end has them already, by the FQN of the variable.
-    `uses`: where names are used, for diagnostics: by the FQN of the owner, spans in a fixed order (a variable: its
-    type, then its dimensions; a compound: its fields' types; an enum or vlen: its base). `FQN=` is where the
-    size of a dimension or the definition of a type begins, `FQN:name` the type of an attribute. What is missing falls
-    back to the owner's span. `columns`: what `read_lists` read, by the FQN of the variable.
-    `known`: the tables of the tree, kept by `tables_of`. `broken`: names in statements that the front end refused; that
-    nothing declares them is no news. `kind`: the kind of netCDF file that was asked for, or that the tree names.
-    `foreign`: by FQN, what a document of Zarr says beyond the model.
+    `forward`: names may be used before their declaration (the notation, stores), unlike in CDL. `lists`:
+    value lists of a CDL `data:` section by variable FQN, for the pass `read_lists`; `attribute_lists`: those
+    of attributes with user-defined types, by (FQN of group or variable, name). `parts`: arrays that the front
+    end provides, by variable FQN. `uses`: spans of name uses for diagnostics, by owner FQN in a fixed order
+    (a variable: its type, then its dimensions; a compound: its fields' types; an enum or vlen: its base).
+    `FQN=` is the start of a dimension's size or a type's definition, `FQN:name` the type of an attribute. The
+    default is the owner's span. `columns`: results of `read_lists`, by variable FQN. `known`: cache of
+    `tables_of`. `broken`: names in statements that the front end rejected, whose missing declarations are not
+    reported. `kind`: the requested or declared kind of netCDF file. `foreign`: Zarr content beyond the model,
+    by FQN.
     """
 
     dataset: Dataset
@@ -79,37 +79,37 @@ class Unchecked:
     uses: dict[str, tuple[Span, ...]] = field(default_factory=dict)
     columns: dict[str, Columns] = field(default_factory=dict)
     read_values: Callable[[Unchecked, Report], Unchecked] | None = None
-    """The front end's reader of `lists` and `attribute_lists`, called once types are known."""
+    """Front end's reader of `lists` and `attribute_lists`, called once types are known."""
     known: tuple[Dataset, Tables] | None = None
     broken: frozenset[str] = frozenset()
     kind: Kind | None = None
     foreign: dict[str, Foreign] = field(default_factory=dict)
     namesakes: list[Namesake] = field(default_factory=list)
-    """Things that the front end read under other names, or left out, because theirs was taken."""
+    """Items that the front end renamed or dropped, because their names were taken."""
     namesakes_accepted: bool = False
-    """Whether the run allows equal names (`duplicate-name`)."""
+    """True if the run allows equal names (`duplicate-name`)."""
 
     def use(self, owner: str, index: int, otherwise: Span) -> Span:
-        """Where the owner uses its name number `index`, or `otherwise` if the front end did not say."""
+        """Return the span of the owner's name use `index`, or `otherwise` if unknown."""
         spans = self.uses.get(owner, ())
         return spans[index] if index < len(spans) else otherwise
 
 
 def tables_of(work: Unchecked) -> Tables:
-    """The tables of the tree as it stands between two passes; made once a tree."""
+    """Return the tables of the current tree, cached per tree."""
     if work.known is None or work.known[0] is not work.dataset:
         work.known = (work.dataset, tables(work.dataset))
     return work.known[1]
 
 
 class Checked(NamedTuple):
-    """A tree that keeps every rule, and the facts about it, by FQN. Nothing here depends on a target.
+    """A valid tree, and its properties by FQN, independent of any target.
 
-    Every type name in the tree is atomic or a key of `types`; every dimension reference is a size or a key of
-    `dimensions`; `shapes` has the current shape of every variable, `fills` one value of its type that stands
-    where nothing was written (`_FillValue`, else the netCDF default; None where an enum has neither).
-    `parts` has the arrays of each variable that has data; a variable without an entry is all fill. `foreign` has
-    what documents of Zarr say beyond the model, for whoever writes the same format again.
+    Every type name is atomic or a key of `types`; every dimension reference is a size or a key of
+    `dimensions`. `shapes` has the current shape of every variable. `fills` has one value of its type for
+    unwritten cells (`_FillValue`, else the netCDF default; None for an enum with neither). `parts` has the
+    arrays of each variable with data; a variable without entry is all fill. `foreign` has Zarr content beyond
+    the model, for writing the same format again.
     """
 
     dataset: Dataset
@@ -124,7 +124,7 @@ class Checked(NamedTuple):
 
 
 def remaining(checked: Checked, dataset: Dataset) -> Checked:
-    """The facts about a tree that is a part of a checked one: variables have the shapes and values that they had."""
+    """Return a part of a checked tree as `Checked`, with the same shapes and values of variables."""
     found = tables(dataset)
     return Checked(
         dataset=dataset,
@@ -142,4 +142,4 @@ def remaining(checked: Checked, dataset: Dataset) -> Checked:
 
 
 Observer = Callable[[str, Dataset], None]
-"""Called after each pass with its name and the tree, for those who want to look (`--dump-after`)."""
+"""Callback after each pass, with its name and the tree (`--dump-after`)."""

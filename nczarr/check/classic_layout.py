@@ -1,9 +1,10 @@
-"""Where everything lies in a classic netCDF file: pure arithmetic, before a byte exists.
+"""Layout of a classic netCDF file, computed before it is written.
 
-Expects: a dataset of the classic model whose dimensions all have names. A file is its header, the fixed variables in
-the order of definition, then the records; a record has one part of every record variable, in the order of definition.
-Every part begins at a multiple of four bytes, except that the records of a lone record variable lie without a gap.
-Source of the rules: the netCDF file format specifications ("The NetCDF Classic Format Specification", CDF-2, CDF-5).
+Expects: a dataset of the classic model without anonymous dimensions. A file is its header, the fixed
+variables in definition order, then the records. A record has one part of every record variable in definition
+order. Every part begins at a multiple of four bytes, except that the records of a lone record variable have
+no gaps. Source: the netCDF file format specifications ("The NetCDF Classic Format Specification", CDF-2,
+CDF-5).
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from nczarr.ast import ATOMIC, Attribute, Kind
 from nczarr.check.checked import Checked
 
 CLASSIC_KINDS: tuple[Kind, ...] = ("nc3", "nc6", "nc5")
-"""The kinds of classic file, from the narrowest to the widest."""
+"""Kinds of classic file, from the narrowest to the widest."""
 
 
 class Widths(NamedTuple):
-    """Bytes of numbers in the header of a kind: `length` counts, lengths and sizes; `offset` places in the file."""
+    """Bytes of header numbers of a kind: `length` for counts, lengths and sizes; `offset` for file offsets."""
 
     length: int
     offset: int
@@ -29,13 +30,14 @@ class Widths(NamedTuple):
 
 WIDTHS: dict[Kind, Widths] = {"nc3": Widths(4, 4), "nc6": Widths(4, 8), "nc5": Widths(8, 8)}
 TAG = 4
-"""Bytes of a list's tag, and of a type, in every kind."""
+"""Bytes of a list's tag, and of a type."""
 
 
 class Place(NamedTuple):
-    """Where one variable lies: `begin` of its values, of those of the first record for a record variable.
+    """Location of a variable: `begin` of its values, or of those of the first record.
 
-    `size`: bytes of its values (of one record); `padded`: the same as a multiple of four, the specification's `vsize`.
+    `size`: bytes of its values (of one record); `padded`: the same rounded up to four, the specification's
+    `vsize`.
     """
 
     begin: int
@@ -45,10 +47,9 @@ class Place(NamedTuple):
 
 
 class ClassicLayout(NamedTuple):
-    """The whole file: bytes of the header, the place of each variable by FQN in the order of definition, records.
+    """Whole file: header size, places of variables by FQN in definition order, number of records.
 
-    `record_begin`: where the first record begins, `record_size`: bytes from one record to the next, `records`: how
-    many there are.
+    `record_begin`: start of the first record; `record_size`: bytes from one record to the next.
     """
 
     header: int
@@ -59,12 +60,12 @@ class ClassicLayout(NamedTuple):
 
     @property
     def end(self) -> int:
-        """Bytes of the whole file."""
+        """Size of the file."""
         return self.record_begin + self.records * self.record_size
 
 
 def lay_out(checked: Checked, kind: Kind) -> ClassicLayout:
-    """The layout of a dataset as a file of one of `CLASSIC_KINDS`. Raises KeyError for what no such file holds."""
+    """Return the layout for one of `CLASSIC_KINDS`. Raises KeyError for content that such a file cannot hold."""
     header = header_size(checked, kind)
     sizes: dict[str, tuple[int, bool]] = {}
     for path, variable in checked.variables.items():
@@ -86,17 +87,17 @@ def lay_out(checked: Checked, kind: Kind) -> ClassicLayout:
 
 
 def record_size(sizes: list[int]) -> int:
-    """Bytes from one record to the next, given those of each record variable: a lone one is not padded."""
+    """Return the bytes between records from those of each record variable; a lone one is not padded."""
     return sizes[0] if len(sizes) == 1 else sum(map(padded, sizes))
 
 
 def padded(size: int) -> int:
-    """The next multiple of four."""
+    """Round up to a multiple of four."""
     return size + -size % 4
 
 
 def header_size(checked: Checked, kind: Kind) -> int:
-    """Bytes of the header: magic number, number of records, and the lists of dimensions, attributes and variables."""
+    """Return the bytes of the header: magic number, record count, lists of dimensions, attributes and variables."""
     count, offset = WIDTHS[kind]
     lists = 3 * (TAG + count)
     dimensions = sum(_name_size(item.name, count) + count for item in checked.dataset.dimensions)
@@ -109,7 +110,7 @@ def header_size(checked: Checked, kind: Kind) -> int:
 
 
 def encoded(name: str) -> bytes:
-    """A name as it stands in the file: UTF-8 of its NFC form."""
+    """Return a name as stored: UTF-8 in NFC."""
     return names.normal(name).encode()
 
 
@@ -118,7 +119,7 @@ def _name_size(name: str, count: int) -> int:
 
 
 def _attributes_size(attributes: tuple[Attribute, ...], count: int) -> int:
-    """Bytes of the attributes of one owner, without the head of their list."""
+    """Return the bytes of one owner's attributes, without the list head."""
     return sum(
         _name_size(item.name, count) + TAG + count + padded(item.value.count * ATOMIC[item.value.type].size)
         for item in attributes

@@ -1,8 +1,8 @@
-"""Whether the variables of a dataset fit a classic netCDF file of some kind, byte for byte.
+"""Size limits of classic netCDF files.
 
-Expects: a checked dataset that is of the classic model otherwise (see `kinds.py`). Reports: format-conflict, at each
-variable that is too large or would begin too far from the start of the file, and at dimensions of a length that
-no header can say. Source of the rules: the netCDF file format specifications, and what the library makes of them.
+Expects: a checked dataset that otherwise fits the classic model (see `kinds.py`). Reports: format-conflict,
+at variables that are too large or begin too far from the file's start, and at dimensions too long for any
+header. Source: the netCDF file format specifications, and the library's behavior.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from nczarr.diagnostics.report import Report
 from nczarr.source import Span
 
 _LARGEST: dict[Kind, int] = {"nc3": 2**31 - 4, "nc6": 2**32 - 4, "nc5": 2**63 - 4}
-"""Bytes of a variable, or of one record of it, that something follows: the largest multiple of four of the kind."""
+"""Maximum bytes of a variable, or of one record of it, unless it is last: the kind's largest multiple of four."""
 
 _FARTHEST: dict[Kind, int] = {"nc3": 2**31 - 1, "nc6": 2**63 - 1, "nc5": 2**63 - 1}
-"""Where a variable may begin."""
+"""Maximum start of a variable."""
 
 _LONGEST = 2**63 - 4
-"""The longest dimension of CDF-5; those of the others are checked with their names (`kinds.py`)."""
+"""Maximum dimension of CDF-5; `kinds.py` checks the other kinds."""
 
 _RECORDS: dict[Kind, int] = {"nc3": 2**31 - 1, "nc6": 2**31 - 1, "nc5": 2**63 - 1}
-"""How many records a header can count (NON_NEG of the specification)."""
+"""Maximum record count in a header (NON_NEG of the specification)."""
 
 
 class Problem(NamedTuple):
-    """One thing that does not fit."""
+    """Violation of one limit."""
 
     message: str
     span: Span
 
 
 def check_sizes(checked: Checked, kind: Kind, report: Report) -> None:
-    """Report what is too large for a file of this kind; nothing is, for one that is no classic file."""
+    """Report content too large for a file of this kind; nothing for other than classic kinds."""
     if kind not in CLASSIC_KINDS:
         return
     named = name_dimensions(checked)
@@ -55,7 +55,7 @@ def check_sizes(checked: Checked, kind: Kind, report: Report) -> None:
 
 
 def problems(checked: Checked, kind: Kind) -> Iterator[Problem]:
-    """What does not fit, in the order of definition."""
+    """Yield violations in definition order."""
     layout = lay_out(checked, kind)
     for dimension in checked.dimensions.values():
         longest = _RECORDS[kind] if dimension.unlimited else _LONGEST
@@ -77,7 +77,7 @@ def problems(checked: Checked, kind: Kind) -> Iterator[Problem]:
 
 
 def _too_far(checked: Checked, layout: ClassicLayout, kind: Kind) -> Iterator[Problem]:
-    """What lies beyond the offsets of the kind: the first variable of those, or the end of the file."""
+    """Yield the first variable beyond the kind's offsets, or else the end of the file."""
     far = [path for path, place in layout.places.items() if place.begin > _FARTHEST[kind]]
     if far:
         path = min(far, key=lambda path: layout.places[path].begin)
@@ -89,8 +89,9 @@ def _too_far(checked: Checked, layout: ClassicLayout, kind: Kind) -> Iterator[Pr
 
 
 def _free(layout: ClassicLayout) -> str | None:
-    """The variable that may have any size, because nothing in a header depends on it: the last record variable,
-    and where there is none the last fixed one.
+    """Return the variable of unlimited size, because no header value depends on it.
+
+    It is the last record variable, or without one the last fixed one.
     """
     growing = [path for path, place in layout.places.items() if place.record]
     return next(reversed(growing or list(layout.places)), None)

@@ -1,9 +1,9 @@
 """Names that are equal in NFC: one rule for every front end.
 
-A front end whose source refers to things by number, or that keeps arrays by name, makes the names of a group unique
-with `apart` and lists what got another name as `Namesake`. Trees that still hold equal names are settled here, by
-`settled`. Either way each name is reported once: an error, or a warning where the run allows `duplicate-name`; then
-the first keeps its name, and the others are read under other names.
+A front end whose source refers to items by number, or that stores arrays by name, makes names of a group
+unique with `apart` and lists renamed items as `Namesake`. `settled` handles trees that still contain equal
+names. Each name is reported once: as an error, or as a warning if the run allows `duplicate-name`. Then the
+first item retains its name, and the others are renamed.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from nczarr.check.checked import Namesake, Unchecked
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
 
 CODE = "duplicate-name"
-"""The code of names that are equal."""
+"""Diagnostic code of equal names."""
 
 
 def clash(kind: str, other: str) -> bool:
-    """Return whether two kinds of thing in one group cannot share a name."""
+    """Return whether two kinds of items in one group cannot share a name."""
     if "dimension" in (kind, other):
         return kind == other or "variable" not in (kind, other)
     return True
 
 
 def apart(items: Sequence[tuple[str, str]]) -> list[tuple[str, int | None]]:
-    """Return a unique name in NFC for each (kind, name) of one scope, and which earlier item has its name, if any.
+    """Return for each (kind, name) of a scope a unique NFC name, and the earlier item with its name, if any.
 
-    The first of several equal names keeps it. Things of other kinds that are spelled as the second, and may share its
-    name, get the same new name: a coordinate variable stays with its dimension.
+    The first of equal names is unchanged. Items of other kinds with the second's spelling that may share its
+    name get the same new name: a coordinate variable stays with its dimension.
     """
     wanted = [names.normal(name) for _, name in items]
     seen: dict[str, list[int]] = {}
@@ -52,7 +52,7 @@ def apart(items: Sequence[tuple[str, str]]) -> list[tuple[str, int | None]]:
 def namesakes(
     items: Sequence[tuple[str, str]], shown: Sequence[tuple[str, int | None]], scope: str, places: Sequence[Label] = ()
 ) -> list[Namesake]:
-    """Return what `apart` gave other names; `places`: where each item stands."""
+    """Return the items that `apart` renamed; `places`: place of each item."""
     found = []
     for number, (name, first) in enumerate(shown):
         if first is not None:
@@ -62,12 +62,12 @@ def namesakes(
 
 
 def spelled(name: str) -> str:
-    """Return the name with its characters beyond ASCII as code points, which tells equal-looking names apart."""
+    """Return the name with non-ASCII characters as code points, to distinguish equal-looking names."""
     return ascii(name)[1:-1] if not name.isascii() else name
 
 
 def report_namesakes(found: Iterable[Namesake], report: Report, *, accepted: bool) -> None:
-    """Report things with equal names: errors, or warnings if the run has `accepted` them."""
+    """Report equal names: errors, or warnings if the run has `accepted` them."""
     for each in found:
         where = ""
         source = each.first_place.span.source
@@ -92,13 +92,13 @@ def report_namesakes(found: Iterable[Namesake], report: Report, *, accepted: boo
 
 
 def numbered(above: str, name: str, number: int) -> str:
-    """Return what a front end calls the second group of a name until it gets another: by its place in its parent."""
+    """Return the temporary name of a second group of one name: by its position in its parent."""
     return names.join(above, f"{name} {number}")
 
 
 # ---- trees that hold equal names -----------------------------------------------------------------------------------
 def settled(work: Unchecked, report: Report, *, accepted: bool) -> Unchecked:
-    """Return the tree with unique names in NFC. Equal names are reported; without leave the tree stays as it is."""
+    """Return the tree with unique NFC names. Equal names are reported; if not accepted, the tree is unchanged."""
     settler = _Settler()
     settler.collect(work.dataset, ("/",), "/")
     report_namesakes(settler.found, report, accepted=accepted)
@@ -115,7 +115,7 @@ def settled(work: Unchecked, report: Report, *, accepted: bool) -> Unchecked:
 
 
 class _Settler:
-    """New names by FQN as written; of two things with one spelling the first is the one that references mean."""
+    """New names by FQN as written; for two items of one spelling, references mean the first."""
 
     def __init__(self) -> None:
         self.found: list[Namesake] = []
@@ -126,7 +126,7 @@ class _Settler:
         self._names: dict[int, str] = {}
 
     def collect(self, group: Group, written: tuple[str, ...], path: str) -> None:
-        """Choose the names of everything below a group. `written`: what its front end may call the group."""
+        """Choose the names of a group's descendants. `written`: the front end's names of the group."""
         nodes: list[tuple[str, Any]] = [
             *(("type", item) for item in group.types),
             *(("dimension", item) for item in group.dimensions),
@@ -168,7 +168,7 @@ class _Settler:
             self.found += namesakes(items, shown, scope, places)
 
     def group(self, group: Any, *, root: bool = False) -> Any:
-        """Return a group with its new names."""
+        """Return a renamed group."""
         update: dict[str, Any] = {
             "types": tuple(self._type(each) for each in group.types),
             "dimensions": tuple(self._named(each) for each in group.dimensions),
@@ -221,7 +221,7 @@ class _Settler:
 
 
 def _reference(written: str, known: dict[str, str]) -> str:
-    """Return the new FQN of what is meant: the one of that spelling, else of that name."""
+    """Return the new FQN of a reference: by spelling, else in NFC."""
     return known.get(written) or names.normal(written)
 
 

@@ -1,4 +1,4 @@
-"""Fill values: what stands where nothing was written."""
+"""Fill values: the values of unwritten cells."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ DEFAULT: dict[str, int | float] = {
     "float": 9.969209968386869e36,
     "double": 9.969209968386869e36,
 }
-"""Default fill values of the numeric types (NC_FILL_*); char is NUL, string is empty."""
+"""Default fill values of numeric types (NC_FILL_*); char is NUL, string is empty."""
 
 
 def _packed(type_name: TypeName) -> bytes:
-    """The default fill value of a numeric type. Raises KeyError for any other."""
+    """Return the default fill value of a numeric type. Raises KeyError for others."""
     return struct.pack(f"<{ATOMIC[type_name].code}", DEFAULT[type_name])
 
 
 @functools.cache
 def _number(type_name: TypeName) -> Constant:
-    """One default fill value of a numeric type: all variables of the type share it."""
+    """Return one default fill value of a numeric type, shared by all its variables."""
     return Constant(type=type_name, count=1, data=_packed(type_name))
 
 
 def default_fill(type_name: TypeName, types: Types, count: int = 1) -> Constant | None:
-    """`count` default fill values of a type; None if it has none (an enum without a constant of value 0).
+    """Return `count` default fill values; None for an enum without a constant of value 0.
 
-    Opaque: zeros; enum: the constant with value 0; compound: field by field; vlen: empty sequences.
+    Opaque: zeros; enum: the constant 0; compound: by field; vlen: empty sequences.
     """
     declared = types.get(type_name)
     data: bytes | tuple[Constant, ...]
@@ -77,12 +77,12 @@ def default_fill(type_name: TypeName, types: Types, count: int = 1) -> Constant 
 
 
 def _empty(type_name: TypeName, types: Types) -> Constant:
-    """No values of a type."""
+    """Return an empty constant."""
     return Constant(type=type_name, count=0, data=b"" if is_fixed(type_name, types) else ())
 
 
 def variable_fill(variable: Variable, known: Tables) -> Constant | None:
-    """Return the value that fills a variable: its `_FillValue`, else the default of its type, else None."""
+    """Return a variable's `_FillValue`, else the default of its type, else None."""
     for attribute in variable.attributes:
         if attribute.name == "_FillValue" and attribute.value.type == variable.type and attribute.value.count == 1:
             return attribute.value

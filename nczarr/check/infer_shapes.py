@@ -1,8 +1,9 @@
-"""Shapes: the length of every unlimited dimension, the shape of every variable, and values in their places.
+"""Inference of unlimited lengths and shapes, and placement of values.
 
-Expects: resolved names, columns read. Ensures: an unlimited dimension is as long as the longest data along it (or as
-the front end said, if that is longer); `shapes` has the current shape of every variable; every column has become
-arrays. Reports: bad-dimension-size, rank-limit, and bad-chunk-size, bad-storage where storage does not suit the shape.
+Expects: resolved names, columns read. Ensures: an unlimited dimension is as long as its longest data (or the
+front end's length, if longer); `shapes` has every variable's current shape; columns are converted to arrays.
+Reports: bad-dimension-size, rank-limit, and bad-chunk-size, bad-storage for storage that does not fit the
+shape.
 """
 
 from __future__ import annotations
@@ -22,19 +23,19 @@ from nczarr.diagnostics.report import Label, Report
 from nczarr.source import Span
 
 MAX_RANK = 1024
-"""The netCDF library's limit on the rank of a variable (NC_MAX_VAR_DIMS)."""
+"""Maximum rank of a variable in the netCDF library (NC_MAX_VAR_DIMS)."""
 
 LONGEST = 2**63 - 1
-"""The length of a dimension, at most."""
+"""Maximum length of a dimension."""
 
 MAX_ARRAY_RANK = 64
-"""numpy's limit on the rank of an array."""
+"""Maximum rank of a NumPy array."""
 
 Shapes = dict[str, tuple[int, ...]]
 
 
 def infer_shapes(work: Unchecked, report: Report) -> Unchecked:
-    """Give unlimited dimensions their lengths."""
+    """Set the lengths of unlimited dimensions."""
     known = tables_of(work)
     lengths: dict[str, int] = {}
     for path, columns in work.columns.items():
@@ -61,7 +62,7 @@ def _sized(group: G, path: str, lengths: dict[str, int]) -> G:
 
 
 def shapes_of(work: Unchecked, report: Report) -> Shapes:
-    """The shape of every variable by FQN, its storage checked against it."""
+    """Return every variable's shape by FQN, and check its storage."""
     known = tables_of(work)
     found: Shapes = {}
     for dimension in known.dimensions.values():
@@ -88,13 +89,13 @@ def shapes_of(work: Unchecked, report: Report) -> Shapes:
 
 
 def _check_length(length: int, what: str, span: Span, report: Report) -> None:
-    """Report a length that no array has."""
+    """Report an excessive length."""
     if length > LONGEST:
         report.error("bad-dimension-size", f"{what} has the length {length}; the largest is {LONGEST}", span)
 
 
 def _storage(variable: Variable, dimensions: list[Dimension], report: Report) -> None:
-    """Check chunks, layout and codecs of a variable against its dimensions."""
+    """Check a variable's chunks, layout and codecs against its dimensions."""
     storage = variable.storage
     place = storage.span if storage.span.source is not None else variable.span
     if storage.chunks is not None and len(storage.chunks) != len(dimensions):
@@ -128,7 +129,7 @@ def _storage(variable: Variable, dimensions: list[Dimension], report: Report) ->
 
 
 def _element(variable: Variable, types: Types, report: Report) -> None:
-    """Check that a store can call a variable's values what it is said to call them."""
+    """Check that a variable's type fits its declared store element."""
     element = variable.storage.element
     if element is None or suits(element, variable.type, types):
         return
@@ -139,7 +140,7 @@ def _element(variable: Variable, types: Types, report: Report) -> None:
 
 
 def _quantize(variable: Variable, wanted: Quantize, report: Report) -> None:
-    """Check that a variable can be rounded as it asks for."""
+    """Check that the requested rounding fits the variable."""
     limit = most_digits(variable.type, wanted.algorithm)
     if wanted.digits <= limit:
         return
@@ -155,10 +156,10 @@ def _quantize(variable: Variable, wanted: Quantize, report: Report) -> None:
 def place_values(
     work: Unchecked, shapes: Shapes, fills: dict[str, Constant | None], types: dict[str, UserType], report: Report
 ) -> dict[str, Parts]:
-    """The arrays of every variable that has data: those of the front end, and the columns in their places.
+    """Return the arrays of every variable with data: the front end's, and the placed columns.
 
-    Reports no-fill-value where a list is short and nothing can fill it, and where a `_FillValue` with ragged content
-    would have to be written out too often; rank-limit where no array can hold the values.
+    Reports no-fill-value for a short list without fill value, and for a ragged `_FillValue` that would be
+    written out too often; rank-limit if no array can hold the values.
     """
     found = dict(work.parts)
     known = tables_of(work).variables
@@ -189,7 +190,7 @@ def place_values(
 
 
 def _fits(path: str, variable: Variable, shape: tuple[int, ...], types: dict[str, UserType], report: Report) -> bool:
-    """Whether arrays can hold the values of a variable; reports rank-limit."""
+    """Return whether arrays can hold a variable's values; reports rank-limit."""
     rank = _array_rank(len(shape), variable.type, types)
     if rank > MAX_ARRAY_RANK:
         inside = ", those of its fields included" if rank > len(shape) else ""
@@ -199,7 +200,7 @@ def _fits(path: str, variable: Variable, shape: tuple[int, ...], types: dict[str
 
 
 def _array_rank(rank: int, name: str, types: dict[str, UserType]) -> int:
-    """The most dimensions of an array that is made of values of a type in so many dimensions."""
+    """Return the maximum rank of the arrays for values of a type in `rank` dimensions."""
     match types.get(name):
         case CompoundType(fields=fields):
             return max((_array_rank(rank + len(field.shape), field.type, types) for field in fields), default=rank)
@@ -210,7 +211,7 @@ def _array_rank(rank: int, name: str, types: dict[str, UserType]) -> int:
 
 
 def _is_whole(columns: Columns, variable: Variable, shape: tuple[int, ...], work: Unchecked) -> bool:
-    """Whether a list gives every value up to its own end; records that only other variables have do not count."""
+    """Return whether a list is complete up to its own end; records of other variables do not count."""
     known = tables_of(work).dimensions
     wanted = 1
     for reference, length, extent in zip(variable.dimensions, shape, columns.extents, strict=True):

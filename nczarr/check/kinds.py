@@ -1,7 +1,7 @@
-"""Whether a dataset fits a kind of netCDF file, construct by construct.
+"""Check of a dataset against a kind of netCDF file.
 
-Expects: resolved names. Reports: format-conflict, once for each construct that the kind cannot hold, at its place.
-ncgen narrows types and drops attributes in silence here.
+Expects: resolved names. Reports: format-conflict, once at each construct that the kind cannot hold. ncgen
+silently narrows types and drops attributes instead.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
 from nczarr.source import Span
 
 LONGEST: dict[Kind, int] = {"nc3": 2**31 - 4, "nc7": 2**63 - 1, "nc6": 2**32 - 4}
-"""The largest dimension of a kind: the library counts bytes, and rounds up to four (NC_EDIMSIZE)."""
+"""Maximum dimension of a kind: the library counts bytes, rounded up to four (NC_EDIMSIZE)."""
 SIZES: tuple[Kind, ...] = ("nc3", "nc5", "nc4")
-"""Kinds from the smallest model to the largest, where nobody said anything."""
+"""Default kinds, from the smallest model to the largest."""
 _ARTICLES = {"enum": "an enum", "opaque": "an opaque", "vlen": "a vlen", "compound": "a compound"}
 
 
@@ -30,25 +30,26 @@ OTHER_TYPE = "use --kind nc4, or another type"
 FIXED = "the dimension keeps its length"
 
 Use = Callable[[str, int, Span], Span]
-"""Where an owner uses its name of a number, or the span given: see `Unchecked.use`."""
+"""Function that returns the span of an owner's name use, or the given span: see `Unchecked.use`."""
 
 
 def check_kind(work: Unchecked, kind: Kind, report: Report, *, accepted: bool = False) -> None:
-    """Report everything in a dataset that a file of this kind cannot hold; as warnings, if the run accepts the loss."""
+    """Report content that a file of this kind cannot hold; as warnings if accepted."""
     _KindChecker(tables_of(work), work.use, kind, report, accepted=accepted).run()
 
 
 def check_target(checked: Checked, kind: Kind, report: Report, *, accepted: bool = False) -> None:
-    """The same for a target whose kind was not known before: places are those of whole declarations."""
+    """Report as `check_kind`, for a kind chosen later, at whole declarations."""
     _KindChecker(checked, _declaration, kind, report, accepted=accepted).run()
 
 
 def choose(checked: Checked, kinds: Collection[Kind], asked: Kind | None, *, stored: bool = False) -> Kind | None:
-    """The kind of a target that may be one of `kinds`: the one asked for, else the dataset's own, else the smallest
-    that holds the whole dataset (nc3 < nc5 < nc4), else the largest of all. None: the one asked for is none of them.
+    """Return the target kind among `kinds`: the requested, else the dataset's own, else the smallest
+    possible.
 
-    `stored`: the run asks for chunks or codecs, which classic files have not: a dataset of such a kind becomes one of
-    the classic model in HDF5 then, as with nccopy.
+    The order is nc3 < nc5 < nc4; if none holds the dataset, the largest. None: the requested one is not
+    possible. `stored`: the run requests chunks or codecs, which classic files lack; then a classic dataset
+    becomes the classic model in HDF5, as with nccopy.
     """
     if asked is not None:
         return asked if asked in kinds else None
@@ -64,9 +65,7 @@ def choose(checked: Checked, kinds: Collection[Kind], asked: Kind | None, *, sto
 
 
 def holds(kind: Kind, checked: Checked, *, stored: bool = False, hints: bool = True) -> bool:
-    """Whether a file of this kind holds the whole dataset: its storage hints too, if `hints`, and those of the run, if
-    `stored`.
-    """
+    """Return whether this kind holds the whole dataset, with its storage hints (`hints`) and the run's (`stored`)."""
     if kind == "nc4":
         return True
     if stored and not NETCDF_KINDS[kind].storage:
@@ -120,7 +119,7 @@ class _KindChecker:
             self._variable(path, variable)
 
     def _reserved(self) -> None:
-        """Attributes with a name that HDF5 files keep for themselves."""
+        """Report attributes with names reserved by HDF5 files."""
         owners: list[tuple[str, Group | Variable]] = [*self.known.groups.items(), *self.known.variables.items()]
         for path, owner in owners:
             for attribute in owner.attributes:

@@ -1,4 +1,4 @@
-"""`dump --as tree`: a checked dataset as a drawing of its groups, for people.
+"""`dump --as tree`: a readable drawing of a checked dataset's groups.
 
     ocean
     ├─ time = unlimited (3)
@@ -6,7 +6,7 @@
     └─ surface/
        └─ wind  /obs (3, 4)
 
-Stored sizes are known where the arrays have a manifest; nothing is read. Lines are given one by one, each with its end.
+Stored sizes come from manifests; no data are read. Lines are yielded singly, each with its end.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _CONTROL = {code: f"\\x{code:02x}" for code in (*range(32), 127)}
 
 
 def lines(checked: Checked) -> Iterator[str]:
-    """The drawing line by line."""
+    """Yield the drawing by lines."""
     dataset = checked.dataset
     kind = f"  ({dataset.kind})" if dataset.kind is not None else ""
     yield f"{_shown(dataset.name) or '/'}{kind}\n"
@@ -84,7 +84,7 @@ def _dimension(dimension: Dimension) -> str:
 
 
 def _variable(checked: Checked, fqn: str, variable: Variable) -> str:
-    """One line on a variable: name, type, dimensions with lengths, chunks, codecs, size."""
+    """Return a variable's line: name, type, dimensions with lengths, chunks, codecs, size."""
     words = [_shown(variable.name), _shown(variable.type)]
     shape = checked.shapes[fqn]
     if shape:
@@ -114,7 +114,7 @@ def _codec(codec: Codec) -> str:
 
 
 def _sizes(checked: Checked, fqn: str, variable: Variable, shape: tuple[int, ...]) -> str:
-    """Stored and decoded size and their ratio, as far as they are known."""
+    """Return stored and decoded size and their ratio, if known."""
     plain = None
     if (variable.type in ATOMIC and variable.type != "string") or _fixed_user_type(checked, variable.type):
         plain = math.prod(shape) * size(variable.type, checked.types)
@@ -132,7 +132,7 @@ def _fixed_user_type(checked: Checked, type_name: str) -> bool:
 
 
 def stored_bytes(parts: Parts) -> int | None:
-    """Bytes of all encoded chunks of a variable; None if one of its arrays does not tell."""
+    """Return the bytes of a variable's encoded chunks; None if unknown."""
     total = 0
     for source in parts.values():
         match source.manifest:
@@ -148,7 +148,7 @@ def stored_bytes(parts: Parts) -> int | None:
 
 
 def bytes_text(count: int) -> str:
-    """A number of bytes for people: three digits and a unit."""
+    """Return a readable byte count: three digits and a unit."""
     value, unit = float(count), 0
     while value >= 1000 and unit < len(_UNITS) - 1:
         value, unit = value / 1000, unit + 1
@@ -165,5 +165,5 @@ def _count(number: int, what: str) -> str:
 
 
 def _shown(name: str) -> str:
-    """A name that cannot move the cursor."""
+    """Return a name without control characters."""
     return name.translate(_CONTROL)

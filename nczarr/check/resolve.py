@@ -1,11 +1,11 @@
-"""Names → declarations: every use of a type or dimension becomes the FQN of what it means.
+"""Name resolution: every use of a type or dimension becomes the FQN of its declaration.
 
-Expects: uses as they were written, bare names or FQNs. Ensures: every `TypeName` is atomic or the FQN of a declared
+Expects: uses as written, bare names or FQNs. Ensures: every `TypeName` is atomic or the FQN of a declared
 type, every dimension reference a size or the FQN of a declared dimension, or the fault is reported.
 
-CDL scopes names lexically: a bare dimension is looked up in its group and the ancestors; a bare
-type there, and then in the whole tree if exactly one fits. Where `forward` is false, as in CDL, a declaration must
-stand before its use. Reports: undefined-dimension, undefined-type, undefined-group, forward-reference, circular-type.
+CDL has lexical scopes: a bare dimension is looked up in its group and the ancestors; a bare type also, and
+then in the whole tree if exactly one matches. If `forward` is false, as in CDL, declarations must precede
+uses. Reports: undefined-dimension, undefined-type, undefined-group, forward-reference, circular-type.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from nczarr.source import Span
 
 
 def resolve(work: Unchecked, report: Report) -> Unchecked:
-    """Resolve all uses of names; the tree that comes back uses FQNs."""
+    """Resolve all uses of names to FQNs."""
     resolver = _Resolver(work, report)
     work.dataset = resolver.group(work.dataset, "/")
     return work
@@ -52,7 +52,7 @@ class _Resolver:
 
     # ---- the tree ----------------------------------------------------------------------------------------------
     def group(self, group: G, path: str) -> G:
-        """The group with all uses resolved."""
+        """Return the resolved group."""
         return rebuilt(
             group,
             types=tuple(self.type(declared, path) for declared in group.types),
@@ -62,7 +62,7 @@ class _Resolver:
         )
 
     def type(self, declared: UserType, scope: str) -> UserType:
-        """The type with its bases resolved."""
+        """Return the type with its bases resolved."""
         if isinstance(declared, EnumType | OpaqueType):
             return declared
         path = names.join(scope, declared.name)
@@ -82,7 +82,7 @@ class _Resolver:
         return CompoundType(name=declared.name, fields=fields, size=declared.size, span=declared.span)
 
     def variable(self, variable: Variable, scope: str) -> Variable:
-        """The variable with its type, dimensions and attributes' types resolved; itself if nothing changes."""
+        """Return the resolved variable; the same object if nothing changes."""
         path = names.join(scope, variable.name)
         type_name = variable.type
         if type_name not in ATOMIC:
@@ -106,20 +106,20 @@ class _Resolver:
         )
 
     def attributes(self, attributes: tuple[Attribute, ...], scope: str, owner: str) -> tuple[Attribute, ...]:
-        """The attributes with their types resolved; the same tuple if all are atomic."""
+        """Return the resolved attributes; the same tuple if all are atomic."""
         if all(attribute.value.type in ATOMIC for attribute in attributes):
             return attributes
         return tuple(self.attribute(attribute, scope, owner) for attribute in attributes)
 
     def attribute(self, attribute: Attribute, scope: str, owner: str) -> Attribute:
-        """An attribute with the type of its value resolved (and of nested constants)."""
+        """Return an attribute with resolved types of its value and nested constants."""
         if attribute.value.type in ATOMIC:
             return attribute
         place = self.work.use(f"{owner}:{attribute.name}", 0, attribute.span)
         return Attribute(name=attribute.name, value=self.constant(attribute.value, scope, place), span=attribute.span)
 
     def constant(self, constant: Constant, scope: str, place: Span) -> Constant:
-        """A constant with its type, and those of the constants inside it, resolved."""
+        """Return a constant with resolved types, nested ones included."""
         type_name = self.type_name(constant.type, scope, place)
         data = constant.data
         if isinstance(data, tuple) and data and isinstance(data[0], Constant):
@@ -130,7 +130,7 @@ class _Resolver:
 
     # ---- names -----------------------------------------------------------------------------------------------------
     def type_name(self, name: str, scope: str, place: Span, owner: str | None = None) -> str:
-        """The FQN of the type that a use means, else the name itself; `owner`: the type being defined."""
+        """Return the FQN of the used type, else the name itself; `owner`: the type being defined."""
         if name in ATOMIC:
             return name
         found = self._find(name, scope, self.tables.types)
@@ -148,7 +148,7 @@ class _Resolver:
         return found
 
     def dimension(self, name: str, scope: str, place: Span) -> str:
-        """The FQN of the dimension that a use means, or the name itself, if it means none."""
+        """Return the FQN of the used dimension, else the name itself."""
         found = self._find(name, scope, self.tables.dimensions)
         if found is None:
             if not self._broken(name):
@@ -167,7 +167,7 @@ class _Resolver:
         return None
 
     def _ancestors(self, scope: str) -> tuple[str, ...]:
-        """The FQNs of a group and its ancestors, innermost first."""
+        """Return the FQNs of a group and its ancestors, innermost first."""
         known = self.scopes.get(scope)
         if known is None:
             parts = names.split(scope)
@@ -176,7 +176,7 @@ class _Resolver:
         return known
 
     def _ordered(self, what: str, declaration: Node, place: Span) -> None:
-        """In CDL: the declaration stands before the use."""
+        """Check that a CDL declaration precedes its use."""
         if self.work.forward or declaration.span.source is not place.source or place.source is None:
             return
         if declaration.span.start > place.start:
@@ -185,7 +185,7 @@ class _Resolver:
             self.report.error("forward-reference", message, place, others=[here], helps=["move the definition up"])
 
     def _broken(self, name: str) -> bool:
-        """Whether a name is undefined only because the statement that would declare it has a fault."""
+        """Return whether a name is undefined only because its declaring statement has a fault."""
         if not self.work.broken:
             return False
         simple = names.last(name) if name.startswith("/") and name != "/" else name
@@ -196,7 +196,7 @@ class _Resolver:
 
     # ---- what to say ---------------------------------------------------------------------------------------------
     def _missing_group(self, name: str, place: Span) -> bool:
-        """Report a path whose group does not exist."""
+        """Report a path with an undefined group."""
         if not name.startswith("/"):
             return False
         holder = names.parent(name)
@@ -260,4 +260,4 @@ _FOREIGN = {
     "str": "string", "nc_int": "int", "nc_float": "float", "nc_double": "double", "nc_char": "char",
     "nc_byte": "byte", "nc_short": "short", "nc_string": "string",
 }  # fmt: skip
-"""What other languages call the atomic types."""
+"""Names of atomic types in other languages."""

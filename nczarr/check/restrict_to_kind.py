@@ -1,8 +1,8 @@
-"""A dataset without what a kind of netCDF file cannot hold, for runs that accept the loss.
+"""Removal of content that a kind of netCDF file cannot hold, for runs that accept the loss.
 
-Expects: a checked dataset whose conflicts have been told (`kinds.py`). Ensures: none of them is left. Groups, user
-types, variables and attributes of other types are left out, and so is a dimension that is too long, with its
-variables; an unlimited dimension that may not be one keeps its length.
+Expects: a checked dataset with reported conflicts (`kinds.py`). Ensures: no conflict remains. Groups, user
+types, variables and attributes of other types are dropped, and too long dimensions with their variables.
+Excess unlimited dimensions become fixed.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ AnyGroup = TypeVar("AnyGroup", bound=Group)
 
 
 def reduced(checked: Checked, kind: Kind) -> Checked:
-    """The part of a dataset that a file of this kind holds."""
+    """Return the part of a dataset that a file of this kind holds."""
     dataset = checked.dataset if kind == "nc4" else _classic(checked, kind)
     return remaining(checked, _with_attributes(dataset, kind))
 
 
 def without(checked: Checked, gone: frozenset[str]) -> Checked:
-    """A dataset without variables of these FQNs; all else stays, dimensions that nothing uses any more too."""
+    """Return a dataset without these variables; all else remains, even unused dimensions."""
 
     def rest(group: AnyGroup, path: str) -> AnyGroup:
         kept = tuple(each for each in group.variables if names.join(path, each.name) not in gone)
@@ -37,7 +37,7 @@ def without(checked: Checked, gone: frozenset[str]) -> Checked:
 
 
 def _classic(checked: Checked, kind: Kind) -> Dataset:
-    """The root group with the dimensions and variables of the classic model."""
+    """Return the root group with the dimensions and variables of the classic model."""
     root = checked.dataset
     growing = _growing(checked)
     dimensions = {
@@ -56,7 +56,7 @@ def _classic(checked: Checked, kind: Kind) -> Dataset:
 
 
 def _growing(checked: Checked) -> str | None:
-    """The unlimited dimension that stays one: the first, if it is first wherever it is used."""
+    """Return the remaining unlimited dimension: the first one, if it comes first wherever it is used."""
     first = next((dimension for dimension in checked.dataset.dimensions if dimension.unlimited), None)
     if first is None:
         return None
@@ -66,7 +66,7 @@ def _growing(checked: Checked) -> str | None:
 
 
 def _with_attributes(group: AnyGroup, kind: Kind) -> AnyGroup:
-    """A group with those attributes alone whose types and names the kind holds."""
+    """Return a group with only the attributes that the kind holds."""
     variables = tuple(
         variable.model_copy(update={"attributes": _attributes(variable.attributes, kind)})
         for variable in group.variables

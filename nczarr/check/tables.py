@@ -1,4 +1,4 @@
-"""Declarations by FQN: the tables that passes look names up in."""
+"""Declarations by FQN: lookup tables for the passes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nczarr.ast.walk import groups
 
 
 class Tables(NamedTuple):
-    """What a tree declares, by FQN. Of two of one name the first counts (the second has been reported)."""
+    """Declarations of a tree by FQN. For equal names the first counts (the second was reported)."""
 
     groups: dict[str, Group]
     types: dict[str, UserType]
@@ -19,7 +19,7 @@ class Tables(NamedTuple):
 
 
 def tables(dataset: Dataset) -> Tables:
-    """The tables of a tree, in the order of definition, parents before children."""
+    """Return the tables of a tree in definition order, parents before children."""
     found = Tables({}, {}, {}, {})
     for path, group in groups(dataset):
         found.groups.setdefault(path, group)

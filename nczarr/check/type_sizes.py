@@ -1,7 +1,7 @@
-"""How large types are: bytes of one value, and members, those of members counted each time.
+"""Size limits of types: bytes of one value, and members, counted recursively.
 
-Expects: types that do not contain themselves; names without a declaration count as nothing. Reports: oversized-type.
-A few lines of text can declare a value of exabytes, and a fill value is a whole value: so there is a limit.
+Expects: types without cycles; undeclared names count as zero. Reports: oversized-type. The limits exist
+because short texts can declare values of exabytes, and a fill value is a whole value.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from nczarr.ast import ATOMIC, CompoundType, EnumType, OpaqueType, UserType, Vle
 from nczarr.diagnostics.report import Report
 
 LARGEST_VALUE = 1 << 27
-"""Bytes of one value, what is in its lists aside."""
+"""Maximum bytes of one value, without its lists' content."""
 
 MOST_MEMBERS = 1 << 16
-"""Members of a type."""
+"""Maximum members of a type."""
 
 
 Types = Mapping[str, UserType]
@@ -33,7 +33,7 @@ class _Size(NamedTuple):
 
 
 def check_type_sizes(types: Types, report: Report) -> bool:
-    """Whether all types have a size that one can work with; of those that have not, the innermost are reported."""
+    """Return whether all types have a valid size; report the innermost oversized ones."""
     known: dict[str, _Size] = {}
     large = {path for path in types if _size(path, types, known).is_too_large}
     for path in [path for path in types if path in large]:
@@ -49,7 +49,7 @@ def check_type_sizes(types: Types, report: Report) -> bool:
 
 
 def oversized(types: Types) -> set[str]:
-    """The types, by FQN, that are too large to work with."""
+    """Return the FQNs of oversized types."""
     known: dict[str, _Size] = {}
     return {path for path in types if _size(path, types, known).is_too_large}
 

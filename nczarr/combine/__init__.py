@@ -1,9 +1,9 @@
-"""Several datasets as one: joined along a dimension that they have, or stacked along a new one.
+"""Combination of datasets: joined along an existing dimension, or stacked along a new one.
 
     sources ─ agreement (models) ─ equality (values) ─> Combination ─ finish ─> Checked
 
-Sources come one by one, and each is compared with the first; what is kept of it are the descriptions of its arrays. No
-chunk is moved: the result is a dataset like any other, whose arrays are those of the sources one behind the other.
+Sources are processed one by one and compared with the first; only descriptions of their arrays are stored. No
+chunk is copied: the result is an ordinary dataset with concatenated arrays.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ __all__ = ["Wanted", "combine"]
 
 
 def combine(sources: Iterable[tuple[str, Checked]], wanted: Wanted, report: Report) -> Checked | None:
-    """One dataset of several, each with the name that messages call it by; None if an error stands in the report.
+    """Combine datasets, each with a name for messages; return None after a reported error.
 
-    Expects checked datasets. Ensures: a checked dataset, its model that of the first source. Along a dimension of the
-    sources, variables that use it are joined in the order given, and all others are equal everywhere; along a new one,
-    variables whose values differ somewhere, and those named, get it as their first dimension.
+    Expects checked datasets. Ensures: a checked dataset with the first source's model. Along an existing
+    dimension, variables that use it are joined in the given order, and all others must be equal. A new
+    dimension becomes the first of variables whose values differ somewhere, and of those named.
 
-    Reports unmatched-dimension, unequal-sources, unaligned-chunks, differing-attributes, unordered-coordinate. Raises
-    OSError where values are compared and cannot be read.
+    Reports unmatched-dimension, unequal-sources, unaligned-chunks, differing-attributes,
+    unordered-coordinate. Raises OSError if compared values cannot be read.
     """
     before = report.errors
     made: Combination | None = None

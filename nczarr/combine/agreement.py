@@ -1,7 +1,7 @@
-"""What the model of a source has unlike that of the first: groups, types, dimensions, variables, attributes.
+"""Differences of a source's model from the first: groups, types, dimensions, variables, attributes.
 
-Attributes are of two kinds: those that change what a reader computes from stored values or how it finds its way, which
-have to be equal, and all others. Attributes of a variable that `grid_mapping` names are all of the first kind.
+Attributes that change computed values or their interpretation must be equal; others may differ. All
+attributes of variables named by `grid_mapping` must be equal.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ DECISIVE = frozenset({
     "units", "calendar", "month_lengths", "leap_year", "leap_month", "positive", "formula_terms", "flag_values",
     "flag_masks", "flag_meanings", "grid_mapping", "_Encoding", "compress", "dtype", "signedness",
 })  # fmt: skip
-"""Attributes of variables that change what a reader computes."""
+"""Variable attributes that change what a reader computes."""
 
 
 class Finding(NamedTuple):
-    """One thing that differs: of what (FQN), in which respect, and what either side has; None: nothing.
+    """One difference: its FQN, its subject, and the text of each side; None: absent.
 
-    `decisive`: it must not.
+    `decisive`: it is not allowed.
     """
 
     path: str
@@ -38,7 +38,7 @@ class Finding(NamedTuple):
 
 
 def findings(one: Checked, other: Checked, way: Way) -> Iterator[Finding]:
-    """What differs. Lengths of the dimensions of the way may."""
+    """Yield the differences; lengths of the way's dimensions may differ."""
     yield from _missing("group", one.groups, other.groups)
     yield from _missing("type", one.types, other.types)
     yield from _missing("dimension", one.dimensions, other.dimensions)
@@ -79,7 +79,7 @@ def _variable(path: str, one: Variable, other: Variable, grids: set[str]) -> Ite
 def _attributes(
     path: str, one: tuple[Attribute, ...], other: tuple[Attribute, ...], decisive: frozenset[str] | None
 ) -> Iterator[Finding]:
-    """Attributes that differ; all are decisive where None is given."""
+    """Yield differing attributes; all are decisive if `decisive` is None."""
     here, there = ({each.name: each.value for each in given} for given in (one, other))
     for name in dict.fromkeys([*here, *there]):
         first, second = here.get(name), there.get(name)
@@ -93,7 +93,7 @@ def _attributes(
 
 
 def _grid_mappings(checked: Checked) -> set[str]:
-    """Simple names in the `grid_mapping` attributes of variables."""
+    """Return simple names in the variables' `grid_mapping` attributes."""
     found: set[str] = set()
     for variable in checked.variables.values():
         for attribute in variable.attributes:

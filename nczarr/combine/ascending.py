@@ -1,4 +1,4 @@
-"""Whether a coordinate ascends from one source to the next."""
+"""Check that a coordinate ascends across sources."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from nczarr.arrays.source import Parts
 from nczarr.compare.difference import shown
 
 PIECE = 1 << 20
-"""Values that are read at once."""
+"""Values read at once."""
 
 
 class Ascending:
-    """The values of a numeric coordinate, source by source; `fault`: where one is not greater than that before it."""
+    """Values of a numeric coordinate by source; `fault`: the first that is not greater than its predecessor."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -22,7 +22,7 @@ class Ascending:
         self._source = ""
 
     def add(self, name: str, parts: Parts) -> None:
-        """Look at the values of the next source: a scalar, or an array of one dimension. Raises OSError."""
+        """Check the next source's values, a scalar or one-dimensional array. Raises OSError."""
         source = parts[""]
         if self.fault is not None:
             return

@@ -1,4 +1,4 @@
-"""The dataset that sources make together: its tree, and its arrays."""
+"""Combined dataset of the sources: its tree and arrays."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from nczarr.compare.difference import shown
 from nczarr.diagnostics.report import Report
 
 LEAST_PIECE = 4096
-"""Bytes below which pieces of chunks are not worth a reference each, where their values may stand in the document."""
+"""Minimum bytes of referenced chunk pieces, if the values may be embedded in the document."""
 
 
 class Pile(NamedTuple):
-    """What is to be made one: the sources' names, the first of them, the parts of each variable in every source.
+    """Input of a combination: names of sources, the first source, each variable's parts in every source.
 
-    `given`: variables that have data anywhere; `stacked`: those that get the new dimension; `lengths` of dimensions in
-    every source.
+    `given`: variables with data anywhere; `stacked`: those that get the new dimension; `lengths` of
+    dimensions by source.
     """
 
     names: tuple[str, ...]
@@ -42,7 +42,7 @@ class Pile(NamedTuple):
 
 
 def made(pile: Pile, addressable: int | None, report: Report) -> Checked | None:
-    """One dataset. None: chunks that cannot be told one by one, or fill values that differ, are reported."""
+    """Return the combined dataset; None after unaligned chunks or differing fill values are reported."""
     before, checked, way = report.errors, pile.checked, pile.way
     axes = {path: 0 for path in checked.variables if path in pile.stacked} if way.new_dim else way.axes
     parts = dict(checked.parts)
@@ -67,7 +67,7 @@ def made(pile: Pile, addressable: int | None, report: Report) -> Checked | None:
 
 
 def _grows_within(checked: Checked, stacked: Iterable[str]) -> bool:
-    """Whether a variable that is stacked has a dimension that may grow: no longer the first, as classic files want."""
+    """Return whether a stacked variable has an unlimited dimension, which would not be first as in classic files."""
     growing = {path for path, dimension in checked.dimensions.items() if dimension.unlimited}
     kinds = checked.dataset.kind not in (None, "nc4")
     return kinds and any(not growing.isdisjoint(checked.variables[path].dimensions) for path in stacked)
@@ -84,12 +84,12 @@ class _Joining(NamedTuple):
 
     @property
     def parts(self) -> Parts:
-        """Its parts, joined."""
+        """Joined parts."""
         checked = self.pile.checked
         return join(checked.variables[self.path].type, self.pile.parts[self.path], self.axis, checked.types, self._one)
 
     def _one(self, sources: Sequence[ArraySource], axis: int) -> ArraySource:
-        """One array of all sources; reports unaligned-chunks."""
+        """Return one array of all sources; reports unaligned-chunks."""
         self._check_fills(sources)
         if self.pile.way.new_dim:
             sources = [Raised(source) for source in sources]
@@ -108,7 +108,7 @@ class _Joining(NamedTuple):
         return joined(made, axis)
 
     def _check_fills(self, sources: Sequence[ArraySource]) -> None:
-        """Report arrays whose missing chunks mean different values: unequal-sources."""
+        """Report unequal-sources for missing chunks with different values."""
         known: tuple[int, bytes] | None = None
         for number, source in enumerate(sources):
             fill = fill_of(source)
@@ -134,7 +134,7 @@ def _element(source: ArraySource, fill: bytes) -> str:
 def _group(
     path: str, group: G, pile: Pile, axes: Mapping[str, int], parts: Mapping[str, Parts], addressable: int | None
 ) -> G:
-    """The group with dimensions of the length of all sources, and variables along the new one."""
+    """Return the group with combined lengths, and variables along the new dimension."""
     dimensions = []
     for dimension in group.dimensions:
         lengths = pile.lengths.get(names.join(path, dimension.name))
@@ -153,7 +153,7 @@ def _group(
 
 
 def _variable(variable: Variable, shape: tuple[int, ...], way: Way, parts: Parts, addressable: int | None) -> Variable:
-    """The variable of the whole: with the new dimension, and storage that fits it."""
+    """Return the combined variable: with the new dimension, and fitting storage."""
     storage, dimensions = variable.storage, variable.dimensions
     chunks, layout = storage.chunks, storage.layout
     if way.new_dim:

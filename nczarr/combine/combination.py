@@ -1,4 +1,4 @@
-"""A combination on its way: what is known of the sources so far, and what of them does not go together."""
+"""State of a combination: the sources so far, and their conflicts."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from nczarr.compare.values import values, whole_parts
 from nczarr.diagnostics.report import Report
 
 NAMED = 8
-"""Attributes that a message names."""
+"""Maximum attributes in a message."""
 
 CHOOSE = "`--var` and `--group` choose what is combined"
 
 
 class _Fault(NamedTuple):
-    """What is said of one thing that differs, for the first source in which it does."""
+    """Message on one difference, for its first source."""
 
     message: str
     helps: tuple[str, ...] = ()
 
 
 class Combination:
-    """Sources one by one; the first is the model of all."""
+    """Combination of sources, added one by one; the first is the model."""
 
     def __init__(self, name: str, checked: Checked, way: Way) -> None:
         self.way = way
@@ -49,7 +49,7 @@ class Combination:
                 self._ascending[path].add(name, self._parts[path][0])
 
     def add(self, name: str, checked: Checked) -> None:
-        """Take one more source, or note why that cannot be."""
+        """Add a source, or record its conflicts."""
         unlike = set()
         for finding in findings(self.checked, checked, self.way):
             if finding.decisive:
@@ -71,7 +71,7 @@ class Combination:
                 self._take(path, name, checked)
 
     def _take(self, path: str, name: str, checked: Checked) -> None:
-        """Take a variable of a source, which is one of the same model."""
+        """Add a variable of a source with the same model."""
         if path in self._parts:
             parts = whole_parts(checked, path)
             self._parts[path].append(parts)
@@ -105,7 +105,7 @@ class Combination:
         self._faults.setdefault(key, fault)
 
     def finish(self, addressable: int | None, report: Report) -> Checked | None:
-        """All sources as one dataset; None if an error was found."""
+        """Return all sources as one dataset; None after an error."""
         before = report.errors
         for key, fault in self._faults.items():
             more = self._more.get(key, 0)

@@ -1,7 +1,7 @@
-"""Whether a variable has the same values in two datasets, as fast as that can be told.
+"""Fast comparison of a variable's values in two datasets.
 
-Small arrays are read whole; of larger ones the first block, where those that differ at all mostly do, and then all
-in blocks (`compare/values.py`).
+Small arrays are read whole. Of larger ones the first block is compared first, because differences mostly show
+there, then all blocks (`compare/values.py`).
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from nczarr.compare.elements import unequal
 from nczarr.compare.values import TEXT, block_shape, values, whole_parts
 
 SMALL = 4 << 20
-"""Bytes of an array that is read whole."""
+"""Maximum bytes of an array that is read whole."""
 
 
 def equal(one: Checked, other: Checked, path: str) -> bool:
-    """Whether values are equal bit by bit, and every NaN to every other. Types and shapes are the same."""
+    """Return whether values are bitwise equal, with all NaNs equal. Expects equal types and shapes."""
     variable, shape = one.variables[path], one.shapes[path]
     if path not in one.parts and path not in other.parts and one.fills[path] == other.fills[path]:
         return True

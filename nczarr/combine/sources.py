@@ -1,4 +1,4 @@
-"""Sources for a combination, opened one by one."""
+"""Sequential opening of a combination's sources."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from nczarr.secrets import shown
 from nczarr.stores.url import is_remote
 
 AT_ONCE = 8
-"""Sources that are read at once where they lie behind a network."""
+"""Remote sources read concurrently."""
 
 Reader = Callable[[Report], Checked | None]
-"""Reads a dataset; None: an error stands in the report. Raises OSError."""
+"""Reader of a dataset; None after a reported error. Raises OSError."""
 
 
 def opened(
@@ -27,10 +27,10 @@ def opened(
     report: Report,
     step: Callable[[int], None] | None = None,
 ) -> Iterator[tuple[str, Checked]]:
-    """Each source by its name, a path or URL mostly, or what is wanted of it; ends with the first that is in error.
+    """Yield each source with its name (mostly path or URL), as the wanted subset; stop at the first error.
 
-    Several that lie behind a network are read at once. What is found of a source says so in a note. `step` is told of
-    each that is read.
+    Remote sources are read concurrently. A note in each finding names its source. `step` is called after each
+    source.
     """
 
     def one(name: str, read: Reader) -> tuple[Checked | None, Report]:
@@ -57,7 +57,7 @@ def opened(
 
 
 def home_of(paths: Sequence[str]) -> str | None:
-    """The folder or URL that all sources lie in; None if there is none."""
+    """Return the common folder or URL of all sources, or None."""
     if not any(map(is_remote, paths)):
         return os.path.commonpath([os.path.dirname(os.path.abspath(path)) for path in paths])
     folders = [path.rstrip("/").split("/")[:-1] for path in paths]

@@ -1,4 +1,4 @@
-"""What a combination is to be: along which dimensions, and which variables that concerns."""
+"""Specification of a combination: its dimensions, and the variables concerned."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from nczarr.diagnostics.report import Report
 
 
 class Wanted(NamedTuple):
-    """What is asked for.
+    """Request for a combination.
 
-    `along`: names of dimensions, simple or from the root; with `new_dim`, of variables that are stacked whether they
-    differ or not. `addressable`: chunks of the result must be chunks of the sources, but for variables of at most so
-    many bytes; None: values may be put into new chunks.
+    `along`: names of dimensions, simple or from the root; with `new_dim`, of variables to stack in any case.
+    `addressable`: chunks of the result must be chunks of the sources, except for variables of at most this
+    many bytes; None: values may be rechunked.
     """
 
     along: tuple[str, ...] = ()
@@ -26,10 +26,10 @@ class Wanted(NamedTuple):
 
 
 class Way(NamedTuple):
-    """What is done. `axes`: the axis of each variable that is joined, by FQN; `dimensions`: those that grow.
+    """Resolved combination. `axes`: axis of each joined variable by FQN; `dimensions`: those that grow.
 
-    With `new_dim`, the simple name of a dimension of the root group, `always` has the variables that are stacked in any
-    case, and the other members are empty.
+    With `new_dim`, the simple name of a root dimension, `always` has the variables to stack in any case, and
+    the others are empty.
     """
 
     axes: Mapping[str, int] = MappingProxyType({})
@@ -39,12 +39,12 @@ class Way(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """The dimensions for people."""
+        """Displayable dimensions."""
         return f"`/{self.new_dim}`" if self.new_dim else ", ".join(f"`{path}`" for path in sorted(self.dimensions))
 
 
 def settled(name: str, checked: Checked, wanted: Wanted, report: Report) -> Way | None:
-    """The way for sources of which the first is given; None if that is reported: unmatched-dimension."""
+    """Return the way, based on the first source; None if unmatched-dimension is reported."""
     before = report.errors
     if wanted.new_dim is not None:
         way = _stacked(name, checked, wanted.new_dim, wanted.along, report)
@@ -102,7 +102,7 @@ def _along(name: str, checked: Checked, along: tuple[str, ...], report: Report) 
 
 
 def named(word: str, known: Mapping[str, object]) -> list[str]:
-    """The FQNs that a word means: one from the root, or all of a simple name."""
+    """Return the FQNs that a word matches: one path, or all of a simple name."""
     if "/" in word:
         try:
             path = names.fqn(map(names.normal, names.split(word if word.startswith("/") else "/" + word)))
@@ -122,7 +122,7 @@ def _listed(paths: object) -> str:
 
 
 def is_coordinate(path: str, checked: Checked, *, stacked: bool) -> bool:
-    """Whether a variable is the numeric coordinate of its only dimension, or, if it is stacked, a number."""
+    """Return whether a variable is the numeric coordinate of its only dimension, or, if stacked, a numeric scalar."""
     variable = checked.variables[path]
     atomic = ATOMIC.get(variable.type)
     number = atomic is not None and (atomic.is_integer or atomic.is_float)

@@ -1,1 +1,1 @@
-"""JSON with positions: a strict reader, a tolerant reader, and where each value stands in the text."""
+"""JSON with positions: a strict reader, a tolerant reader, and the place of each value."""

@@ -1,7 +1,7 @@
-"""Reader of the JSON form of the tree: any bytes to a dataset, or `bad-ast` with the JSON pointer of every fault.
+"""Reader of the tree's JSON form: from bytes to a dataset, or `bad-ast` with a JSON pointer for every fault.
 
-The models of the tree validate; this module bounds the depth before they recurse, refuses members that stand twice, and
-checks what no single node can: that constants of user types have data of that type.
+The models validate the tree. This module limits the depth before they recurse, rejects repeated members, and
+checks that constants of user types have valid data.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _NESTING = re.compile(rb'"(?:[^"\\]|\\.)*"?|[\[{]|[\]}]', re.DOTALL)
 
 
 def read(source: Source, report: Report) -> Dataset | None:
-    """Return the dataset of a JSON text, names in FQN form; None after an error.
+    """Return the dataset of a JSON text with FQNs; None after an error.
 
     Reports `bad-ast`, `invalid-utf8`, `too-deep-nesting`, `empty-input`.
     """
@@ -51,7 +51,7 @@ def read(source: Source, report: Report) -> Dataset | None:
 
 
 def pointer_of(location: tuple[int | str, ...], document: Any) -> str:
-    """The JSON pointer of a place that the models name; what they insert (tags of unions) is not in the document."""
+    """Return the JSON pointer of a validation location, without tags of unions, which are not in the document."""
     steps: list[str | int] = []
     value = document
     for number, step in enumerate(location):
@@ -70,7 +70,7 @@ def _bad(source: Source, report: Report, where: str, message: str) -> None:
 
 
 def _message(error: Any) -> str:
-    """One line of what the models say about a place."""
+    """Return a validation error in one line."""
     text = str(error["msg"]).removeprefix("Value error, ")
     return f"{text[:1].lower()}{text[1:]}".split("\n", 1)[0]
 
@@ -85,7 +85,7 @@ def _decoded(source: Source, data: bytes, report: Report) -> str | None:
 
 
 def _too_deep(source: Source, data: bytes, report: Report) -> bool:
-    """Whether brackets nest deeper than the readers behind can recurse."""
+    """Return whether brackets nest deeper than later readers can recurse."""
     depth = 0
     for match in _NESTING.finditer(data):
         opens = match.group() in (b"[", b"{")
@@ -98,7 +98,7 @@ def _too_deep(source: Source, data: bytes, report: Report) -> bool:
 
 
 def _parsed(source: Source, text: str, report: Report) -> Any | None:
-    """The document as plain values; None (reported) if it is not JSON or a member stands twice."""
+    """Return the document as plain values; None after a reported error (no JSON, repeated members)."""
     doubled: list[str] = []
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -126,7 +126,7 @@ def _parsed(source: Source, text: str, report: Report) -> Any | None:
 
 
 def _check(source: Source, dataset: Dataset, report: Report) -> bool:
-    """Depth of groups, and constants of user types."""
+    """Check the depth of groups, and constants of user types."""
     before = report.errors
     groups = list(_groups(dataset, "/", "/dataset", 0))
     if any(depth > MAX_DEPTH for _, _, _, depth in groups):

@@ -1,7 +1,7 @@
-"""The documents of a store by key: parsed once, tolerantly, with what is wrong with them reported at their keys.
+"""Documents of a store by key: parsed once and tolerantly, with faults reported at their keys.
 
-Where a document is not in the store itself, the consolidated metadata may have it. What cannot be read is a loss of
-values, an error unless the run allows it: the rest of the dataset stays.
+Consolidated metadata supply documents missing in the store. Unreadable content is a value loss, an error
+unless the run allows it; the rest of the dataset remains.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ Json = dict[str, Any]
 
 
 class Documents:
-    """Reads and reports. `extra` are documents from consolidated metadata."""
+    """Reader and reporter. `extra`: documents from consolidated metadata."""
 
     hides_attributes = True
-    """Whether some names of attributes are a store's own."""
+    """True if a store reserves some attribute names."""
 
     def __init__(self, store: Store, report: Report, options: Options) -> None:
         self.store = store
@@ -45,7 +45,7 @@ class Documents:
         """Whether something ended the reading."""
 
     def get(self, key: str) -> Json | None:
-        """The object of a key; None if there is none, or (reported) it is no JSON object. Raises OSError."""
+        """Return the object of a key; None if it is missing, or (reported) not a JSON object. Raises OSError."""
         if key not in self._known:
             self._known[key] = self._read(key)
         return self._known[key]
@@ -71,7 +71,7 @@ class Documents:
         return parsed.value
 
     def parsed(self, key: str, data: bytes) -> Parsed | None:
-        """The JSON value of a document; None (reported) if it is none."""
+        """Return the JSON value of a document; None (reported) if it is invalid."""
         try:
             return parse(data)
         except NotJsonError as fault:
@@ -79,26 +79,27 @@ class Documents:
             return None
 
     def raw(self, key: str) -> bytes | None:
-        """The bytes of a key, None if it is absent or no key at all. Raises OSError."""
+        """Return the bytes of a key; None if it is absent or invalid. Raises OSError."""
         try:
             return self.store.get(key)
         except UnsafeKeyError:
             return None
 
     def has(self, key: str) -> bool:
-        """Whether there is such a document, readable or not."""
+        """Return whether such a document exists, readable or not."""
         self.get(key)
         return key in self._present or key in self.extra
 
     def expect(self, prefixes: Iterable[str], documents: Iterable[str]) -> None:
-        """Documents below these prefixes will be read: distant stores fetch many at once. Raises OSError."""
+        """Announce reads of documents below prefixes: distant stores fetch many at once. Raises OSError."""
         if self.store.distant:
             wanted = (prefix + each for prefix in prefixes for each in documents)
             self.store.expect(key for key in wanted if key not in self._known and is_safe(key))
 
     def children(self, prefix: str) -> list[str]:
-        """Names one level below a prefix that can be those of arrays or groups, in byte order. Reports
-        unreadable-array where a server does not say.
+        """Return the possible array and group names below a prefix, in byte order.
+
+        Reports unreadable-array if the server cannot list.
         """
         found = set(self.store.children(prefix))
         if not found and not self.extra and not self.store.listed:
@@ -110,14 +111,14 @@ class Documents:
         return sorted(name for name in found if name and not name.startswith(".") and name != "zarr.json")
 
     def span(self, key: str) -> Span:
-        """A document as the place of what it describes; the same for all that one describes."""
+        """Return a document as a place, shared by everything that it describes."""
         known = self._spans.get(key)
         if known is None:
             known = self._spans[key] = Span(Source(self.store.path, b"", key=key), 0, 0)
         return known
 
     def lost(self, code: str, message: str, key: str, pointer: str = "") -> None:
-        """Report something that cannot be read and is left out: an error, unless the run allows it."""
+        """Report unreadable, dropped content: an error, unless the run allows it."""
         allowed = self._options.accepts(code)
         helps = () if allowed else (f"`--allow-loss {code}` reads the rest",)
         self.said += 1
@@ -125,15 +126,15 @@ class Documents:
         self._report.lose(found, allowed=allowed)
 
     def warn(self, code: str, message: str, key: str, pointer: str = "") -> None:
-        """Report something that is read otherwise than it says."""
+        """Report content that is interpreted differently from its text."""
         self._add(code, Severity.WARNING, message, key, pointer, ())
 
     def note(self, code: str, message: str, key: str, pointer: str = "") -> None:
-        """Report something that is read as it says, and that a reader should know."""
+        """Report notable content that is read as written."""
         self._add(code, Severity.NOTE, message, key, pointer, ())
 
     def refuse(self, code: str, message: str, key: str, pointer: str = "") -> None:
-        """Report something that ends the reading, whatever the run allows."""
+        """Report content that ends the reading in any case."""
         self.refused = True
         self._add(code, Severity.ERROR, message, key, pointer, ())
 
@@ -142,18 +143,18 @@ class Documents:
         self._report.add(Diagnostic(code, severity, message, self.place(key, pointer), helps=helps))
 
     def place(self, key: str, pointer: str) -> Label:
-        """The place of a member of a document."""
+        """Return the place of a document's member."""
         return Label(self.span(key), key=key, pointer=pointer)
 
     def apart(self, items: Sequence[tuple[str, str]], keys: Sequence[str], scope: str) -> list[str]:
-        """Return a unique name for each (kind, name) of one scope; `keys`: the documents that say them."""
+        """Return a unique name for each (kind, name) of one scope; `keys`: their documents."""
         shown = apart(items)
         if any(first is not None for _, first in shown):
             self.namesakes += namesakes(items, shown, scope, [self.place(key, "") for key in keys])
         return [name for name, _ in shown]
 
     def name(self, written: Any, key: str, pointer: str, what: str) -> str | None:
-        """A simple name in the form of the model; None (reported) for what netCDF or a key cannot have."""
+        """Return a simple name in the model's form; None (reported) if netCDF or keys cannot have it."""
         if not isinstance(written, str):
             self.lost("bad-metadata", f"the name of {what} is no text", key, pointer)
             return None
@@ -169,6 +170,6 @@ class Documents:
 
 @functools.lru_cache(maxsize=4096)
 def _in_the_model(written: str) -> tuple[str, str | None]:
-    """A name in the form of the model, and why nothing can have it; attributes of one store share few names."""
+    """Return a name in the model's form, and its problem or None. Cached: attributes share few names."""
     found = names.normal(written)
     return found, name_problem(found)

@@ -1,7 +1,6 @@
-"""Where a member of a JSON text stands, worked out when a diagnostic needs it.
+"""Places of members in a JSON text, computed on demand for diagnostics.
 
-Comes in: a text that is JSON, and a path of keys and indices. Goes out: a JSON pointer, line and column of
-the value.
+From a JSON text and a path of keys and indices to JSON pointer, line and column of the value.
 """
 
 from __future__ import annotations
@@ -17,10 +16,10 @@ from nczarr.source import Source, Span
 Path = tuple[str | int, ...]
 
 CHEAP = 1 << 22
-"""Lines are counted in documents of at most so many bytes."""
+"""Maximum bytes of documents with line numbers."""
 
 FEW = 100
-"""So many faults of a document have a line and column."""
+"""Maximum faults of a document with line and column."""
 
 _BLANK = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder(strict=False)
@@ -28,12 +27,12 @@ _DECODER = json.JSONDecoder(strict=False)
 
 @functools.lru_cache(maxsize=4096)
 def pointer(*steps: str | int) -> str:
-    """The JSON pointer (RFC 6901) of a path."""
+    """Return the JSON pointer (RFC 6901) of a path."""
     return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in steps)
 
 
 class Faults:
-    """Reports what is wrong with a document, each fault at a path of it."""
+    """Reporter of faults in a document, each at a path."""
 
     def __init__(self, source: Source, report: Report) -> None:
         self.source = source
@@ -50,7 +49,7 @@ class Faults:
         self._add(Severity.WARNING, code, message, path, helps)
 
     def lose(self, code: str, message: str, *, allowed: bool, helps: Iterable[str] = ()) -> None:
-        """Report something that is left out: an error, or a warning if the run allows it."""
+        """Report dropped content: an error, or a warning if allowed."""
         place = Label(Span(self.source, 0, 0), key=self.source.name if self.source.key is None else self.source.key)
         found = Diagnostic(code, Severity.ERROR, message, place, helps=() if allowed else tuple(helps))
         self.report.lose(found, allowed=allowed)
@@ -71,14 +70,14 @@ class Faults:
 
 
 class Places:
-    """Where values of a text begin; what is found of an object or array on the way is kept."""
+    """Starts of values in a text; visited objects and arrays are cached."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._inside: dict[int, dict[str | int, int]] = {}
 
     def start(self, path: Path) -> int:
-        """The byte where the value at a path begins: of the deepest part of it that is there."""
+        """Return the byte offset of the value at a path, or of its deepest existing ancestor."""
         text = self._text
         at = _skip(text, 1 if text.startswith("\ufeff") else 0)
         for part in path:
@@ -96,7 +95,7 @@ def _skip(text: str, at: int) -> int:
 
 
 def members(text: str, at: int) -> Iterator[tuple[str | int, int]]:
-    """Names of an object that begins at `at`, and where their values begin; none if there is none."""
+    """Yield names and value starts of an object at `at`; nothing for other values."""
     if text[at : at + 1] != "{":
         return
     at = _skip(text, at + 1)
@@ -108,7 +107,7 @@ def members(text: str, at: int) -> Iterator[tuple[str | int, int]]:
 
 
 def _items(text: str, at: int) -> Iterator[tuple[str | int, int]]:
-    """Indices of an array and where its values begin."""
+    """Yield indices and value starts of an array."""
     if text[at : at + 1] != "[":
         return
     at, index = _skip(text, at + 1), 0
@@ -118,7 +117,7 @@ def _items(text: str, at: int) -> Iterator[tuple[str | int, int]]:
 
 
 def _next(text: str, start: int) -> int:
-    """Where the value behind this one begins, or the bracket that ends the list."""
+    """Return the start of the next value, or of the closing bracket."""
     _, end = _DECODER.raw_decode(text, start)
     end = _skip(text, end)
     return _skip(text, end + 1) if text[end] == "," else end
@@ -129,5 +128,5 @@ _KINDS = ((bool, "a truth value"), (str, "text"), (int, "an integer"), (float, "
 
 
 def kind(value: object) -> str:
-    """What a JSON value is, in words."""
+    """Describe the kind of a JSON value."""
     return "null" if value is None else next((word for made, word in _KINDS if isinstance(value, made)), "no JSON")

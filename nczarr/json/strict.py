@@ -1,8 +1,8 @@
-"""JSON to the letter of RFC 8259, and where in a text each value stands.
+"""Strict JSON (RFC 8259) with the place of each value.
 
-What the RFC leaves to a reader is settled so: a member that stands twice in one object is an error, because software
-does not agree on which one is meant, and so is the escape of half a surrogate pair, which no UTF-8 holds.
-A byte order mark is passed over, with a remark. Depth and digits are limited.
+Where the RFC leaves a choice: repeated members in an object are errors, because software disagrees on the
+valid one. So are escapes of lone surrogates, which UTF-8 cannot encode. A byte order mark is skipped with a
+remark. Depth and digits are limited.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from nczarr.source import Source, Span
 from nczarr.stores.base import Store
 
 LONGEST_INTEGER = 4000
-"""Digits that an integer may have; Python reads no longer ones."""
+"""Maximum digits of an integer; Python reads no longer ones."""
 
 _BLANK = re.compile(r"[ \t\n\r]*")
 _WORD = re.compile(r'[^ \t\n\r{}\[\],:"]+')
@@ -30,11 +30,11 @@ _CONSTANTS = ("NaN", "Infinity", "-Infinity")
 _HALF = re.compile(r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)")
 
 Places = dict[str, tuple[int, int]]
-"""Between which characters values stand, by their JSON pointers."""
+"""Character ranges of values by JSON pointer."""
 
 
 class StrictError(ValueError):
-    """A text that is no JSON by the RFC: what is wrong, at which byte, and, where it is known, in which value."""
+    """Invalid JSON: message, byte offset, and pointer of the value if known."""
 
     def __init__(self, message: str, offset: int, pointer: str = "") -> None:
         super().__init__(message)
@@ -43,11 +43,11 @@ class StrictError(ValueError):
 
 
 class _RefusedError(ValueError):
-    """Something that the decoder would have taken, somewhere."""
+    """Content that the decoder would accept."""
 
 
 def parse(data: bytes) -> Parsed:
-    """The JSON value of a document; a number with a point or an exponent is a `Real`. Raises StrictError."""
+    """Return the JSON value of a document, with `Real` for numbers with point or exponent. Raises StrictError."""
     text, shift = _decoded(data)
     try:
         value = _DECODER.decode(text)
@@ -68,8 +68,9 @@ def parse(data: bytes) -> Parsed:
 
 
 def place(data: bytes, where: str, known: Places) -> tuple[int, int]:
-    """The byte range of a value of a document that `parse` takes, by its JSON pointer, or of the nearest value around
-    it. `known` is empty at first, and remembers all places for the next call.
+    """Return the byte range of a value by JSON pointer, or of its nearest existing ancestor.
+
+    Expects a document that `parse` accepts. `known` starts empty and caches all places.
     """
     text, shift = _decoded(data)
     if not known:
@@ -81,7 +82,7 @@ def place(data: bytes, where: str, known: Places) -> tuple[int, int]:
 
 
 def _decoded(data: bytes) -> tuple[str, int]:
-    """The text, and how many bytes stand before it. Raises StrictError."""
+    """Return the text, and the bytes before it. Raises StrictError."""
     bare = data.removeprefix(codecs.BOM_UTF8)
     shift = len(data) - len(bare)
     try:
@@ -97,13 +98,14 @@ def _decoded(data: bytes) -> tuple[str, int]:
 
 
 def _bytes(text: str, place: int) -> int:
-    """The byte offset of a character."""
+    """Return the byte offset of a character."""
     return len(text[:place].encode())
 
 
 def _explained(text: str, error: json.JSONDecodeError) -> tuple[str, int]:
-    """What is wrong, and at which character: releases of Python find a comma before a closing bracket at, or behind,
-    the comma.
+    """Return message and character of an error.
+
+    Python releases differ in the place of a comma before a closing bracket: at the comma, or after it.
     """
     place = error.pos
     comma = place if text[place : place + 1] == "," else len(text[:place].rstrip(" \t\n\r")) - 1
@@ -134,9 +136,9 @@ def _end_of_blank(text: str, at: int) -> int:
 
 
 def _walk(text: str, at: int, where: str, found: Places, depth: int) -> int:
-    """Find the values of a text as far as it is JSON; gives the end of the one at `at`.
+    """Find the places of values while the text is valid; return the end of the value at `at`.
 
-    Raises StrictError, whose offset counts characters.
+    Raises StrictError, with a character offset.
     """
     end: int
     at = start = _end_of_blank(text, at)
@@ -183,7 +185,7 @@ def _behind_comma(text: str, at: int) -> int:
 
 
 class StrictDocuments(Documents):
-    """Documents that are read to the letter; a diagnostic has the line and column of its value, besides the pointer."""
+    """Strictly read documents; diagnostics have line and column in addition to the pointer."""
 
     def __init__(self, store: Store, report: Report, options: Options) -> None:
         super().__init__(store, report, options)
@@ -192,7 +194,7 @@ class StrictDocuments(Documents):
         self._faults: dict[str, StrictError] = {}
 
     def parsed(self, key: str, data: bytes) -> Parsed | None:
-        """The JSON value of a document; None (reported) if it is none."""
+        """Return the JSON value of a document; None (reported) if it is invalid."""
         self._sources[key] = Source(self.store.path, data, key=key)
         try:
             return parse(data)
@@ -202,7 +204,7 @@ class StrictDocuments(Documents):
             return None
 
     def place(self, key: str, pointer: str) -> Label:
-        """The place of a member of a document, or of the nearest value around it."""
+        """Return the place of a member, or of its nearest existing ancestor."""
         source, fault = self._sources.get(key), self._faults.get(key)
         if source is None:
             return super().place(key, pointer)

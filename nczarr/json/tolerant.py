@@ -1,7 +1,8 @@
-"""JSON as stores really hold it: strict where it can be, tolerant where nothing is lost.
+"""Tolerant JSON, as found in stores: lenient where nothing is lost.
 
-Accepted with a remark: bytes behind the document, a comma before a closing bracket, words and numbers that are no JSON
-(`TRUE`, `007`), which become texts. Accepted without one: a byte order mark, bare NaN, infinities, raw control bytes.
+Accepted with a remark: bytes after the document, a comma before a closing bracket, invalid words and numbers
+(`TRUE`, `007`), which become texts. Accepted silently: a byte order mark, bare NaN, infinities, raw control
+bytes.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 DEEPEST = 128
-"""Brackets may nest this deep; what reads a document recurses."""
+"""Maximum nesting of brackets; readers recurse."""
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|,(?=\s*[}\]])|[-+\w.]+', re.DOTALL)
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?", re.ASCII)
@@ -27,33 +28,33 @@ _BRACKETS = (dict, list)
 
 
 class NotJsonError(ValueError):
-    """A text that is no JSON, or nests too deep."""
+    """Invalid or too deeply nested JSON."""
 
 
 class Real(float):
-    """A number with a point or an exponent, and how it was spelled."""
+    """A number with point or exponent, with its spelling."""
 
     spelled: str
 
     @classmethod
     def of(cls, spelled: str) -> Real:
-        """The number of a JSON text."""
+        """Return the number of a JSON text."""
         made = cls(spelled)
         made.spelled = spelled
         return made
 
 
 class Parsed(NamedTuple):
-    """A JSON value, and what is not as it should be, in words."""
+    """A JSON value, with remarks."""
 
     value: Any
     remarks: tuple[str, ...]
     repeated: tuple[str, ...] = ()
-    """Names of members that stand twice in one object; the last of each is in the value."""
+    """Names of repeated members; `value` has the last of each."""
 
 
 class RepeatedError(Exception):
-    """A member stands twice in one object."""
+    """Repeated member in an object."""
 
 
 def unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -65,7 +66,7 @@ def unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def noting(repeated: list[str]) -> Callable[[list[tuple[str, Any]]], dict[str, Any]]:
-    """Return a function that makes the members of an object, and notes the names of those that stand twice."""
+    """Return an object hook that records the names of repeated members."""
 
     def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
@@ -80,14 +81,14 @@ _DECODER = json.JSONDecoder(object_pairs_hook=unrepeated, parse_float=Real.of, s
 
 
 _SHORT = 1024
-"""Documents of so many bytes are kept for a while: the arrays of a store often have the same one."""
+"""Maximum bytes of cached documents: arrays of a store often have equal ones."""
 
 
 def parse(data: bytes) -> Parsed:
-    """The JSON value of a document. Raises NotJsonError, whose text says what is wrong.
+    """Return the JSON value of a document. Raises NotJsonError with a message.
 
-    Bytes that are no UTF-8 stand as surrogates; escapes of lone surrogates become U+FFFD. Equal documents may share one
-    value, which nobody changes.
+    Invalid UTF-8 becomes surrogates; escapes of lone surrogates become U+FFFD. Equal documents may share a
+    value, which must not be modified.
     """
     return _parsed(data) if len(data) > _SHORT else _known(data)
 
@@ -121,7 +122,7 @@ _known = functools.lru_cache(maxsize=256)(_parsed)
 
 
 def _decoded(text: str, repeated: list[str]) -> tuple[Any, int]:
-    """Return the value of a text and where it ends; names of members that stand twice are added to `repeated`."""
+    """Return the value of a text and its end; add names of repeated members to `repeated`."""
 
     try:
         try:
@@ -148,7 +149,7 @@ def _mended(match: re.Match[str]) -> str:
 
 
 def too_deep(value: Any) -> bool:
-    """Whether brackets nest deeper than readers can recurse."""
+    """Return whether brackets nest deeper than readers can recurse."""
     level = [value] if isinstance(value, _BRACKETS) else []
     for _ in range(DEEPEST - 1):
         level = [
@@ -163,7 +164,7 @@ def too_deep(value: Any) -> bool:
 
 
 def spelled(value: Any) -> str:
-    """A JSON value as the netCDF library spells it: no blank between the elements of a list; a text is itself."""
+    """Return a JSON value as the netCDF library spells it: lists without blanks; a text is unchanged."""
     return value if isinstance(value, str) else _spelled(value)
 
 

@@ -1,1 +1,1 @@
-"""Parts of datasets: variables, groups, sections, and values by index. `Checked` in, `Checked` out."""
+"""Parts of datasets: variables, groups, sections, and values by index. From `Checked` to `Checked`."""

@@ -1,4 +1,4 @@
-"""Values of a variable by index, as numpy objects: the parts of its type (arrays/parts.py) put together again."""
+"""Indexing of a variable's values as NumPy objects, assembled from the parts of its type (arrays/parts.py)."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from nczarr.check.checked import Checked
 
 LARGEST_SPAN = 1 << 22
-"""Elements that may be read in vain for a slice with a step before it is read piece by piece."""
+"""Maximum elements of the box read for a stepped slice; larger ones are read piece by piece."""
 
 
 def dtype_of(type_name: str, types: Types) -> np.dtype[Any]:
-    """The dtype of values in hand: that of the array for fixed sizes, else object, or a record with object fields."""
+    """Return the dtype of values: the array's for fixed sizes, else object, or a record with object fields."""
     declared = types.get(type_name)
     if is_fixed(type_name, types):
         return numpy_dtype(descr(type_name, types))
@@ -32,12 +32,12 @@ def dtype_of(type_name: str, types: Types) -> np.dtype[Any]:
 
 
 def record_dtype(declared: CompoundType, types: Types) -> np.dtype[Any]:
-    """The dtype of a record with members of variable size."""
+    """Return the dtype of a record with variable-size members."""
     return np.dtype([(field.name, dtype_of(field.type, types), field.shape) for field in declared.fields])
 
 
 def read(checked: Checked, path: str, key: Any) -> Any:
-    """The values that `variable[key]` means. Raises IndexError or TypeError as numpy does."""
+    """Return the values of `variable[key]`. Raises IndexError or TypeError like NumPy."""
     variable, shape = checked.variables[path], checked.shapes[path]
     axes = normal_key(key, shape)
     reader = _reader(checked, path)
@@ -50,7 +50,7 @@ def read(checked: Checked, path: str, key: Any) -> Any:
 
 
 def normal_key(key: Any, shape: tuple[int, ...]) -> list[int | range]:
-    """One integer or range a dimension. Raises IndexError for what lies outside, TypeError for other kinds of index."""
+    """Return one integer or range per dimension. Raises IndexError out of bounds, TypeError for other indices."""
     keys = list(key) if isinstance(key, tuple) else [key]
     dots = [position for position, item in enumerate(keys) if item is Ellipsis]
     if len(dots) > 1:
@@ -75,7 +75,7 @@ def _axis(item: Any, length: int, axis: int) -> int | range:
 
 
 def _reader(checked: Checked, path: str) -> Reader:
-    """The reader of a variable's parts; one without data is fill, and costs nothing whatever its shape."""
+    """Return the reader of a variable's parts; without data it is fill, at no cost in the shape."""
     parts = checked.parts.get(path)
     kind, shape, fill = checked.variables[path].type, checked.shapes[path], checked.fills[path]
     if parts is not None:
@@ -86,7 +86,7 @@ def _reader(checked: Checked, path: str) -> Reader:
 
 
 class Reader:
-    """Puts the parts of one variable together."""
+    """Assembles the parts of one variable."""
 
     def __init__(self, parts: Parts, types: Types) -> None:
         self.parts = parts
@@ -94,7 +94,7 @@ class Reader:
         self._ends: dict[str, NDArray[np.int64]] = {}
 
     def stepped(self, type_name: str, axes: Sequence[range]) -> NDArray[Any]:
-        """Values at ranges with any step: the enclosing box where it is small, else index by index."""
+        """Return values at stepped ranges: from the bounding box if it is small, else index by index."""
         if any(not len(axis) for axis in axes):
             return np.empty([len(axis) for axis in axes], dtype_of(type_name, self.types))
         box = [(min(axis[0], axis[-1]), max(axis[0], axis[-1]) + 1) for axis in axes]
@@ -113,7 +113,7 @@ class Reader:
         return stepped
 
     def box(self, path: str, type_name: str, selection: Selection) -> NDArray[Any]:
-        """Values of a part in a region, strings decoded, records and sequences assembled."""
+        """Return a part's values in a region, with decoded strings, and assembled records and sequences."""
         declared = self.types.get(type_name)
         inside = path + "/" if path else ""
         if is_fixed(type_name, self.types):
@@ -149,8 +149,9 @@ class Reader:
         return out
 
     def _ends_of(self, path: str, selection: Selection) -> tuple[NDArray[np.int64], tuple[int, ...]]:
-        """Where each sequence ends in the content, and the shape of their counts: of all before and in a region, which
-        matter, and of none behind its last row.
+        """Return each sequence's end in the content, and the shape of their counts.
+
+        Includes all counts before and in the region, none after its last row.
         """
         source: ArraySource = self.parts[path]
         whole = source.layout.shape
@@ -163,10 +164,10 @@ class Reader:
 
 
 class Constantly(Reader):
-    """Reads one value everywhere: its parts hold that value alone."""
+    """Reader of one value everywhere; its parts contain only that value."""
 
     def box(self, path: str, type_name: str, selection: Selection) -> NDArray[Any]:
-        """The one value of the top, as often as the region wants it."""
+        """Return the value repeated in the region's shape."""
         if path:
             return super().box(path, type_name, selection)
         element = super().box(path, type_name, ())

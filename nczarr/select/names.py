@@ -1,7 +1,7 @@
-"""What callers mean by the names of variables and groups: whole paths (`/g1/temp`, `g1/temp`) or simple names.
+"""Meaning of variable and group names from callers: paths (`/g1/temp`, `g1/temp`) or simple names.
 
-A path means one thing, a simple name everything of that name, wherever it lies, as with `ncdump -v`. A word that names
-nothing may be several, with commas between them. Reports: unmatched-name, unmatched-section.
+A path has one meaning; a simple name matches everything of that name anywhere, as with `ncdump -v`. An
+unmatched word may be a list separated by commas. Reports: unmatched-name, unmatched-section.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from nczarr.options import Section
 
 
 def variables_named(word: str, checked: Checked, report: Report) -> list[str]:
-    """The FQNs of the variables that a word means."""
+    """Return the FQNs of the variables that a word matches."""
     return _named(word, "variable", checked.variables, report)
 
 
 def groups_named(word: str, checked: Checked, report: Report) -> list[str]:
-    """The FQNs of the groups that a word means; `/` is the root."""
+    """Return the FQNs of the groups that a word matches; `/` is the root."""
     return _named(word, "group", checked.groups, report)
 
 
 def named_in(
     word: str, what: str, known: tuple[Mapping[str, object], Mapping[str, object]], report: Report
 ) -> tuple[list[str], list[str]]:
-    """The FQNs that a word means in each of two datasets; in one of them there may be none."""
+    """Return the FQNs that a word matches in each of two datasets; one result may be empty."""
     both = {**known[0], **known[1]}
     found = _named(word, what, both, report)
     return [fqn for fqn in found if fqn in known[0]], [fqn for fqn in found if fqn in known[1]]
@@ -57,7 +57,7 @@ def _meant(word: str, known: Mapping[str, object]) -> list[str]:
 
 
 def unmatched(what: str, name: str, known: Iterable[str], report: Report) -> None:
-    """Report that a dataset has nothing of this name."""
+    """Report an unknown name."""
     report.error("unmatched-name", f"the dataset has no {what} `{name}`", helps=_hint(name, known))
 
 
@@ -68,7 +68,7 @@ def _hint(name: str, known: Iterable[str]) -> list[str]:
 
 
 def place_of(section: Section, checked: Checked, report: Report) -> str | None:
-    """The FQN of the variable that a section is of; None if that is reported."""
+    """Return the FQN of a section's variable; None if an error is reported."""
     path = names.fqn(map(names.normal, section.path))
     if path in checked.variables:
         return path

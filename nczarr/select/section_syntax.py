@@ -1,14 +1,14 @@
-"""Sections of variables as the Common Data Model writes them: `temp(0:9:2, :, 5)` → values and places.
+r"""Section syntax of the Common Data Model: `temp(0:9:2, :, 5)`.
 
     text     := part { ';' part }
     part     := selector { '.' selector }                   behind a dot: a member of the structure before it
     selector := name [ '(' extent { ',' extent } ')' ]
     extent   := ':' | index | first ':' last | first ':' last ':' stride     from 0, the last included
-    name     := [ '/' ] { group '/' } variable              `\\` before any of `/ \\ ( ) ; , .` and blank
+    name     := [ '/' ] { group '/' } variable              `\` before any of `/ \ ( ) ; , .` and blank
 
-`sections` reads: one text comes in, a `Section` a part goes out, with names as they are meant. What is no section is
-one error, bad-section, at its column. Escapes are read from left to right: a backslash stands for whatever follows it.
-`written` is the inverse: what it writes reads back as the same names and indices.
+`sections` parses a text to one `Section` per part, with unescaped names. A syntax error is one bad-section,
+at its column. Escapes are read from left to right: a backslash quotes the next character. `written` is the
+inverse: its output parses to the same names and indices.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ _SEGMENT = re.compile(r"((?:\\.|[^\\/])*)(/|\Z)", re.DOTALL)
 
 
 def sections(text: str, report: Report, name: str = "--section", *, members: bool = False) -> tuple[Section, ...]:
-    """The sections of one text, which is called `name` in messages; none if an error stands in the report.
+    """Parse the sections of a text, called `name` in messages; return an empty tuple after an error.
 
-    Without `members` a section that leads to a member of a structure is refused.
+    Without `members` a section of a structure member is refused.
     """
     from lark.exceptions import UnexpectedInput
 
@@ -71,10 +71,10 @@ def written(
     ranges: Sequence[range | None] | None = None,
     members: Iterable[tuple[str, Sequence[range | None] | None]] = (),
 ) -> str:
-    """The section that takes these indices of the variable with these names from the root, or of members of it.
+    """Return the section for these indices of a variable, given by its names from the root, or of members.
 
-    None stands for the whole of a dimension, or of all. Raises ValueError for a range without or with descending
-    indices, and for a name without characters: no section says that.
+    None stands for a whole dimension, or for all. Raises ValueError for an empty or descending range, and for
+    an empty name: sections cannot express them.
     """
     first = "".join("/" + _escaped(name) for name in path) + _parenthesized(ranges)
     if not first:
@@ -83,7 +83,7 @@ def written(
 
 
 def _escaped(name: str) -> str:
-    """A name as sections write it; blanks are trimmed where it begins and ends, so these get a backslash, too."""
+    """Return an escaped name; leading and trailing blanks, which would be trimmed, get a backslash too."""
     if not name:
         raise ValueError("no section holds a name without characters")
     text = _RESERVED.sub(r"\\\g<0>", name[:-1])
@@ -111,14 +111,14 @@ def _parser() -> Lark:
 
 
 class _Place:
-    """Turns places in characters, which the parser has, into spans."""
+    """Converter from the parser's character offsets to spans."""
 
     def __init__(self, source: Source, text: str) -> None:
         self.source = source
         self.text = text
 
     def span(self, start: int, end: int) -> Span:
-        """The span of a range of characters."""
+        """Return the span of a range of characters."""
         first = len(self.text[:start].encode("utf-8", "surrogateescape"))
         return Span(self.source, first, first + len(self.text[start:end].encode("utf-8", "surrogateescape")))
 
@@ -164,14 +164,14 @@ def _extents(selector: Tree[Token], place: _Place, report: Report) -> Extents:
 
 
 def _without_blanks(written: str) -> str:
-    """A name without blanks at its end, unless a backslash keeps the first of them."""
+    """Strip trailing blanks, but not a first one after a backslash."""
     stripped = written.rstrip()
     slashes = len(stripped) - len(stripped.rstrip("\\"))
     return stripped if slashes % 2 == 0 else written[: len(stripped) + 1]
 
 
 def _segments(written: str) -> tuple[str, ...]:
-    """The names along a path, without escapes."""
+    """Return the unescaped names along a path."""
     found: list[str] = []
     for match in _SEGMENT.finditer(written):
         name, slash = match.groups()
@@ -198,7 +198,7 @@ def _extent(extent: Tree[Token], place: _Place, report: Report) -> Extent | None
 
 
 def _refuse(error: UnexpectedInput, place: _Place, report: Report) -> None:
-    """Report what does not belong where it stands, and what could stand there."""
+    """Report the unexpected text, and the expected alternatives."""
     text = place.text
     at = error.pos_in_stream
     token = getattr(error, "token", None)

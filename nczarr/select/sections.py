@@ -1,12 +1,12 @@
-"""What sections of variables do to dimensions.
+"""Effect of variable sections on dimensions.
 
-A section gives its variable new lengths. A dimension is cut as a whole, and keeps its name, where all variables that
-use it agree: each has the same section there. Some variables have no opinion of their own, and are cut alike, unless
-they have a section themselves: the coordinate variable (of the dimension's name, in its group), and what it or the
-variable with the section names as belonging to it (`BELONGING`), and what that names in turn.
+A section gives its variable new lengths. A dimension is cut whole, and retains its name, if all its variables
+agree: each has the same section there. Some variables follow without a vote, unless they have a section
+themselves: the coordinate variable (of the dimension's name, in its group), the variables that it or the
+sectioned variable names as related (`BELONGING`), and those that these name in turn.
 
-Where the others do not agree, the dimension stays as it is, and each section of it gets a dimension of its own,
-`time_2`, which is not unlimited: a warning, split-dimension, because the coordinates stay with the old one.
+If the others disagree, the dimension is unchanged, and each section of it gets its own fixed dimension,
+`time_2`. The warning split-dimension is reported, because the coordinates stay with the old one.
 """
 
 from __future__ import annotations
@@ -26,12 +26,13 @@ Ranges = tuple[range, ...]
 BELONGING = frozenset(
     ("coordinates", "bounds", "climatology", "formula_terms", "cell_measures", "ancillary_variables"),
 )
-"""Attributes that name the variables which belong to a variable (CF conventions)."""
+"""Attributes that name related variables (CF conventions)."""
 
 
 class Cuts(NamedTuple):
-    """New dimensions by FQN, in the place of old ones or behind the one that they were `made` of; and by FQN of the
-    variables that change, their dimensions (`references`) and the indices that are kept (`ranges`).
+    """New dimensions by FQN, replacing old ones or following the one that they were `made` of.
+
+    By FQN of the changed variables: their dimensions (`references`) and selected indices (`ranges`).
     """
 
     dimensions: Mapping[str, Dimension] = MappingProxyType({})
@@ -41,7 +42,7 @@ class Cuts(NamedTuple):
 
 
 def ranges_of(sections: Iterable[tuple[str, Section]], checked: Checked, report: Report) -> dict[str, Ranges]:
-    """The indices that sections take, by FQN of the variable. Reports those that do not suit it."""
+    """Return the section indices by variable FQN. Reports sections that do not fit."""
     found: dict[str, Ranges] = {}
     for fqn, section in sections:
         shape = checked.shapes[fqn]
@@ -73,7 +74,7 @@ def ranges_of(sections: Iterable[tuple[str, Section]], checked: Checked, report:
 
 
 def _of_cells(section: Section, fqn: str, checked: Checked) -> Extents:
-    """The extents of a section without those of ragged dimensions, which may follow and are `:`."""
+    """Return a section's extents without trailing `:` for ragged dimensions."""
     extents, rank = section.extents, len(checked.shapes[fqn])
     if extents is None:
         return None
@@ -86,7 +87,7 @@ def _of_cells(section: Section, fqn: str, checked: Checked) -> Extents:
 
 
 def settle(variables: list[str], sections: Mapping[str, Ranges], checked: Checked, report: Report) -> Cuts:
-    """What becomes of the dimensions of these variables, some of which have sections."""
+    """Return the effect of sections on the dimensions of these variables."""
     followers = _followers(checked, sections)
     opinions: dict[str, set[range]] = {}
     for fqn in variables:
@@ -132,7 +133,7 @@ def _ranges(fqn: str, sections: Mapping[str, Ranges], checked: Checked) -> Range
 
 
 def _followers(checked: Checked, sections: Mapping[str, Ranges]) -> set[tuple[str, str]]:
-    """Variables without an opinion on a dimension: (FQN of the variable, of the dimension)."""
+    """Return (variable FQN, dimension FQN) pairs of variables that follow without a vote."""
     pending = [(fqn, fqn) for fqn in checked.dimensions if fqn in checked.variables]
     pending += [(fqn, str(reference)) for fqn in sections for reference in checked.variables[fqn].dimensions]
     found: set[tuple[str, str]] = set()
@@ -145,7 +146,7 @@ def _followers(checked: Checked, sections: Mapping[str, Ranges]) -> set[tuple[st
 
 
 def _mentioned(fqn: str, checked: Checked) -> Iterator[str]:
-    """The variables that a variable names as its own: in its group, else in the nearest around it."""
+    """Yield the variables that a variable names as related: in its group, else the nearest enclosing one."""
     for attribute in checked.variables[fqn].attributes:
         value = attribute.value
         if attribute.name not in BELONGING or value.type not in ("char", "string"):
@@ -162,7 +163,7 @@ def _mentioned(fqn: str, checked: Checked) -> Iterator[str]:
 
 
 def _free(name: str, taken: set[str]) -> str:
-    """A name that no dimension or variable of the dataset has."""
+    """Return a name that no dimension or variable has."""
     number = 2
     while f"{name}_{number}" in taken:
         number += 1

@@ -1,11 +1,11 @@
-"""Parts of a dataset: some variables, some groups, sections of variables. `Checked` in, `Checked` out.
+"""Subsets of a dataset: variables, groups, sections. From `Checked` to `Checked`.
 
-Chosen variables come with the dimensions and types that they use, and with the groups that they lie in, attributes
-included; chosen groups with everything in them, and with what they use of other groups. A section cuts its variable,
-and chooses it where anything is chosen. What that means for dimensions that others use too: `subset_sections.py`.
+Selected variables include their dimensions, types and enclosing groups with attributes; selected groups
+include their content and what it uses of other groups. A section cuts its variable, and selects it if
+anything is selected. For the effect on shared dimensions see `sections.py`.
 
-Expects: a checked dataset. Ensures: the same, every rule kept; sources of values stay descriptions, nothing is read.
-Reports: unmatched-name, unmatched-section, split-dimension.
+Expects: a checked dataset. Ensures: a checked dataset; values are not read. Reports: unmatched-name,
+unmatched-section, split-dimension.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from nczarr.select.sections import Cuts, ranges_of, settle
 
 
 def subset(checked: Checked, wanted: Subset, report: Report) -> Checked | None:
-    """The wanted part of a dataset; None if an error was found."""
+    """Return the wanted part of a dataset; None after an error."""
     if not wanted:
         return checked
     before = report.errors
@@ -45,7 +45,7 @@ def subset(checked: Checked, wanted: Subset, report: Report) -> Checked | None:
 
 
 def fixed(checked: Checked) -> Checked:
-    """The dataset with no dimension that may grow; each keeps its length."""
+    """Return the dataset with fixed dimensions only, of the same lengths."""
     if not any(dimension.unlimited for dimension in checked.dimensions.values()):
         return checked
     changed = {path: node.model_copy(update={"unlimited": False}) for path, node in checked.dimensions.items()}
@@ -54,9 +54,9 @@ def fixed(checked: Checked) -> Checked:
 
 
 def restricted(checked: Checked, variables: Iterable[str], groups: list[str], homes: Iterable[str] = ()) -> Checked:
-    """The part with these variables and groups, by FQN; attributes of other groups are left out.
+    """Return these variables and groups, by FQN; attributes of other groups are dropped.
 
-    `homes`: groups that are kept even if nothing in them is, where they exist.
+    `homes`: groups to retain even if empty.
     """
     kept = _closed(variables, groups, checked)
     for path in homes:
@@ -70,7 +70,7 @@ def restricted(checked: Checked, variables: Iterable[str], groups: list[str], ho
 
 
 def _bare(path: str, group: G, tops: list[tuple[str, ...]]) -> G:
-    """A group without attributes, unless it lies in one of some groups."""
+    """Return a group without attributes outside of `tops`."""
     here = names.split(path)
     if any(here[: len(top)] == top for top in tops):
         return group
@@ -79,7 +79,7 @@ def _bare(path: str, group: G, tops: list[tuple[str, ...]]) -> G:
 
 
 class _Kept(NamedTuple):
-    """What stays of a dataset, by FQN."""
+    """Retained FQNs."""
 
     groups: set[str]
     types: set[str]
@@ -92,11 +92,11 @@ def _everything(checked: Checked) -> _Kept:
 
 
 def _closed(variables: Iterable[str], groups: Iterable[str], checked: Checked) -> _Kept:
-    """The variables and groups, and everything that they use or lie in."""
+    """Return the variables and groups, and everything that they use or that encloses them."""
     kept = _Kept(set(), set(), set(), set())
 
     def home(path: str) -> None:
-        """Keep the groups that something lies in."""
+        """Retain the enclosing groups."""
         while path not in kept.groups:
             kept.groups.add(path)
             path = names.parent(path) if path != "/" else path
@@ -138,7 +138,7 @@ def _closed(variables: Iterable[str], groups: Iterable[str], checked: Checked) -
 
 
 def _types_of(attributes: tuple[Attribute, ...]) -> list[str]:
-    """The types of the values of attributes; those that they are made of follow from these."""
+    """Return the types of attribute values, without their parts."""
     return [attribute.value.type for attribute in attributes]
 
 
@@ -149,7 +149,7 @@ def _bases(declared: UserType) -> list[str]:
 
 
 def _made(checked: Checked, kept: _Kept, cuts: Cuts) -> Checked:
-    """The dataset of what is kept, cut as it shall be."""
+    """Return the dataset of retained items with the cuts applied."""
     left = remaining(checked, _group("/", checked.dataset, kept, cuts, checked))
     lengths = {path: node.size for path, node in left.dimensions.items()}
     parts = dict(left.parts)
@@ -188,7 +188,7 @@ def _group(path: str, group: G, kept: _Kept, cuts: Cuts, checked: Checked) -> G:
 
 
 def _dimensions(path: str, group: Group, kept: _Kept, cuts: Cuts) -> Iterator[Dimension]:
-    """The dimensions of a group: those that are kept, and behind each those made of it."""
+    """Yield a group's retained dimensions, each followed by those made of it."""
     for dimension in group.dimensions:
         fqn = names.join(path, dimension.name)
         if fqn in kept.dimensions:
@@ -197,7 +197,7 @@ def _dimensions(path: str, group: Group, kept: _Kept, cuts: Cuts) -> Iterator[Di
 
 
 def _variable(fqn: str, variable: Variable, cuts: Cuts, checked: Checked) -> Variable:
-    """The variable with its new dimensions, and chunks no longer than they are."""
+    """Return the variable with its new dimensions, and chunks not longer than these."""
     references = cuts.references.get(fqn, variable.dimensions)
     storage = variable.storage
     if storage.chunks is not None:

@@ -1,1 +1,1 @@
-"""Syntax: the generated parsers, and the listeners and token sources that feed them."""
+"""Syntax: generated parsers, with their listeners and token sources."""

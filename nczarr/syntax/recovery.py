@@ -1,8 +1,8 @@
-"""What a generated parser does when it meets a token it cannot use: say so kindly, and go on.
+"""Error recovery of generated parsers: report an unexpected token helpfully, and continue.
 
-Comes in: the parser's state at a fault. Goes out: one diagnostic of code `expected-token` (or one that a
-grammar's own `explain` knows better), at the place where the missing token should stand; then the runtime's
-usual recovery: insert, delete, or skip to a token that an enclosing rule can use.
+From the parser's state at a fault to one diagnostic `expected-token` (or a more specific one from the
+grammar's `explain`) at the place of the missing token. Then the runtime's usual recovery follows: insert,
+delete, or skip to a token of an enclosing rule.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from nczarr.syntax.tokens import ListStream, Token
 
 EOF = -1
 EPSILON = -2
-"""The runtime's mark of a rule that may end here."""
+"""The runtime's marker of a rule that may end here."""
 
 
 class Fault(NamedTuple):
-    """What an `explain` function is told: the rule being parsed, what may come, and the tokens around the fault."""
+    """Input of an `explain` function: the current rule, expected tokens, and tokens around the fault."""
 
     rule: str
     expected: frozenset[int]
@@ -34,7 +34,10 @@ class Fault(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """What it answers: code and message, at the found token; or behind the previous one (`after`), or at a `place`."""
+    """Output of an `explain` function: code and message.
+
+    Its place is the found token, the end of the previous one (`after`), or `place`.
+    """
 
     code: str
     message: str
@@ -47,19 +50,19 @@ class Finding(NamedTuple):
 class Recovery(DefaultErrorStrategy):  # type: ignore[misc]
     """Error strategy of all our parsers.
 
-    A mistake is said once: a second fault of one statement is a consequence of the first. What a faulty statement
-    would have declared is remembered, for those who look for it.
+    Each mistake is reported once: a second fault of one statement is a consequence of the first. Declarations
+    of faulty statements are recorded.
     """
 
     UNITS: tuple[Any, ...] = ()
-    """The contexts of rules that hold one fault at most: statements, or parts of them."""
+    """Contexts of rules that report at most one fault: statements, or parts of them."""
     NAME = 0
-    """The token type of names."""
+    """Token type of names."""
 
     def __init__(
         self, source: Source, report: Report, explain: Callable[[Fault], Finding], sound: int | None = None
     ) -> None:
-        """`sound`: offset up to which the tokens make sense; faults beyond it are consequences, and not said."""
+        """Initialize; faults after the offset `sound` are unreported consequences of earlier ones."""
         super().__init__()
         self.sound = sound
         self.source = source
@@ -72,10 +75,10 @@ class Recovery(DefaultErrorStrategy):  # type: ignore[misc]
         self._last = -1  # where the last faulty statement began
 
     def sync(self, recognizer: Any) -> None:
-        """At a turn of a loop: skip what begins no further turn.
+        """Skip tokens that cannot begin another loop iteration.
 
-        The runtime's own code adds the recovery set to the parser tables' set of expected tokens, which all later
-        parses share: their diagnostics would depend on what was parsed before.
+        The runtime's own code adds the recovery set to the parser tables' expected tokens, which later parses
+        share: their diagnostics would depend on earlier input.
         """
         state = recognizer._interp.atn.states[recognizer.state]
         turning = state.stateType in (ATNState.STAR_LOOP_BACK, ATNState.PLUS_LOOP_BACK)
@@ -85,30 +88,30 @@ class Recovery(DefaultErrorStrategy):  # type: ignore[misc]
             super().sync(recognizer)
 
     def unwanted(self, recognizer: Any, state: ATNState) -> bool:
-        """Whether the current token can neither go on from a state nor end its rule."""
+        """Return whether the current token can neither continue from a state nor end its rule."""
         follow = recognizer.atn.nextTokens(state)
         return recognizer.getTokenStream().LA(1) not in follow and EPSILON not in follow
 
     def skip(self, recognizer: Any) -> None:
-        """Report the current token, and skip to one that is expected here or behind an enclosing rule."""
+        """Report the current token, and skip to one expected here or after an enclosing rule."""
         self.reportUnwantedToken(recognizer)
         wanted = IntervalSet().addSet(recognizer.getExpectedTokens())
         self.consumeUntil(recognizer, wanted.addSet(self.getErrorRecoverySet(recognizer)))
 
     def reportError(self, recognizer: Any, e: Any) -> None:  # noqa: N802
-        """A rule met a token that none of its alternatives can begin with."""
+        """Report a token that begins no alternative of a rule."""
         self._say(recognizer, e.offendingToken)
 
     def reportUnwantedToken(self, recognizer: Any) -> None:  # noqa: N802
-        """The runtime is about to delete the current token."""
+        """Report the current token, which the runtime is about to delete."""
         self._say(recognizer, recognizer.getCurrentToken())
 
     def reportMissingToken(self, recognizer: Any) -> None:  # noqa: N802
-        """The runtime is about to insert a token before the current one."""
+        """Report a token that the runtime is about to insert before the current one."""
         self._say(recognizer, recognizer.getCurrentToken())
 
     def getMissingSymbol(self, recognizer: Any) -> Token:  # noqa: N802
-        """The token that was inserted: empty, of the expected type."""
+        """Return the inserted token: empty, of the expected type."""
         kind = next(iter(_types(self.getExpectedTokens(recognizer))), 0)
         here = recognizer.getCurrentToken()
         return Token(kind, here.start, here.start - 1)
@@ -141,7 +144,7 @@ class Recovery(DefaultErrorStrategy):  # type: ignore[misc]
         self.report.error(finding.code, finding.message, span, helps=finding.helps, others=finding.others)
 
     def follows(self, recognizer: Any, found: Token, finding: Finding) -> bool:
-        """Whether a fault is a mere consequence of another, and not said."""
+        """Return whether a fault is an unreported consequence of another."""
         stream = recognizer.getTokenStream()
         context = recognizer._ctx
         while context is not None and not isinstance(context, self.UNITS):
@@ -154,14 +157,14 @@ class Recovery(DefaultErrorStrategy):  # type: ignore[misc]
         return told
 
     def goes_on(self, context: Any, before: Token, first: Token, found: Token) -> bool:
-        """Whether what begins here, behind the token `before`, is the rest of something that has a fault already."""
+        """Return whether text after the token `before` continues a faulty construct."""
         return False
 
     def damaged(self, context: Any) -> None:
-        """Told that a unit (None: what lies between units) holds a fault."""
+        """Handle a fault in a unit (None: between units)."""
 
     def reportMatch(self, recognizer: Any) -> None:  # noqa: N802
-        """A token was right: a faulty statement ends before it."""
+        """Handle a matching token, which ends a faulty statement."""
         if self._open is not None:
             self._close(recognizer.getTokenStream().index)
         super().reportMatch(recognizer)
@@ -172,7 +175,7 @@ class Recovery(DefaultErrorStrategy):  # type: ignore[misc]
         self._open = None
 
     def finish(self, stream: ListStream) -> set[str]:
-        """Hush what faulty statements hold, and return the names that stand in them, as they are written."""
+        """Suppress reports in faulty statements, and return the names in them as written."""
         self._close(len(stream.tokens) - 1)
         found: set[str] = set()
         for start, end in self.faulty:

@@ -1,14 +1,15 @@
-"""Tokens and token streams for generated parsers that are fed by our own scanners.
+"""Tokens and token streams for generated parsers with our own scanners.
 
-The ANTLR runtime asks a stream for little: look ahead, consume, go back. A list does all of it, several times
-faster than the runtime's buffered streams. Offsets are bytes of a `Source`; the runtime's lines and columns are unused.
+The ANTLR runtime needs only lookahead, consumption and seeking. A list provides these several times faster
+than the runtime's buffered streams. Offsets are bytes of a `Source`; the runtime's lines and columns are
+unused.
 """
 
 from __future__ import annotations
 
 
 class Token:
-    """One token: `type` of the grammar, `start` and `stop` (inclusive) as byte offsets."""
+    """Token: `type` in the grammar, `start` and `stop` (inclusive) as byte offsets."""
 
     __slots__ = ("channel", "column", "line", "start", "stop", "text", "tokenIndex", "type")
 
@@ -24,12 +25,12 @@ class Token:
 
     @property
     def end(self) -> int:
-        """Offset behind the token."""
+        """Offset after the token."""
         return self.stop + 1
 
 
 class ListStream:
-    """A list of tokens as the stream a generated parser reads. The last token is EOF (type -1)."""
+    """Token list as a parser's input stream. The last token is EOF (type -1)."""
 
     __slots__ = ("index", "tokens")
 
@@ -40,36 +41,36 @@ class ListStream:
         self.index = 0
 
     def LA(self, offset: int) -> int:  # noqa: N802
-        """Type of the token `offset` places ahead, from 1."""
+        """Return the type of the token `offset` places ahead, from 1."""
         return self.LT(offset).type
 
     def LT(self, offset: int) -> Token:  # noqa: N802
-        """The token `offset` places ahead (from 1) or behind (negative)."""
+        """Return the token `offset` places ahead (from 1) or back (negative)."""
         at = self.index + offset - 1 if offset > 0 else self.index + offset
         return self.tokens[min(max(at, 0), len(self.tokens) - 1)]
 
     def consume(self) -> None:
-        """Go one token on; never past EOF."""
+        """Advance by one token, but not past EOF."""
         if self.index < len(self.tokens) - 1:
             self.index += 1
 
     def mark(self) -> int:
-        """A place to come back to."""
+        """Return the current position."""
         return self.index
 
     def release(self, marker: int) -> None:
-        """Nothing is buffered, so nothing is released."""
+        """Do nothing, because nothing is buffered."""
 
     def seek(self, index: int) -> None:
-        """Go to a token by number."""
+        """Move to a token by number."""
         self.index = index
 
     def get(self, index: int) -> Token:
-        """The token of this number."""
+        """Return a token by number."""
         return self.tokens[index]
 
     def move(self, index: int, to: int) -> None:
-        """Take a token out and put it in elsewhere, where it has the number `to`: for faults that are mere disorder."""
+        """Move a token to the number `to`, for faults in token order."""
         self.tokens.insert(to, self.tokens.pop(index))
         for number in range(min(index, to), max(index, to) + 1):
             self.tokens[number].tokenIndex = number

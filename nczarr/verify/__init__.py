@@ -1,9 +1,9 @@
-"""Whether a reference document is to be trusted: its targets, its ranges, and chunks that decode.
+"""Verification of a reference document: its targets, its ranges, and decoding of chunks.
 
     ReferenceStore ─ look_at ─> targets and ranges          Checked ─ chunks.read ─> chunks
 
-Every reference is looked at, in columns; chunks are read through the reader that any dataset has. What is wrong is a
-diagnostic each, with the key and the target.
+All references are checked in columns; chunks are read by the usual reader. Each fault is a diagnostic with
+key and target.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from nczarr.verify.references import Looked, look_at
 
 
 class Summary(NamedTuple):
-    """What was looked at. `chunks`: that were read."""
+    """Counts of a verification; `chunks` were read."""
 
     references: int
     targets: int
@@ -33,7 +33,7 @@ class Summary(NamedTuple):
 
     @property
     def words(self) -> str:
-        """For people."""
+        """Readable counts."""
         found = [f"{self.references} reference{'s' * (self.references != 1)}"]
         found.append(f"{self.targets} target{'s' * (self.targets != 1)}")
         found.append(f"{self.chunks} chunk{'s' * (self.chunks != 1)} read")
@@ -41,10 +41,10 @@ class Summary(NamedTuple):
 
 
 def verify(source: Source | Store, sample: int | None, report: Report, options: Options) -> Summary | None:
-    """Look at a document, or folder of Parquet references, and at all of its targets; None if it is none.
+    """Verify a document or folder of Parquet references, with all targets; return None for other sources.
 
-    `sample`: chunks of each array that are read; 0: none, None: all. What is wrong goes to the report. Raises OSError,
-    CompileError if the document itself cannot be read.
+    `sample`: chunks to read of each array; 0: none, None: all. Faults are reported. Raises OSError,
+    CompileError if the document itself is unreadable.
     """
     form = registry.named(registry.REFERENCE)
     assert form is not None
@@ -70,9 +70,7 @@ def verify(source: Source | Store, sample: int | None, report: Report, options: 
 def _read_chunks(
     checked: Checked, store: ReferenceStore, looked: Looked, sample: int | None, report: Report, options: Options
 ) -> int:
-    """Read chunks, and report what cannot be read; how many were. Nothing is tried with keys and targets that are known
-    to be no use.
-    """
+    """Read chunks, report unreadable ones, and return the number read; skip keys and targets known as useless."""
 
     def skip(key: str) -> bool:
         if key in looked.useless:
@@ -89,7 +87,7 @@ def _read_chunks(
 
 
 def _tell(fault: chunks.Fault, store: ReferenceStore, report: Report) -> None:
-    """A chunk that cannot be read, with its key and target."""
+    """Report an unreadable chunk with its key and target."""
     found = None if fault.key is None else store.references.find(fault.key)
     target = f", bytes of `{shown(found.url)}`," if isinstance(found, Reference) and found.url is not None else ""
     what = f"`{fault.key}`" if fault.key is not None else f"chunk {fault.chunk} of `{fault.array.name}`"

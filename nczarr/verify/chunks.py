@@ -1,6 +1,6 @@
-"""Chunks of a dataset that are read and decoded to see whether they can be: all, or some of each array.
+"""Trial reads of a dataset's chunks: all, or a sample of each array.
 
-Which ones is decided by the name of the array and the number of its chunks, so that two looks are at the same.
+The sample depends only on the array's name and number of chunks, so that it is reproducible.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from nczarr.stores.memory import is_metadata
 from nczarr.stores.reference import Reference, References
 
 BATCH = 16
-"""Chunks that one piece of work reads."""
+"""Chunks per work item."""
 
 TIMES = 4
-"""What decoding takes in memory, in chunks."""
+"""Memory of decoding, in chunks."""
 
 TEXT = 64
-"""Bytes that a string is taken for."""
+"""Estimated bytes of a string."""
 
 
 class Array(NamedTuple):
@@ -41,17 +41,17 @@ class Array(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Both for people."""
+        """Displayable path."""
         return f"{self.path}/{self.part}" if self.part else self.path
 
     def key(self, index: Index) -> str | None:
-        """The key of a chunk; None where chunks are no keys."""
+        """Return the key of a chunk; None without one."""
         keys = self.source.keys
         return None if keys is None or self.source.layout.shards else keys.chunk_keys.key(index)
 
 
 class Fault(NamedTuple):
-    """A chunk that cannot be read: its key, if it has one, and why."""
+    """An unreadable chunk: its key, if any, and the reason."""
 
     array: Array
     chunk: Index
@@ -60,7 +60,7 @@ class Fault(NamedTuple):
 
 
 def arrays(checked: Checked, *, empty: bool = False) -> Iterator[Array]:
-    """Every array with chunks; with `empty`, those without any, too."""
+    """Yield every array with chunks; with `empty`, also empty ones."""
     for path, parts in checked.parts.items():
         for part, source in parts.items():
             if empty or 0 not in source.layout.shape:
@@ -68,7 +68,7 @@ def arrays(checked: Checked, *, empty: bool = False) -> Iterator[Array]:
 
 
 def chosen(array: Array, sample: int | None) -> Iterator[Index]:
-    """The stored chunks of an array, or so many of them. Raises OSError."""
+    """Yield the stored chunks of an array, or a sample of them. Raises OSError."""
     chunks = array.source.layout.chunks
     if sample is None:
         return array.source.occupied(chunks)
@@ -82,9 +82,9 @@ def chosen(array: Array, sample: int | None) -> Iterator[Index]:
 def read(
     checked: Checked, sample: int | None, memory: int, skip: Callable[[str], bool]
 ) -> Iterator[tuple[int, list[Fault]]]:
-    """Read chunks, all or `sample` of each array; how many were read, and what was wrong with them, piece by piece.
+    """Read all chunks, or `sample` of each array; yield the number read and their faults, per batch.
 
-    `skip`: whether nothing is to be tried with a key. Raises OSError where chunks cannot be listed.
+    `skip`: returns whether to skip a key. Raises OSError if chunks cannot be listed.
     """
     found = list(arrays(checked))
     far = any(array.source.distant for array in found)
@@ -118,9 +118,9 @@ def _looked_at(array: Array, batch: tuple[Index, ...], skip: Callable[[str], boo
 
 
 def strays(checked: Checked, references: References) -> Iterator[str]:
-    """The keys of references that are chunks of no array, and no documents either. Raises OSError.
+    """Yield keys of references that are neither chunks nor documents. Raises OSError.
 
-    Those that no store has are told by whoever opens one.
+    Invalid keys are reported when a store is opened.
     """
     found = [array.source for array in arrays(checked, empty=True)]
     owners: dict[str, Listing] = {}

@@ -1,4 +1,4 @@
-"""Whether the targets of references are there, are what they were, and hold every range that is named."""
+"""Check that targets of references exist, are unchanged, and contain every referenced range."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from nczarr.stores.stat import Facts, changes, noted
 from nczarr.verify.tables import UNKNOWN, Table, tables
 
 Look = Callable[[str | None], Facts]
-"""What is known of the target of a URL. Raises OSError if it is out of reach, CompileError if it must not be read."""
+"""Function that returns a target's properties. Raises OSError if it is unreachable, CompileError if it is forbidden."""
 
 
 class Looked(NamedTuple):
-    """What a look at all references was: how many there are, of how many targets, and which keys are no use."""
+    """Result of checking all references: counts of references and targets, and useless keys."""
 
     references: int
     targets: int
     useless: frozenset[str]
-    """Keys of ranges that reach beyond their target."""
+    """Keys of ranges beyond the end of their target."""
     closed: frozenset[str | None]
-    """URLs of targets that cannot be read at all."""
+    """URLs of unreadable targets."""
 
 
 class _Targets:
-    """The targets of all references so far, by number."""
+    """Targets so far, by number."""
 
     def __init__(self, look: Look, noted: Mapping[str | None, Facts], workers: int) -> None:
         self.look = look
@@ -47,7 +47,7 @@ class _Targets:
         self.faults: list[Diagnostic] = []
 
     def take(self, table: Table) -> None:
-        """Look at targets that are new, and count references."""
+        """Check new targets, and count references."""
         known = len(self.sizes)
         numbers, rows = np.unique(table.target, return_index=True)
         for number, row in zip(numbers.tolist(), rows.tolist(), strict=True):
@@ -70,7 +70,7 @@ class _Targets:
             return error
 
     def _settle(self, number: int, url: str | None, told: Facts | OSError | CompileError) -> int:
-        """The size of a target; what is wrong with it is kept."""
+        """Return the size of a target, and record its faults."""
         if not isinstance(told, Facts):
             self.failures[number] = told
             return UNKNOWN
@@ -81,9 +81,9 @@ class _Targets:
 
 
 def look_at(references: References, look: Look, report: Report, *, distant: bool) -> Looked:
-    """Go through all references. Reports unreachable-target, changed-target, range-beyond-target, once a fault.
+    """Check all references. Reports unreachable-target, changed-target, range-beyond-target, once per fault.
 
-    Takes memory for the targets, not for the references. Raises OSError, CompileError where entries cannot be read.
+    Memory depends on targets, not on references. Raises OSError, CompileError if entries are unreadable.
     """
     targets = _Targets(look, _noted(references.noted), DISTANT_WORKERS if distant else 1)
     useless: set[str] = set()
@@ -106,13 +106,13 @@ def look_at(references: References, look: Look, report: Report, *, distant: bool
 
 
 def _noted(member: Any) -> dict[str | None, Facts]:
-    """The facts by URL of what a document notes of its targets."""
+    """Return the document's recorded properties of targets by URL."""
     targets = member.get("targets") if isinstance(member, Mapping) else None
     return {url: noted(facts) for url, facts in targets.items()} if isinstance(targets, Mapping) else {}
 
 
 def _is_meant(references: References, key: str, url: str | None, table: Table, row: int) -> bool:
-    """Whether an entry is what its key means, and no other entry has replaced it."""
+    """Return whether an entry is the valid one of its key, not a replaced one."""
     length = int(table.length[row])
     return references.find(key) == Reference(url, int(table.offset[row]), None if length < 0 else length)
 
@@ -125,7 +125,7 @@ def _tell_beyond(key: str, url: str | None, table: Table, row: int, size: int, r
 
 
 def _tell_failure(url: str | None, error: OSError | CompileError, key: str, count: int, report: Report) -> None:
-    """A target that is out of reach, or that must not be read, with a key that names it."""
+    """Report an unreachable or forbidden target, with a key that uses it."""
     notes = [f"{count} references name it"] if count > 1 else []
     if isinstance(error, CompileError):
         for found in error.diagnostics:

@@ -1,4 +1,4 @@
-"""References in columns, and those of them that reach beyond their targets."""
+"""References in columns, and those beyond the end of their targets."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.stores.reference import Reference
 
 ROWS = 1 << 16
-"""References of a table."""
+"""References per table."""
 
 WHOLE = -1
-"""The length of a reference to all that there is behind its offset."""
+"""Length of a reference to everything after its offset."""
 
 UNKNOWN = -1
-"""The size of a target that nobody knows."""
+"""Unknown size of a target."""
 
 
 class Table(NamedTuple):
-    """Some references: of key i bytes `offset[i]` … `offset[i] + length[i]` of target number `target[i]`."""
+    """References: key i is bytes `offset[i]` … `offset[i] + length[i]` of target number `target[i]`."""
 
     keys: list[str]
     target: NDArray[np.int64]
@@ -28,7 +28,7 @@ class Table(NamedTuple):
     length: NDArray[np.int64]
 
     def beyond(self, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The rows that reach beyond their target, by the sizes of all targets; of an unknown size none does."""
+        """Return the rows beyond the end of their target, by all targets' sizes; unknown sizes are ignored."""
         ends = self.offset + np.maximum(self.length, 0)
         size = sizes[self.target]
         found: NDArray[np.int64] = np.flatnonzero((ends > size) & (size != UNKNOWN))
@@ -36,7 +36,7 @@ class Table(NamedTuple):
 
 
 def tables(entries: Iterable[tuple[str, bytes | Reference]], urls: dict[str | None, int]) -> Iterator[Table]:
-    """The references among some entries. `urls`: gets a number for each URL that is new."""
+    """Yield the references among entries. `urls`: receives a number for each new URL."""
     rows = iter(entries)
     while True:
         keys: list[str] = []
