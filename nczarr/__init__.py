@@ -1,6 +1,6 @@
 """`nczarr`: a compiler for array data models.
 
-The public names live here and are loaded on first use, so that `import nczarr` costs nothing.
+Public names are loaded on first use, so that `import nczarr` is fast.
 """
 
 from __future__ import annotations
@@ -67,5 +67,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """Public names, loaded or not."""
+    """Return public names, loaded or not."""
     return sorted([*globals(), *_PUBLIC])

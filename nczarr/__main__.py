@@ -1,4 +1,4 @@
-"""`python -m nczarr` and the command `nczarr`: almost nothing is imported before it is known what is wanted."""
+"""`python -m nczarr` and the command `nczarr`: imports are delayed until the command is known."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def without_plugins() -> None:
-    """Let pydantic look for no plug-ins: it would read the metadata of every installed package.
+    """Disable pydantic's plug-in search, which would read the metadata of every installed package.
 
-    The module that looks costs a short run a fifteenth even when it is told not to, for what it imports (row E2); so
-    one that finds none stands in for it. Whatever else is asked of it is asked of the real one.
+    Even when disabled, pydantic's loader module costs a short run 1/15 of its time for its imports (row E2).
+    A stand-in without plug-ins replaces it; other attributes are those of the real module.
     """
     import os
     from types import ModuleType
@@ -48,9 +48,10 @@ def without_plugins() -> None:
 
 
 def hear_signals() -> None:
-    """Let the signals that ask a process to end do what Ctrl-C does, unless they are ignored: what was begun is removed
-    or left to be gone on with, and fetched files are removed. Requests to a server that does not answer are given up.
-    A call of the HDF5 library that does not return ends with the process (nczarr/cli/watchdog.py).
+    """Make termination signals act like Ctrl-C, unless ignored: started work is removed or remains resumable.
+
+    Fetched files are removed, and requests to an unresponsive server are cancelled. A hanging call of the
+    HDF5 library ends with the process (nczarr/cli/watchdog.py).
     """
     import signal
 
@@ -75,8 +76,8 @@ def hear_signals() -> None:
 def process() -> None:
     """Run this process's command line, and end the process.
 
-    A process that lives for a tenth of a second should not spend a fifth of it on looking for cyclic garbage among
-    freshly imported modules, nor on taking them down one by one: nothing is left to do once the streams are flushed.
+    A process of a tenth of a second would spend a fifth of it on garbage collection among imported modules
+    and on their teardown; both are skipped, because only the streams must be flushed.
     """
     import gc
     import os

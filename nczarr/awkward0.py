@@ -1,13 +1,14 @@
-"""Arrays as Awkward 0.x persists them: JSON documents over named blobs, in any mapping, ZIP archives and HDF5 groups.
+"""Arrays as persisted by Awkward 0.x: JSON documents over named blobs, in mappings, ZIP archives, HDF5
+groups.
 
     storage = {"": b'{"awkward0": "1", "schema": {"call": …}}', "1": b"…", "3": b"…"}
     nczarr.awkward0.deserialize(storage)    # awkward.Array, where awkward (2.6 or later) is installed
     nczarr.awkward0.columns(storage)        # a column: numpy arrays, without any other library
     nczarr.awkward0.items(column)           # Python lists, dictionaries, texts, numbers and None
 
-Nothing of a document runs: functions are those of a table (docs/awkward0.md), whatever the whitelist says, and pickled
-objects are refused. Memory is bounded by what is given and by `Limits`. A document that is wrong raises CompileError,
-whose `.diagnostics` say where; a name that is not there KeyError; a file that cannot be read OSError.
+Documents execute no code: functions come from a fixed table (docs/awkward0.md), whatever the whitelist, and
+pickled objects are refused. Memory is bounded by the input and by `Limits`. An invalid document raises
+CompileError, whose `.diagnostics` have the places; an unknown name KeyError; an unreadable file OSError.
 """
 
 from __future__ import annotations
@@ -27,33 +28,33 @@ if TYPE_CHECKING:
 __all__ = ["Limits", "columns", "deserialize", "hdf5", "items", "load", "partner", "save", "serialize"]
 
 _DEFAULT_POLICY: Any = object()
-"""Stands for the compression that `serialize` has where nobody asks for another."""
+"""Marker of `serialize`'s default compression."""
 
 
 def deserialize(
     storage: Any, name: str = "", whitelist: Whitelist = None, cache: Any = None, *, limits: Limits = DEFAULT
 ) -> Any:
-    """The array whose document a storage has under `name`, its whole key.
+    """Return the array whose document a storage has under the key `name`.
 
-    `storage`: has bytes, buffers or numpy arrays by key. `whitelist`: patterns of functions that the document may name;
-    they narrow the table and never widen it; None: all of the table. `cache` is there for callers of awkward0: virtual
-    arrays are made at once, and nothing is kept in it. Documents without an array give their value: JSON as it is,
-    lists, tuples, dictionaries, pairs, numpy dtypes, bytes.
+    `storage`: bytes, buffers or NumPy arrays by key. `whitelist`: patterns of functions that the document may
+    use; they can only restrict the table; None: all of the table. `cache` exists for callers of awkward0 and
+    is not used: virtual arrays are made at once. Documents without an array return their value: JSON, lists,
+    tuples, dictionaries, pairs, NumPy dtypes, bytes.
 
-    Raises KeyError if there is no such name, CompileError for a document or blobs that are wrong or ask for too much.
+    Raises KeyError for an unknown name, CompileError for invalid or oversized documents or blobs.
     """
     return _arrays(columns(storage, name, whitelist, limits=limits))
 
 
 def columns(storage: Any, name: str = "", whitelist: Whitelist = None, *, limits: Limits = DEFAULT) -> Any:
-    """As `deserialize`, with a column (`nczarr.formats.awkward0.columns`) for every array, cyclic ones as well."""
+    """Return as `deserialize`, with a column (`nczarr.formats.awkward0.columns`) for every array, even cyclic."""
     from nczarr.formats.awkward0.read.reader import opened
 
     return opened(storage, name, whitelist, limits)
 
 
 def items(column: Column, most: int = 100_000_000) -> list[Any]:
-    """The items of a column as Python objects. Raises ValueError if they are more than `most`, or nest without end."""
+    """Return a column as Python objects. Raises ValueError for more than `most` items, or endless nesting."""
     from nczarr.formats.awkward0.columns import items
 
     return items.items(column, most)
@@ -67,10 +68,10 @@ def load(
     schemasuffix: str = ".json",
     limits: Limits = DEFAULT,
 ) -> Any:
-    """The array of an archive (`.awkd`) that has one without a name; else a mapping of all, read when asked for.
+    """Return the array of an archive (`.awkd`) if it is unnamed; else a lazy mapping of all arrays.
 
-    The mapping is a context manager and has `close`. Raises CompileError for an archive that is none or not to be
-    trusted, OSError if it cannot be read.
+    The mapping is a context manager and has `close`. Raises CompileError for an invalid or unsafe archive,
+    OSError if it is unreadable.
     """
     from nczarr.formats.awkward0.wire.zip_archive import Archive
 
@@ -85,10 +86,10 @@ def load(
 def hdf5(
     group: Any, *, whitelist: Whitelist = None, cache: Any = None, limits: Limits = DEFAULT, **options: Any
 ) -> MutableMapping[str, Any]:
-    """The arrays of a group or file of h5py by name, as a mapping that can be changed.
+    """Return the arrays of an h5py group or file by name, as a mutable mapping.
 
-    `options` are those of `serialize`, for set-item. Get-item raises KeyError and CompileError; names with a slash can
-    be used, and are not listed.
+    `options` are those of `serialize`, for set-item. Get-item raises KeyError and CompileError. Names with a
+    slash are usable but not listed.
     """
     from nczarr.formats.awkward0.wire.hdf5_group import Group
 
@@ -106,10 +107,11 @@ def serialize(
     compression: Any = _DEFAULT_POLICY,
     **options: Any,
 ) -> dict[str, Any]:
-    """Put an array into a storage: its blobs, and its document under `name` and `schemasuffix`. The document.
+    """Write an array to a storage: its blobs, and its document under `name` and `schemasuffix`.
 
-    `obj`: an awkward or numpy array, a column, lists, texts, numbers. `compression`: None, True, a function with its
-    inverse, a rule or several (docs/awkward0.md). Raises CompileError for what the protocol cannot hold.
+    Returns the document. `obj`: an awkward or NumPy array, a column, lists, texts, numbers. `compression`:
+    None, True, a function with an inverse, or one or more rules (docs/awkward0.md). Raises CompileError for
+    content that the protocol cannot hold.
     """
     from nczarr.formats.awkward0.write import serialize as writing
 
@@ -126,10 +128,10 @@ def save(
     mode: str = "a",
     **options: Any,
 ) -> None:
-    """Put an array, or a dictionary of several, into an archive; `.awkd` is added to a text that does not end so.
+    """Write an array, or a dictionary of arrays, to an archive; a path without `.awkd` gets this suffix.
 
-    `mode`: as that of a ZIP archive; "a" adds to a file that is there. `options` are those of `serialize`. Raises
-    KeyError for names of which one is the beginning of another, before anything is written; OSError.
+    `mode` is that of a ZIP archive; "a" appends to an existing file. `options` are those of `serialize`.
+    Raises KeyError, before anything is written, if one name is the prefix of another; OSError.
     """
     from nczarr.formats.awkward0.write import save as saving
 
@@ -149,7 +151,7 @@ def _remove(group: Any, name: str) -> None:
 
 
 def _arrays(value: Any) -> Any:
-    """A value with awkward arrays for columns, if there is a library for them."""
+    """Replace columns by awkward arrays if awkward is installed."""
     try:
         import awkward  # noqa: F401
     except ImportError:

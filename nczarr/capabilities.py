@@ -1,7 +1,7 @@
-"""What a format can hold, and how it joins the registry: both as data.
+"""Capabilities of formats, and their registry rows, as data.
 
-`Capabilities` answers the planner's questions about a target; each "no" is a loss with a code of its own.
-`Format` is one row of the table of formats; its functions are lazy strings, so that listing formats imports none.
+The planner asks `Capabilities` about a target; each "no" is a loss with its own code. `Format` is one row of
+the table of formats; its functions are lazy strings, so that listing formats imports none.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ _NUMBER = re.compile(r"0|[1-9][0-9]{0,18}", re.ASCII)
 
 
 class ChunkKeys(NamedTuple):
-    """How the keys of an array's chunks, or shards, are made of their indices: `0.1`, or `c/0/1`."""
+    """Scheme of chunk or shard keys by index: `0.1`, or `c/0/1`."""
 
     prefix: str = ""
-    """Prefix of all keys of the array; in `Arrays`, what stands before the path of every array."""
+    """Prefix of all keys of the array; in `Arrays`, prefix of every array's path."""
     separator: str = "."
     """Separator of the indices."""
     lead: str = ""
     """Segment before the indices: `c` in `c/0/1`."""
 
     def below(self, prefix: str, separator: str | None = None) -> ChunkKeys:
-        """Return the keys of one array, of those of all: at its path, perhaps with a separator of its own."""
+        """Return the scheme of one array: at its path, optionally with its own separator."""
         return ChunkKeys(self.prefix + prefix, separator or self.separator, self.lead)
 
     def key(self, index: tuple[int, ...]) -> str:
-        """Return the key of a chunk; that of a scalar is the lead, or `0`."""
+        """Return the key of a chunk; for a scalar the lead, or `0`."""
         numbers = map(str, index)
         return self.prefix + (self.separator.join((self.lead, *numbers) if self.lead else numbers) or "0")
 
     def index_of(self, key: str, counts: tuple[int, ...]) -> tuple[int, ...] | None:
-        """Return the index of a key that begins with the prefix; None if none of a grid with so many chunks has it."""
+        """Return the index of a key with the prefix; None if it is outside of this grid."""
         words = key[len(self.prefix) :].split(self.separator)
         if self.lead:
             if words[0] != self.lead:
@@ -59,42 +59,42 @@ class ChunkKeys(NamedTuple):
 
 
 class Arrays(NamedTuple):
-    """How a chunked store holds the arrays that a variable is made of (`arrays/parts.py`)."""
+    """Storage of a variable's arrays (`arrays/parts.py`) in a chunked store."""
 
     codecs: frozenset[int] = frozenset()
-    """HDF5 filter numbers that the store has a name for."""
+    """HDF5 filter numbers that the store can name."""
     fixed_strings: bool = False
-    """Short strings are stored as `|Sn` where that holds them exactly, instead of as texts of any length."""
+    """Short strings are stored as `|Sn` if that is exact, instead of as variable-length texts."""
     chunk_keys: ChunkKeys = ChunkKeys()
-    """How the keys of chunks are made."""
+    """Scheme of chunk keys."""
     fill_needed: bool = False
-    """Every array declares a fill value, and readers do not take it for missing data."""
+    """Every array declares a fill value, which does not mean missing data."""
     shards: bool = False
-    """Several chunks may lie in one key."""
+    """One key may hold several chunks."""
     documents: frozenset[str] = frozenset()
-    """Names of the store's own keys, which no variable or group can have."""
+    """Names of the store's own keys, forbidden for variables and groups."""
     reserved: str = ""
-    """The prefix of names that the specification reserves."""
+    """Prefix of reserved names."""
     netcdf_char: bool = False
-    """Chars may be stored in the way that only the netCDF library reads."""
+    """Chars may be stored in the form that only the netCDF library reads."""
     nested_records: bool = False
-    """A field of a record may be a record itself, instead of raw bytes."""
+    """A record field may be a record, instead of raw bytes."""
     by_reference: bool = False
-    """The store holds where chunks lie instead of chunks, so that arrays are laid out as their sources are."""
+    """The store holds chunk locations instead of chunks, so that layouts follow the sources."""
     elements: bool = False
     """Booleans, halves and complex numbers are types."""
     portable_names: bool = False
-    """Segments of keys are names made portable by `arrays/key_segments.py`."""
+    """Key segments are names escaped by `arrays/key_segments.py`."""
     orders: bool = False
     """Chunks may be stored in F order."""
     separators: bool = False
     """Each array declares its own separator."""
     undefined_fill: bool = False
-    """An array may declare that its fill value is undefined, even if it needs one."""
+    """An array may declare an undefined fill value, even if it needs one."""
 
 
 class Capabilities(NamedTuple):
-    """Features of the model that a target keeps. By default it keeps all of them."""
+    """Features of the model that a target preserves; by default all."""
 
     atomic: frozenset[str] = ALL_ATOMIC
     """Atomic types."""
@@ -103,33 +103,33 @@ class Capabilities(NamedTuple):
     attribute_user_types: bool = True
     """Attributes may have user-defined types."""
     groups: bool = True
-    """There are groups below the root."""
+    """Groups below the root."""
     unlimited: Literal["any", "first", "none"] = "any"
-    """Where a variable may have an unlimited dimension."""
+    """Position of unlimited dimensions in a variable."""
     anonymous_dimensions: bool = True
-    """A dimension of a variable may have a length and no name."""
+    """Dimensions without names."""
     shared_dimensions: bool = True
     """Variables may share a dimension."""
     unused_dimensions: bool = True
-    """Dimensions that no variable uses are kept."""
+    """Dimensions that no variable uses."""
     typed_attributes: bool = True
-    """Attributes keep the width and kind of numbers, char or string, NUL bytes, NIL."""
+    """Width and kind of attribute numbers, char or string, NUL bytes, NIL."""
     definition_order: bool = True
-    """The order of definitions is kept."""
+    """Order of definitions."""
     storage: bool = True
-    """Layout, filters, byte order and the like are kept, even where the format stores otherwise."""
+    """Layout, filters, byte order and the like, even if the format stores otherwise."""
     kind: bool = True
-    """The kind of netCDF file is kept."""
+    """Kind of netCDF file."""
     data: bool = True
-    """Values are kept."""
+    """Values."""
     names: bool = True
-    """The dataset's own name and the groups that define dimensions are kept."""
+    """Name of the dataset, and groups that define dimensions."""
     extensions: bool = False
-    """Unknown protocol extensions of a Zarr source are kept."""
+    """Unknown protocol extensions of a Zarr source."""
     codecs: frozenset[int] = frozenset()
-    """HDF5 filter numbers of codecs that a single file has for numbers, one at a time."""
+    """HDF5 filter numbers that a single file supports for numbers, one at a time."""
     arrays: Arrays | None = None
-    """How arrays are stored in chunked stores; None for texts and single files."""
+    """Array storage in chunked stores; None for texts and single files."""
 
 
 _CLASSIC = Capabilities(
@@ -154,7 +154,7 @@ PURE_ZARR = Capabilities(
     kind=False,
     names=False,
 )
-"""What a Zarr store holds of the model without an extension."""
+"""Capabilities of a Zarr store without extension."""
 
 NETCDF_KINDS: dict[Kind, Capabilities] = {
     "nc3": _CLASSIC,
@@ -163,71 +163,71 @@ NETCDF_KINDS: dict[Kind, Capabilities] = {
     "nc4": Capabilities(anonymous_dimensions=False),
     "nc7": _CLASSIC._replace(storage=True),
 }
-"""Capabilities of each kind of netCDF file. nc7 is the classic model inside an HDF5 file."""
+"""Capabilities of each kind of netCDF file. nc7 is the classic model in an HDF5 file."""
 
 
 class Format(NamedTuple):
     """One row of the table of formats. Functions are lazy strings `module:function`."""
 
     name: str
-    """The name in `--to`, in documentation and in messages."""
+    """Name in `--to`, documentation and messages."""
     title: str
     """One line for `nczarr formats`."""
     suffixes: tuple[str, ...]
     """Suffixes of files and folders, with their dot."""
     spec: str
-    """The specification."""
+    """Specification."""
     capabilities: Capabilities = Capabilities()
-    """Features of the model that a target of this format keeps."""
+    """Features of the model that a target of this format preserves."""
     detects: str = ""
-    """A regular expression that the first bytes of a source match; empty: nothing identifies one."""
+    """Regular expression for the first bytes of a source; empty: none."""
     holds: str | None = None
-    """`(Store) -> bool`: whether a store of keys is of this format. None for texts and single files."""
+    """`(Store) -> bool`: whether a store has this format. None for texts and single files."""
     read: str | None = None
     """`(Source, Report, Options) -> Unchecked | None`; with `holds`, a `Store` takes the place of the source."""
     emit: str | None = None
     """`(StorePlan, Report) -> Iterator[(key, bytes)]`: the metadata of a store."""
     write: str | None = None
-    """`(StreamPlan, Report, Options) -> Iterator[bytes]`: a text or single file, from front to back."""
+    """`(StreamPlan, Report, Options) -> Iterator[bytes]`: a text or single file, sequentially."""
     build: str | None = None
     """`(FilePlan, str, Report, Counts) -> bool`: a single file at a path, made by a library."""
     steps: str | None = None
-    """`(FilePlan, Report) -> Iterator[Step] | None`: what `build` is going to do."""
+    """`(FilePlan, Report) -> Iterator[Step] | None`: the planned work of `build`."""
     kinds: Mapping[Kind, str] = MappingProxyType({})
-    """For netCDF files, the format that writes each kind. A format that is not among them only chooses."""
+    """For netCDF files, the format that writes each kind. A format without its own entry only selects."""
     binary: bool = False
-    """Whether it must not be shown on a terminal."""
+    """True if terminals must not display it."""
     losses: str | None = None
     """`(Checked, Options) -> Iterator[Loss]`: losses in single names and values. For texts and single files."""
     opens: str | None = None
-    """`(Source | Store, Report, Options) -> Store | None`: the store that a source stands for; it has no `read`."""
+    """`(Source | Store, Report, Options) -> Store | None`: the store that a source represents; excludes `read`."""
     begins: str | None = None
-    """`(str, StorePlan) -> (Store, str)`: a new store that `opens` would return, and where it can be read."""
+    """`(str, StorePlan) -> (Store, str)`: a new store that `opens` would return, and its readable place."""
     document: str | None = None
-    """`(StorePlan, (Store) -> None) -> Iterator[bytes]`: the text of such a store, which the second argument fills."""
+    """`(StorePlan, (Store) -> None) -> Iterator[bytes]`: the text of such a store, filled by the second argument."""
     inner: tuple[str, ...] = ()
-    """Formats whose documents such a store may have, the usual one first."""
+    """Possible document formats of such a store, the default first."""
     second_reader: Literal["libnetcdf", "zarr"] | None = None
-    """The library of others with which `--verify` reads a finished target; None: there is none."""
+    """Foreign library that verifies a finished target (`--verify`), or None."""
     dumped: bool = False
-    """Whether `nczarr dump --as` prints it."""
+    """True if `nczarr dump --as` prints it."""
     served: bool = False
-    """Whether `nczarr serve` gives datasets in this format."""
+    """True if `nczarr serve` offers this format."""
     resident: bool = False
-    """Whether the source of a dataset stays in memory as long as the dataset does."""
+    """True if a dataset's source stays in memory with the dataset."""
     leads_to: str | None = None
-    """`(path) -> Iterator[str]`: names of other files that a file of this format makes its library open."""
+    """`(path) -> Iterator[str]`: other files that the library opens for a file of this format."""
     warms: str | None = None
     """`() -> Any`: load the libraries that `read` needs; with `isolates`."""
     isolates: str | None = None
-    """`(way | None) -> None`: make the calls of its libraries in another process from now on."""
+    """`(way | None) -> None`: make library calls in another process from now on."""
 
     @property
     def readable(self) -> bool:
-        """Whether datasets of this format can be read."""
+        """True if datasets of this format can be read."""
         return bool(self.read or self.opens)
 
     @property
     def writable(self) -> bool:
-        """Whether a dataset can be written in this format, or in one that it chooses."""
+        """True if this format, or one that it selects, can be written."""
         return bool(self.emit or self.write or self.build or self.kinds or self.inner)

@@ -1,9 +1,9 @@
-"""Names: fully-qualified names and the escapes of CDL, of the notation and of text in general.
+r"""Names: fully-qualified names, and the escapes of CDL, of the notation and of text in general.
 
-Comes in: names as they are meant (no escapes, NFC). Goes out: their written forms, and back: each
-escape/unescape is an inverse pair. A FQN (`/g1/a\\ b`) follows the data model specification: `/` separates,
-`\\/`, `\\\\` and `\\ ` stand for slash, backslash and blank; the dataset's own name is never part of it. A full name of
-the Common Data Model (`g1/a b`, `g1/obs.day`) has no slash in front, and a dot before a member.
+Names are unescaped and in NFC; each escape/unescape is an inverse pair. A FQN (`/g1/a\ b`) follows the data
+model specification: `/` separates, `\/`, `\\` and `\ ` are slash, backslash and blank; the dataset's name is
+not part of it. A full name of the Common Data Model (`g1/a b`, `g1/obs.day`) has no leading slash, and a dot
+before a member.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import unicodedata
 from collections.abc import Iterable
 
 MAX_NAME_BYTES = 256
-"""The netCDF library's limit on the UTF-8 length of a name (NC_MAX_NAME)."""
+"""Maximum UTF-8 length of a name in the netCDF library (NC_MAX_NAME)."""
 
 CDL_SPECIAL = " !\"#$%&'()*,:;<=>?[\\]^`{|}~"
-"""Characters that CDL writes with a backslash inside a name."""
+"""Characters escaped with a backslash in CDL names."""
 
 _CDL_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _CDL_NEEDS = re.compile("[" + re.escape(CDL_SPECIAL) + "]")
@@ -29,15 +29,15 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def normal(name: str) -> str:
-    """The name in NFC: the form in which names are compared and stored, as the netCDF library does."""
+    """Return the name in NFC, the form for comparison and storage, as in the netCDF library."""
     return name if name.isascii() else unicodedata.normalize("NFC", name)
 
 
 def problem(name: str) -> tuple[str, str] | None:
-    """Why the netCDF library would refuse this name, as (code, text), or None if it is legal.
+    """Return why the netCDF library would refuse this name, as (code, text), or None.
 
-    Rules of the library: not empty, at most 256 bytes of UTF-8, no slash, no control character, no trailing
-    space, first character a letter, digit, underscore or outside ASCII.
+    Its rules: not empty, at most 256 bytes of UTF-8, no slash, no control character, no trailing space, first
+    character a letter, digit, underscore or outside ASCII.
     """
     if not name:
         return "bad-name", "a name cannot be empty"
@@ -57,12 +57,12 @@ def problem(name: str) -> tuple[str, str] | None:
 
 
 def escape_fqn_part(name: str) -> str:
-    """One component of a FQN as it is written: slash, backslash and blank get a backslash."""
+    """Escape slash, backslash and blank in one component of a FQN."""
     return _FQN_NEEDS.sub(lambda match: "\\" + match.group(), name)
 
 
 def unescape_fqn_part(text: str) -> str:
-    """The name behind one written component of a FQN. Raises ValueError for any other escape."""
+    """Unescape one component of a FQN. Raises ValueError for other escapes."""
 
     def plain(match: re.Match[str]) -> str:
         if match.group(1) not in "\\/ ":
@@ -75,18 +75,18 @@ def unescape_fqn_part(text: str) -> str:
 
 
 def join(parent: str, name: str) -> str:
-    """FQN of `name` inside the group `parent` (`/` for the root)."""
+    """Return the FQN of `name` in the group `parent` (`/` for the root)."""
     written = escape_fqn_part(name) if _FQN_NEEDS.search(name) else name
     return "/" + written if parent == "/" else f"{parent}/{written}"
 
 
 def fqn(parts: Iterable[str]) -> str:
-    """FQN of a path of names from the root; no names at all is the root, `/`."""
+    """Return the FQN of a path of names from the root; `/` for an empty path."""
     return "/" + "/".join(escape_fqn_part(part) for part in parts)
 
 
 def split(path: str) -> tuple[str, ...]:
-    """The names along a FQN; the inverse of `fqn`. Raises ValueError if `path` is not a FQN."""
+    """Return the names along a FQN; the inverse of `fqn`. Raises ValueError for an invalid FQN."""
     if path == "/":
         return ()
     if "\\" not in path and path[:1] == "/":  # by far the most; nothing is escaped
@@ -98,38 +98,38 @@ def split(path: str) -> tuple[str, ...]:
 
 
 def parent(path: str) -> str:
-    """FQN of the group that holds the thing of this FQN."""
+    """Return the FQN of the containing group."""
     return fqn(split(path)[:-1])
 
 
 def last(path: str) -> str:
-    """The simple name at the end of a FQN."""
+    """Return the simple name at the end of a FQN."""
     return split(path)[-1]
 
 
 def to_bytes(text: str) -> bytes:
-    """Return a text of another format as bytes: UTF-8, and what was none as it was."""
+    """Encode a text as UTF-8; surrogate-escaped bytes are restored."""
     return text.encode("utf-8", "surrogateescape")
 
 
 def from_bytes(data: bytes) -> str:
-    """Return the inverse of `to_bytes`."""
+    """Invert `to_bytes`."""
     return data.decode("utf-8", "surrogateescape")
 
 
 def cdm_full_name(path: str, members: Iterable[str] = ()) -> str:
-    """The Common Data Model's full name of the thing of this FQN, or of a member of it: `g1/temp`, `g1/obs.day`.
+    """Return the Common Data Model's full name of a FQN, or of a member of it: `g1/temp`, `g1/obs.day`.
 
-    Dot and backslash get a backslash, and a slash as well, which names of that model never hold.
+    Dots, backslashes and slashes in names get a backslash; names of that model contain no slashes.
     """
     group = "/".join(_CDM_NEEDS.sub(r"\\\g<0>", name) for name in split(path))
     return ".".join([group, *(_CDM_NEEDS.sub(r"\\\g<0>", name) for name in members)])
 
 
 def from_cdm_full_name(text: str) -> tuple[str, tuple[str, ...]]:
-    """FQN and members behind a full name; the inverse of `cdm_full_name`.
+    """Return FQN and members of a full name; the inverse of `cdm_full_name`.
 
-    Read from left to right; a slash in front changes nothing, and a backslash at the very end is one of the name.
+    A leading slash is ignored; a backslash at the end is part of the name.
     """
     pieces, members = [""], 0
     for piece in _CDM_PIECE.findall(text.removeprefix("/")):
@@ -143,9 +143,9 @@ def from_cdm_full_name(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def escape_cdl(name: str) -> str:
-    """The name as CDL writes it; invisible spaces beyond ASCII are escaped too.
+    """Return the name in CDL, with invisible non-ASCII spaces escaped too.
 
-    Control characters, which CDL cannot hold, come out as they are.
+    Control characters, which CDL cannot represent, are unchanged.
     """
     text = _CDL_NEEDS.sub(lambda match: "\\" + match.group(), name)
     if not text.isascii():
@@ -154,17 +154,17 @@ def escape_cdl(name: str) -> str:
 
 
 def unescape_cdl(text: str) -> str:
-    """The name behind an identifier of CDL: each backslash pair is its second character (`\\?` too)."""
+    r"""Return the name of a CDL identifier: each backslash pair is its second character (`\?` too)."""
     return _CDL_ESCAPED.sub(r"\1", text) if "\\" in text else text
 
 
 def is_strange(character: str) -> bool:
-    """Whether a character is a control or an invisible space, which no name of CDL or the notation holds bare."""
+    """Return whether a character is a control or invisible space, which names of CDL or the notation must escape."""
     return unicodedata.category(character) in ("Cc", "Zs", "Zl", "Zp")
 
 
 def bad_character(character: str) -> str:
-    """What to say of a character that does not belong where it stands."""
+    """Return the message for a character in an invalid place."""
     code, category = f"U+{ord(character[:1] or chr(0)):04X}", unicodedata.category(character[:1] or chr(0))
     name = unicodedata.name(character[:1] or chr(0), "")
     if category in ("Zs", "Zl", "Zp"):
@@ -177,7 +177,7 @@ def bad_character(character: str) -> str:
 
 
 def closest(name: str, candidates: Iterable[str]) -> str | None:
-    """The candidate that `name` was probably meant to be, or None."""
+    """Return the probably intended candidate, or None."""
     known = list(candidates)[:5000]
     lowered = {candidate.lower(): candidate for candidate in known}
     if name.lower() in lowered:
@@ -189,7 +189,7 @@ def closest(name: str, candidates: Iterable[str]) -> str | None:
 
 
 def name_problem(name: str) -> str | None:
-    """Return why nothing in the model can have this name; None if it can."""
+    """Return why no model item can have this name, or None."""
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -199,7 +199,7 @@ def name_problem(name: str) -> str | None:
 
 
 def stem(path: str) -> str:
-    """Return the name of a dataset that does not say its own: that of its file, without the last suffix."""
+    """Return the default dataset name: the file name without its last suffix."""
     base = os.path.basename(os.path.normpath(path))
     found = normal(os.path.splitext(base)[0])
     return found if name_problem(found) is None else ""

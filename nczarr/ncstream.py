@@ -1,11 +1,11 @@
-"""Messages of ncstream, the stream of CDM Remote, read and written one by one: the public door to them.
+"""Messages of ncstream, the stream of CDM Remote, read and written singly: the public interface.
 
     for message in nczarr.ncstream.read_messages(open("a.ncs", "rb")):
         print(message, getattr(message, "values", None))
 
-A stream is bytes, a memory map, or any binary file, a pipe too; memory is that of one message. Whole files and
-servers are datasets as any other: `nczarr.open("a.ncs")`. A stream that is wrong raises CompileError, whose
-`.diagnostics` have the byte offset; nothing is allocated for what it merely announces.
+A stream is bytes, a memory map, or any binary file, also a pipe; memory is that of one message. Whole files
+and servers are ordinary datasets: `nczarr.open("a.ncs")`. An invalid stream raises CompileError, whose
+`.diagnostics` have the byte offset; announced sizes allocate nothing.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _TYPES = {
 
 
 def __getattr__(name: str) -> Any:
-    """The types of messages, loaded with protobuf when somebody names them."""
+    """Return a message type; loads protobuf on first use."""
     if name in _TYPES:
         from nczarr.formats.ncstream.wire import messages
 
@@ -78,15 +78,16 @@ def __getattr__(name: str) -> Any:
 def read_messages(
     stream: Stream, *, definitions: pb.Header | None = None, limits: Limits = DEFAULT
 ) -> Iterator[Message]:
-    """The messages of a stream, in order; `.values` of those with data are numpy arrays of the section's shape.
+    """Yield the messages of a stream; `.values` of those with data are NumPy arrays of the section's shape.
 
-    Numbers have the byte order of the stream and are views of it, unless they were deflated. Chars are `S1`. Strings
-    are objects: `str`, `bytes` where they are no UTF-8, None for NIL; opaque values are `bytes`. Lists are objects,
-    too, each an array. Structures and sequences are structured arrays by the definition in a header that came before,
-    or in `definitions`, with plain members first, then structures; members of variable size are objects. Rows of a
-    structure that nobody has defined are `V`, as they are, and columns name their members themselves.
+    Numbers have the byte order of the stream and are views of it, unless deflated. Chars are `S1`. Strings
+    are objects: `str`, `bytes` if not UTF-8, None for NIL; opaque values are `bytes`. Lists are objects, too,
+    each an array. Structures and sequences are structured arrays as defined in an earlier header, or in
+    `definitions`, with plain members first, then structures; members of variable size are objects. Rows of an
+    undefined structure are `V`, and columns name their members themselves.
 
-    Raises CompileError at the message that is wrong; those before it have been given. OSError if it cannot be read.
+    Raises CompileError at an invalid message, after the valid ones before it; OSError if the stream is
+    unreadable.
     """
     from nczarr.formats.ncstream.wire import messages
     from nczarr.formats.ncstream.wire.definitions import Definitions
@@ -99,7 +100,7 @@ def read_messages(
 
 
 def write_messages(messages: Iterable[Message], stream: IO[bytes]) -> None:
-    """Write messages one behind the other. Raises CompileError for one that has no form on the wire; OSError."""
+    """Write consecutive messages. Raises CompileError for a message without encoding; OSError."""
     from nczarr.formats.ncstream.wire.byte_pieces import UnwritableError
     from nczarr.formats.ncstream.wire.messages import written
 
@@ -121,12 +122,12 @@ def data(
     data_type: str | None = None,
     column: bool | None = None,
 ) -> Data | DataColumn:
-    """A message with the values of a numpy array, in the forms in which `read_messages` gives them.
+    """Return a message with the values of a NumPy array, in the forms of `read_messages`.
 
-    `section`: the indices that the values have in their variable; all of it if None. `data_type`: the format's name
-    of the type where the dtype does not tell: `OPAQUE`, `ENUM1`, `SEQUENCE`. `column`: True for a message of columns,
-    False for one of the first kind; None: columns for lists and structures. Raises ValueError for a dtype that the
-    format lacks.
+    `section`: indices of the values in their variable; None: all. `data_type`: the format's type name if the
+    dtype is ambiguous: `OPAQUE`, `ENUM1`, `SEQUENCE`. `column`: True for a message of columns, False for one
+    of the first form; None: columns for lists and structures. Raises ValueError for a dtype that the format
+    lacks.
     """
     from nczarr.formats.ncstream.wire.messages import of_values
 
@@ -134,7 +135,7 @@ def data(
 
 
 def header_message(dataset: DatasetHandle | Checked, *, location: str | None = None) -> bytes:
-    """The header of a dataset as a message: what a server answers to `req=header`. `location`: its URL or path."""
+    """Return a dataset's header message, as a server's answer to `req=header`. `location`: its URL or path."""
     from nczarr.formats.ncstream.write import backend
     from nczarr.formats.ncstream.write.header_writer import header
 
@@ -148,12 +149,12 @@ def data_messages(
     profile: Profile = "mixed",
     deflate: int | None = None,
 ) -> Iterator[bytes]:
-    """One message for each variable that is wanted, by FQN, and the indices of it (None: all), piece by piece.
+    """Yield, in pieces, one message for each wanted variable, by FQN and indices (None: all).
 
-    `profile`: numbers and texts in the first form and all else in columns (`mixed`); or one of the forms wherever it
-    suits (`first`, `second`), as servers of the two generations have it. `deflate`: a level, for numbers in the first
-    form. Raises KeyError for a name that no variable has, ValueError for indices that it lacks, or that go backwards;
-    OSError; and CompileError (`unwritable-ncstream`) for values that one message does not hold.
+    `profile`: `mixed` encodes numbers and texts in the first form and all else in columns; `first` and
+    `second` use one form wherever possible, like servers of the two generations. `deflate`: a level, for
+    numbers in the first form. Raises KeyError for an unknown variable, ValueError for invalid or descending
+    indices, OSError, and CompileError (`unwritable-ncstream`) for values that one message cannot hold.
     """
     from nczarr.formats.ncstream.wire.byte_pieces import UnwritableError
     from nczarr.formats.ncstream.write.variable_messages import Values
@@ -172,14 +173,15 @@ def data_messages(
 
 
 def write_points(dataset: DatasetHandle, stream: IO[bytes], variable: str | None = None) -> Report:
-    """Write a variable of records along one dimension as a stream of points, as features with a place and a time.
+    """Write a one-dimensional variable of records as a stream of point features with place and time.
 
-    `variable`: its path; None: the only one of its kind. `nczarr.open` reads such streams, whose variables suit as
-    they are. Otherwise the attribute `location` of the variable names five members, time, latitude, longitude, altitude
-    and nominal time, separated by blanks; or members are called so (`lat`, `lon`, `alt` for short).
+    `variable`: its path; None: the only suitable one. Variables that `nczarr.open` reads from such streams
+    are suitable. Else the attribute `location` of the variable names five members, time, latitude, longitude,
+    altitude and nominal time, separated by blanks; or members have these names (`lat`, `lon`, `alt` for
+    short).
 
-    The report has a warning, `lost-beside-points`, if the dataset has more than a stream of points holds. Raises
-    CompileError (`unsuited-points`) for other variables, OSError.
+    The report has a warning, `lost-beside-points`, if the dataset has additional content. Raises CompileError
+    (`unsuited-points`) for other variables, OSError.
     """
     from nczarr.formats.ncstream.points.writer import write
 
@@ -199,7 +201,7 @@ def _checked(dataset: DatasetHandle | Checked) -> Checked:
 
 
 def _check_indices(path: str, ranges: tuple[range, ...], shape: tuple[int, ...]) -> None:
-    """Raise ValueError for indices that a variable does not have."""
+    """Raise ValueError for invalid indices."""
     if len(ranges) != len(shape) or not all(isinstance(each, range) for each in ranges):
         raise ValueError(f"`{path}` has {len(shape)} dimensions, each of which takes a range: {ranges!r}")
     for indices, length in zip(ranges, shape, strict=True):
@@ -208,7 +210,7 @@ def _check_indices(path: str, ranges: tuple[range, ...], shape: tuple[int, ...])
 
 
 def _put(piece: bytes | bytearray | memoryview, stream: IO[bytes]) -> None:
-    """Write all of a piece, of which a raw file may take a part at a time."""
+    """Write a whole piece; a raw file may accept only a part at a time."""
     rest = memoryview(piece)
     while len(rest):
         taken = stream.write(rest)
@@ -230,7 +232,7 @@ def _refusal(error: RefusedError, name: str) -> CompileError:
 
 
 def is_sequence(checked: Checked, fqn: str) -> bool:
-    """Return whether clients of CDM Remote see a variable as a sequence, of which no section can be read."""
+    """Return whether CDM Remote clients see a variable as a sequence, without readable sections."""
     from nczarr.formats.ncstream.write import header_writer
 
     return header_writer.is_sequence(checked.variables[fqn].type, checked.shapes[fqn], checked.types)

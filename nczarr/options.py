@@ -1,4 +1,4 @@
-"""Options of a run: one frozen value that passes through every phase.
+"""Options of a run: one frozen value for all phases.
 
 The defaults are those of the command line.
 """
@@ -17,39 +17,39 @@ if TYPE_CHECKING:
 
 
 DEFAULT_MAX_SIZE = 16 << 30
-"""Bytes that the variables of a netCDF file or archive may declare in all, unless the run allows more."""
+"""Default limit for the declared bytes of a netCDF file's or archive's variables."""
 
 
 DEFAULT_MEMORY = 1 << 30
-"""Bytes of decoded chunks under way."""
+"""Default limit for pending decoded chunks, in bytes."""
 
 
 class Writing(NamedTuple):
-    """How references are written."""
+    """Options for writing references."""
 
     metadata: str = "nczarr"
-    """The format of the documents between the references."""
+    """Format of the documents between references."""
     inline: int = 64
-    """Chunks of at most this many bytes are stored in the document itself."""
+    """Maximum bytes of a chunk stored in the document itself."""
     embed: int = 4 << 20
-    """Bytes of a variable that the document may hold where no reference can lead to its chunks."""
+    """Maximum bytes of a variable embedded in the document if its chunks cannot be referenced."""
     base: str | None = None
-    """The folder or URL in which the targets are named, instead of the place where they were read."""
+    """Folder or URL for target names, instead of the place where they were read."""
     relative: bool = False
     """Name targets relative to the document."""
     home: str | None = None
-    """The part of a target's place that `base` replaces; None: the folder of the source."""
+    """Part of a target's place that `base` replaces; None: the folder of the source."""
 
 
 class Following(NamedTuple):
-    """How references are followed."""
+    """Options for following references."""
 
     base: str | None = None
-    """The prefix of relative URLs, instead of the document's folder."""
+    """Prefix of relative URLs, instead of the document's folder."""
     roots: tuple[str, ...] = ()
-    """The only folders, URLs and protocols that documents may name; empty: those of the default policy."""
+    """The only folders, URLs and protocols that documents may name; empty: the default policy."""
     target: str | None = None
-    """The target of references without a URL."""
+    """Target of references without a URL."""
     jinja: bool = False
     """Render texts beyond the grammar with jinja2."""
     hidden: bool = True
@@ -63,11 +63,11 @@ WRITING, FOLLOWING = Writing(), Following()
 UNREAD = frozenset(
     {"bad-metadata", "unreadable-array", "ambiguous-node", "draft-layout", "lost-union", "lost-mask", "duplicate-name"}
 )
-"""What of a store cannot be read; those who only look at one leave it out."""
+"""Codes of unreadable store content; read-only uses skip it."""
 
 
 class Options(NamedTuple):
-    """How to read, plan and write."""
+    """Options for reading, planning and writing."""
 
     kind: Kind | None = None
     """Check the dataset for this kind of netCDF file."""
@@ -78,65 +78,65 @@ class Options(NamedTuple):
     codecs: Mapping[str, str] = MappingProxyType({})
     """Codec specifications (`zlib:5`), by FQN of a variable, or for every variable (`""`)."""
     order: Literal["C", "F"] | None = None
-    """The order of elements in chunks; None: that of the source, where the target has it."""
+    """Element order in chunks; None: the source's, if the target supports it."""
     separator: Literal[".", "/"] | None = None
-    """The separator of indices in the keys of chunks; None: that of the source, where the target has it."""
+    """Separator of chunk key indices; None: the source's, if the target supports it."""
     consolidated: bool = False
     """Write consolidated metadata."""
     char_netcdf: bool = False
-    """Write char arrays in the way that only the netCDF library reads."""
+    """Write char arrays in the form that only the netCDF library reads."""
     tables: bool = False
     """Write records as tables in Awkward archives."""
     xarray: bool = True
-    """Write names of dimensions for other readers, where a format has them twice."""
+    """Write dimension names for other readers, if a format stores them twice."""
     overwrite: bool = False
-    """Replace a target that is there."""
+    """Replace an existing target."""
     allow_loss: frozenset[str] = frozenset()
-    """Codes of value losses that are warnings instead of errors; `all` stands for every one."""
+    """Codes of value losses that are warnings instead of errors; `all` includes every code."""
     header_only: bool = False
     """Print no data. This and the next five are flags of `ncdump`, for texts."""
     coordinates_only: bool = False
-    """Print data of coordinate variables alone."""
+    """Print data of coordinate variables only."""
     special: bool = False
     """Print special (virtual) attributes."""
     variables: tuple[str, ...] = ()
-    """Print data of these variables alone."""
+    """Print data of these variables only."""
     groups: tuple[str, ...] = ()
-    """Print data of these groups alone."""
+    """Print data of these groups only."""
     name: str | None = None
-    """The name of the dataset in the text."""
+    """Name of the dataset in the text."""
     max_size: int = DEFAULT_MAX_SIZE
-    """Bytes that the variables of a netCDF file or archive may declare in all."""
+    """Maximum declared bytes of a netCDF file's or archive's variables."""
     verbose: bool = False
     """List every annotation loss instead of one summary."""
     memory: int = DEFAULT_MEMORY
-    """Bytes of decoded chunks in flight."""
+    """Maximum bytes of pending decoded chunks."""
     workers: int | None = None
-    """Threads; None: one a processor."""
+    """Threads; None: one per processor."""
     verify: bool = False
-    """Read the target again, and let it appear only if it holds every value."""
+    """Read the target again, and publish it only if it holds every value."""
     resume: bool = False
-    """Go on with a target that the same run has begun."""
+    """Resume a target that the same run has begun."""
     unfinished: bool = False
-    """Read stores that are not finished."""
+    """Read unfinished stores."""
     storage: StorageOptions = NO_OPTIONS
-    """Options of the libraries that reach remote places."""
+    """Options of libraries for remote places."""
     source: str | None = None
-    """Path or URL of the source, by which `resume` knows it again; None where it has none."""
+    """Path or URL of the source, for `resume`; None without one."""
     target: str | None = None
-    """Path or URL of the target, by which a document names its neighbours; None where it goes to no place."""
+    """Path or URL of the target, for relative names in documents; None without one."""
     part: str = ""
-    """The part of the source that is converted, as a text that is equal for equal parts."""
+    """Converted part of the source, as a text that is equal for equal parts."""
     nodes: tuple[str, ...] = ()
     """Paths of the nodes of a store that cannot list its keys."""
     dask: str | None = None
-    """Address of the scheduler of a cluster that does the tasks."""
+    """Scheduler address of a cluster for the tasks."""
     survey: bool = False
-    """All of the source is going to be read: list its keys at once."""
+    """List all keys of the source at once, because all of it will be read."""
     writing: Writing = WRITING
-    """How references are written."""
+    """Options for writing references."""
     following: Following = FOLLOWING
-    """How references are followed."""
+    """Options for following references."""
 
     def accepts(self, loss: str) -> bool:
         """Return whether this loss is a warning in the run."""
@@ -144,9 +144,7 @@ class Options(NamedTuple):
 
 
 class Extent(NamedTuple):
-    """What a section takes along one dimension: indices from `first` to `last`, which is one of them if the stride
-    meets it.
-    """
+    """Section of one dimension: indices from `first` to `last`, included if the stride meets it."""
 
     first: int
     last: int
@@ -155,14 +153,14 @@ class Extent(NamedTuple):
 
 
 Extents = tuple[Extent | None, ...] | None
-"""What a section takes: one extent a dimension, None for the whole of it; None for the whole of all."""
+"""One extent per dimension, None for a whole one; None for all dimensions."""
 
 
 class Section(NamedTuple):
     """A part of one variable.
 
-    `path`: the names that lead to it, as they are meant; `absolute`: from the root. `members`: the way on to a member
-    of its records, and of theirs, each with what is taken of it.
+    `path`: unescaped names to the variable; `absolute`: from the root. `members`: path to a member of its
+    records, each with its extents.
     """
 
     path: tuple[str, ...]
@@ -173,14 +171,14 @@ class Section(NamedTuple):
 
 
 def part_in_words(variables: Iterable[str], groups: Iterable[str], sections: Iterable[str], *, fixed: bool) -> str:
-    """What of a source is asked for: equal texts, equal parts."""
+    """Return a text for the requested part: equal texts mean equal parts."""
     return repr((sorted(variables), sorted(groups), list(sections), fixed))
 
 
 class Subset(NamedTuple):
-    """Which part of a dataset is wanted: names of variables and groups, simple or from the root, and sections.
+    """Wanted part of a dataset: names of variables and groups, simple or from the root, and sections.
 
-    With neither variables nor groups everything is wanted.
+    Without variables and groups everything is wanted.
     """
 
     variables: tuple[str, ...] = ()
@@ -188,5 +186,5 @@ class Subset(NamedTuple):
     sections: tuple[Section, ...] = ()
 
     def __bool__(self) -> bool:
-        """Whether anything is asked for at all."""
+        """Return whether anything is requested."""
         return bool(self.variables or self.groups or self.sections)

@@ -1,7 +1,7 @@
-"""The way from any source to any target: read → check → select → plan → write.
+"""Pipeline from any source to any target: read → check → select → plan → write.
 
-The only caller of the planner. The command line, the Python API, `combine` and the server go through it. Bad input is
-reported and gives None; OSError means that a file or server is out of reach.
+The only caller of the planner, used by the command line, the Python API, `combine` and the server. Bad input
+is reported and returns None; OSError means that a file or server is unreachable.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def read(
     form: Format | None = None,
     observe: Observer | None = None,
 ) -> Checked | None:
-    """Return the checked dataset of a file or store; its format is detected by content unless it is named."""
+    """Return the checked dataset of a file or store; the format is detected by content unless given."""
     if not isinstance(source, Source) and sources.is_unfinished(source, report, options):
         return None
     form = form or sources.detected(source)
@@ -66,9 +66,9 @@ def read(
 def read_path(
     path: str, report: Report, options: Options, name: str | None = None, observe: Observer | None = None
 ) -> Checked | None:
-    """Return the checked dataset at a path or URL, in the format of this name if one is given.
+    """Return the checked dataset at a path or URL, in a named or detected format.
 
-    Raises OSError if it is out of reach.
+    Raises OSError if it is unreachable.
     """
     source = sources.opened(path, report, options)
     if source is None:
@@ -83,7 +83,7 @@ def read_path(
 
 
 def select(checked: Checked, wanted: Subset, report: Report) -> Checked | None:
-    """Return the part of a dataset that is asked for; None after an error."""
+    """Return the requested part of a dataset; None after an error."""
     if not wanted:
         return checked
     from nczarr.select.subset import subset
@@ -92,9 +92,9 @@ def select(checked: Checked, wanted: Subset, report: Report) -> Checked | None:
 
 
 def plan(checked: Checked, form: Format, report: Report, options: Options) -> Plan | None:
-    """Decide what a target of a format holds, and report what it loses; None after an error.
+    """Return the plan of a target and report its losses; None after an error.
 
-    `netcdf` becomes the format of the kind of file that holds the dataset, `reference` that of its documents.
+    `netcdf` becomes the format of the fitting kind of file, `reference` that of its documents.
     """
     from nczarr.plan import planner
 
@@ -108,7 +108,7 @@ def plan(checked: Checked, form: Format, report: Report, options: Options) -> Pl
 
 
 def plan_store(checked: Checked, form: Format, report: Report, options: Options) -> StorePlan | None:
-    """Return the plan of a store of keys; None after an error. Reports unknown-target for any other format."""
+    """Return the plan of a store; None after an error. Reports unknown-target for any other format."""
     if not form.emit or form.begins:
         report.error("unknown-target", f"format `{form.name}` is no store and has no keys")
         return None
@@ -119,10 +119,10 @@ def plan_store(checked: Checked, form: Format, report: Report, options: Options)
 def write(
     checked: Checked, path: str, form: Format, report: Report, options: Options, watch: Watcher | None = None
 ) -> Conversion | None:
-    """Write a dataset to a new target, whole or not at all; return what was done, None after an error.
+    """Write a dataset to a new target, whole or not at all; return the result, None after an error.
 
-    With `options.verify` the finished target is read again, and appears only if it holds every value. `watch` is
-    called with the bytes as they are written. Raises OSError where the file system refuses.
+    With `options.verify` the finished target is read again, and published only if it holds every value.
+    `watch` is called with the bytes written. Raises OSError if the file system refuses.
     """
     if options.resume and not options.overwrite and targets.is_finished(path, form, options):
         return _finished_before(checked, path, form, report, options)
@@ -145,7 +145,7 @@ def write(
 
 
 def _finished_before(checked: Checked, path: str, form: Format, report: Report, options: Options) -> Conversion | None:
-    """Check a target that an earlier run has finished, for `--resume`; None if it is another dataset.
+    """Check a finished target of an earlier run, for `--resume`; None if it is another dataset.
 
     Reports finished-target, unequal-target.
     """
@@ -164,7 +164,7 @@ def _finished_before(checked: Checked, path: str, form: Format, report: Report, 
 
 
 def _ready(checked: Checked, path: str, form: Format, report: Report, options: Options) -> tuple[str, Plan] | None:
-    """Return the path and the plan of a target that can be made; None after an error."""
+    """Return the path and plan of a possible target; None after an error."""
     place = sources.located(path, report)
     if place is None:
         return None
@@ -183,7 +183,7 @@ def _ready(checked: Checked, path: str, form: Format, report: Report, options: O
 
 
 def steps(checked: Checked, path: str, form: Format, report: Report, options: Options) -> Iterator[Step] | None:
-    """Return what `write` would do with the data, part by part, and report what it would; None after an error.
+    """Return the data steps of `write` by part, with its reports; None after an error.
 
     Nothing is written.
     """
@@ -192,13 +192,13 @@ def steps(checked: Checked, path: str, form: Format, report: Report, options: Op
 
 
 def text(checked: Checked, form: Format, report: Report, options: Options) -> Iterator[bytes] | None:
-    """Return the bytes of a text or single file, piece by piece; None after an error."""
+    """Return the bytes of a text or single file in pieces; None after an error."""
     planned = plan(checked, form, report, options)
     return None if planned is None or not planned.form.write else link.pieces(planned, report)
 
 
 def blocks(checked: Checked, form: Format, report: Report, options: Options) -> Iterator[bytes] | None:
-    """Return what `write` would make, a store as sorted `== key` blocks; None after an error."""
+    """Return the output of `write`, a store as sorted `== key` blocks; None after an error."""
     planned = plan(checked, form, report, options)
     if planned is None:
         return None
@@ -212,6 +212,6 @@ def blocks(checked: Checked, form: Format, report: Report, options: Options) -> 
 
 
 def keys(checked: Checked, form: Format, report: Report, options: Options) -> Mapping[str, bytes] | None:
-    """Return every key of a store with its bytes, chunks included, in memory; None after an error."""
+    """Return every key of a store with its bytes, in memory; None after an error."""
     planned = plan_store(checked, form, report, options)
     return None if planned is None else link.content(planned, report)

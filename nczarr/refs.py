@@ -1,7 +1,7 @@
-"""Reference documents as documents, `nczarr.refs.expand` and `nczarr.refs.compact`; `combine` and `verify`.
+"""Operations on reference documents: `nczarr.refs.expand`, `compact`, `combine` and `verify`.
 
-A document is a mapping, the text of one (str, bytes), or the path of a file or of a folder of Parquet references.
-Raises CompileError with everything that is wrong with it, and OSError if it cannot be read.
+A document is a mapping, its text (str, bytes), or the path of a file or of a folder of Parquet references.
+Raises CompileError with all faults of a document, and OSError if it is unreadable.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from nczarr.stores.base import Store
 __all__ = ["Following", "Limits", "Writing", "combine", "compact", "expand", "lines", "verify"]
 
 Described = Mapping[str, Any] | str | bytes | os.PathLike[str]
-"""What stands for a document; a str that begins with a brace is its text, any other a path."""
+"""A document; a str that begins with a brace is its text, any other a path."""
 
 
 def expand(
     document: Described, *, templates: Mapping[str, str] | None = None, limits: Limits = DEFAULT
 ) -> dict[str, Any]:
-    """The document in version 0, as a dictionary. `templates` replace those of the document, or add to them."""
+    """Return the document in version 0. `templates` replace or extend those of the document."""
     found: dict[str, Any] = json.loads(b"".join(lines(document, templates=templates, limits=limits)))
     return found
 
@@ -35,12 +35,12 @@ def expand(
 def lines(
     document: Described, *, templates: Mapping[str, str] | None = None, limits: Limits = DEFAULT
 ) -> Iterator[bytes]:
-    """The JSON text of the document in version 0, piece by piece; what is wrong may be found on the way."""
+    """Yield the JSON text of the document in version 0; faults may be found on the way."""
     yield from expanded(_source(document), Report(), limits, templates or {})
 
 
 def compact(document: Described, *, limits: Limits = DEFAULT) -> dict[str, Any]:
-    """The document in version 1, with templates and generators: its expansion equals the document's."""
+    """Return the document in version 1, with templates and generators; its expansion is unchanged."""
     return compacted(_source(document), Report(), limits)
 
 
@@ -52,10 +52,10 @@ def verify(
     following: Following = FOLLOWING,
     storage_options: Mapping[str, Any] | None = None,
 ) -> tuple[Diagnostic, ...]:
-    """What is wrong with a document, or a folder of Parquet references, and its targets, in order; nothing: it can be
-    trusted. All targets are looked at, and `sample` chunks of each array, `all` or none are read and decoded.
+    """Return the faults of a document, or folder of Parquet references, and its targets; empty if valid.
 
-    `following`: how references are followed. Raises OSError if the document cannot be read.
+    All targets are checked, and `sample` chunks of each array, `all` or none are read and decoded.
+    `following`: how references are followed. Raises OSError if the document is unreadable.
     """
     from nczarr.endpoints import sources
     from nczarr.options import Options
@@ -78,7 +78,7 @@ def verify(
 
 
 def expanded(source: Source | Store, report: Report, limits: Limits, templates: Mapping[str, str]) -> Iterator[bytes]:
-    """As `lines`, of a source or folder; warnings are left in the report."""
+    """Yield as `lines`, for a source or folder; warnings are in the report."""
     from nczarr.formats.reference import expansion, folder, wire
 
     if not isinstance(source, Source):
@@ -94,7 +94,7 @@ def expanded(source: Source | Store, report: Report, limits: Limits, templates: 
 
 
 def compacted(source: Source | Store, report: Report, limits: Limits) -> dict[str, Any]:
-    """As `compact`, of a source or folder; warnings are left in the report. What a document notes of targets stays."""
+    """Return as `compact`, for a source or folder; warnings are in the report. Recorded target properties remain."""
     from nczarr.formats.reference import compaction, expansion, folder, wire
 
     if not isinstance(source, Source):
@@ -111,7 +111,7 @@ def compacted(source: Source | Store, report: Report, limits: Limits) -> dict[st
 
 
 def written(document: Mapping[str, Any]) -> Iterator[bytes]:
-    """The JSON text of a document that `compact` has made, piece by piece."""
+    """Yield the JSON text of a document from `compact`."""
     from nczarr.formats.reference import compaction
 
     return compaction.written(document)

@@ -1,7 +1,7 @@
-"""The table of formats: which there are, and which one a source or a target is.
+"""Table of formats, and detection of the format of a source or target.
 
-Rows are lazy strings: naming a format imports nothing but its own few lines of `FORMAT`, and reading or writing
-loads only the one that is used. Others join by the entry-point group `nczarr.formats`, whose entries name a
+Rows are lazy strings: naming a format imports only its few lines of `FORMAT`, and reading or writing loads
+only the used one. Other packages join by the entry-point group `nczarr.formats`, whose entries name a
 `Format`; two formats of one name are an error.
 """
 
@@ -32,33 +32,33 @@ ROWS: dict[str, str] = {
     "ncstream": "nczarr.formats.ncstream:FORMAT",
     "dmrpp": "nczarr.formats.dmrpp:FORMAT",
 }
-"""Our own formats by name, in the order of documentation and of detection."""
+"""Our formats by name, in the order of documentation and detection."""
 
 STORE, FILE, REFERENCE = "nczarr", "netcdf", "reference"
 """Formats of a store, a netCDF file and references where nobody names another."""
 
 MODES = {"zarr": "zarr2", "nczarr": "nczarr"}
-"""Formats that the modes of a netCDF URL name; the first mode decides."""
+"""Formats by mode of a netCDF URL; the first mode decides."""
 
 GROUP = "nczarr.formats"
 HEAD = 1 << 16
-"""Bytes of a source that detection looks at."""
+"""Bytes of a source used for detection."""
 
 _joined: dict[str, str] | None = None
 
 
 class DuplicateFormatError(ValueError):
-    """An installed package offers a format under a name that is taken."""
+    """A format of an installed package with a name that is taken."""
 
 
 def load(row: str) -> Any:
-    """What a lazy string `module:name` stands for. Raises ImportError or AttributeError if there is no such thing."""
+    """Return the object of a lazy string `module:name`. Raises ImportError or AttributeError."""
     module, _, name = row.partition(":")
     return getattr(import_module(module), name)
 
 
 def rows() -> dict[str, str]:
-    """Our rows and those of installed packages. Raises DuplicateFormatError if a name stands twice."""
+    """Return our rows and those of installed packages. Raises DuplicateFormatError."""
     global _joined
     if _joined is None:
         from importlib.metadata import entry_points  # slow to import: only when our own rows are not enough
@@ -68,7 +68,7 @@ def rows() -> dict[str, str]:
 
 
 def join(own: dict[str, str], others: Iterator[tuple[str, str]]) -> dict[str, str]:
-    """One table of both. Raises DuplicateFormatError if a name stands twice."""
+    """Merge both tables. Raises DuplicateFormatError for a repeated name."""
     table = dict(own)
     for name, row in sorted(others):
         if name in table:
@@ -78,35 +78,35 @@ def join(own: dict[str, str], others: Iterator[tuple[str, str]]) -> dict[str, st
 
 
 def named(name: str) -> Format | None:
-    """The format of this name, or None."""
+    """Return the format of this name, or None."""
     row = ROWS.get(name) or rows().get(name)
     found: Format | None = None if row is None else load(row)
     return found
 
 
 def having(field: str) -> tuple[str, ...]:
-    """Return the names of our own formats whose row has a field."""
+    """Return the names of our formats whose row has a field."""
     return tuple(name for name, row in ROWS.items() if getattr(load(row), field))
 
 
 def of_modes(modes: Collection[str]) -> str | None:
-    """Return the name of the format that the modes of a URL name; None if none does."""
+    """Return the name of the format for a URL's modes, or None."""
     return next((name for mode, name in MODES.items() if mode in modes), None)
 
 
 def formats() -> Iterator[Format]:
-    """Every format, ours first."""
+    """Yield every format, ours first."""
     for row in rows().values():
         yield load(row)
 
 
 def for_target(path: str) -> Format | None:
-    """The format of a target by its suffix (the longest that matches), or None."""
+    """Return the format of a target by its longest matching suffix, or None."""
     return next((found for table in _tables() if (found := _by_suffix(path, table, writing=True))), None)
 
 
 def detect(name: str, head: bytes) -> Format | None:
-    """The format of a source by its first bytes; only where they tell nothing, by the suffix of its name."""
+    """Return the format of a source by its first bytes, else by the suffix of its name."""
     for table in _tables():
         for row in table.values():
             candidate: Format = load(row)
@@ -123,8 +123,9 @@ def detect(name: str, head: bytes) -> Format | None:
 
 
 def detect_store(store: Store, *, opened: bool = False) -> Format | None:
-    """The format of a store, by its keys and the documents of its root. `opened`: one that stands for another store is
-    none. Raises OSError.
+    """Return the format of a store, by its keys and root documents. Raises OSError.
+
+    `opened`: exclude formats whose stores represent other stores.
     """
     for table in _tables():
         for row in table.values():
@@ -137,7 +138,7 @@ def detect_store(store: Store, *, opened: bool = False) -> Format | None:
 
 
 def _tables() -> Iterator[dict[str, str]]:
-    """Our own rows, and only for those who go on, the rows of others."""
+    """Yield our rows, then, only on demand, those of others."""
     yield ROWS
     yield {name: row for name, row in rows().items() if name not in ROWS}
 

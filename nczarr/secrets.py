@@ -1,8 +1,8 @@
-"""Storage options, and what must not be seen of them: keys, tokens and passwords never come into a message.
+"""Storage options and their secrets: keys, tokens and passwords never appear in messages.
 
-A remote place is a URL and options for the library that speaks its protocol. Either may hold a secret: `shown` is a URL
-without what could be one, `scrubbed` a text of a server or library without any that is known here. Options print as
-nothing at all, so that no log of a library, a worker or a traceback has them.
+A remote place is a URL with options for its protocol library; both may contain secrets. `shown` returns a URL
+without possible secrets, `scrubbed` a message without known ones. The `repr` of options is empty, so that no
+log or traceback contains them.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 SECRET = re.compile(r"key|secret|token|passw|pwd|credential|sas|signature|auth|cookie|user", re.IGNORECASE)
-"""What the name of an option has whose value is not to be seen."""
+"""Pattern in names of options with secret values."""
 
 VARIABLES = (
     "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AZURE_STORAGE_ACCOUNT_KEY",
     "AZURE_STORAGE_CONNECTION_STRING", "AZURE_STORAGE_SAS_TOKEN", "AZURE_CLIENT_SECRET", "FSSPEC_S3_KEY",
     "FSSPEC_S3_SECRET", "FSSPEC_S3_TOKEN",
 )  # fmt: skip
-"""Variables of the environment in which libraries look for secrets."""
+"""Environment variables in which libraries look for secrets."""
 
 SHORTEST = 4
-"""Characters of a text that could be a secret; to hide shorter ones would make messages unreadable."""
+"""Minimum characters of a secret; hiding shorter ones would make messages unreadable."""
 
 HIDDEN = "…"
 
@@ -33,8 +33,9 @@ _QUERY = re.compile(r"\?[^#\s\"'`]*")
 
 
 class StorageOptions(Mapping[str, Any]):
-    """Options of one or more protocols, by name; `source.`, `target.` or a protocol in front: for that side or
-    protocol alone. Prints without its content.
+    """Options of protocols by name; the prefix `source.`, `target.` or a protocol restricts one.
+
+    The `repr` hides the content.
     """
 
     __slots__ = ("_content",)
@@ -58,7 +59,7 @@ class StorageOptions(Mapping[str, Any]):
         return StorageOptions, (self._content,)
 
     def of(self, side: str) -> StorageOptions:
-        """The options for one side, `source` or `target`."""
+        """Return the options for one side, `source` or `target`."""
         sides = ("source.", "target.")
         plain = {name: value for name, value in self._content.items() if not name.startswith(sides)}
         own = {name.removeprefix(f"{side}."): value for name, value in self._content.items()
@@ -66,13 +67,13 @@ class StorageOptions(Mapping[str, Any]):
         return StorageOptions({**plain, **own})
 
     def at(self, side: str, server: str | None) -> StorageOptions:
-        """The same, with the server that a URL of one side names, unless they name one themselves."""
+        """Return the options with the server of one side's URL as default."""
         if server is None or "endpoint_url" in self.of(side):
             return self
         return StorageOptions({**self._content, f"{side}.endpoint_url": server})
 
     def secrets(self) -> Iterator[str]:
-        """Every value that could be a secret, those of nested options too."""
+        """Yield every possibly secret value, nested ones included."""
         yield from _secrets(self._content)
 
 
@@ -80,8 +81,9 @@ NO_OPTIONS = StorageOptions()
 
 
 def option(text: str) -> tuple[str, Any]:
-    """One option as it is written, `K=V`. `true`, `false`, `null`, numbers, lists and objects of JSON are such, but for
-    the values of what could be a secret, which are texts. Raises ValueError for a text without a name.
+    """Parse one option `K=V`. Values are JSON (`true`, `false`, `null`, numbers, lists, objects) or text.
+
+    Possible secrets are texts. Raises ValueError without a name.
     """
     import json
 
@@ -105,14 +107,14 @@ def _secrets(content: Mapping[str, Any]) -> Iterator[str]:
 
 
 def shown(url: str) -> str:
-    """A path as it is; a URL without the user's name and what stands behind `?`, where signatures are."""
+    """Return a path unchanged; a URL without user and query, which may hold signatures."""
     if "://" not in url:
         return url
     return _QUERY.sub(f"?{HIDDEN}", _USER.sub(f"{HIDDEN}@", url))
 
 
 def scrubbed(text: str, url: str, options: StorageOptions) -> str:
-    """A message without secrets: those of the options, the URL and the environment, and what a URL in it could hold."""
+    """Return a message without secrets of the options, the URL, the environment, or URLs in it."""
     for secret in sorted(set(_known(url, options)), key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
     return re.sub(r"\w+://\S+", lambda found: shown(found[0]), text)

@@ -1,8 +1,8 @@
-"""Texts under compilation and places in them.
+"""Sources and places in them.
 
-Comes in: a name and bytes (or an mmap of them). Goes out: offsets turned into lines and columns.
-Invariant: a `Span` says *where*, never *what*; it equals every other span, so that two trees that differ
-only in layout are equal. Lines and columns are worked out only when somebody prints them.
+From a name and bytes (or their mmap) to lines and columns of offsets. Invariant: a `Span` is only a position;
+it equals every other span, so that trees that differ only in layout are equal. Lines and columns are computed
+only for output.
 """
 
 from __future__ import annotations
@@ -13,21 +13,20 @@ from dataclasses import dataclass
 from mmap import mmap
 
 Buffer = bytes | mmap
-"""What a source holds: both slice to bytes, both are searched by `re`."""
+"""Data of a source: both slice to bytes, and `re` searches both."""
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 
 
 LONGEST_DOCUMENT = 1 << 20
-"""Bytes of a document of a store that is looked through for lines and columns."""
+"""Maximum bytes of a store's document with line numbers."""
 
 
 class Source:
-    """A named text, or a file of a `binary` format: bytes as they lie there, decoded only where somebody looks.
+    """A named text, or a file of a `binary` format, as undecoded bytes.
 
-    A place in a binary source is a byte offset; it has no lines. `key`: of a document of a store, which is a place as
-    a whole unless its bytes are kept, which few readers do. `path`: the file that has the bytes, where that is not the
-    name.
+    Places in a binary source are byte offsets, without lines. `key`: of a store's document, which is one
+    place unless its bytes are stored, as few readers do. `path`: file with the bytes, if not the name.
     """
 
     __slots__ = ("_starts", "binary", "data", "key", "name", "path")
@@ -47,7 +46,7 @@ class Source:
 
     @property
     def has_lines(self) -> bool:
-        """Whether places in it have a line and a column; those of a long document of a store are not counted."""
+        """True if places have line and column; long documents of stores have none."""
         return not self.binary and (self.key is None or 0 < len(self.data) <= LONGEST_DOCUMENT)
 
     def _line_starts(self) -> list[int]:
@@ -56,18 +55,18 @@ class Source:
         return self._starts
 
     def position(self, offset: int) -> tuple[int, int]:
-        """Line and column of a byte offset, both from 1; a column is a character (an invalid byte counts as one)."""
+        """Return line and column of a byte offset, from 1; columns are characters (an invalid byte counts as one)."""
         starts = self._line_starts()
         line = bisect_right(starts, offset)
         before = bytes(self.data[starts[line - 1] : offset])
         return line, len(before.decode("utf-8", "surrogateescape")) + 1
 
     def place(self, offset: int) -> str:
-        """An offset in words: `line:column`, or `byte offset` in a binary source."""
+        """Return an offset as text: `line:column`, or `byte offset` in a binary source."""
         return f"byte {offset}" if self.binary else ":".join(map(str, self.position(offset)))
 
     def line_text(self, line: int) -> str:
-        """The text of a line (from 1) without its end; bytes that are not UTF-8 show as U+FFFD."""
+        """Return a line (from 1) without its end; invalid UTF-8 becomes U+FFFD."""
         starts = self._line_starts()
         if not 1 <= line <= len(starts):
             return ""
@@ -75,13 +74,13 @@ class Source:
         return bytes(self.data[starts[line - 1] : end]).rstrip(b"\r\n").decode("utf-8", "replace")
 
     def text(self, start: int, end: int) -> str:
-        """The characters of a byte range; invalid bytes become surrogates, so that nothing is lost."""
+        """Return the characters of a byte range; invalid bytes become surrogates, without loss."""
         return bytes(self.data[start:end]).decode("utf-8", "surrogateescape")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Span:
-    """A byte range of a source. All spans are equal: a position is never part of a value."""
+    """A byte range of a source. All spans are equal, because positions are not part of values."""
 
     source: Source | None
     start: int
@@ -94,9 +93,9 @@ class Span:
         return 0
 
     def first(self) -> Span:
-        """The empty span at this one's start."""
+        """Return the empty span at the start."""
         return Span(self.source, self.start, self.start)
 
 
 NOWHERE = Span(None, 0, 0)
-"""The span of a node that no text stands behind."""
+"""Span of a node without text."""

@@ -1,8 +1,8 @@
-"""Hierarchies of the Zarr v3 draft of 2019 in stores of a caller's own: the public door to the format `zarr3-2019`.
+"""Hierarchies of the Zarr v3 draft of 2019 in custom stores: public interface of the format `zarr3-2019`.
 
-A store is any object with `get`, `set` and `delete`, and perhaps `list`, `listpre` or `listdir`. `read` and `write` go
-between such a store and datasets; `Hierarchy` is the draft's own operations. Paths and folders need none of this:
-`nczarr.open` and `nczarr.write(…, format="zarr3-2019")` take them.
+A store is any object with `get`, `set` and `delete`, and optionally `list`, `listpre` or `listdir`. `read`
+and `write` convert between such a store and datasets; `Hierarchy` has the draft's own operations. For paths
+and folders use `nczarr.open` and `nczarr.write(…, format="zarr3-2019")`.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ def read(
     allow_loss: Iterable[str] = UNREAD,
     name: str = "<store>",
 ) -> DatasetHandle:
-    """The dataset of a hierarchy; values are read when they are asked for. Raises CompileError, OSError, and
-    ValueError for a text among `nodes` that is no path.
+    """Return the dataset of a hierarchy; values are read on demand.
 
-    `nodes`: paths of arrays and groups, as `/foo/bar`, which are looked for where the store lists no keys. Hierarchies
-    of ours need none: each group names its children. What cannot be read is left out, as `allow_loss` says, and said in
-    the handle's `diagnostics`. `name`: of the store, for people.
+    `nodes`: paths of arrays and groups, as `/foo/bar`, to look for if the store lists no keys. Hierarchies
+    that we write need none: each group names its children. Unreadable content is skipped as `allow_loss`
+    permits, and listed in the handle's `diagnostics`. `name`: display name of the store. Raises CompileError,
+    OSError, and ValueError for an invalid path in `nodes`.
     """
     from nczarr import pipeline, registry
 
@@ -68,9 +68,9 @@ def read(
 def write(
     dataset: DatasetHandle, store: KeyValues | Operations, **options: Unpack[TargetOptions]
 ) -> tuple[Diagnostic, ...]:
-    """Put a dataset into a store, whole or not at all; returns the warnings. Options: those of `to_keys`.
+    """Write a dataset to a store, whole or not at all; return the warnings. Options: those of `to_keys`.
 
-    Keys of the same names are replaced, all others stay. Raises CompileError, OSError.
+    Keys of the same names are replaced, others remain. Raises CompileError, OSError.
     """
     from nczarr import link, pipeline, registry
 

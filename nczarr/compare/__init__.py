@@ -1,1 +1,1 @@
-"""Comparing datasets, whatever their formats."""
+"""Comparison of datasets of any formats."""

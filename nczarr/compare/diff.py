@@ -1,4 +1,4 @@
-"""`diff`: what two datasets differ in, whatever their formats."""
+"""`diff`: differences of two datasets of any formats."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def differences(
     storage: bool = False,
     tolerance: Tolerance | None = None,
 ) -> Iterator[Difference]:
-    """What differs, found as it is asked for: models first, then values, variable by variable.
+    """Yield differences lazily: first of models, then of values by variable.
 
-    Values are compared where both have the variable, in the same shape and with types that are made alike. `storage`:
-    layout, chunks, codecs, order of definition and kind of file too.
+    Values are compared if both have the variable, with the same shape and equivalent types. `storage`: also
+    layout, chunks, codecs, order of definition and kind of file.
     """
     yield from model(one, other, storage=storage)
     if data:
@@ -37,9 +37,9 @@ def differences(
 
 
 def chosen(one: Checked, other: Checked, wanted: Subset, report: Report) -> tuple[Checked, Checked] | None:
-    """The wanted parts of both; a name may be in one alone. None if a name is in neither, which is reported.
+    """Return the wanted parts of both; a name may occur in only one. None if an unknown name is reported.
 
-    Attributes of groups count only where the group was asked for.
+    Group attributes count only if the group was requested.
     """
     if not wanted:
         return one, other

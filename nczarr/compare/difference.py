@@ -1,4 +1,4 @@
-"""What two datasets differ in, as values, and how a difference is said."""
+"""Differences of two datasets as values, and their texts."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from nczarr.ast import Constant
 
 WIDEST = 40
-"""Characters of a path behind which messages still stand in one column."""
+"""Maximum width of the path column."""
 
 LONGEST = 48
-"""Characters of a value that are shown."""
+"""Maximum characters of a displayed value."""
 
 
 class Values(NamedTuple):
-    """Where the values of a variable differ: how many of how many, and the first place with what stands there.
+    """Differences of a variable's values: their number of the total, and the first place with both values.
 
-    `largest`: the largest difference of two numbers that are both finite; None where there is none, or no numbers.
+    `largest`: the largest distance of two finite numbers; None without any.
     """
 
     different: int
@@ -36,9 +36,9 @@ class Values(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """One difference: its kind, the FQN of what differs, and a line that says how.
+    """One difference: its kind, FQN, and message.
 
-    `diagnostics/differences/` has a page for each kind; `values` alone has `values`.
+    `diagnostics/differences/` has a page for each kind; only the kind `values` has `values`.
     """
 
     kind: str
@@ -48,9 +48,10 @@ class Difference(NamedTuple):
 
 
 def text_lines(found: Iterable[Difference]) -> Iterator[str]:
-    """Lines for people: the path, and behind it what differs. The path of the line before is not repeated.
+    """Yield readable lines: path and difference. A repeated path is omitted.
 
-    What is said of models stands in columns; values come as they are found, each behind what is known by then.
+    Differences of models are aligned in columns; those of values are yielded as found, aligned with what is
+    known by then.
     """
     last, width = "", 0
     for is_value, group in itertools.groupby(found, key=lambda each: each.kind == "values"):
@@ -66,7 +67,7 @@ def text_lines(found: Iterable[Difference]) -> Iterator[str]:
 
 
 def json_lines(found: Iterable[Difference], second: str) -> Iterator[str]:
-    """One object a line, with the members of a diagnostic, the path, and what is known of values."""
+    """Yield one object per line, with the members of a diagnostic, the path, and properties of values."""
     for each in found:
         diagnostic = Diagnostic(each.kind, Severity.ERROR, f"`{each.path}`: {each.message}", Label())
         record = {**json_record(diagnostic), "file": second, "path": each.path}
@@ -80,7 +81,7 @@ def json_lines(found: Iterable[Difference], second: str) -> Iterator[str]:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it: numbers and texts as they are, NaN and infinity as texts, bytes as ISO 8859-1."""
+    """Return a value for JSON: numbers and texts unchanged, NaN and infinity as texts, bytes as ISO 8859-1."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, float) and not math.isfinite(value):
@@ -93,7 +94,7 @@ def plain(value: Any) -> Any:
 
 
 def shown(value: Any) -> str:
-    """A value for people, of bounded length."""
+    """Return a readable value of limited length."""
     if value is None:
         return "NIL"
     if isinstance(value, bytes):
@@ -113,7 +114,7 @@ def shown(value: Any) -> str:
 
 
 def shown_constant(constant: Constant) -> str:
-    """The value of an attribute for people, of bounded length."""
+    """Return a readable attribute value of limited length."""
     from nczarr.ast.types import ATOMIC
     from nczarr.ast.values import shortest
 

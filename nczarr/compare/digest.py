@@ -1,6 +1,6 @@
-"""`digest`: one hash of a dataset's model and values, whatever its format and storage. docs/digest.md defines it.
+"""`digest`: one hash of a dataset's model and values, independent of format and storage. See docs/digest.md.
 
-What counts is what `diff` compares without `storage`, and every bit of it.
+It covers every bit of what `diff` compares without `storage`.
 """
 
 from __future__ import annotations
@@ -25,8 +25,10 @@ from nczarr.options import Options, Subset
 
 
 class Digest(NamedTuple):
-    """A dataset's digest and those of its parts, in hexadecimal digits: of each variable under its FQN, of the model of
-    each group under its FQN with `/` behind it (the root is `/`).
+    """Hexadecimal digest of a dataset, and of its parts.
+
+    Keys of `parts` are the FQN of each variable, and, for the model of each group, its FQN followed by `/`
+    (the root is `/`).
     """
 
     whole: str
@@ -34,9 +36,9 @@ class Digest(NamedTuple):
 
 
 def digest(checked: Checked, options: Options) -> Digest:
-    """The digest of a dataset; `memory` and `workers` of the options bound what it takes.
+    """Return the digest of a dataset; `memory` and `workers` of the options limit resources.
 
-    Raises OSError if values are out of reach, CompileError if they cannot be decoded or need more memory.
+    Raises OSError if values are unreachable, CompileError if they cannot be decoded or need more memory.
     """
     found = _variables(checked, options)
     parts: dict[str, str] = {}
@@ -45,7 +47,7 @@ def digest(checked: Checked, options: Options) -> Digest:
 
 
 def chosen(checked: Checked, wanted: Subset, report: Report) -> Checked | None:
-    """The wanted part of a dataset, as `diff` takes it; None if a name is in error."""
+    """Return the wanted part of a dataset, as in `diff`; None after an error."""
     from nczarr.compare.diff import chosen as of_both
 
     sides = of_both(checked, checked, wanted, report)
@@ -53,7 +55,7 @@ def chosen(checked: Checked, wanted: Subset, report: Report) -> Checked | None:
 
 
 def _group(path: str, group: Group, checked: Checked, found: dict[str, bytes], parts: dict[str, str]) -> bytes:
-    """The hash of a group; the parts in it are added to `parts`."""
+    """Return the hash of a group, and add its parts to `parts`."""
     model = model_hash(group, checked.types)
     parts[path if path == "/" else path + "/"] = model.hex()
     variables = []
@@ -67,7 +69,7 @@ def _group(path: str, group: Group, checked: Checked, found: dict[str, bytes], p
 
 
 def _variables(checked: Checked, options: Options) -> dict[str, bytes]:
-    """The hashes of the values of all variables. One stream of tasks, so that threads need not wait between two."""
+    """Return the hashes of all variables' values; one stream of tasks keeps threads busy between variables."""
     owners: dict[str, Values] = {}
     found: dict[str, bytes] = {}
 
@@ -88,12 +90,12 @@ def _variables(checked: Checked, options: Options) -> dict[str, bytes]:
 
 
 def _finished(path: str) -> str:
-    """Say that all tasks of a variable are done."""
+    """Mark the end of a variable's tasks."""
     return path
 
 
 def _values(checked: Checked, path: str) -> Values:
-    """What hashes the values of a variable."""
+    """Return the hasher of a variable's values."""
     variable, shape = checked.variables[path], checked.shapes[path]
     if not checked.parts.get(path):
         return _Constant(checked, path)
@@ -105,7 +107,7 @@ def _values(checked: Checked, path: str) -> Values:
 
 
 class _Constant:
-    """The values of a variable that was given none: fill, or, where that is undefined, zeros."""
+    """Values of a variable without data: fill, or zeros if that is undefined."""
 
     def __init__(self, checked: Checked, path: str) -> None:
         variable = checked.variables[path]
@@ -115,15 +117,15 @@ class _Constant:
         self._shape = checked.shapes[path] or (1,)
 
     def tasks(self, crew: Crew, memory: int) -> Iterator[Task]:
-        """Nothing is to be read."""
+        """Yield no tasks."""
         yield from ()
 
     def take(self, found: Hashed) -> None:
-        """Nothing was."""
+        """Fail, because there are no tasks."""
         raise AssertionError("no task was given")
 
     def root(self) -> bytes:
-        """The hash of all values."""
+        """Return the hash of all values."""
         if 0 in self._shape:
             return self._leaf(0)
         return Folding(self._shape, leaf_shape(self._shape, width(self._type_name, self._types)), self._leaf).root()

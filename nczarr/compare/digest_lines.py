@@ -1,7 +1,7 @@
-"""Lines of digests, as `sha256sum` writes them: `DIGEST  NAME`, of a part of a dataset `DIGEST  NAME#FQN`.
+r"""Digest lines in `sha256sum` format: `DIGEST NAME`, for a part of a dataset `DIGEST NAME#FQN`.
 
-A name with a backslash or a line end in it is written with `\\\\`, `\\n` and `\\r` for these, behind a backslash at the
-beginning of the line. A part stands behind its dataset; the FQN of a group ends in `/`.
+Backslashes and line ends in a name are written `\\`, `\n` and `\r`, and the line then begins with a
+backslash. A part follows its dataset; the FQN of a group ends in `/`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _ESCAPED = {escape: plain for plain, escape in _ESCAPES.items()}
 
 
 class Wanted(NamedTuple):
-    """The digests that a dataset shall have. `parts`: by FQN."""
+    """Expected digests of a dataset; `parts` by FQN."""
 
     name: str
     whole: str
@@ -26,16 +26,16 @@ class Wanted(NamedTuple):
 
 
 def line(digest: str, name: str, part: str | None = None) -> bytes:
-    """The line of a dataset, or of a part."""
+    """Return the line of a dataset or part."""
     text = (name if part is None else f"{name}#{part}").encode("utf-8", "surrogateescape")
     escaped = re.sub(rb"[\\\n\r]", lambda found: _ESCAPES[found[0]], text)
     return (b"\\" if escaped != text else b"") + digest.encode() + b"  " + escaped + b"\n"
 
 
 def parse(source: Source, report: Report) -> list[Wanted]:
-    """The datasets that a file of such lines names, in their order. Reports: bad-digest-line.
+    """Return the datasets in a digest file, in order. Reports: bad-digest-line.
 
-    A part belongs to the dataset of the last line before it that is no part's.
+    A part belongs to the preceding dataset.
     """
     found: dict[str, Wanted] = {}
     last, at = "", 0

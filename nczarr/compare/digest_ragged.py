@@ -1,9 +1,8 @@
-"""The hash of ragged values: lists, and records with strings or lists in them (docs/digest.md, "Elements").
+"""Hash of ragged values: lists, and records with strings or lists (docs/digest.md, "Elements").
 
-Leaves are stretches of cells. What a leaf hashes is, array by array of those that the type is made of
-(arrays/parts.py), the elements that belong to its cells: counts before content. So arrays are read from front to
-back, some megabytes at a time, however long one list is, and where the content of the next cells begins is known
-from the sums of counts.
+Leaves are stretches of cells. For each array of the type (arrays/parts.py), a leaf hashes the elements of its
+cells, counts before content. So arrays are read sequentially, some megabytes at a time, however long a list
+is. The start of the next cells' content is the sum of counts.
 """
 
 from __future__ import annotations
@@ -32,11 +31,11 @@ if TYPE_CHECKING:
 
 
 CELLS = 1 << 18
-"""Cells that are looked at in one go; a library may have to read as many again for every piece of their content."""
+"""Cells processed at once; a library may have to reread as many for every piece of their content."""
 
 
 def width(type_name: str, types: Types) -> int:
-    """Bytes that a value counts for where leaves are cut: `TEXT` for each string and list."""
+    """Return the nominal bytes of a value for cutting leaves: `TEXT` for each string and list."""
     declared = types.get(type_name)
     if isinstance(declared, VlenType) or type_name == "string":
         return TEXT
@@ -46,7 +45,7 @@ def width(type_name: str, types: Types) -> int:
 
 
 class Ragged:
-    """The values of one variable of a type without fixed size. Tasks run in the thread that asks for them."""
+    """Values of one variable of a variable-size type. Tasks run in the calling thread."""
 
     def __init__(self, sources: Parts, type_name: str, shape: tuple[int, ...], types: Types) -> None:
         self.sources = sources
@@ -63,7 +62,7 @@ class Ragged:
             self.folding = Folding(self.shape, self.leaf, self._leaf_of_fill)
 
     def tasks(self, crew: Crew, memory: int) -> Iterator[Task]:
-        """The work, region by region."""
+        """Yield one task per region."""
         if self.empty:
             return
         room = max(1, min(CELLS, BLOCK // width(self.type_name, self.types)))
@@ -72,7 +71,7 @@ class Ragged:
             yield Task(partial(self._region, region_of(index, block, self.shape)), here=True)
 
     def _occupied(self, block: tuple[int, ...]) -> Iterator[Index]:
-        """Blocks in which anything but fill may lie, where fill has no content."""
+        """Yield blocks that may contain more than fill; only if fill has no content."""
         if self.scalar or self._fill_has_content():
             return every_block(self.shape, block)
         rank = len(self.shape)
@@ -85,7 +84,7 @@ class Ragged:
         return any((each.layout.fill or b"").strip(b"\0") for each in counts)
 
     def _region(self, region: Selection) -> Hashed:
-        """The hashes of the leaves in a region, which is a linear range of cells."""
+        """Hash the leaves in a region, which is a linear range of cells."""
         cut = self.folding.cut
         places = tuple(
             range(part.start // each, -(-part.stop // each))
@@ -103,9 +102,10 @@ class Ragged:
     def _feed(
         self, type_name: str, path: str, region: Selection | None, bounds: list[int], hashers: list[_Hash]
     ) -> None:
-        """Hash the values of a part of the type, for all leaves. `region`: the cells, None: elements of content.
+        """Hash the values of a part of the type for all leaves.
 
-        `bounds`: where the elements of each leaf begin, in the region or in the content, and the end of the last.
+        `region`: the cells, None: elements of content. `bounds`: start of each leaf's elements in the region
+        or content, and the end of the last.
         """
         declared = self.types.get(type_name)
         inside = path + "/" if path else ""
@@ -123,7 +123,7 @@ class Ragged:
     def _sequences(
         self, base: str, inside: str, region: Selection | None, bounds: list[int], hashers: list[_Hash]
     ) -> None:
-        """Counts of all leaves, then their content."""
+        """Hash the counts of all leaves, then their content."""
         totals = [0] * len(hashers)
         for number, counts in self._pieces(inside + "counts", region, bounds):
             hashers[number].update(encoded(counts.astype("<i8", copy=False)))
@@ -134,7 +134,7 @@ class Ragged:
         self._feed(base, inside + "content", None, ends, hashers)
 
     def _pieces(self, path: str, region: Selection | None, bounds: list[int]) -> Iterator[tuple[int, NDArray[Any]]]:
-        """The elements of one array, piece by piece, each with the number of its leaf."""
+        """Yield the elements of one array in pieces, each with the number of its leaf."""
         source = self.sources[path]
         layout = source.layout
         if region is not None:
@@ -150,7 +150,7 @@ class Ragged:
             yield from _cut(rows, low, bounds)
 
     def _leaf_of_fill(self, count: int) -> bytes:
-        """The hash of a leaf of so many cells without content."""
+        """Return the hash of a leaf of `count` cells without content."""
         empty: Parts = {}
         for part in parts(self.type_name, (count,), self.types):
             known = self.sources[part.path].layout
@@ -159,24 +159,24 @@ class Ragged:
         return leaf_of(empty, self.type_name, count, self.types)
 
     def take(self, found: Hashed) -> None:
-        """Take the hashes of some leaves."""
+        """Add hashes of leaves."""
         assert found.places is not None
         self.folding.put(found.places, found.hashes)
 
     def root(self) -> bytes:
-        """The hash of all values."""
+        """Return the hash of all values."""
         return sha256().digest() if self.empty else self.folding.root()
 
 
 def leaf_of(sources: Parts, type_name: str, count: int, types: Types) -> bytes:
-    """The hash of one leaf: `count` cells of any type, of sources of that length."""
+    """Return the hash of one leaf: `count` cells of any type, from sources of that length."""
     hasher = sha256()
     Ragged(sources, type_name, (count,), types)._feed(type_name, "", (slice(0, count),), [0, count], [hasher])
     return hasher.digest()
 
 
 def _whole_leaves(shape: tuple[int, ...], leaf: tuple[int, ...], room: int) -> tuple[int, ...]:
-    """Lengths of linear ranges of whole leaves, of `room` cells at most if a leaf has no more."""
+    """Return the shape of linear ranges of whole leaves, at most `room` cells unless a leaf has more."""
     lengths = list(linear_block(shape, max(room, math.prod(leaf))))
     for axis, length in enumerate(lengths):
         if length < shape[axis]:
@@ -185,7 +185,7 @@ def _whole_leaves(shape: tuple[int, ...], leaf: tuple[int, ...], room: int) -> t
 
 
 def _cut(values: NDArray[Any], first: int, bounds: list[int]) -> Iterator[tuple[int, NDArray[Any]]]:
-    """Elements that begin at `first`, cut where leaves end."""
+    """Cut elements that begin at `first` at the ends of leaves."""
     for number, (low, high) in enumerate(pairwise(bounds)):
         some = values[max(0, low - first) : max(0, high - first)]
         if len(some):

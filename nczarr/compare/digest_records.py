@@ -1,7 +1,7 @@
-"""The records of a digest: types, dimensions, attributes, variables and groups as bytes (docs/digest.md).
+"""Records of a digest: types, dimensions, attributes, variables and groups as bytes (docs/digest.md).
 
-Everything is written behind its length or number, so that no two models have the same bytes. What one group declares
-stands in the order of names, because the order of definition does not count; attributes stand in their order.
+Length or number prefixes make the encoding injective. Declarations of a group are sorted by name, because
+definition order does not count; attributes are in their order.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ from nczarr.ast import (
 )
 
 VERSION = "nczarr-digest-1"
-"""What each record begins with. Another definition gets another number."""
+"""Prefix of each record; other definitions need another number."""
 
 
 def number(value: int) -> bytes:
-    """A number: eight bytes, little-endian."""
+    """Return a number in eight bytes, little-endian."""
     return value.to_bytes(8, "little")
 
 
 def data(value: bytes) -> bytes:
-    """Bytes behind their number."""
+    """Return length-prefixed bytes."""
     return number(len(value)) + value
 
 
 def text(value: str) -> bytes:
-    """A name as UTF-8 behind its length; bytes that were none come out as they were."""
+    """Return a length-prefixed name in UTF-8; surrogate-escaped bytes are restored."""
     return data(value.encode("utf-8", "surrogateescape"))
 
 
 def model_hash(group: Group, types: Types) -> bytes:
-    """The hash of what a group declares, but for variables and groups."""
+    """Return the hash of a group's declarations, without variables and groups."""
     return _hash(
         "model",
         attributes(group.attributes, types),
@@ -55,12 +55,12 @@ def model_hash(group: Group, types: Types) -> bytes:
 
 
 def group_hash(model: bytes, variables: Iterable[tuple[str, bytes]], groups: Iterable[tuple[str, bytes]]) -> bytes:
-    """The hash of a group and all in it: of its model, and of variables and groups by name."""
+    """Return the hash of a group and its content: of its model, variables and groups by name."""
     return _hash("group", model, _listed(variables), _listed(groups))
 
 
 def variable_hash(variable: Variable, shape: tuple[int, ...], values: bytes, types: Types) -> bytes:
-    """The hash of a variable, whatever its name. `values`: that of its values."""
+    """Return the hash of a variable without its name. `values`: the hash of its values."""
     axes = (
         text(named if isinstance(named, str) else "") + number(length)
         for named, length in zip(variable.dimensions, shape, strict=True)
@@ -75,7 +75,7 @@ def variable_hash(variable: Variable, shape: tuple[int, ...], values: bytes, typ
 
 
 def attributes(given: tuple[Attribute, ...], types: Types) -> bytes:
-    """Attributes in their order: name, type, number of values, values."""
+    """Return attributes in their order: name, type, number of values, values."""
     found = [number(len(given))]
     for each in given:
         value = each.value
@@ -84,7 +84,7 @@ def attributes(given: tuple[Attribute, ...], types: Types) -> bytes:
 
 
 def elements(type_name: str, constants: Sequence[Constant], types: Types) -> bytes:
-    """The values of some constants of one type, one behind the other, as the values of variables are hashed."""
+    """Return the concatenated values of constants of one type, as variables' values are hashed."""
     declared = types.get(type_name)
     if type_name == "string":
         return b"".join(map(_string, itertools.chain.from_iterable(each.data for each in constants)))
@@ -127,7 +127,7 @@ def _definition(declared: UserType) -> bytes:
 
 
 def _listed(given: Iterable[tuple[str, bytes]]) -> bytes:
-    """Things with names, sorted by the bytes of these, behind their number."""
+    """Return items sorted by name bytes, after their number."""
     lines = sorted((name.encode("utf-8", "surrogateescape"), found) for name, found in given)
     return number(len(lines)) + b"".join(data(name) + found for name, found in lines)
 

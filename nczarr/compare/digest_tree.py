@@ -1,8 +1,8 @@
-"""The tree of hashes over the values of one variable (docs/digest.md, "Values").
+"""Hash tree over the values of one variable (docs/digest.md, "Values").
 
-Leaves are boxes of whole inner dimensions, each hashed by itself; hashes of leaves are put together along each
-dimension, `FAN` at a time. `Folding` takes hashes as they are found, region by region in C order, and keeps no more
-than the ends of the lists that are not complete. Where nothing was found lies fill: its subtrees are made once a level.
+Leaves are boxes of whole inner dimensions, hashed separately; their hashes are combined along each dimension,
+`FAN` at a time. `Folding` accepts hashes by region in C order, and stores only the ends of incomplete lists.
+Missing regions are fill; its subtrees are computed once per level.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from hashlib import sha256
 from nczarr.arrays.blocks import Index, linear_block
 
 LEAF = 1 << 16
-"""Bytes of a leaf, unless one value has more."""
+"""Bytes of a leaf, unless one value is larger."""
 
 FAN = 256
-"""Hashes that are hashed together."""
+"""Hashes combined at once."""
 
 SIZE = 32
 """Bytes of a hash."""
 
 
 def leaf_shape(shape: tuple[int, ...], width: int) -> tuple[int, ...]:
-    """Lengths of the leaves of an array whose elements count as `width` bytes."""
+    """Return the shape of leaves for elements of `width` nominal bytes."""
     return linear_block(shape, max(1, LEAF // max(1, width)))
 
 
 class Listing:
-    """The hash of a list of hashes, of which some are known already: `FAN` at a time are hashed until one is left."""
+    """Incremental hash of a list of hashes: `FAN` at a time are hashed until one is left."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -42,7 +42,7 @@ class Listing:
         self._push(0, found)
 
     def add_same(self, found: bytes, number: int) -> None:
-        """Append a hash many times, in time that grows with the logarithm of that."""
+        """Append a hash `number` times, in logarithmic time."""
         self.count += number
         self._push_same(0, found, number)
 
@@ -67,7 +67,7 @@ class Listing:
             self._push(level + 1, sha256(pending).digest())
 
     def root(self) -> bytes:
-        """The hash of the whole list; of a list of one, that one. Nothing can be appended afterwards."""
+        """Return the hash of the list, or the only hash. Nothing can be appended afterwards."""
         level = 0
         while True:
             pending = self._levels[level]
@@ -79,9 +79,9 @@ class Listing:
 
 
 class Folding:
-    """The root of an array's tree. `fill(count)`: the hash of a leaf of so many elements that are all fill.
+    """Root of an array's tree. `fill(count)`: hash of a leaf of `count` fill elements.
 
-    `shape` has a dimension at least, and no length of 0.
+    `shape` has at least one dimension, and no length 0.
     """
 
     def __init__(self, shape: tuple[int, ...], leaf: tuple[int, ...], fill: Callable[[int], bytes]) -> None:
@@ -97,8 +97,9 @@ class Folding:
         self._last: tuple[range, ...] | None = None
 
     def put(self, places: tuple[range, ...], hashes: bytes) -> None:
-        """The hashes of some leaves: all at these places of the grid, up to the cut, in C order. Boxes come in C order,
-        those that share a place along a dimension have the same range there.
+        """Add the hashes of leaves at these grid places, up to the cut, in C order.
+
+        Boxes are in C order; those that share a place along a dimension have the same range there.
         """
         if self._last is not None:
             pairs = enumerate(zip(places, self._last, strict=True))
@@ -113,7 +114,7 @@ class Folding:
                 at += SIZE
 
     def root(self) -> bytes:
-        """The hash of the whole array."""
+        """Return the hash of the array."""
         self._close(0)
         top = self._listing(())
         self._pad(top, 0, self.grid[0])
@@ -126,7 +127,7 @@ class Folding:
         return lists[index]
 
     def _close(self, axis: int) -> None:
-        """Complete the lists at places along more dimensions than the first `axis`."""
+        """Complete the lists deeper than the first `axis` dimensions."""
         for depth in range(self.cut, axis, -1):
             for index, listing in sorted(self._open[depth].items()):
                 self._pad(listing, depth, self.grid[depth])
@@ -136,7 +137,7 @@ class Folding:
             self._open[depth].clear()
 
     def _pad(self, listing: Listing, axis: int, until: int) -> None:
-        """Append fill to a list along a dimension."""
+        """Append fill along a dimension."""
         missing = until - listing.count
         if missing <= 0:
             return
@@ -151,14 +152,14 @@ class Folding:
             listing.add(self._leaf_of_fill(1))
 
     def _leaf_of_fill(self, which: int) -> bytes:
-        """A leaf of fill: 0: a whole one, 1: the last along the cut."""
+        """Return the hash of a leaf of fill; `which` 0: a whole one, 1: the last along the cut."""
         count = self._sizes[which]
         if -count not in self._fills:
             self._fills[-count] = self._fill(count)
         return self._fills[-count]
 
     def _of_fill(self, depth: int) -> bytes:
-        """The hash of a subtree of fill, at a place along `depth` dimensions."""
+        """Return the hash of a fill subtree at `depth` dimensions."""
         if depth not in self._fills:
             listing = Listing()
             self._pad(listing, depth, self.grid[depth])

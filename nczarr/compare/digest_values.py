@@ -1,8 +1,8 @@
-"""The hash of the values of a variable whose elements lie in one array: of a type of fixed size, or strings.
+"""Hash of a variable's values in one array: fixed-size types, or strings.
 
-Regions of whole leaves are read and hashed as tasks. Where chunks have to be decoded regions follow their grid as far
-as memory allows, so that each is decoded once, or nearly so; a region too large for one task is read piece by piece
-first. Where nothing is stored nothing is read.
+Tasks read and hash regions of whole leaves. If chunks must be decoded, regions follow the chunk grid as far
+as memory allows, so that each is decoded about once. A region too large for one task is first read in pieces.
+Unstored regions are not read.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
 from nczarr.link import regions
 
 BLOCK = 8 << 20
-"""Bytes that a task reads, if leaves and chunks allow it."""
+"""Bytes read by a task, if leaves and chunks allow it."""
 
 WHOLE = 32 << 20
-"""Bytes of a region whose chunks are decoded by one thread."""
+"""Maximum bytes of a region whose chunks one thread decodes."""
 
 SMALL = 1 << 18
-"""Bytes of values below which a thread costs more than it gains."""
+"""Bytes of values below which a thread costs more than it saves."""
 
 TIMES = 3
-"""What a task takes in memory, in regions: chunks on their way, the region, and a copy in another byte order."""
+"""Memory of a task, in regions: chunks in transfer, the region, and a copy in another byte order."""
 
 TEXT = 16
-"""Bytes that a string, or a list, counts for where leaves are cut."""
+"""Nominal bytes of a string or list for cutting leaves."""
 
 HELD = 128
-"""Bytes that a string is taken to have in memory."""
+"""Assumed bytes of a string in memory."""
 
 LENGTH = 8
-"""Bytes of the length before a string or behind it, signed and little-endian; -1: NIL."""
+"""Bytes of a string's length prefix, signed and little-endian; -1: NIL."""
 
 
 class Hashed(NamedTuple):
-    """Hashes of leaves in C order. `places`: the box of the grid that they complete, None: more of it comes."""
+    """Hashes of leaves in C order. `places`: the grid box that they complete; None: more hashes follow."""
 
     owner: Values
     hashes: bytes
@@ -54,20 +54,20 @@ class Hashed(NamedTuple):
 
 
 class Values(Protocol):
-    """What hashes the values of one variable: tasks, whose results it takes in their order, and at the end a hash."""
+    """Hasher of one variable: tasks, whose results it takes in order, and a final hash."""
 
     def tasks(self, crew: Crew, memory: int) -> Iterator[Task]:
-        """The work, as tasks that give `Hashed`, or None."""
+        """Yield tasks that return `Hashed` or None."""
 
     def take(self, found: Hashed) -> None:
-        """Take what a task gave."""
+        """Add the result of a task."""
 
     def root(self) -> bytes:
-        """The hash of all values, once everything was taken."""
+        """Return the hash of all values, after all results."""
 
 
 class Dense:
-    """The values of one array. `name` is for people."""
+    """Values of one array. `name` is for messages."""
 
     def __init__(self, source: ArraySource, shape: tuple[int, ...], name: str) -> None:
         self.source = source
@@ -85,7 +85,7 @@ class Dense:
         return sha256(encoded(fill_array(self.source.layout, (count,)))).digest()
 
     def tasks(self, crew: Crew, memory: int) -> Iterator[Task]:
-        """The work: a task a region, or, of large ones, tasks that read it and others that hash it."""
+        """Yield one task per region, or, for large ones, tasks that read and tasks that hash."""
         if self.empty:
             return
         cells = None if self.scalar else decoded_in(self.source)
@@ -106,7 +106,7 @@ class Dense:
                 yield Task(partial(self._whole, region), size * TIMES, here)
 
     def _places(self, region: Selection) -> tuple[range, ...]:
-        """The leaves of a region, along all dimensions up to the cut."""
+        """Return the leaves of a region, along the dimensions up to the cut."""
         return tuple(
             range(part.start // each, -(-part.stop // each))
             for part, each, _ in zip(region, self.leaf, range(self.folding.cut + 1), strict=False)
@@ -121,7 +121,7 @@ class Dense:
     def _in_pieces(
         self, region: Selection, cells: tuple[int, ...], workers: int, most: int = regions.PIECE
     ) -> Iterator[Task]:
-        """Read a region chunk by chunk, about `most` bytes a task, then hash it, each in threads."""
+        """Read a region by chunks, about `most` bytes per task, then hash it, both in threads."""
         yield Task(_nothing, here=True, after_all=True)  # the region before it is given back
         window = regions.window(self.source.layout, region)
         chunk = max(math.prod(cells) * self.element, regions.PIECE)
@@ -144,7 +144,7 @@ class Dense:
         return Hashed(self, self._hashes(values), places)
 
     def _hashes(self, values: NDArray[Any]) -> bytes:
-        """The hashes of the leaves of a region, or of a part of one along its first length that is not 1."""
+        """Return the hashes of leaves in a region, or in a part along its first length other than 1."""
         cut, found = self.folding.cut, []
         inner = math.prod(values.shape[cut + 1 :])
         row, step = values.shape[cut] * inner, self.leaf[cut] * inner
@@ -160,14 +160,14 @@ class Dense:
         return b"".join(found)
 
     def take(self, found: Hashed) -> None:
-        """Take the hashes of some leaves."""
+        """Add hashes of leaves."""
         self._pending += found.hashes
         if found.places is not None:
             self.folding.put(found.places, bytes(self._pending))
             self._pending.clear()
 
     def root(self) -> bytes:
-        """The hash of all values."""
+        """Return the hash of all values."""
         return sha256().digest() if self.empty else self.folding.root()
 
     def _oversized(self, size: int, memory: int) -> NoReturn:
@@ -177,18 +177,18 @@ class Dense:
 
 
 def _steps(size: int, row: int, step: int) -> Iterator[tuple[int, int]]:
-    """Where leaves begin, and where the rows end that they are cut from."""
+    """Yield starts of leaves, with the ends of their rows."""
     for start in range(0, size, row):
         for at in range(start, start + row, step):
             yield at, start + row
 
 
 def _nothing() -> None:
-    """Give nothing."""
+    """Do nothing."""
 
 
 def encoded(values: NDArray[Any]) -> bytes:
-    """Elements as they are hashed: packed and little-endian; of each string the length and its bytes."""
+    """Return elements as hashed: packed and little-endian; strings with length prefixes."""
     if not values.dtype.hasobject:
         return little(values).tobytes()
     found: list[bytes] = []
@@ -204,7 +204,7 @@ _NIL = b"\xff" * LENGTH
 
 
 def decoded_in(source: ArraySource) -> tuple[int, ...] | None:
-    """The chunks in which values have to be decoded; None where any region costs no more than it holds."""
+    """Return the chunk shape for decoding; None if regions cost only their size."""
     if source.viewed:
         return None
     return tuple(max(1, length) for length in grid(source))
@@ -213,7 +213,7 @@ def decoded_in(source: ArraySource) -> tuple[int, ...] | None:
 def region_shape(
     shape: tuple[int, ...], leaf: tuple[int, ...], cells: tuple[int, ...] | None, element: int, memory: int
 ) -> tuple[int, ...]:
-    """Lengths of the regions to be read: whole leaves, whole chunks of at most half the memory as far as that goes."""
+    """Return the shape of regions to read: whole leaves, and whole chunks up to half the memory."""
     lengths = list(leaf)
     cut = max((axis for axis, length in enumerate(leaf) if length < shape[axis]), default=0)
     if cells is not None:
@@ -233,7 +233,7 @@ def region_shape(
 
 
 def _multiple(leaf: int, chunk: int, length: int) -> int:
-    """A length of whole leaves that cuts few chunks: each of them once, or every eighth of them twice."""
+    """Return a length of whole leaves that cuts few chunks: each once, or every eighth twice."""
     if leaf % chunk == 0 or chunk >= length:
         found = leaf if chunk < length else length
     elif chunk % leaf == 0:

@@ -1,6 +1,6 @@
-"""Which elements of two equally long arrays of one type differ: bit by bit, but every NaN is like every other.
+"""Comparison of elements of two equally long arrays of one type: bitwise, but all NaNs are equal.
 
-With a tolerance, numbers differ where their distance is larger; NaN and infinity are like themselves alone. Enums,
+With a tolerance, numbers differ if their distance is larger; NaN and infinity equal only themselves. Enums,
 chars, opaque values and strings have no distance.
 """
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 class Tolerance(NamedTuple):
-    """How far two numbers may be apart: by `size`, or by that part of the one of greater magnitude."""
+    """Maximum distance of equal numbers: `size`, or that fraction of the larger magnitude."""
 
     size: float
     relative: bool = False
 
     @classmethod
     def parse(cls, text: str) -> Tolerance:
-        """`1e-6`, or `rel:1e-6`. Raises ValueError for anything else."""
+        """Parse `1e-6` or `rel:1e-6`. Raises ValueError."""
         relative = text.startswith("rel:")
         try:
             size = float(text.removeprefix("rel:"))
@@ -38,7 +38,7 @@ class Tolerance(NamedTuple):
 
 
 def unequal(one: NDArray[Any], other: NDArray[Any], type_name: str, types: Types, tolerance: Tolerance | None) -> Bools:
-    """True where elements differ. Both arrays have the type's dtype, in any byte order."""
+    """Return True where elements differ. Both arrays have the type's dtype, in any byte order."""
     declared = types.get(type_name)
     if isinstance(declared, CompoundType):
         found = np.zeros(one.shape, np.bool_)
@@ -69,7 +69,7 @@ def _numbers(one: NDArray[Any], other: NDArray[Any], tolerance: Tolerance | None
 
 
 def _bits(values: NDArray[Any]) -> NDArray[Any]:
-    """The elements as whole numbers of their size, or, of other sizes, each as a row of bytes."""
+    """Return elements as integers of their size, or, for other sizes, as rows of bytes."""
     values = np.ascontiguousarray(values).reshape(values.shape)  # the first makes one dimension of none
     size = values.dtype.itemsize
     if size in (1, 2, 4, 8):
@@ -78,7 +78,7 @@ def _bits(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def distances(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
-    """How far numbers are apart: exactly for integers (uint64), in double precision for floats (NaN where one is)."""
+    """Return distances: exact for integers (uint64), in double precision for floats (NaN if one is NaN)."""
     if one.dtype.kind == "f":
         with np.errstate(all="ignore"):
             return np.abs(one.astype(np.float64) - other.astype(np.float64))

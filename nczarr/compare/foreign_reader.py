@@ -1,12 +1,13 @@
-"""A program that hashes arrays as another library reads them. It imports nothing of this package.
+"""Program that hashes arrays as read by another library. It imports nothing of this package.
 
-`python foreign_reader.py` takes one JSON request on standard input: `{"library": "libnetcdf" | "zarr", "path": …,
-"arrays": [{"name": [group, …, variable], "descr": …, "shape": […], "block": […]}]}`. It answers one JSON object a line:
-first `{"library": "libnetcdf 4.10.1"}`, then for each array `{"sha256": …}` or `{"error": why}`, in order.
+`python foreign_reader.py` reads one JSON request on standard input: `{"library": "libnetcdf" | "zarr",
+"path": …, "arrays": [{"name": [group, …, variable], "descr": …, "shape": […], "block": […]}]}`. It answers
+one JSON object per line: first `{"library": "libnetcdf 4.10.1"}`, then for each array `{"sha256": …}` or
+`{"error": why}`, in order.
 
-An array is hashed block by block in C order: numbers and records little-endian and packed, texts as their length (four
-bytes, little-endian) and their UTF-8 bytes. A NIL text counts as empty, because neither library tells them apart in
-every format.
+An array is hashed by blocks in C order: numbers and records little-endian and packed, texts as length (four
+bytes, little-endian) and UTF-8 bytes. A NIL text counts as empty, because neither library distinguishes them
+in every format.
 """
 
 from __future__ import annotations
@@ -31,20 +32,20 @@ STRING, ENUM, OPAQUE, COMPOUND = 12, 15, 14, 16
 """Numbers of types, and of classes of user-defined types, in netCDF's C interface."""
 
 ATOMIC = {1: "<i1", 2: "S1", 3: "<i2", 4: "<i4", 5: "<f4", 6: "<f8", 7: "<u1", 8: "<u2", 9: "<u4", 10: "<i8", 11: "<u8"}
-"""Native types in memory; the library converts from the byte order of the file. Expects a little-endian machine."""
+"""Native types in memory; the library converts the byte order. Expects a little-endian machine."""
 
 Read = Callable[[tuple[slice, ...]], NDArray[Any]]
 
 
 def dtype_of(descr: Any) -> np.dtype[Any]:
-    """The packed dtype of a description: a string, or fields as [name, description, shape]."""
+    """Return the packed dtype of a description: a string, or fields as [name, description, shape]."""
     if isinstance(descr, str):
         return np.dtype(descr)
     return np.dtype([(name, dtype_of(inner), tuple(shape)) for name, inner, shape in descr])
 
 
 def regions(shape: tuple[int, ...], block: tuple[int, ...]) -> Iterator[tuple[slice, ...]]:
-    """The blocks of an array in C order; at the edges they are shorter."""
+    """Yield the blocks of an array in C order, clipped at the edges."""
     if 0 in shape:
         return
     counts = [-(-length // each) for length, each in zip(shape, block, strict=True)]
@@ -56,7 +57,7 @@ def regions(shape: tuple[int, ...], block: tuple[int, ...]) -> Iterator[tuple[sl
 
 
 def canonical(values: NDArray[Any], dtype: np.dtype[Any]) -> bytes:
-    """The bytes of a block that are hashed; `dtype` is `O` for texts. Raises ValueError if the types do not agree."""
+    """Return the bytes of a block to hash; `dtype` is `O` for texts. Raises ValueError if types disagree."""
     if dtype.hasobject:
         return b"".join(_text(value) for value in values.reshape(-1).tolist())
     return np.ascontiguousarray(_packed(values, dtype)).tobytes()
@@ -70,9 +71,9 @@ def _text(value: Any) -> bytes:
 
 
 def _packed(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Values in a little-endian, packed dtype of the same kind. Raises ValueError if it is another kind.
+    """Convert values to a little-endian, packed dtype of the same kind. Raises ValueError for another kind.
 
-    Raw bytes of the right length are taken as they are: stores hold arrays in records so.
+    Raw bytes of the right length are accepted: stores hold arrays in records so.
     """
     if values.dtype.kind == "c":
         part = f"f{values.itemsize // 2}"
@@ -96,7 +97,7 @@ def _packed(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
 
 
 class NetcdfReader:
-    """Variables of one netCDF file, through the C library that netCDF4-python brings."""
+    """Variables of one netCDF file, through netCDF4-python's C library."""
 
     def __init__(self, path: str) -> None:
         lib = CDLL(importlib.import_module("netCDF4._netCDF4").__file__)
@@ -114,7 +115,7 @@ class NetcdfReader:
             raise OSError(f"{name}: {self._lib.nc_strerror(status).decode()}")
 
     def array(self, name: list[str], dtype: np.dtype[Any]) -> Read:
-        """How to read regions of a variable. Raises OSError."""
+        """Return a function that reads regions of a variable. Raises OSError."""
         group = c_int(self._file)
         for each in name[:-1]:
             self._call("nc_inq_grp_ncid", group.value, each.encode(), byref(group))
@@ -145,7 +146,7 @@ class NetcdfReader:
         return values.reshape(shape)
 
     def _memory(self, group: int, kind: int) -> np.dtype[Any]:
-        """The dtype of a type as the library lays it out in memory. Raises OSError for lists."""
+        """Return a type's dtype in the library's memory layout. Raises OSError for lists."""
         if kind == STRING:
             return np.dtype(object)
         if kind in ATOMIC:
@@ -179,7 +180,7 @@ class NetcdfReader:
 
 
 class ZarrReader:
-    """Arrays of one store, a folder or a zip archive, through zarr-python."""
+    """Arrays of one store, a folder or zip archive, through zarr-python."""
 
     def __init__(self, path: str) -> None:
         import zarr
@@ -189,7 +190,7 @@ class ZarrReader:
         self._zarr = zarr
 
     def array(self, name: list[str], dtype: np.dtype[Any]) -> Read:
-        """How to read regions of an array."""
+        """Return a function that reads regions of an array."""
         array: Any = self._zarr.open_array(self._store, path="/".join(name), mode="r")
 
         def read(region: tuple[slice, ...]) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""What is found of the values of one variable, as it is found: how many differ, the first, the largest distance."""
+"""Accumulated differences of one variable's values: their number, the first, the largest distance."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nczarr.compare.elements import distances
 
 
 class Found:
-    """What was found so far: how many elements differ, the first of them in C order, the largest distance."""
+    """Differences so far: the number of elements, the first in C order, the largest distance."""
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         self.shape = shape
@@ -26,18 +26,18 @@ class Found:
         self.largest: float | int | None = None
 
     def add(self, count: int, first: int, largest: float | int | None = None) -> None:
-        """Some elements that differ, the first of which has this linear index, and the largest distance of them."""
+        """Add differing elements: their number, first linear index, and largest distance."""
         self.count += count
         self.first = first if self.first is None else min(self.first, first)
         self.note(largest)
 
     def note(self, largest: float | int | None) -> None:
-        """A distance of two numbers that differ."""
+        """Add a distance of two numbers."""
         if largest is not None:
             self.largest = largest if self.largest is None else max(self.largest, largest)
 
     def difference(self, one: Checked, other: Checked, path: str) -> Difference | None:
-        """All of it as one difference; None if nothing was found."""
+        """Return everything as one difference, or None."""
         if self.first is None:
             return None
         from nczarr.select.indexing import read
@@ -60,7 +60,7 @@ class Found:
 
 
 def largest_distance(one: NDArray[Any], other: NDArray[Any]) -> float | int | None:
-    """The largest distance of two numbers at one place, both finite; None where there are none."""
+    """Return the largest distance of finite numbers at one place, or None."""
     one, other = little(one), little(other)
     if one.dtype.kind == "f":
         some = np.isfinite(one) & np.isfinite(other)
@@ -72,11 +72,11 @@ def largest_distance(one: NDArray[Any], other: NDArray[Any]) -> float | int | No
 
 
 def is_number(type_name: str) -> bool:
-    """Whether values of a type have a distance."""
+    """Return whether values of a type have a distance."""
     atomic = ATOMIC.get(type_name)
     return atomic is not None and (atomic.is_integer or atomic.is_float)
 
 
 def each_once(indices: Iterator[Index]) -> Iterator[Index]:
-    """Ascending indices without repetition."""
+    """Yield ascending indices without repetition."""
     return (index for index, _ in itertools.groupby(indices))

@@ -1,6 +1,6 @@
-"""Differences of two models: groups, types, dimensions, variables, attributes; and, if asked for, of storage.
+"""Differences of two models: groups, types, dimensions, variables, attributes; optionally of storage.
 
-The names of the datasets and the version of the data model are not compared: they are those of files.
+Names of datasets and versions of the data model belong to files and are not compared.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _STORED = ("layout", "chunks", "codecs", "endian", "no_fill", "quantize", "eleme
 
 
 def model(one: Checked, other: Checked, *, storage: bool = False) -> Iterator[Difference]:
-    """What differs, in the order of the first dataset; what only the second has comes behind, subject by subject."""
+    """Yield differences in the order of the first dataset; content of the second only follows, by subject."""
     if storage and one.dataset.kind != other.dataset.kind:
         kinds = (KIND_NAMES[each.dataset.kind] if each.dataset.kind else "no kind" for each in (one, other))
         yield Difference("kind", "/", f"kind of file: {' | '.join(kinds)}")
@@ -45,7 +45,7 @@ def _common(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
 
 
 def _missing(what: str, one: Mapping[str, Any], other: Mapping[str, Any], groups: set[str]) -> Iterator[Difference]:
-    """What only one has; of a group that only one has, the group alone. `groups`: those of both."""
+    """Yield content of one side only; a missing group stands for its content. `groups`: the common ones."""
     for here, there, which in ((one, other, "first"), (other, one, "second")):
         for path in here:
             if path not in there and names.parent(path) in groups:
@@ -90,7 +90,7 @@ def _type(path: str, one: UserType, other: UserType, *, storage: bool) -> Iterat
 
 
 def definition(declared: UserType, *, storage: bool) -> str:
-    """What a type is, in one line; with `storage`, where its fields lie too."""
+    """Return a type in one line; with `storage`, also the offsets of its fields."""
     match declared:
         case EnumType():
             constants = ", ".join(f"{each.name} = {each.value}" for each in declared.constants)

@@ -1,4 +1,4 @@
-"""Differences of ragged values, cell by cell: a cell differs if its sequence has another length or another element."""
+"""Differences of ragged values by cell: a cell differs in the length or an element of its sequence."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from nczarr.compare.elements import Tolerance, unequal
 from nczarr.compare.found import Found, each_once, is_number, largest_distance
 
 CELLS = 1 << 18
-"""Ragged cells that are looked at in one go."""
+"""Ragged cells processed at once."""
 
 ELEMENTS = 1 << 20
-"""Elements of their content that are; a library may have to read as many cells again for every piece."""
+"""Content elements processed at once; a library may have to reread as many cells for every piece."""
 
 
 class Stretch(NamedTuple):
-    """A run of cells in C order: where it lies on either side, the number of its first cell there, and its length."""
+    """A run of cells in C order: for each side its region and first cell number, and its length."""
 
     one: Selection
     other: Selection
@@ -31,7 +31,7 @@ class Stretch(NamedTuple):
     length: int
 
     def inner(self, shape: tuple[int, ...]) -> Stretch:
-        """The cells of an array field of these cells."""
+        """Return the cells of an array field of these cells."""
         if not shape:
             return self
         whole = tuple(slice(0, length) for length in shape)
@@ -41,7 +41,7 @@ class Stretch(NamedTuple):
 
 
 class Cells:
-    """Two variables of a type without fixed size. Remembers where the content of the next cell begins."""
+    """Comparison of two variables of a variable-size type. Tracks the start of the next cell's content."""
 
     def __init__(self, sides: tuple[Parts, Parts], types: Types, tolerance: Tolerance | None) -> None:
         self.sides = sides
@@ -51,7 +51,7 @@ class Cells:
         self.found = Found(())
 
     def compare(self, type_name: str, found: Found) -> None:
-        """Go through all cells in stretches."""
+        """Compare all cells in stretches."""
         self.found = found
         shape = found.shape
         block = linear_block(shape, CELLS)
@@ -65,7 +65,7 @@ class Cells:
                 found.add(len(places), first + int(places[0]))
 
     def _blocks(self, type_name: str, shape: tuple[int, ...], block: tuple[int, ...]) -> Iterator[Index]:
-        """Blocks in which either side may hold anything but fill, where fill is alike and has no content."""
+        """Yield blocks where either side may contain more than fill; all, if fill differs or has content."""
         grid = every_block(shape, block)
         leading = [side for both in self.sides for path, side in both.items() if "content" not in path.split("/")]
         if self._fill_counts():
@@ -75,7 +75,7 @@ class Cells:
         return each_once(merge(*((index[: len(block)] for index in indices) for indices in met)))
 
     def _fill_counts(self) -> bool:
-        """Whether cells that neither side has given have content, or differ."""
+        """Return whether unwritten cells have content or differ."""
         for path, one in self.sides[0].items():
             if "content" not in path.split("/"):
                 first, second = ((side.layout.fill or b"").rstrip(b"\0") for side in (one, self.sides[1][path]))
@@ -84,7 +84,7 @@ class Cells:
         return False
 
     def unequal(self, type_name: str, path: str, stretch: Stretch) -> NDArray[np.bool_]:
-        """Which cells of a stretch differ."""
+        """Return which cells of a stretch differ."""
         declared = self.types.get(type_name)
         inside = path + "/" if path else ""
         if isinstance(declared, VlenType):
@@ -103,7 +103,7 @@ class Cells:
         return differ
 
     def _sequences(self, base: str, inside: str, stretch: Stretch) -> NDArray[np.bool_]:
-        """Which sequences differ. Runs of cells with equal lengths have contents that lie side by side."""
+        """Return which sequences differ. Runs of cells with equal lengths have contiguous contents."""
         one, other = (
             side[inside + "counts"].read(region).reshape(-1).astype(np.int64)
             for side, region in zip(self.sides, (stretch.one, stretch.other), strict=True)
@@ -126,8 +126,9 @@ class Cells:
         return differ
 
     def _start(self, which: int, inside: str, stretch: Stretch, counts: NDArray[np.int64]) -> int:
-        """Where the content of a stretch begins. Stretches come in order; cells between two are looked at here, unless
-        they were left out because they are empty.
+        """Return the start of a stretch's content.
+
+        Stretches are in order; cells between two of them are counted here, unless skipped as empty.
         """
         first = stretch.firsts[which]
         cell, end = self.ends.get((which, inside), (0, 0))
@@ -137,7 +138,7 @@ class Cells:
         return end
 
     def _between(self, which: int, inside: str, cell: int, first: int) -> int:
-        """The sum of counts of ragged cells from one to another."""
+        """Return the sum of counts of ragged cells from `cell` to `first`."""
         source = self.sides[which][inside + "counts"]
         shape = source.layout.shape
         each = math.prod(shape[1:])

@@ -1,8 +1,8 @@
-"""In which ways a dataset does not follow a schema, which is a dataset as well: CDL, notation or any other.
+"""Check of a dataset against a schema, which is also a dataset: CDL, notation or any other.
 
-What the schema declares must be there and be the same: groups, types, dimensions, variables and attributes with type
-and value. An unlimited dimension of the schema fits any length. What else there is, is said as a warning. Values of
-variables, layout and order of definition are not compared, nor are the names of the datasets.
+Declarations of the schema must exist and be equal: groups, types, dimensions, variables, and attributes with
+type and value. An unlimited dimension of the schema accepts any length. Additional content is a warning.
+Values of variables, layout, order of definition and dataset names are not compared.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class _Named(Protocol):
 
 
 def follow(checked: Checked, schema: Checked, report: Report) -> None:
-    """Report where a dataset does not follow a schema: at the place in the dataset, with that in the schema."""
+    """Report deviations from a schema, at the places in dataset and schema."""
     _Check(checked, schema, report).all()
 
 
@@ -41,7 +41,7 @@ class _Check:
         self.report = report
 
     def all(self) -> None:
-        """Everything, subject by subject."""
+        """Check everything, by subject."""
         here, there = self.here, self.there
         self._members("group", here.groups, there.groups)
         self._members("type", here.types, there.types)
@@ -57,7 +57,7 @@ class _Check:
             self._attributes(f"group `{path}`", here.groups[path], there.groups[path])
 
     def _members(self, what: str, here: Mapping[str, Node], there: Mapping[str, Node]) -> None:
-        """What one side alone has; of a group that is missing or surplus, the group alone."""
+        """Report content of one side only; a missing or surplus group stands for its content."""
         both = self.here.groups.keys() & self.there.groups.keys()
         surplus = [path for path in here if path not in there and names.parent(path) in both]
         for path, wanted in there.items():
@@ -133,7 +133,7 @@ def _common(here: Mapping[str, object], there: Mapping[str, object]) -> list[str
 
 
 def _value(one: Attribute, other: Attribute) -> str:
-    """The value of an attribute, with its type where that differs or the values look alike."""
+    """Return an attribute's value, with its type if types differ or texts are equal."""
     text = shown_constant(one.value)
     if one.value.type != other.value.type or text == shown_constant(other.value):
         return f"`{text}` ({one.value.type}, {one.value.count})"
@@ -141,7 +141,7 @@ def _value(one: Attribute, other: Attribute) -> str:
 
 
 def _near(name: str, others: list[str]) -> str | None:
-    """The name among others that was probably meant: the same in another group, or spelled nearly so."""
+    """Return the probably intended name: the same in another group, or a similar one."""
     same = [each for each in others if names.last(each) == names.last(name)] if name.startswith("/") else []
     return same[0] if same else names.closest(name, others)
 
@@ -152,7 +152,7 @@ def _place(node: _Named) -> str:
 
 
 def _label(node: _Named, text: str = "") -> Label:
-    """Where a node was read; of an attribute of a store, the member of its document."""
+    """Return the place of a node; for a store's attribute, the member of its document."""
     source = node.span.source
     key = source.key if source is not None else None
     pointer = None

@@ -1,7 +1,8 @@
-"""Verification of a target by a library that is not ours, in a process of its own.
+"""Verification of a target by a foreign library, in a separate process.
 
-The process (`foreign_reader.py`) hashes each array as that library reads it, block by block; here the source's values
-are hashed in the same blocks. Nothing but hashes crosses over, and memory is bounded by one block on each side.
+The process (`foreign_reader.py`) hashes each array by blocks as that library reads it; this process hashes
+the source's values in the same blocks. Only hashes are exchanged, and memory is limited to one block on each
+side.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ from nczarr.plan.plans import Plan, StorePlan
 SCRIPT = Path(__file__).with_name("foreign_reader.py")
 
 MODULES = {"libnetcdf": "netCDF4", "zarr": "zarr"}
-"""The Python package that brings each library."""
+"""Python package of each library."""
 
 
 class _Array(NamedTuple):
-    """One array of the target: where another library finds it, and the values that it must have."""
+    """One array of the target: its location for the library, and its expected values."""
 
     path: str
     name: tuple[str, ...]
@@ -40,7 +41,7 @@ class _Array(NamedTuple):
     block: tuple[int, ...]
 
     def request(self) -> dict[str, Any]:
-        """The array in the words of the process."""
+        """Return the request for the process."""
         return {
             "name": self.name,
             "descr": _described(self.source.layout.dtype),
@@ -49,7 +50,7 @@ class _Array(NamedTuple):
         }
 
     def digest(self) -> str:
-        """The hash of the values that the array must have. Raises OSError, CompileError."""
+        """Return the hash of the expected values. Raises OSError, CompileError."""
         found = hashlib.sha256()
         shape = self.source.layout.shape
         dtype = numpy_dtype(little_descr(self.source.layout.dtype))
@@ -65,18 +66,18 @@ class _Array(NamedTuple):
 
 
 def _described(descr: Descr) -> Any:
-    """A description as JSON: little-endian, records as lists."""
+    """Return a description as JSON: little-endian, records as lists."""
     if isinstance(descr, str):
         return "O" if descr == "|O" else descr.replace(">", "<")
     return [[name, _described(inner), shape] for name, inner, shape in descr]
 
 
 def verify_elsewhere(plan: Plan, lossy: frozenset[str], place: str, report: Report) -> str | None:
-    """Compare the target at `place` with its source, as the library of its format reads it.
+    """Compare the target at `place` with its source, as read by its format's library.
 
-    Returns the library's name and version, or None where the format has no such library, it is not installed, or the
-    target is not on this machine. `lossy`: variables with accepted losses, which are passed over; so are cells that
-    no reader may rely on, and lists. Reports unequal-target and unread-variable. Raises OSError.
+    Returns the library's name and version, or None if the format has no such library, it is not installed, or
+    the target is not local. `lossy`: variables with accepted losses, which are skipped, as are undefined
+    cells and lists. Reports unequal-target and unread-variable. Raises OSError.
     """
     library = plan.form.second_reader
     if library is None or not os.path.exists(place) or importlib.util.find_spec(MODULES[library]) is None:
@@ -107,7 +108,7 @@ def verify_elsewhere(plan: Plan, lossy: frozenset[str], place: str, report: Repo
 
 
 def _compare(array: _Array, answer: dict[str, str], used: str, place: str, report: Report) -> None:
-    """Hold what the library read of one array against the source."""
+    """Compare the library's hash of one array with the source."""
     if "error" in answer:
         report.warning("unread-variable", f"{used} does not read `{array.path}`: {answer['error']}")
     elif answer["sha256"] != array.digest():
@@ -115,7 +116,7 @@ def _compare(array: _Array, answer: dict[str, str], used: str, place: str, repor
 
 
 def _arrays(plan: Plan, lossy: frozenset[str]) -> Iterator[_Array]:
-    """Every array that the library can be asked for: parts of variables in stores, whole variables in files."""
+    """Yield every array that the library can read: parts of variables in stores, whole variables in files."""
     checked = plan.checked
     for path, variable in checked.variables.items():
         if (

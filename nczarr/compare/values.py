@@ -1,8 +1,8 @@
-"""Differences of the values of two variables of the same shape, found in blocks of bounded size.
+"""Differences of two variables' values of the same shape, in blocks of bounded size.
 
-An array of fixed elements is compared in blocks of whole chunks of either side; where neither has anything but
-fill, nothing is read. Ragged values are compared cell by cell: a cell differs if its sequence has another length or
-another element; contents are read as they lie, however long one sequence is.
+Arrays of fixed elements are compared in blocks of whole chunks of either side; blocks of fill on both sides
+are not read. Ragged values are compared by cell: a cell differs in the length or an element of its sequence.
+Contents are read sequentially, however long a sequence is.
 """
 
 from __future__ import annotations
@@ -29,29 +29,29 @@ from nczarr.compare.found import Found, is_number, largest_distance
 from nczarr.compare.ragged import Cells
 
 BLOCK = 8 << 20
-"""Bytes of one side that are compared at once."""
+"""Bytes of one side compared at once."""
 
 TIMES = 4
-"""What comparing takes in memory, in blocks: both sides, as they are read and as they are compared."""
+"""Memory of a comparison, in blocks: both sides, as read and as compared."""
 
 SMALL = 1 << 18
-"""Bytes of memory below which a thread costs more than it gains."""
+"""Bytes of memory below which a thread costs more than it saves."""
 
 MEMORY = 256 << 20
-"""Bytes that blocks under way may take."""
+"""Maximum bytes of pending blocks."""
 
 LARGEST = 64 << 20
-"""Bytes up to which a chunk is compared as a whole; larger ones are read in pieces."""
+"""Maximum bytes of a chunk compared as a whole; larger ones are read in pieces."""
 
 TEXT = 64
-"""Bytes that a string is taken for."""
+"""Assumed bytes of a string."""
 
 
 def values(one: Checked, other: Checked, path: str, tolerance: Tolerance | None = None) -> Difference | None:
-    """How the values of a variable of both datasets differ; None if they do not, or cannot be compared.
+    """Return the difference of a variable's values; None if they are equal or not comparable.
 
-    They can if shapes are equal and types are made alike: names of types, and of constants, do not matter here. What
-    was never given and is not filled either is undefined, and like anything.
+    They are comparable if shapes are equal and types equivalent, regardless of type and constant names.
+    Unwritten cells without fill are undefined, and equal to anything.
     """
     shape, type_name = one.shapes[path], one.variables[path].type
     if shape != other.shapes[path] or not alike(one, other, path):
@@ -71,7 +71,7 @@ def values(one: Checked, other: Checked, path: str, tolerance: Tolerance | None 
 
 
 def alike(one: Checked, other: Checked, path: str) -> bool:
-    """Whether the types of a variable are made of the same things in both datasets."""
+    """Return whether a variable's types have the same structure in both datasets."""
     first, second = _made_of(one.variables[path].type, one.types), _made_of(other.variables[path].type, other.types)
     return first == second
 
@@ -86,7 +86,7 @@ def _made_of(type_name: str, types: Types) -> object:
 
 
 def whole_parts(checked: Checked, path: str) -> Parts:
-    """Sources of all parts of a variable; where nothing was given, of its fill value."""
+    """Return sources of all parts of a variable; missing ones are fill."""
     variable, shape, fill = checked.variables[path], checked.shapes[path], checked.fills[path]
     given = checked.parts.get(path)
     if given is None:
@@ -101,7 +101,7 @@ def whole_parts(checked: Checked, path: str) -> Parts:
 
 
 class _Part(NamedTuple):
-    """What differs in one block."""
+    """Differences in one block."""
 
     different: int
     first: int
@@ -109,7 +109,7 @@ class _Part(NamedTuple):
 
 
 class _Dense(NamedTuple):
-    """Two arrays of one element type. Cells that an `undefined` side does not store equal any value."""
+    """Two arrays of one element type. Unstored cells of an `undefined` side equal any value."""
 
     layout: Layout
     sides: tuple[Parts, Parts]
@@ -119,7 +119,7 @@ class _Dense(NamedTuple):
     undefined: tuple[bool, bool] = (False, False)
 
     def compare(self, found: Found) -> None:
-        """Go through all blocks in which either side may hold anything but fill."""
+        """Compare all blocks where either side may contain more than fill."""
         one, other = self.sides[0][""], self.sides[1][""]
         shape = self.layout.shape
         if 0 in shape:
@@ -152,7 +152,7 @@ class _Dense(NamedTuple):
         self._unvisited(math.prod(shape) - visited, gap or next(grid, None), block, found)
 
     def _block(self, region: Selection) -> _Part | None:
-        """What differs in one block."""
+        """Return the differences in one block."""
         one, other = (side[""].read(region) for side in self.sides)
         differ = unequal(one, other, self.type_name, self.types, self.tolerance)
         if not differ.any():
@@ -165,7 +165,7 @@ class _Dense(NamedTuple):
         return _Part(len(places), first, largest)
 
     def _unvisited(self, count: int, index: Index | None, block: tuple[int, ...], found: Found) -> None:
-        """Where nothing is stored on either side, fill stands against fill; `index` is the first such block."""
+        """Compare fill with fill for blocks unstored on both sides; `index` is the first one."""
         if not count or index is None or any(self.undefined):
             return
         one, other = (fill_array(side[""].layout, (1,)) for side in self.sides)
@@ -176,7 +176,7 @@ class _Dense(NamedTuple):
 
 
 def _by_side(one: Iterator[Index], other: Iterator[Index]) -> Iterator[tuple[Index, tuple[bool, bool]]]:
-    """Ascending indices of two streams, each once, and which of the two have it."""
+    """Yield the distinct ascending indices of two streams, and which of the two have it."""
     tagged = merge(((index, 0) for index in one), ((index, 1) for index in other))
     for index, group in itertools.groupby(tagged, key=lambda pair: pair[0]):
         sides = {side for _, side in group}
@@ -184,7 +184,7 @@ def _by_side(one: Iterator[Index], other: Iterator[Index]) -> Iterator[tuple[Ind
 
 
 def block_shape(shape: tuple[int, ...], chunks: tuple[tuple[int, ...], ...], size: int) -> tuple[int, ...]:
-    """Whole chunks of the side with the larger ones, as many in a row as `BLOCK` takes; else a linear range."""
+    """Return whole chunks of the side with larger ones, repeated up to `BLOCK`; else a linear range."""
     sound = [tuple(max(1, length) for length in each) for each in chunks]
     whole = [each for each in sound if math.prod(each) * size <= LARGEST]
     if not whole:

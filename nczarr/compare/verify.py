@@ -1,4 +1,4 @@
-"""Whether a target holds what it was made of: it is read again, and its values are compared with the source's."""
+"""Verification of a target: it is read again, and its values are compared with the source's."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from nczarr.plan.conversion import Conversion
 from nczarr.plan.plans import Plan
 
 Reader: TypeAlias = Callable[[str, Report, Options, str | None], Checked | None]
-"""Reads the dataset at a path or URL, in the format of a name."""
+"""Function that reads the dataset at a path or URL, in a named format."""
 
 
 def _reading(options: Options) -> Options:
-    """How the target is read: as it stands, at the place where it was written."""
+    """Return the options for reading the target at the place where it was written."""
     storage = options.storage.of("target")
     return Options(
         allow_loss=UNREAD,
@@ -40,13 +40,11 @@ def verify(
     data: bool = True,
     plan: Plan | None = None,
 ) -> tuple[str, ...]:
-    """Report every variable of the source that the target has not, or with other values: unequal-target. The target is
-    finished, and stands at `place` until it is found right. Without `data` values are not compared. `read`: how
-    datasets are read.
+    """Report source variables that are missing or unequal in the finished target at `place`: unequal-target.
 
-    Passed over are targets that hold no data, variables with losses of value, which the run has accepted, and those
-    that are rounded on their way (quantize). With its `plan` the library of the target's format reads it as well, where
-    it is installed. Returns the names of the readers. Raises OSError if the target cannot be read.
+    Without `data` values are not compared. `read`: reader of datasets. Skipped are targets without data,
+    variables with accepted value losses, and quantized ones. With a `plan` the library of the target's format
+    reads it too, if installed. Returns the names of the readers. Raises OSError if the target is unreadable.
     """
     from nczarr import registry
 
