@@ -1,7 +1,4 @@
-"""`nczarr`: a compiler for array data models.
-
-Public names are loaded on first use, so that `import nczarr` is fast.
-"""
+"""`nczarr`: a compiler for array data models. Public names are loaded on first use, so that `import nczarr` is fast."""
 
 from __future__ import annotations
 

@@ -143,10 +143,7 @@ def from_cdm_full_name(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def escape_cdl(name: str) -> str:
-    """Return the name in CDL, with invisible non-ASCII spaces escaped too.
-
-    Control characters, which CDL cannot represent, are unchanged.
-    """
+    """Return the name in CDL, with non-ASCII spaces escaped; control characters, impossible in CDL, are unchanged."""
     text = _CDL_NEEDS.sub(lambda match: "\\" + match.group(), name)
     if not text.isascii():
         text = "".join("\\" + each if not each.isascii() and is_strange(each) else each for each in text)

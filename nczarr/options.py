@@ -1,7 +1,4 @@
-"""Options of a run: one frozen value for all phases.
-
-The defaults are those of the command line.
-"""
+"""Options of a run: one frozen value for all phases. The defaults are those of the command line."""
 
 from __future__ import annotations
 

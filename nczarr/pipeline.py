@@ -66,10 +66,7 @@ def read(
 def read_path(
     path: str, report: Report, options: Options, name: str | None = None, observe: Observer | None = None
 ) -> Checked | None:
-    """Return the checked dataset at a path or URL, in a named or detected format.
-
-    Raises OSError if it is unreachable.
-    """
+    """Return the checked dataset at a path or URL, in a named or detected format. Raises OSError."""
     source = sources.opened(path, report, options)
     if source is None:
         return None
@@ -145,10 +142,7 @@ def write(
 
 
 def _finished_before(checked: Checked, path: str, form: Format, report: Report, options: Options) -> Conversion | None:
-    """Check a finished target of an earlier run, for `--resume`; None if it is another dataset.
-
-    Reports finished-target, unequal-target.
-    """
+    """Check a finished target for `--resume`; None if it differs. Reports finished-target, unequal-target."""
     from nczarr.compare.verify import verify
 
     planned = plan(checked, form, report, options)
@@ -183,10 +177,7 @@ def _ready(checked: Checked, path: str, form: Format, report: Report, options: O
 
 
 def steps(checked: Checked, path: str, form: Format, report: Report, options: Options) -> Iterator[Step] | None:
-    """Return the data steps of `write` by part, with its reports; None after an error.
-
-    Nothing is written.
-    """
+    """Return the data steps of `write` by part, with its reports; None after an error. Nothing is written."""
     ready = _ready(checked, path, form, report, options)
     return None if ready is None else link.steps(ready[1], report)
 

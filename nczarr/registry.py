@@ -123,10 +123,7 @@ def detect(name: str, head: bytes) -> Format | None:
 
 
 def detect_store(store: Store, *, opened: bool = False) -> Format | None:
-    """Return the format of a store, by its keys and root documents. Raises OSError.
-
-    `opened`: exclude formats whose stores represent other stores.
-    """
+    """Return a store's format by keys and root documents; `opened`: without representing formats. Raises OSError."""
     for table in _tables():
         for row in table.values():
             candidate: Format = load(row)

@@ -33,10 +33,7 @@ _QUERY = re.compile(r"\?[^#\s\"'`]*")
 
 
 class StorageOptions(Mapping[str, Any]):
-    """Options of protocols by name; the prefix `source.`, `target.` or a protocol restricts one.
-
-    The `repr` hides the content.
-    """
+    """Options by name, optionally prefixed `source.`, `target.` or a protocol; the `repr` hides the content."""
 
     __slots__ = ("_content",)
 

@@ -127,10 +127,7 @@ def _is_encoded(source: ArraySource) -> bool:
 
 
 def _room_for(size: int) -> IO[bytes] | None:
-    """Return a temporary file with `size` allocated bytes; None without room.
-
-    A write to a mapped file on a full disk would kill the process.
-    """
+    """Return an allocated temporary file, or None; writes to a mapped file on a full disk kill the process."""
     import os
     import tempfile
 

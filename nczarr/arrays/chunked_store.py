@@ -30,25 +30,19 @@ from nczarr.stores.reference import Reference
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredArray(KeyedArray):
-    """One array of a store; `nil`: runs of NIL strings.
-
-    `undefined`: the store does not define the values of missing chunks.
-    """
+    """One array of a store; `nil`: runs of NIL strings; `undefined`: missing chunks have no defined values."""
 
     nil: tuple[tuple[int, int], ...] = ()
     undefined: bool = False
     masks: Mapping[Index, int] = field(default_factory=dict)
     """Skipped steps of the chain by chunk. Bit i: step i was skipped, as in HDF5."""
     _own: list[Any] = field(default_factory=list, repr=False)
-    """What this process knows of the array: its keys."""
+    """Keys of the array in this process, once made."""
     _at_hand: dict[Index, bytes] = field(default_factory=dict, repr=False)
-    """Encoded chunks that were brought here from far away."""
+    """Encoded chunks fetched from a distance."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return the description, and a digest of the existing keys: another process must see the same.
-
-        Raises OSError.
-        """
+        """Return the description and a digest of the keys: other processes must see the same. Raises OSError."""
         described = self.layout, self.store, self.chunk_keys, self.encoding, self.nil, self.undefined, self.masks
         return _elsewhere, (described, self.keys.digest())
 
@@ -74,10 +68,7 @@ class StoredArray(KeyedArray):
         return self.layout.shards if self.store.distant else None
 
     def fetched(self, regions: Sequence[Selection]) -> Self:
-        """Return the array with the distant encoded chunks of these regions in memory.
-
-        One request brings nearby chunks. Raises OSError.
-        """
+        """Return the array with distant encoded chunks in memory; near ones share a request. Raises OSError."""
         if self.together is None:
             return self
         if self.store.refers and self.layout.shards is None:
@@ -194,10 +185,7 @@ class StoredArray(KeyedArray):
         out[nil & (out == b"")] = None
 
     def encoded(self, chunk: Index) -> bytes | None:
-        """Return the encoded bytes of a chunk; None: not stored, or with skipped steps.
-
-        Raises OSError, CompileError.
-        """
+        """Return a chunk's encoded bytes; None: not stored, or with skipped steps. Raises OSError, CompileError."""
         data = None if chunk in self.masks else self._raw(chunk)
         if data is not None and self._plain_texts:
             self._check_texts(chunk, data)
@@ -233,7 +221,7 @@ class StoredArray(KeyedArray):
 
     @property
     def _plain_texts(self) -> bool:
-        """Whether chunks are uncompressed texts, whose lengths are visible without decoding."""
+        """True if chunks are uncompressed texts, whose lengths are visible without decoding."""
         return self.encoding.dtype == "|O" and is_plain(self.encoding.steps)
 
     def _fits(self, chunk: Index, length: int) -> None:

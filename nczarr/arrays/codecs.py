@@ -1,5 +1,4 @@
-"""Codecs: the neutral chain of `ast/storage.py`, its numcodecs configurations, its `--codec` syntax, its
-encoders.
+"""Codecs: the neutral chain of `ast/storage.py`, its numcodecs and `--codec` forms, its encoders.
 
 A chain is a tuple of `Codec` (HDF5 filter number and parameters) in encoding order. Zarr v2 gets numcodecs'
 names where they exist. `from_configs` inverts `to_configs`, so that a reader can check that the plain form is

@@ -41,7 +41,7 @@ class Joined(ArraySource):
 
     @property
     def undefined(self) -> bool:
-        """Whether every source is undefined."""
+        """True if every source is undefined."""
         return all(source.undefined for source in self.sources)
 
     def cleared(self) -> Joined:
@@ -50,12 +50,12 @@ class Joined(ArraySource):
 
     @property
     def viewed(self) -> bool:
-        """Whether every source is viewed."""
+        """True if every source is viewed."""
         return all(source.viewed for source in self.sources)
 
     @property
     def distant(self) -> bool:
-        """Whether any source is distant."""
+        """True if any source is distant."""
         return any(source.distant for source in self.sources)
 
     @property
@@ -106,10 +106,7 @@ class Joined(ArraySource):
 
     @property
     def manifest(self) -> Manifest | None:
-        """Merged manifest of the sources that have one; None without any, or without a common grid.
-
-        Raises OSError.
-        """
+        """Merged manifest of the sources that have one; None without any, or without a common grid. Raises OSError."""
         if self.stored is None:
             return None
         tables = [(number, source.manifest) for number, source in enumerate(self.sources) if source.stored is not None]
@@ -202,10 +199,7 @@ def joined(sources: Sequence[ArraySource], axis: int) -> ArraySource:
 
 
 class Misfit(NamedTuple):
-    """Reason why chunks make no grid: two source numbers, and a text.
-
-    `other` is None if one source alone is the reason, because it has no chunks.
-    """
+    """Two sources whose chunks make no grid, and why; `other` is None if one source has no chunks."""
 
     source: int
     other: int | None

@@ -39,10 +39,7 @@ LARGEST = 4 << 30
 
 
 def decoded(data: bytes, steps: Sequence[Config], itemsize: int, size: int | None) -> bytes:
-    """Undo all steps. `size`: approximate decoded bytes, None if unknown.
-
-    Raises one of `DECODING_ERRORS`.
-    """
+    """Undo all steps. `size`: approximate decoded bytes, None if unknown. Raises one of `DECODING_ERRORS`."""
     limit = LARGEST if size is None else 2 * size + SLACK
     for step in reversed(steps):
         data = _step(step, data, itemsize, limit)

@@ -37,7 +37,7 @@ class Sections:
 
     @property
     def distant(self) -> bool:
-        """Whether sections are read over a network."""
+        """True if sections are read over a network."""
         return False
 
     def meeting(self, region: Region) -> Iterator[tuple[Any, Region]]:

@@ -1,5 +1,4 @@
-"""Element types of stores that the model lacks (booleans, half floats, complex numbers), and their lossless
-form in the tree.
+"""Element types of stores that the model lacks (booleans, halves, complex numbers), and their tree form.
 
 | stored | in the tree | |
 |---|---|---|
@@ -8,7 +7,7 @@ form in the tree.
 | `<c8`, `<c16` | a compound `complex64`, `complex128` of two floats or doubles, r and i | the same bytes |
 
 h5py makes the same enum and compounds of NumPy's types in HDF5 files, and reads them back as such.
-`Storage.element` records the store's element type.
+`Storage.element` records the store's element type, so that nothing is lost.
 """
 
 from __future__ import annotations
@@ -72,10 +71,9 @@ def declared(element: Element, name: str) -> UserType:
 
 
 def stored_bytes(data: bytes, dtype: Descr) -> bytes:
-    """Convert one little-endian element of the tree to a stored dtype. Raises OverflowError if it does not
-    fit.
+    """Convert one little-endian element of the tree to a stored dtype.
 
-    Records are always little-endian.
+    Records are always little-endian. Raises OverflowError if the element does not fit.
     """
     if not isinstance(dtype, str) or dtype[1] in "SVO":
         return data
@@ -108,10 +106,7 @@ def _record_model_bytes(data: bytes, dtype: tuple[tuple[str, Descr, tuple[int, .
 
 
 def as_stored(values: NDArray[Any], dtype: Descr) -> NDArray[Any]:
-    """Convert floats of the tree to halves if the stored dtype requires it.
-
-    Raises OverflowError for values that are not exact halves.
-    """
+    """Convert floats to halves if the stored dtype requires it. Raises OverflowError for inexact values."""
     if not isinstance(dtype, str) or dtype[1:] != "f2" or values.dtype.itemsize == 2:
         return values
     with np.errstate(over="ignore", under="ignore"):

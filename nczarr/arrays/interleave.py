@@ -78,7 +78,7 @@ class Woven(ArraySource):
 
     @property
     def distant(self) -> bool:
-        """Whether any source is distant."""
+        """True if any source is distant."""
         return any(source.distant for source in self.sources)
 
     def read(self, selection: Selection) -> NDArray[Any]:
@@ -107,10 +107,7 @@ class Woven(ArraySource):
 
 
 def join(type_name: str, every: Sequence[Parts], axis: int, types: Types, one: Join) -> Parts:
-    """Join the parts of a variable from several datasets along an axis; `one` joins arrays.
-
-    Raises KeyError if parts do not fit the type.
-    """
+    """Join a variable's parts from several datasets along an axis with `one`. Raises KeyError for wrong parts."""
 
     def array(leaf: Leaf, cells: int | Bounds | None) -> ArraySource:
         sources = tuple(parts[leaf.path] for parts in every)

@@ -72,10 +72,7 @@ def suits(segment: str, name: str) -> bool:
 
 
 def paths(given: Iterable[str]) -> dict[str, str]:
-    """Return segment paths by name path, for the arrays of a variable and the nodes between.
-
-    Siblings collide in the given order.
-    """
+    """Return segment paths by name path, intermediate nodes included; siblings collide in the given order."""
     tree: dict[str, dict[str, None]] = {}
     for path in given:
         above = ""

@@ -25,10 +25,7 @@ def _lies_otherwise(layout: Layout) -> bool:
 
 
 def plain(dtype: Descr) -> Descr:
-    """Return the dtype without meaningless byte order: of one-byte elements and texts.
-
-    Booleans and complex numbers become their bytes and parts.
-    """
+    """Return the dtype without meaningless byte order; booleans and complex numbers become bytes and parts."""
     if isinstance(dtype, str) and dtype[1] in "bc":
         dtype = modelled(dtype)
     if isinstance(dtype, str) and (dtype[1] in "SVO" or dtype[2:] == "1"):

@@ -87,7 +87,7 @@ class Sliced(DerivedSource):
 
     @property
     def _aligned(self) -> bool:
-        """Whether every chunk of the part is a whole source chunk, and not longer than the part."""
+        """True if every chunk of the part is a whole source chunk, and not longer than the part."""
         whole = self.source.layout
         return whole.shards is None and all(
             len(indices) >= chunk > 0
@@ -207,10 +207,7 @@ class _Elements(NamedTuple):
 
 
 def cut(type_name: str, ranges: Ranges, parts: Parts, types: Types) -> Parts:
-    """Return the parts of a variable with selected indices along each dimension.
-
-    Raises KeyError if `parts` do not fit the type.
-    """
+    """Return a variable's parts with selected indices per dimension. Raises KeyError for wrong parts."""
 
     def array(leaf: Leaf, cells: Ranges | _Elements) -> ArraySource:
         source = parts[leaf.path]

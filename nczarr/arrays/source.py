@@ -129,7 +129,7 @@ class ArraySource:
 
     @property
     def undefined(self) -> bool:
-        """Whether unwritten cells have no reliable value.
+        """True if unwritten cells have no reliable value.
 
         `read` still returns the layout's fill, and writers write it. False: the fill is defined.
         """
@@ -155,12 +155,12 @@ class ArraySource:
 
     @property
     def viewed(self) -> bool:
-        """Whether a read costs no more than its region, because nothing is decoded."""
+        """True if a read costs no more than its region, because nothing is decoded."""
         return True
 
     @property
     def repeats(self) -> bool:
-        """Whether the values repeat a fill value of several elements."""
+        """True if the values repeat a fill value of several elements."""
         return False
 
     @property
@@ -170,7 +170,7 @@ class ArraySource:
 
     @property
     def distant(self) -> bool:
-        """Whether reads use a network, so that many should run concurrently."""
+        """True if reads use a network, so that many should run concurrently."""
         return False
 
     @property
@@ -212,9 +212,7 @@ class ArraySource:
         return self.place(chunk)
 
     def recut(self, chunks: tuple[int, ...]) -> ArraySource | None:
-        """Return the array with other encoded chunks; None if they would not be full byte ranges, as for most
-        arrays.
-        """
+        """Return the array with other encoded chunks; None (mostly) if they would not be full byte ranges."""
         return None
 
 

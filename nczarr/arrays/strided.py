@@ -176,7 +176,7 @@ class AffineArray(ArraySource):
 
     @property
     def whole(self) -> bool:
-        """Whether the file contains every element."""
+        """True if the file contains every element."""
         return 0 in self.layout.shape or self._end <= self.file.size
 
     @property

@@ -23,9 +23,7 @@ AHEAD = 2
 
 
 class Task(NamedTuple):
-    """Work item. `need`: bytes of memory until its result is taken. `here`: cheaper than a thread.
-    `after_all`: it waits for all earlier tasks.
-    """
+    """Work; `need`: bytes until its result is taken; `here`: without thread; `after_all`: after earlier tasks."""
 
     work: Callable[[], Any]
     need: int = 0

@@ -1,7 +1,4 @@
-"""Storage hints of a variable, independent of formats.
-
-Every member is optional: None selects the target's default.
-"""
+"""Storage hints of a variable, independent of formats. Every member is optional: None selects the target's default."""
 
 from __future__ import annotations
 

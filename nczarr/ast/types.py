@@ -115,10 +115,7 @@ UserType = Annotated[EnumType | OpaqueType | VlenType | CompoundType, PydanticFi
 
 
 def dependencies_first(types: Mapping[str, UserType]) -> dict[str, UserType]:
-    """Return types by FQN, each after the types it uses, else in the given order.
-
-    Unknown types are ignored. Expects types without cycles.
-    """
+    """Return acyclic types by FQN, each after the types it uses, else in the given order; unknown ones are ignored."""
     done: dict[str, UserType] = {}
 
     def visit(fqn: str) -> None:

@@ -25,10 +25,7 @@ DECISIVE = frozenset({
 
 
 class Finding(NamedTuple):
-    """One difference: its FQN, its subject, and the text of each side; None: absent.
-
-    `decisive`: it is not allowed.
-    """
+    """One difference: its FQN, its subject, and the text of each side; None: absent. `decisive`: it is not allowed."""
 
     path: str
     what: str

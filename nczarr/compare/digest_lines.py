@@ -33,10 +33,7 @@ def line(digest: str, name: str, part: str | None = None) -> bytes:
 
 
 def parse(source: Source, report: Report) -> list[Wanted]:
-    """Return the datasets in a digest file, in order. Reports: bad-digest-line.
-
-    A part belongs to the preceding dataset.
-    """
+    """Return the datasets in a digest file; parts follow their dataset. Reports: bad-digest-line."""
     found: dict[str, Wanted] = {}
     last, at = "", 0
     for text in bytes(source.data).split(b"\n"):

@@ -79,10 +79,7 @@ class Listing:
 
 
 class Folding:
-    """Root of an array's tree. `fill(count)`: hash of a leaf of `count` fill elements.
-
-    `shape` has at least one dimension, and no length 0.
-    """
+    """Root of a hash tree; `fill(count)` hashes a fill leaf; `shape` is not empty and has no length 0."""
 
     def __init__(self, shape: tuple[int, ...], leaf: tuple[int, ...], fill: Callable[[int], bytes]) -> None:
         self.grid = tuple(-(-length // each) for length, each in zip(shape, leaf, strict=True))

@@ -126,10 +126,7 @@ class Cells:
         return differ
 
     def _start(self, which: int, inside: str, stretch: Stretch, counts: NDArray[np.int64]) -> int:
-        """Return the start of a stretch's content.
-
-        Stretches are in order; cells between two of them are counted here, unless skipped as empty.
-        """
+        """Return the start of a stretch's content; also count the cells skipped since the previous stretch."""
         first = stretch.firsts[which]
         cell, end = self.ends.get((which, inside), (0, 0))
         if "content" in inside.split("/"):

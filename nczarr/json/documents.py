@@ -97,10 +97,7 @@ class Documents:
             self.store.expect(key for key in wanted if key not in self._known and is_safe(key))
 
     def children(self, prefix: str) -> list[str]:
-        """Return the possible array and group names below a prefix, in byte order.
-
-        Reports unreadable-array if the server cannot list.
-        """
+        """Return possible node names below a prefix in byte order; reports unreadable-array without listing."""
         found = set(self.store.children(prefix))
         if not found and not self.extra and not self.store.listed:
             text = "the server lists no keys, and there are no consolidated metadata: what is below is not known"

@@ -136,10 +136,7 @@ def _end_of_blank(text: str, at: int) -> int:
 
 
 def _walk(text: str, at: int, where: str, found: Places, depth: int) -> int:
-    """Find the places of values while the text is valid; return the end of the value at `at`.
-
-    Raises StrictError, with a character offset.
-    """
+    """Find value places while the text is valid; return the end at `at`. Raises StrictError (character offset)."""
     end: int
     at = start = _end_of_blank(text, at)
     if depth > DEEPEST:

@@ -54,10 +54,7 @@ FAR_BATCH = 8 * FETCHED
 
 
 class Cluster:
-    """Connection to the workers of a cluster for one run.
-
-    Raises OSError if the scheduler is unreachable or no workers are suitable.
-    """
+    """Connection to a cluster for one run. Raises OSError without scheduler or suitable workers."""
 
     def __init__(self, url: str) -> None:
         from distributed import Client

@@ -40,7 +40,7 @@ class Result(NamedTuple):
 
     key: str
     array: Array
-    """Without its source."""
+    """The array without its source."""
     chunks: list[Made | None]
 
 

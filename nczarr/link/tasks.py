@@ -26,10 +26,7 @@ TEXT = 64
 
 
 class Array(NamedTuple):
-    """One part to write; without source it has only fill.
-
-    `only`: the keys to make, if not all. `path` and `part` are for messages.
-    """
+    """One part to write, only fill without source; `only`: keys to make; `path` and `part` are for messages."""
 
     path: str
     part: str

@@ -16,10 +16,7 @@ from nczarr.plan.plans import Loss, Plan
 
 
 def plan(checked: Checked, form: Format, options: Options, report: Report, more: Iterable[Loss] = ()) -> Plan | None:
-    """Return the plan of a target of this format; None after an error.
-
-    `more`: losses that the format's own rules found. Reports every loss.
-    """
+    """Return the plan of a target, or None; report every loss, those of the format's rules (`more`) included."""
     if form.kinds:
         from nczarr.plan.file import plan_file
 

@@ -43,11 +43,11 @@ class Target(NamedTuple):
     pad: bytes
     """One element in the source's bytes (of strings the text), for unwritten cells and the rest of edge chunks."""
     sparse: bool = True
-    """Whether chunks that contain only `pad` may be missing."""
+    """True if chunks that contain only `pad` may be missing."""
     nil: Runs = ()
     """Positions of NIL strings."""
     utf8: bool = True
-    """Whether all strings are UTF-8."""
+    """True if all strings are UTF-8."""
     apart: tuple[int, str] | None = None
     """In targets of references: approximate bytes of embedded values, and the reason; None: chunks are referenced."""
     separator: str | None = None

@@ -72,10 +72,7 @@ def _free(name: str, size: int, lengths: dict[str, int]) -> str:
 
 
 def part_axes(own: tuple[str, ...], part: str, shape: tuple[int, ...], parts: Container[str]) -> list[str]:
-    """Return a part's dimension names: its `own` or the ragged one, then those of array fields.
-
-    `parts`: the paths of all parts.
-    """
+    """Return a part's dimension names: its `own` or the ragged one, then of array fields; `parts`: all paths."""
     found = [CONTENT if part.rpartition("/")[2] == "content" else ELEMENTS]
     if not _inside_content(part, parts):
         found = list(own)

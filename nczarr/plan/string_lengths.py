@@ -17,9 +17,7 @@ SLAB = 1 << 18
 
 
 class Strings(NamedTuple):
-    """Survey: `longest` in bytes, `size` of all with 4-byte lengths, `nul`: NUL bytes, `utf8`: all UTF-8,
-    `nil`: NILs.
-    """
+    """Survey: `longest` in bytes, `size` of all with 4-byte lengths, flags `nul` and `utf8`, NIL runs."""
 
     size: int = 0
     longest: int = 0

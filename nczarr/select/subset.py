@@ -54,10 +54,7 @@ def fixed(checked: Checked) -> Checked:
 
 
 def restricted(checked: Checked, variables: Iterable[str], groups: list[str], homes: Iterable[str] = ()) -> Checked:
-    """Return these variables and groups, by FQN; attributes of other groups are dropped.
-
-    `homes`: groups to retain even if empty.
-    """
+    """Return these variables and groups by FQN; drop other groups' attributes; retain `homes` even if empty."""
     kept = _closed(variables, groups, checked)
     for path in homes:
         while path not in kept.groups:

@@ -36,15 +36,15 @@ class Store(Protocol):
     path: str
     """Display name."""
     sequential: bool = False
-    """Whether keys are stored in put order, so that one thread must put them all."""
+    """True if keys are stored in put order, so that one thread must put them all."""
     distant: bool = False
-    """Whether calls use a network, so that many should run concurrently."""
+    """True if calls use a network, so that many should run concurrently."""
     listed: bool = True
-    """Whether `children` and `keys` are complete."""
+    """True if `children` and `keys` are complete."""
     refers: bool = False
-    """Whether keys are references to bytes elsewhere: a chunk is exactly those bytes, or damaged."""
+    """True if keys are references to bytes elsewhere: a chunk is exactly those bytes, or damaged."""
     archive: bool = False
-    """Whether all keys are in one file."""
+    """True if all keys are in one file."""
 
     @property
     def home(self) -> str:
@@ -55,10 +55,7 @@ class Store(Protocol):
         """Return the bytes of a key, or None."""
 
     def part(self, key: str, offset: int, length: int) -> bytes | None:
-        """Return a range of a key, or None; a negative offset counts from the end.
-
-        Raises OSError if the key is too short.
-        """
+        """Return a range of a key, or None; negative offsets count from the end. Raises OSError if too short."""
         data = self.get(key)
         return None if data is None else cut(data, key, offset, length)
 

@@ -118,10 +118,7 @@ class MissingProtocolError(ImportError):
 
 
 class Connection:
-    """One place: the file system of a protocol, opened on first use, and a path in it.
-
-    It pickles as a description; every process opens its own.
-    """
+    """A path in a file system opened on first use; it pickles as a description, opened by each process."""
 
     def __init__(self, url: str, options: StorageOptions = NO_OPTIONS) -> None:
         self.url = url
@@ -153,7 +150,7 @@ class Connection:
 
     @property
     def is_object_store(self) -> bool:
-        """Whether keys are whole objects."""
+        """True if keys are whole objects."""
         return self.protocol in OBJECTS and self.first == self.protocol
 
     @cached_property
@@ -235,15 +232,11 @@ class Connection:
         return f"{self.root}/{key}"
 
     def call(self, what: str, key: str, *arguments: Any, size: int = 0, **named: Any) -> Any:
-        """Call a file system method with the path of a key, with retries.
-
-        `size`: approximate bytes transferred. Raises OSError.
-        """
+        """Call a file system method on a key's path, with retries; `size`: approximate bytes. Raises OSError."""
         return self._tried(what, (self.path(key), *arguments), named, key, size)
 
     def listing(self, folder: str) -> Iterator[dict[str, Any]]:
-        """Yield the records of all objects below a folder: `name` in the file system, and library-specific
-        members.
+        """Yield the records of all objects below a folder: `name`, and library-specific members.
 
         Reads page by page where supported, because many pages may exceed the time limit of a request. Raises
         OSError.

@@ -46,10 +46,7 @@ def _whole(file: int) -> bytes | None:
 
 
 class DirectoryStore(Store):
-    """Files of an existing folder by relative path, read-only.
-
-    Symbolic links below it are not followed: they may leave it, or be cyclic.
-    """
+    """Files of a folder by relative path, read-only; links below it could leave it or cycle, and are not followed."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -151,9 +148,7 @@ class DirectoryTarget(DirectoryStore):
             self._write(JOURNAL, (journal.bytes(),))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the folder for another process, which cannot finish it, may repeat keys, and may be killed
-        while it writes.
-        """
+        """Return the folder for another process, which may repeat keys or be killed, and cannot finish it."""
         self._shared = True
         return {**self.__dict__, "path": self._real, "_open": False, "_whole": True, "_made": {""}, "_folders": {}}
 

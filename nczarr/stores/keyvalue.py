@@ -64,7 +64,7 @@ class Operations:
 
     @property
     def lists(self) -> bool:
-        """Whether keys can be listed; tried once, with a prefix that no key has."""
+        """True if keys can be listed; tried once, with a prefix that no key has."""
         if self._lists is None:
             self._lists = any(self._works(name) for name in self._own)
         return self._lists
@@ -133,10 +133,7 @@ class Operations:
             folders += [each for each in found[1] if each.startswith(prefix) and len(each) > len(folder)]
 
     def listdir(self, prefix: str) -> tuple[KeySet, KeySet]:
-        """Return keys without a slash after the prefix, and the other keys' prefixes up to that slash.
-
-        Raises NotListedError.
-        """
+        """Return keys without further slash after a prefix, and the others' prefixes. Raises NotListedError."""
         found = self._called("listdir", prefix)
         if found is not None:
             return set(found[0]), set(found[1])

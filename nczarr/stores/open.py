@@ -15,10 +15,7 @@ _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 
 
 def open_path(path: str, storage: StorageOptions = NO_OPTIONS) -> Source | Store:
-    """Open a folder or archive as a store, anything else as one text or file.
-
-    Raises OSError, BadURLError, MissingProtocolError.
-    """
+    """Open a folder or archive as store, else one file. Raises OSError, BadURLError, MissingProtocolError."""
     place = location(path)
     if place.service:
         from nczarr.stores.cdm_remote import served

@@ -11,8 +11,7 @@ from nczarr.stores.remote import RemoteStore
 
 
 def is_folder(store: RemoteStore) -> bool:
-    """Return whether keys are below a URL; else it is one object. Raises OSError if it is missing or
-    unreachable.
+    """Return whether keys are below a URL; else it is one object. Raises OSError if it is missing.
 
     Web servers have no folders: if they answer "not found" or with a page, the documents of a store decide.
     """
@@ -43,7 +42,7 @@ class Obstacle(NamedTuple):
 
     words: str
     replaceable: bool
-    """Whether `--overwrite` may replace it."""
+    """True if `--overwrite` may replace it."""
     unfinished: bool = False
 
 

@@ -10,11 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 
 class Reference(NamedTuple):
-    """Byte range of a target.
-
-    `url` is as in the document, None for the target given by the reader. `length` None: everything from
-    `offset`.
-    """
+    """Byte range of a target; `url` None: the reader's target; `length` None: everything from `offset`."""
 
     url: str | None
     offset: int = 0
@@ -35,10 +31,7 @@ class References(Protocol):
         """Return all keys with `prefix`, sorted. Raises OSError."""
 
     def children(self, prefix: str) -> list[str]:
-        """Return the next segments after `prefix`, which is empty or ends in a slash; sorted.
-
-        Raises OSError.
-        """
+        """Return the next segments after `prefix`, which is empty or ends in a slash; sorted. Raises OSError."""
 
     def entries(self) -> Iterator[tuple[str, bytes | Reference]]:
         """Yield all keys with their values in any order, possibly with replaced duplicates. Raises as `find`."""

@@ -151,8 +151,7 @@ def _is_below(place: Followed, root: str, *, hidden: bool = True) -> bool:
 
 
 def _readings(rest: str, *, web: bool) -> tuple[str, ...]:
-    """Return the interpretations of a URL without protocol: as is, normalized by a client, decoded by a
-    server.
+    """Return the interpretations of a URL without protocol: raw, normalized by a client, decoded by a server.
 
     None of them may leave the server or bucket.
     """

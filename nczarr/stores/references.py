@@ -56,10 +56,7 @@ class ReferenceStore(Store):
         self._begin()
 
     def check(self, report: Report) -> None:
-        """Report forbidden targets (forbidden-target) and invalid keys (unsafe-key), without opening targets.
-
-        Raises OSError.
-        """
+        """Report forbidden-target and unsafe-key, without opening targets. Raises OSError."""
         faults = 0
         label = Label(key=self.path)
         for key in self.references.odd():
@@ -202,10 +199,7 @@ class ReferenceStore(Store):
         return data
 
     def several(self, keys: Iterable[str]) -> dict[str, bytes]:
-        """Return the bytes of remote keys; one request brings adjacent ones.
-
-        Raises OSError, CompileError.
-        """
+        """Return the bytes of remote keys; one request brings adjacent ones. Raises OSError, CompileError."""
         targets: dict[str, list[tuple[int, int, str]]] = {}
         for key in keys:
             found = self._found(key)

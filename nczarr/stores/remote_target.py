@@ -29,10 +29,10 @@ from nczarr.stores.spool import send
 
 
 class RemoteTarget(RemoteStore):
-    """An unfinished store. Raises FileExistsError for content that is neither resumable nor to be
-    overwritten.
+    """An unfinished store.
 
-    Raises OSError if the place is unreachable.
+    Raises FileExistsError for content that is neither resumable nor to be overwritten, OSError if the place
+    is unreachable.
     """
 
     def __init__(
@@ -132,9 +132,7 @@ class RemoteTarget(RemoteStore):
         raise OSError(errno.EIO, f"it was sent {TRIES} times, and each time other bytes arrived", self._shown(key))
 
     def put_pieces(self, key: str, pieces: Iterable[bytes | Range]) -> None:
-        """Set a key to pieces; large ones use a temporary file and are sent in parts. Raises OSError,
-        UnsafeKeyError.
-        """
+        """Set a key to pieces; large ones use a temporary file. Raises OSError, UnsafeKeyError."""
         every = ((ranges.pieces(each) if isinstance(each, Range) else (each,)) for each in ranges.joined(pieces))
         stream = itertools.chain.from_iterable(every)
         held, size = [], 0

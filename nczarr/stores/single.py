@@ -17,10 +17,7 @@ from nczarr.stores.url import is_remote
 
 
 def open_source(path: str, name: str | None = None) -> Source:
-    """Open a text or file, memory-mapped if it is a regular file. Raises OSError.
-
-    `name`: display name, if not the path.
-    """
+    """Open a text or file, memory-mapped if regular; `name`: display name. Raises OSError."""
     name = path if name is None else name
     with open(path, "rb") as file:
         status = os.fstat(file.fileno())
@@ -38,8 +35,7 @@ class Unfinished(NamedTuple):
 
 @contextmanager
 def beside(path: str, storage: StorageOptions = NO_OPTIONS) -> Iterator[Unfinished]:
-    """Provide a temporary sibling of `path`, which replaces `path` if the block succeeds, and is removed
-    otherwise.
+    """Provide a temporary sibling of `path`; it replaces `path` if the block succeeds, else it is removed.
 
     So targets are never partial, and a failed run leaves an old one unchanged. A target at a URL is made in a
     temporary folder, and sent. Raises OSError.

@@ -40,10 +40,7 @@ _own = local()
 
 
 def fetched(connection: Connection) -> str:
-    """Return the path of a local copy, which exists until `clear` or the end of a `passing` block.
-
-    Raises OSError.
-    """
+    """Return the path of a local copy, which exists until `clear` or the end of a `passing` block. Raises OSError."""
     name = os.path.basename(connection.root) or "data"
     if not _folders:
         atexit.register(clear)
@@ -96,10 +93,8 @@ def _in_ranges(connection: Connection, info: dict[str, Any]) -> bool:
 
 
 def _is_whole(connection: Connection, path: str, info: dict[str, Any]) -> bool:
-    """Return whether a file equals the object: by digest, or else, after several requests, by unchanged
-    properties.
-
-    Raises OSError.
+    """Return whether a file equals the object: by digest, else, after several requests, by properties. Raises
+    OSError.
     """
     told = md5_of(info) if connection.protocol not in WEB else None
     if told is not None:
@@ -146,10 +141,7 @@ def is_passing(path: str) -> bool:
 
 
 def send(connection: Connection, path: str, key: str = "") -> None:
-    """Send a file to a place or key until the server confirms its bytes.
-
-    Raises OSError otherwise, and removes the object.
-    """
+    """Send a file until the server confirms its bytes; on failure remove the object and raise OSError."""
     size = os.path.getsize(path)
     for _ in range(TRIES):
         connection.send(path, key, size)

@@ -58,9 +58,7 @@ class Naming:
         return self._relative(path) if self._writing.relative else FILE + path
 
     def _below_home(self, place: str) -> str:
-        """Return a target's path below the source's folder, or its name alone. Raises UnnamedTargetError if
-        it is not unique.
-        """
+        """Return a target's path below the source's folder, or its name. Raises UnnamedTargetError if not unique."""
         home = self._writing.home
         if home is None and self._source is not None:
             source = self._source if is_remote(self._source) else os.path.abspath(self._source)

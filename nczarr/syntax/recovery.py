@@ -34,10 +34,7 @@ class Fault(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """Output of an `explain` function: code and message.
-
-    Its place is the found token, the end of the previous one (`after`), or `place`.
-    """
+    """Answer of `explain`: code, message, and place (the found token, after the previous one, or `place`)."""
 
     code: str
     message: str

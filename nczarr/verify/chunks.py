@@ -118,10 +118,7 @@ def _looked_at(array: Array, batch: tuple[Index, ...], skip: Callable[[str], boo
 
 
 def strays(checked: Checked, references: References) -> Iterator[str]:
-    """Yield keys of references that are neither chunks nor documents. Raises OSError.
-
-    Invalid keys are reported when a store is opened.
-    """
+    """Yield valid keys of references that are neither chunks nor documents. Raises OSError."""
     found = [array.source for array in arrays(checked, empty=True)]
     owners: dict[str, Listing] = {}
     known = 0
