@@ -1,4 +1,4 @@
-"""Array sources for the values of variables: byte ranges of targets, or values in the document."""
+"""Array sources of variables: byte ranges of targets, or values in the document."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Described(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Arrays of a variable, its storage, and whether missing chunks have an unknown value."""
+    """Arrays of a variable, its storage, and whether missing chunks are undefined."""
 
     parts: Parts
     storage: Storage
@@ -67,10 +67,7 @@ class Found(NamedTuple):
 
 
 class ArrayReader:
-    """Factory of array sources. `url`: target of chunks without one; None: the target given to the reader.
-
-    `old`: the document declares no version.
-    """
+    """Factory of array sources. `url`: default target, None for the reader's. `old`: the document has no version."""
 
     def __init__(self, store: Store, references: DocumentReferences, url: str | None, *, old: bool) -> None:
         self._store, self._references, self._url, self._old = store, references, url, old
@@ -157,7 +154,7 @@ class ArrayReader:
         return self._text_length(it, block), "null_term"
 
     def _text_length(self, it: Described, block: Element) -> int:
-        """Return the length of texts from the size of chunks if the document does not declare it."""
+        """Return an undeclared length of texts, from the size of chunks."""
         sizes = set(block.chunks.lengths)
         cells = math.prod(chunk_lengths(block, it.shape) or it.shape)
         if len(sizes) != 1 or block.attributes.get("compressionType") or not cells or min(sizes) % cells:
@@ -232,7 +229,7 @@ class ArrayReader:
     def _ranges(
         self, it: Described, block: Element, chunks: tuple[int, ...], size: int, masks: dict[Index, int]
     ) -> Ranges:
-        """Return the byte ranges of chunks, and record omitted filters in `masks`. Raises FaultError."""
+        """Return chunk byte ranges, and set omitted filters in `masks`. Raises FaultError."""
         rows, counts = block.chunks, grid_of(it.shape, chunks)
         whole_array = chunk_lengths(block, it.shape) is None
         urls, targets = targets_of(rows, self._url)
@@ -269,7 +266,7 @@ class ArrayReader:
         masks: Mapping[Index, int] = MappingProxyType({}),
         held: bool = False,
     ) -> ArraySource:
-        """Return the array of a variable in the document's store. `held`: all values are in the document."""
+        """Return a variable's array in the store. `held`: the document has all values."""
         size, pad = self._element(it, block)
         text = it.type == "string"
         dtype: Descr = "|O" if text else descr(it.type, it.types)
@@ -325,7 +322,7 @@ def _base(it: Described) -> str:
 
 
 def _prefix(path: str) -> str:
-    """Return the key prefix of a variable: its path, or the path in hexadecimal if it is no valid key."""
+    """Return the key prefix of a variable: its path, in hexadecimal if invalid as key."""
     segments = names.split(path)
     prefix = "/".join(segments)
     return f"{prefix}/" if is_safe(prefix) else path.encode().hex() + "/"

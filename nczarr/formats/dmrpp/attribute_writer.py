@@ -31,7 +31,7 @@ def attribute_lines(attributes: tuple[Attribute, ...], types: Types, step: str) 
 
 
 def _texts(value: Constant) -> tuple[list[str], str | None, str | None]:
-    """Return the texts of a value, our type name if they do not imply it, and its bytes if they are not exact."""
+    """Return the texts of a value, our type name unless implied, and its bytes if inexact."""
     items = (value.data,) if isinstance(value.data, bytes) else value.data
     texts = [shown(item) if isinstance(item, bytes) else "" for item in items]
     exact = all(text.encode() == item and is_safe_text(text) for text, item in zip(texts, items, strict=True))

@@ -22,7 +22,7 @@ PLAIN = frozenset({"HDF5_GLOBAL", "NC_GLOBAL"})
 
 
 def attributes(element: Element, scope: Scope) -> Iterator[Attribute | tuple[Element, str]]:
-    """Yield the attributes of a variable or group; for an unreadable one, its element and the reason.
+    """Yield attributes of a variable or group; for an unreadable one, element and reason.
 
     Names from a container or member `c` begin with `c.`.
     """

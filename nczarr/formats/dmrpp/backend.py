@@ -1,4 +1,4 @@
-"""`write`: dataset → DMR++ document, front to back, with the values of one variable at a time in memory."""
+"""`write`: dataset → DMR++ document, with one variable's values in memory at a time."""
 
 from __future__ import annotations
 

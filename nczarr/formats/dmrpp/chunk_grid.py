@@ -31,7 +31,7 @@ def targets_of(rows: Chunks, url: str | None) -> tuple[tuple[str | None, ...], a
 
 
 def numbers_of(rows: Chunks, shape: tuple[int, ...], chunks: tuple[int, ...], counts: tuple[int, ...]) -> array[int]:
-    """Return the linear indices of chunks. Raises FaultError for positions outside or off the grid."""
+    """Return the linear indices of chunks. Raises FaultError for positions off the grid."""
     rank, numbers = len(shape), array("q")
     for row in range(len(rows)):
         position = rows.positions[row * rank : row * rank + rank]
@@ -47,7 +47,7 @@ def numbers_of(rows: Chunks, shape: tuple[int, ...], chunks: tuple[int, ...], co
 
 
 def in_order(ranges: Ranges) -> Ranges:
-    """Return the chunks in C order of the grid. Raises FaultError for duplicate positions."""
+    """Return the chunks in C order. Raises FaultError for duplicates."""
     numbers = ranges.numbers
     order = sorted(range(len(numbers)), key=numbers.__getitem__)
     if any(numbers[one] == numbers[other] for one, other in itertools.pairwise(order)):

@@ -14,7 +14,7 @@ _NAMES = {"i1": "byte", "u1": "ubyte", "i2": "short", "u2": "ushort", "i4": "int
 
 
 def record_fill(text: str, dtype: Descr) -> bytes | None:
-    """Return the fill value of records from the texts of all numbers; a single 0 is zeros."""
+    """Return the fill value of records from the texts of all numbers; a single 0 means zeros."""
     leaves = list(_leaves(dtype))
     words = text.split()
     if words == ["0"]:

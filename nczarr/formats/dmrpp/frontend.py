@@ -1,4 +1,4 @@
-"""`read`: DMR++ document → dataset whose chunks are byte ranges of the target. Values are not read."""
+"""`read`: DMR++ document → dataset with byte ranges of the target as chunks; no values are read."""
 
 from __future__ import annotations
 
@@ -34,8 +34,7 @@ _KINDS = ("nc3", "nc6", "nc5", "nc4", "nc7")
 def read(source: Source, report: Report, options: Options) -> Unchecked | None:
     """Return the dataset of a document, None after an error.
 
-    Reports bad-dmrpp, foreign-target, forbidden-target; unreadable-array and foreign-member for omitted
-    parts.
+    Reports bad-dmrpp, foreign-target, forbidden-target; unreadable-array and foreign-member for omissions.
     """
     policy = Policy(home_of(source), options.following)
     if options.following.target is not None and not _is_hdf5(None, policy, source, report):
@@ -75,7 +74,7 @@ def _target(root: Element, source: Source) -> str:
 
 
 def _is_hdf5(url: str | None, policy: Policy, source: Source, report: Report) -> bool:
-    """Report foreign-target if the target is an existing local file other than HDF5; return whether it may be HDF5."""
+    """Report foreign-target for an existing local file other than HDF5; return False then."""
     try:
         path = policy.follow(url).path
         kind = None if path is None else foreign_kind(path)
@@ -241,10 +240,9 @@ class _Reader:
         return tuple(found)
 
     def _storage(self, element: Element, plain: Storage, sizes: list[tuple[int, bool]]) -> Storage:
-        """Return the storage of a variable, with our notes in the document.
+        """Return the storage of a variable, with our notes.
 
-        `sizes`: lengths of its dimensions, and whether they are unlimited. HDF5 chunks may be longer than a
-        dimension.
+        `sizes`: dimension lengths, and whether unlimited; HDF5 chunks may be longer.
         """
         if plain.chunks is not None:
             lengths = zip(plain.chunks, sizes, strict=True)

@@ -31,7 +31,7 @@ def unbase64(text: str, what: str) -> bytes:
 def texts_of(element: Element, shape: tuple[int, ...]) -> Parts:
     """Return the texts of a `vlsa`. Raises FaultError.
 
-    `c` is the repeat count of a text; `s` marks a deflated text and is its length.
+    `c`: repeat count; `s`: length of a deflated text.
     """
     texts: list[bytes | None] = []
     for child in element.all("v"):
@@ -62,7 +62,7 @@ def inflated(data: bytes, length: int) -> bytes:
 
 
 def in_memory(values: list[Any], dtype: str, shape: tuple[int, ...]) -> ArrayInMemory:
-    """Return an array of values in C order. Raises FaultError if their number does not match the shape."""
+    """Return an array of values in C order. Raises FaultError for a wrong count."""
     if len(values) != math.prod(shape):
         raise FaultError(f"it has {len(values)} values where its shape has {math.prod(shape)}")
     made = np.empty(len(values), object)

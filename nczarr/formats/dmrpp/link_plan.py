@@ -1,4 +1,4 @@
-"""Representation of each variable's values in a document: byte ranges of chunks, or the values themselves."""
+"""Representation of variables' values in a document: byte ranges of chunks, or inline."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TEXT = 16
 
 
 class Linked(NamedTuple):
-    """Chunks as byte ranges of targets. `big`: big-endian numbers; `one_piece`: a single range."""
+    """Chunks as byte ranges. `big`: big-endian; `one_piece`: a single range."""
 
     columns: Columns
     stored: Stored
@@ -51,7 +51,7 @@ Way = Linked | Held | Unwritten | Refused
 
 
 def unknown_type(type_name: str, types: Types) -> str | None:
-    """Describe the component of a type that DMR++ does not support; None if all are supported."""
+    """Describe a component of a type that DMR++ lacks, or return None."""
     declared = types.get(type_name)
     match declared:
         case VlenType():

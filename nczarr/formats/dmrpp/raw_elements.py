@@ -1,7 +1,6 @@
-"""Arrays whose stored elements differ from the model's: padded records and fixed-length texts.
+"""Conversion of arrays of raw elements to the model's: padded records and fixed-length texts.
 
-Input: a source of raw bytes as elements, which fetches and decodes chunks. Output: the array in elements of
-the model.
+The raw source fetches and decodes chunks.
 """
 
 from __future__ import annotations
@@ -34,9 +33,9 @@ def unpadded(text: bytes, pad: Pad) -> bytes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RawElements(DerivedSource):
-    """Array of `layout`, converted from the raw bytes of its elements in `source`.
+    """Array of `layout` from the raw bytes of its elements in `source`.
 
-    `form`: the padding of texts, or the stored dtype of packed records and the offsets of their members.
+    `form`: padding of texts, or stored dtype and member offsets of records.
     """
 
     layout: Layout

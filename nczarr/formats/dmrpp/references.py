@@ -1,4 +1,4 @@
-"""Chunks of a document as keys of a store: byte ranges of targets, or bytes in the document."""
+"""Chunks of a document as store keys: byte ranges of targets, or inline bytes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Ranges(NamedTuple):
     targets: array[int] | None = None
     """Index into `urls` for each chunk; None: the first for all."""
     stride: tuple[int, int] | None = None
-    """Chunk step in bytes and number of chunks, for contiguous data read as several chunks."""
+    """Chunk step in bytes and number of chunks, for contiguous data in several chunks."""
 
     def find(self, number: int) -> Reference | None:
         """Return the location of a chunk, None if it is not stored."""

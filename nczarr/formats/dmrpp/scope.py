@@ -41,9 +41,9 @@ class Scope:
         return scope
 
     def home_of(self, written: str) -> tuple[Scope, str] | None:
-        """Return the group and simple name of a DAP4 name; None if the group does not exist.
+        """Return group and simple name of a DAP4 name, or None.
 
-        A name with a leading slash starts at the root, any other at this group.
+        A leading slash starts at the root, else the path starts at this group.
         """
         segments = [_ESCAPED.sub(r"\1", each) for each in _SEGMENT.findall(written)]
         if not segments:

@@ -28,7 +28,7 @@ class Member(NamedTuple):
 
 
 def size_of(element: Element, scope: Scope) -> int | tuple[str, int]:
-    """Return the length of a `Dim`, or FQN and length of its dimension. Raises FaultError."""
+    """Return a `Dim`'s length, or FQN and length of its dimension. Raises FaultError."""
     name, size = element.attributes.get("name"), element.attributes.get("size")
     length = None if size is None else whole(size, "size of a dimension")
     if name is None:
@@ -70,7 +70,7 @@ def enum_of(element: Element) -> EnumType:
 
 
 def type_of(element: Element, scope: Scope) -> str:
-    """Return the type of a variable or member; declare that of a structure. Raises FaultError."""
+    """Return the type of a variable or member, declaring a structure's. Raises FaultError."""
     tag = element.tag
     if tag in ATOMIC_OF:
         ours = element.attributes.get("nczarr:type")
@@ -142,9 +142,9 @@ def stored_descr(dtype: Descr, *, big: bool) -> Descr:
 
 
 def layout_of(element: Element, type_name: str, types: Types) -> tuple[int, tuple[Member, ...]] | None:
-    """Return size and member offsets of a padded record from `structOffset`; None if it is packed.
+    """Return size and member offsets of a padded record; None if packed. Raises FaultError.
 
-    The attribute lists the offsets of all members but the first, and the record size. Raises FaultError.
+    `structOffset` lists the offsets of all members but the first, and the record size.
     """
     chunks = element.first("dmrpp:chunks")
     written = chunks.attributes.get("structOffset") if chunks is not None else None

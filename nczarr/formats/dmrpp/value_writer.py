@@ -1,4 +1,4 @@
-"""Writer of the values of a variable: byte ranges of chunks, or the values themselves."""
+"""Writer of the values of a variable: byte ranges of chunks, or inline values."""
 
 from __future__ import annotations
 

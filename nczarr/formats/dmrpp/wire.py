@@ -15,7 +15,7 @@ from nczarr.check.fill_values import DEFAULT
 DAP4 = "http://xml.opendap.org/ns/DAP/4.0#"
 DMRPP = "http://xml.opendap.org/dap/dmrpp/1.0.0#"
 OURS = "urn:nczarr:dmrpp"
-"""Namespace of attributes for content that DAP4 cannot express. Other readers ignore them."""
+"""Namespace of attributes beyond DAP4. Other readers ignore them."""
 
 PREFIXES = {
     DAP4: "", DAP4.replace("http", "https", 1): "", DMRPP: "dmrpp:", DMRPP.replace("http", "https", 1): "dmrpp:",
@@ -24,7 +24,7 @@ PREFIXES = {
 """Name prefixes in parsed documents, by namespace."""
 
 PLACEHOLDER = "OPeNDAP_DMRpp_DATA_ACCESS_URL"
-"""`dmrpp:href` of NASA's documents: the target is named like the document without `.dmrpp`."""
+"""`dmrpp:href` of NASA's documents: the target is the document's name without `.dmrpp`."""
 
 SUFFIX = ".dmrpp"
 
@@ -54,7 +54,7 @@ FILTER_NAMES = {number: name for name, number in FILTERS.items()}
 
 
 def number_of(text: str, type_name: str) -> bytes | None:
-    """Return the little-endian bytes of a number, None if the text is invalid for the type."""
+    """Return a number's little-endian bytes, None for invalid text."""
     atomic, text = ATOMIC[type_name], text.strip()
     try:
         value = float(text) if atomic.is_float else int(text) if len(text) < 24 else None
@@ -70,10 +70,10 @@ def text_of(data: bytes, type_name: str) -> str:
 
 
 def fill_number(text: str, type_name: str, declared: bytes | None) -> bytes | None:
-    """Return the bytes of a fill value, None if the text is invalid for the type.
+    """Return the bytes of a fill value, None for invalid text.
 
-    Hyrax writes six digits of a float. If they match the variable's own fill value, or the default of its
-    type, that value is returned.
+    Hyrax writes six digits of a float: the declared fill value, or the type's default, is returned if it
+    matches.
     """
     found = number_of(text, type_name)
     if found is None or not ATOMIC[type_name].is_float:
@@ -91,7 +91,7 @@ def dap4_name(fqn: str) -> str:
 
 
 def foreign_kind(path: str) -> str | None:
-    """Describe a regular file that is not HDF5; None for HDF5 and other objects. Raises OSError."""
+    """Describe a regular file that is not HDF5, or return None. Raises OSError."""
     if not stat.S_ISREG(os.stat(path).st_mode):
         return None
     with open(path, "rb") as file:

@@ -28,7 +28,7 @@ _KNOWN = {"offset", "nBytes", "chunkPositionInArray", "href", "fm", "trust", "dm
 
 
 class Chunks:
-    """Chunks of one variable as columns; `positions` has one number for each dimension and chunk."""
+    """Chunks of one variable as columns; `positions` has one number for each dimension."""
 
     __slots__ = ("fault", "hrefs", "lengths", "masks", "offsets", "positions", "rank")
 

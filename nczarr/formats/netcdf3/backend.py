@@ -1,7 +1,7 @@
 """`write`: plan → a classic netCDF file, front to back, so that it can go to a pipe.
 
-Header, fixed variables in definition order, records. The bytes equal those of the netCDF library, except
-where it leaves cells undefined (unwritten under `_NoFill`): these hold the fill value.
+Header, fixed variables in definition order, records, with the bytes of the netCDF library; cells that it
+leaves undefined (unwritten under `_NoFill`) hold the fill value.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from nczarr.plan.plans import FilePlan
 
 
 def write(plan: FilePlan, report: Report, options: Options) -> Iterator[bytes]:
-    """Yield the pieces of the file. The plan has checked that its kind can hold the dataset."""
+    """Yield the pieces of the file, whose kind the plan has checked."""
     assert plan.kind is not None
     layout = lay_out(plan.checked, plan.kind)
     yield header(plan.checked, plan.kind, layout)

@@ -1,9 +1,8 @@
 """Values behind the header, as a stream of bytes in bounded pieces.
 
-Input: a checked dataset of the classic model, its array sources and its layout. Cells without a value, and
-padding, hold the variable's fill value; runs of it repeat one piece without reading the source. Invariant: a
-piece has at most about `PIECE` bytes, and only a few exist at once. NumPy is imported only for sources with
-values.
+Cells without a value, and padding, hold the variable's fill value; its runs repeat one piece without reading
+the source. Invariant: a piece has at most about `PIECE` bytes, and few exist at once. NumPy is imported only
+for sources with values.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ PIECE = 1 << 22
 """Size of a piece, in bytes."""
 
 MOST = 200
-"""Maximum number of record variables read by whole chunks: each may use a temporary file."""
+"""Maximum of record variables read by whole chunks: each may use a temporary file."""
 
 
 class Column(NamedTuple):
@@ -44,7 +43,7 @@ class Column(NamedTuple):
 
     @property
     def padding(self) -> bytes:
-        """Bytes from the end of the values to the next multiple of four: fill values, as in the library."""
+        """Padding of the values to a multiple of four bytes: fill, as in the library."""
         return (self.fill * 4)[: self.place.padded - self.place.size]
 
     @property
@@ -101,7 +100,7 @@ def _column(path: str, checked: Checked, parts: Mapping[str, Parts], place: Plac
 
 
 class Strip:
-    """One variable, read in order in slabs: stretches of a record in C order, of at most `PIECE` bytes."""
+    """One variable, read in order in slabs: C-order stretches of a record, up to `PIECE` bytes."""
 
     def __init__(self, column: Column) -> None:
         self._column = column
@@ -154,7 +153,7 @@ def _large_records(columns: list[Column], layout: ClassicLayout) -> Iterator[byt
 
 
 def _small_records(columns: list[Column], layout: ClassicLayout) -> Iterator[bytes]:
-    """Yield blocks of records: a matrix of fill, with each variable's values as strided columns."""
+    """Yield blocks of records: a matrix of fill, with values as strided columns."""
     size = layout.record_size
     record = b"".join(column.fill * math.prod(column.inner) + column.padding for column in columns)[:size]
     many = min(layout.records, max(1, PIECE // size))
@@ -177,7 +176,7 @@ def _empty_blocks(empty: bytes, start: int, stop: int, size: int) -> Iterator[by
 
 
 def _occupied_blocks(columns: list[Column], many: int) -> Iterator[tuple[int, list[Column]]]:
-    """Yield the blocks of `many` records that hold values, in order, with the variables that have them."""
+    """Yield blocks of `many` records with values, in order, and the variables that have them."""
     from heapq import merge
 
     def blocks(number: int, source: ArraySource, inner: tuple[int, ...]) -> Iterator[tuple[int, int]]:

@@ -1,9 +1,8 @@
 """Classic files → `Unchecked`, with one array source for each variable that locates its values.
 
-Only the header is read; values are read on request. Every variable has values over its full shape; those
-beyond the end of the file are zeros, as in the netCDF library. If the header claims far more than exists
-(`most_missing`), missing records are omitted and other cells hold the fill value, so that declared but absent
-data cost no time.
+Only the header is read. Variables have their full shape; values beyond the end of the file are zeros, as in
+the netCDF library. If the header claims far more than exists (`most_missing`), missing records are omitted
+and other cells hold the fill value: absent data cost no time.
 """
 
 from __future__ import annotations
@@ -42,16 +41,16 @@ from nczarr.options import Options
 from nczarr.source import Source, Span
 
 GAP = 1 << 20
-"""Bytes beyond the end of a short file that read as zeros; for a longer file, as many as its size."""
+"""Maximum of missing bytes that read as zeros; the file's size if larger."""
 
 LARGEST = 2**63 - 1
 """Largest size in bytes of a variable or of one record of it: no file is longer."""
 
 
 class Values(NamedTuple):
-    """Positions of the variables in definition order, and the number and size of records.
+    """Positions of variables in definition order, number and size of records.
 
-    `claimed`: number of records in the header; more than `records` if some are omitted.
+    `claimed`: records in the header, `records` plus omitted ones.
     """
 
     places: tuple[Place, ...]
@@ -95,7 +94,7 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
 
 
 def _values(header: Header, file_size: int) -> Values:
-    """Return the positions of all values; sizes are computed from the dimensions.
+    """Return the positions of all values, with sizes computed from the dimensions.
 
     Raises BadHeaderError for impossible sizes.
     """
@@ -120,7 +119,7 @@ def _values(header: Header, file_size: int) -> Values:
 
 # ---- checks ----------------------------------------------------------------------------------------------------------
 def _check_sizes(header: Header, values: Values, source: Source, report: Report) -> None:
-    """Warn of invalid `vsize` fields, which are redundant in the specification."""
+    """Warn about invalid `vsize` fields, which are redundant in the specification."""
     for variable, place in zip(header.variables, values.places, strict=True):
         large = place.padded > LARGEST_VSIZE and variable.vsize == TOO_LARGE_VSIZE
         if variable.vsize not in (place.size, place.padded) and not large:
@@ -163,7 +162,7 @@ def _begin(variable: VariableEntry, source: Source) -> Span:
 
 
 def _taken(header: Header, values: Values) -> Iterator[_Range]:
-    """Yield the bytes of each variable with values; of record variables in the first record."""
+    """Yield the bytes of each variable with values, those of records in the first one."""
     for variable, place in zip(header.variables, values.places, strict=True):
         if not place.record or values.records:
             yield _Range(place.begin, place.begin + place.size, variable)
@@ -255,9 +254,9 @@ def _span(source: Source, extent: Extent) -> Span:
 
 
 def _stem(name: str) -> str:
-    """Return the dataset's name: the file name without folder and suffix, as in ncdump.
+    """Return the file name without folder and suffix, as ncdump does.
 
-    Characters invalid in such a name become `_`: bytes that are not UTF-8, blanks, braces.
+    Bytes that are not UTF-8, blanks and braces become `_`.
     """
     stem = os.path.splitext(os.path.basename(name))[0].strip("<>")
     return re.sub("[\x00-\x20{}\x7f\ud800-\udfff]", "_", stem)
@@ -265,7 +264,7 @@ def _stem(name: str) -> str:
 
 # ---- the values ------------------------------------------------------------------------------------------------------
 def _arrays(header: Header, dataset: Dataset, values: Values, source: Source, report: Report) -> list[AffineArray]:
-    """Return the array of each variable in definition order; report values missing from the file."""
+    """Return the array of each variable in definition order; report missing values."""
     file = FileBytes.of(source)
     lengths = [each.length or values.records for each in header.dimensions]
     arrays = [
@@ -292,7 +291,7 @@ def _arrays(header: Header, dataset: Dataset, values: Values, source: Source, re
 
 
 def _array(entry: VariableEntry, place: Place, shape: tuple[int, ...], stride: int, file: FileBytes) -> AffineArray:
-    """Return the array of a variable: contiguous if fixed, else contiguous in each record."""
+    """Return a variable's array: contiguous if fixed, else in each record."""
     chunks = (1, *shape[1:]) if place.record else shape
     row = stride if place.record else math.prod(shape[1:]) * ATOMIC[entry.type].size
     return AffineArray(Layout(NUMPY[entry.type].replace("<", ">"), shape, chunks), file, place.begin, row)

@@ -1,7 +1,6 @@
-"""Header of a classic file, as bytes.
+"""Header of a classic file, as exactly `layout.header` bytes.
 
-Input: a dataset of the classic model and its layout. Output: exactly `layout.header` bytes. Names and values
-are zero-padded to multiples of four. Source: the netCDF file format specifications.
+Names and values are zero-padded to multiples of four. Source: the netCDF file format specifications.
 """
 
 from __future__ import annotations

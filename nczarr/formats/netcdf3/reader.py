@@ -1,6 +1,4 @@
-"""Reader of classic headers: bytes → dimensions, attributes and variables with their offsets.
-
-Input: the bytes from the magic number on. Output: a `Header`, or `BadHeaderError` with the faulty byte.
+"""Reader of classic headers: bytes → `Header`, with offsets.
 
 Invariant: allocations never exceed the available bytes: every count is first compared with the minimum size
 of its entries. Source: the netCDF file format specifications.
@@ -77,7 +75,7 @@ class VariableEntry(NamedTuple):
 
 
 class Header(NamedTuple):
-    """A header of `size` bytes; `records` is None if the file size determines their number."""
+    """A header of `size` bytes; `records` is None if the file size determines it."""
 
     kind: Kind
     records: int | None
@@ -151,7 +149,7 @@ class _Reader:
         return count
 
     def _records(self) -> int | None:
-        """Return the number of records; None if all bits are set: the file size determines it."""
+        """Return the number of records; None if all bits are set, for use of the file size."""
         unsaid = b"\xff" * self._width
         if bytes(self._data[self._at : self._at + self._width]) == unsaid:
             self._at += self._width

@@ -13,7 +13,7 @@ ABSENT = 0
 DIMENSION = 10
 VARIABLE = 11
 ATTRIBUTE = 12
-"""First tag of the three lists (NC_DIMENSION, NC_VARIABLE, NC_ATTRIBUTE) of a header; empty lists have ABSENT."""
+"""Tags of the three header lists (NC_DIMENSION, NC_VARIABLE, NC_ATTRIBUTE); empty ones have ABSENT."""
 
 TYPES: dict[str, int] = {
     "byte": 1, "char": 2, "short": 3, "int": 4, "float": 5, "double": 6,

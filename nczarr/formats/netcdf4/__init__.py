@@ -1,4 +1,4 @@
-"""netCDF-4 in HDF5 files, written by the netCDF library: the full model and the classic model (nc7)."""
+"""netCDF-4 in HDF5 files, by the netCDF library: full and classic model (nc7)."""
 
 from __future__ import annotations
 

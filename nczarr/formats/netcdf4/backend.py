@@ -1,4 +1,4 @@
-"""`netcdf4`: plan → one HDF5 file by the netCDF library: declarations first, then values in bounded memory."""
+"""`netcdf4`: plan → HDF5 file by the netCDF library: declarations, then values in bounded memory."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from nczarr.plan.plans import FilePlan
 
 
 def build(plan: FilePlan, path: str, report: Report, counts: Counts) -> bool:
-    """Write the file. False: errors were reported, and the file must be discarded.
+    """Write the file. False: errors were reported; discard the file.
 
-    Raises OSError if the file system or HDF5 cannot write it.
+    Raises OSError if it cannot be written.
     """
     try:
         lib = library()

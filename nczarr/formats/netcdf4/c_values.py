@@ -1,8 +1,8 @@
-"""Values in the memory layout of the netCDF library: C structs with C alignment, pointers to texts and lists.
+"""Values in the netCDF library's memory layout: C structs with C alignment, pointers to texts and lists.
 
-The layout mirrors `parts(T)`. A fixed-size type is its bytes, a record aligned as by a C compiler. A string
-is a pointer to NUL-terminated text, NIL a null pointer. A vlen is a length and a pointer. The targets live as
-long as the `Values` that hold them.
+It mirrors `parts(T)`: a fixed-size type is its bytes, with records aligned as by a C compiler; a string is a
+pointer to NUL-terminated text, NIL a null pointer; a vlen is a length and a pointer. Targets live as long as
+their `Values`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ POINTER = "=u8"
 
 
 class Values(NamedTuple):
-    """`array`: one contiguous array of C structs; `kept`: owners of the memory that it points to."""
+    """`array`: contiguous C structs; `kept`: owners of the memory that it points to."""
 
     array: NDArray[Any]
     kept: tuple[Any, ...] = ()
@@ -78,10 +78,9 @@ def constant_values(constant: Constant, types: Types) -> Values:
 
 
 class Reader:
-    """Sequential reader of the parts of a type: each `take` returns the next values as C structs.
+    """Sequential reader of a type's parts: each `take` returns the next values as C structs.
 
-    Expects the arrays of `parts(T)`, in memory or readable by slices. Counts limit how much ragged content is
-    read.
+    Expects the arrays of `parts(T)`, in memory or sliceable; ragged content is read as counts require.
     """
 
     def __init__(self, parts: Parts, type_name: str, types: Types, tree: PartTree | None = None) -> None:
@@ -118,14 +117,14 @@ class Reader:
         return [source for child in self._children for source in child.own_sources()]
 
     def go_to(self, place: int) -> None:
-        """Skip to the linear index `place`. Skipped elements are empty: ragged content does not advance."""
+        """Skip to linear index `place`. Skipped elements are empty: ragged content does not move."""
         self._at = place
         if isinstance(self._tree, RecordTree):
             for (field, _), child in zip(self._tree.members, self._children, strict=True):
                 child.go_to(place * math.prod(field.shape))
 
     def _next(self, count: int) -> NDArray[Any]:
-        """Return the next elements of the part's own array, flat; multidimensional arrays are read by rows."""
+        """Return the next elements of the part's own array, flat, read by rows."""
         assert self._source is not None
         shape = self._source.layout.shape
         first, self._at = self._at, self._at + count
@@ -151,7 +150,7 @@ class Reader:
 
 
 def read_flat(source: Any, shape: tuple[int, ...], first: int, count: int) -> NDArray[Any]:
-    """Return `count` elements from `first` in C order. Reads whole rows of the outermost dimension."""
+    """Return `count` elements from `first` in C order, reading whole rows of the first axis."""
     if not shape:
         return np.ascontiguousarray(source.read(())).reshape(-1)[:count]
     row = math.prod(shape[1:])

@@ -1,7 +1,7 @@
-"""Choice of the array source of a netCDF-4 variable: the one that uses the library least.
+"""Choice of a netCDF-4 variable's array source: the one that uses the library least.
 
-Contiguous data are a view of the file. Chunks are decoded here. Other HDF5 storage, and elements without a
-`Descr`, are read by the library.
+Contiguous data are a view of the file; chunks are decoded here; the library reads other storage and elements
+without a `Descr`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Unwritten(ArraySource):
 
 
 def sources(variable: StoredVariable, dataset: DatasetInfo | None) -> Parts:
-    """Return the source of every part of a variable. `dataset`: its HDF5 metadata, None if unknown."""
+    """Return the source of every part. `dataset`: HDF5 metadata, None if unknown."""
     found = decoded_parts.sources(variable, {"": variable.fill})
     if dataset is None or dataset.dtype is None or not is_fixed(variable.type, variable.types):
         return found

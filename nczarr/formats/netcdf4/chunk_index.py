@@ -1,9 +1,8 @@
-"""Index of the chunks of one HDF5 dataset, read in one walk, as columns.
+"""Chunk index of one HDF5 dataset, read in one walk, as columns.
 
-HDF5 (1.10 to 2.2 at least) reports wrong grid positions for one index type: the extensible array, which newer
-file formats use if exactly one dimension is unlimited. It orders chunks as if that dimension came first, but
-the walk numbers them in the order of the dimensions. The positions are corrected here, and verified by the
-sizes of the chunks that HDF5 finds there.
+HDF5 (1.10 to 2.2 at least) reports wrong positions for extensible arrays, the index of newer file formats for
+exactly one unlimited dimension: chunks are ordered as if it came first, but numbered in dimension order.
+Positions are corrected here, and verified by the chunk sizes that HDF5 finds there.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _PROOFS = 256
 
 
 class ChunkTable(NamedTuple):
-    """Allocated chunks of a dataset in C order of the grid: linear index, address, size in bytes, filter mask."""
+    """Allocated chunks in C order: linear index, address, size in bytes, filter mask."""
 
     chunk: NDArray[np.int64]
     offset: NDArray[np.int64]
@@ -39,13 +38,13 @@ class ChunkTable(NamedTuple):
 
 
 class _Turn(NamedTuple):
-    """Correction of grid positions: the unlimited axis, and the number of chunks along each other axis."""
+    """Correction of positions: unlimited axis, chunk counts along the other axes."""
 
     axis: int
     counts: tuple[int, ...]
 
     def right(self, told: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the correct positions (rows of chunk indices) for those that the walk reports."""
+        """Return the correct positions (rows of chunk indices) for reported ones."""
         number = told[:, self.axis].copy()
         for axis in range(self.axis + 1, told.shape[1]):
             number = number * self.counts[axis] + told[:, axis]
@@ -59,7 +58,7 @@ class _Turn(NamedTuple):
 def chunk_table(
     h5: Hdf5, dataset: int, chunks: tuple[int, ...], extent: tuple[int, ...], shape: tuple[int, ...]
 ) -> ChunkTable:
-    """Return all allocated chunks within `extent`; indices refer to the grid of `shape`. Raises OSError."""
+    """Return allocated chunks within `extent`, indexed in the grid of `shape`. Raises OSError."""
     turn = _turn(h5, dataset, chunks)
     if turn is not None:
         walk = _Walk(chunks, extent, shape, turn)

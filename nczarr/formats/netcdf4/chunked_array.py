@@ -1,7 +1,7 @@
-"""Array source for a chunked HDF5 dataset: chunks are byte ranges of the file, decoded here in any thread.
+"""Array source of a chunked HDF5 dataset: byte ranges of the file, decoded here in any thread.
 
-HDF5 lists the chunk positions once, on first use; they are stored as columns. Chunks with filters that cannot
-be decoded here are still copied as bytes; the library reads their values.
+HDF5 lists chunk positions once, on first use. Chunks with filters that cannot be decoded here are copied as
+bytes; the library reads their values.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _looked_up(array: ChunkedArray) -> ChunkTable:
 
 
 class _Known:
-    """Chunk table of one array in one process; its identity is also the cache key of the array."""
+    """Chunk table of an array in one process; its identity is the array's cache key."""
 
     def __init__(self, table: ChunkTable) -> None:
         self.table = table
@@ -55,12 +55,11 @@ class _Known:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChunkedArray(ArraySource):
-    """A dataset with elements in the form `form`. `reach`: its extent; beyond it, values are the layout's
-    fill.
+    """A dataset with elements in the form `form`; beyond its extent `reach`, values are the layout's fill.
 
     `own`: value of unwritten cells within the extent; `undefined`: HDF5 does not initialize them. `steps`:
-    decoding steps, None if chunks cannot be decoded here. `unfiltered_edges`: chunks that exceed the extent
-    are stored without filters. `library`: the same array, read by the library.
+    decoding steps, None if impossible here. `unfiltered_edges`: chunks that exceed the extent are unfiltered.
+    `library`: the same array, read by the library.
     """
 
     layout: Layout
@@ -120,9 +119,7 @@ class ChunkedArray(ArraySource):
         return self.extent != self.layout.shape
 
     def _is_cut(self, index: Index) -> bool:
-        """Return whether the dataset ends within a chunk where the array continues: bytes beyond the end are
-        undefined.
-        """
+        """Return whether the dataset ends within a chunk of the array: bytes beyond are undefined."""
         lengths = zip(index, self.layout.chunks, self.extent, self.layout.shape, strict=True)
         return any(end < (number + 1) * each and end < length for number, each, end, length in lengths)
 
@@ -172,10 +169,9 @@ class ChunkedArray(ArraySource):
             yield from zip(*(axis.tolist() for axis in places), strict=True)
 
     def found(self, index: Index) -> Place | None:
-        """Return the location of a chunk, even if its bytes beyond the extent are undefined; None if it is
-        not allocated.
+        """Return a chunk's location, even if its bytes beyond the extent are undefined; None if unallocated.
 
-        Raises OSError if the file is unavailable or has changed, CompileError for a chunk of a wrong length.
+        Raises OSError if the file is unavailable or changed, CompileError for a wrong chunk length.
         """
         self.file.check()
         table = self._table
@@ -197,21 +193,21 @@ class ChunkedArray(ArraySource):
         unreadable(self.file.name, f"the chunk cannot be decoded: {reason}", offset=offset)
 
     def place(self, chunk: Index) -> Place | None:
-        """Return the location of a chunk; None if it is not allocated, or if the dataset ends within it.
+        """Return a chunk's location; None if unallocated, or cut by the dataset's end.
 
-        Raises OSError if the file is unavailable or has changed.
+        Raises OSError if the file is unavailable or changed.
         """
         if self._outgrown and self._is_cut(chunk):
             return None
         return self.found(chunk)
 
     def encoded(self, chunk: Index) -> bytes | None:
-        """Return the bytes of a chunk that passed the whole codec chain; None if there are none. Raises OSError."""
+        """Return the bytes of a chunk after the whole codec chain, or None. Raises OSError."""
         place = self.place(chunk)
         return None if place is None or place.mask else ranges.read(Range(*place[:3]))
 
     def read(self, selection: Selection) -> NDArray[Any]:
-        """Return the values of a region. Raises OSError, and CompileError `unreadable-chunk` for undecodable data."""
+        """Return the values of a region. Raises OSError, CompileError with `unreadable-chunk`."""
         if self.steps is None:
             return self.library.read(selection)
         if self.own == self.layout.fill:
@@ -249,9 +245,7 @@ class ChunkedArray(ArraySource):
         return values
 
     def _mapped(self, place: Place) -> NDArray[Any]:
-        """Return a large unfiltered chunk as a view of the file, in its byte order. Raises ValueError if it
-        is truncated.
-        """
+        """Return an unfiltered chunk as a view of the file, in its byte order. Raises ValueError if truncated."""
         dtype, chunks = numpy_dtype(self.stored.dtype), self.layout.chunks
         if place.offset + place.length > self.file.size:
             raise ValueError(misfit(max(0, self.file.size - place.offset), place.length))
@@ -262,7 +256,7 @@ class ChunkedArray(ArraySource):
     def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
         """Yield the chunks of a grid that overlap allocated chunks, in C order.
 
-        Yields all chunks of the extent if unwritten cells there differ from the layout's fill.
+        If unwritten cells differ from the layout's fill: all chunks of the extent.
         """
         if self.own != self.layout.fill:
             return iter(()) if 0 in self.extent else every_block(self.extent, chunks)

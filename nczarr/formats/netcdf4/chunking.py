@@ -1,9 +1,8 @@
 """Default chunk lengths of netCDF-C 4.9, for datasets that request chunks without lengths.
 
-They are passed to the library explicitly: its default is a build setting, and files should not depend on its
-release. Rule: an unlimited dimension has length 1. The others share the chunk size in proportion to their
-lengths, trimmed so that the last chunk is not mostly empty. A single unlimited dimension has chunks of 4 KiB;
-several unlimited dimensions without others share evenly.
+They are passed explicitly, because the library's default is a build setting. An unlimited dimension has
+length 1; the others share the chunk size in proportion to their lengths, trimmed to avoid a mostly empty last
+chunk. A single unlimited dimension has 4 KiB chunks; several without fixed ones share evenly.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Declarations of a dataset → an open netCDF-4 file: groups, types, dimensions, variables, attributes, in
 this order.
 
-Ids are returned by FQN. Each kind of object has the order of the tree, except that types follow those they
-use.
+Each kind of object has the order of the tree, but types follow those they use.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ from nczarr.plan.plans import FilePlan
 
 
 class Ids(NamedTuple):
-    """Library ids by FQN: of groups, dimensions, types, and of variables within their group."""
+    """Library ids by FQN: groups, dimensions, types, and variables within their group."""
 
     groups: dict[str, int]
     dimensions: dict[str, int]
@@ -55,7 +54,7 @@ class Ids(NamedTuple):
 
 
 def define(lib: Library, file: int, plan: FilePlan, report: Report) -> Ids:
-    """Declare everything in `file`, in define mode. Reports refused-storage for rejected filters."""
+    """Declare everything in `file`, in define mode. Reports refused-storage."""
     checked = plan.checked
     ids = Ids({"/": file}, {}, {}, {})
     for path, group in checked.groups.items():
@@ -82,9 +81,9 @@ def define(lib: Library, file: int, plan: FilePlan, report: Report) -> Ids:
 def _stages(checked: Checked) -> Iterator[list[str]]:
     """Yield the variables in stages that are defined together.
 
-    The library creates declared objects group by group, parents first, and looks up the dimensions of a
-    variable. A dimension of a later group with a coordinate variable must exist before the variable is
-    declared. If that is impossible, the last stage has all remaining variables.
+    The library creates objects group by group, parents first, and looks up the dimensions of a variable: one
+    of a later group with a coordinate variable must exist before. If that is impossible, the last stage has
+    all remaining variables.
     """
     order = {path: number for number, path in enumerate(checked.groups)}
     left: dict[str, list[str]] = {}
@@ -206,7 +205,7 @@ def chunk_lengths(path: str, variable: Variable, plan: FilePlan) -> tuple[int, .
 
 
 def grows(dimension: Dimension) -> bool:
-    """Return whether the library makes a dimension unlimited; it has no fixed dimensions of length 0."""
+    """Return whether a dimension becomes unlimited: the library has no fixed length 0."""
     return dimension.unlimited or dimension.size == 0
 
 

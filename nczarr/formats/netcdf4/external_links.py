@@ -1,8 +1,7 @@
-"""External files that an HDF5 file refers to by links, external storage and virtual datasets.
+"""External files in links, external storage and virtual datasets of an HDF5 file.
 
-A server must know them before it reads the file, because HDF5 opens them with the rights of the process.
-Nothing outside of the file is opened here: external links are read, not followed. Source: the HDF5 reference
-manual (H5L, H5P).
+A server must know them before reading, because HDF5 opens them with the rights of the process. Nothing
+outside of the file is opened here. Source: the HDF5 reference manual (H5L, H5P).
 """
 
 from __future__ import annotations
@@ -49,9 +48,9 @@ class _LinkInfo(ctypes.Structure):
 
 
 def leading(path: str) -> list[str]:
-    """Return the distinct file names in a file, as written; `?` for links of an unknown kind.
+    """Return the distinct external files of a file, as written; `?` for unknown links.
 
-    Empty if the library is missing or cannot open the file. Raises OSError.
+    Empty if the library is missing or cannot open it. Raises OSError.
     """
     found: list[str] = library_calls.call(path, _leading, path)
     return found
@@ -72,7 +71,7 @@ def _leading(path: str) -> list[str]:
 
 
 class _Walk:
-    """One walk over groups and datasets along hard links; soft links add no further objects."""
+    """One walk along hard links; soft links add no objects."""
 
     def __init__(self, h5: Hdf5, file: int, path: str) -> None:
         self._h5 = h5
@@ -119,7 +118,7 @@ class _Walk:
             yield from self._dataset(path)
 
     def _target(self, path: bytes, size: int) -> str:
-        """Return the file of an external link: its value is a byte of flags and a NUL-terminated name."""
+        """Return the file of an external link: after a byte of flags, up to a NUL."""
         if not 1 < size <= LONGEST:
             return "?"
         value = create_string_buffer(size)
@@ -154,10 +153,9 @@ class _Walk:
 
 
 def _counted(home: str, pattern: str) -> Iterator[str]:
-    """Yield the existing files for a name with block numbers `%b` and literal `%%`; `?` if the folder has
-    them.
+    """Yield existing files for a name with block numbers `%b` and literal `%%`. Raises OSError.
 
-    Raises OSError.
+    Yields `?` if the folder contains them.
     """
     folder, name = os.path.split(pattern)
     if "%" in folder:

@@ -1,8 +1,8 @@
 """Values of unwritten cells of a netCDF-4 file: HDF5's fill value, which may differ from `_FillValue`.
 
-The library sets both alike, other programs do not: a file may have a fill value and no `_FillValue`, or two
-different ones; unwritten cells then show HDF5's. To preserve both, a variable is declared with HDF5's value
-as `_FillValue`. After the library has created the dataset, the attribute gets its own value, or is deleted.
+The library sets both alike, other programs do not; unwritten cells show HDF5's. To preserve both, a variable
+is declared with HDF5's value as `_FillValue`; once the dataset exists, the attribute gets its own value, or
+is deleted.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from nczarr.plan.plans import FilePlan
 FILL = "_FillValue"
 
 WHOLE = 16 << 20
-"""Largest size in bytes of a no-fill variable whose cells with defined values are all written."""
+"""Largest no-fill variable, in bytes, whose cells with defined values are all written."""
 
 
 def library_fill(variable: Variable, types: Types) -> bytes | None:
     """Return the packed value that the library shows in unwritten cells of a fixed-size type or string.
 
-    That is `_FillValue`, else the default of the type; of an enum that of its base; of other types zeros.
+    That is `_FillValue`, else the default of the type, or of an enum's base; zeros for other types.
     """
     for attribute in variable.attributes:
         value = attribute.value
@@ -60,9 +60,8 @@ def beyond(
 ) -> bytes | None:
     """Return the packed element that the library shows beyond the extent of a dataset.
 
-    It is HDF5's fill value if the file defines one, else the default of the type, whatever `_FillValue` is.
-    None for empty strings, and for variable-size types, which are empty there. `at`: ids of group and
-    variable.
+    It is HDF5's fill value if defined, else the default of the type, never `_FillValue`. None for empty
+    strings and variable-size types. `at`: ids of group and variable.
     """
     if type_name == "string":
         return None if dataset is None else dataset.text  # the library ends the process when asked for some
@@ -79,11 +78,10 @@ def beyond(
 
 
 def own_fill(path: str, checked: Checked) -> bytes | None:
-    """Return the packed fill value of the source if the library would derive another one from the attributes;
-    else None.
+    """Return the source's packed fill value if the library would derive another from the attributes; else
+    None.
 
-    Only numbers and char have one. In no-fill mode, only a defined nonzero value of a variable that is too
-    large to write out counts.
+    Numbers and char only. In no-fill mode, only defined nonzero values of variables too large to write out.
     """
     variable = checked.variables[path]
     source = checked.parts.get(path, {}).get("")
@@ -98,13 +96,13 @@ def own_fill(path: str, checked: Checked) -> bytes | None:
 
 
 def is_large(path: str, checked: Checked) -> bool:
-    """Return whether a variable is too large to write all cells for the sake of its unwritten ones."""
+    """Return whether a variable is too large to write all of its unwritten cells."""
     variable = checked.variables[path]
     return math.prod(checked.shapes[path]) * size(variable.type, checked.types) > WHOLE
 
 
 def declared(path: str, checked: Checked) -> tuple[Attribute, ...]:
-    """Return the attributes for the declaration: `_FillValue` is the value for unwritten cells."""
+    """Return the attributes to declare: `_FillValue` is the value for unwritten cells."""
     variable = checked.variables[path]
     fill = own_fill(path, checked)
     if fill is None:
@@ -116,7 +114,7 @@ def declared(path: str, checked: Checked) -> tuple[Attribute, ...]:
 
 
 def restore(h5: Hdf5, file: int, plan: FilePlan) -> None:
-    """Set `_FillValue` to its own value where it was declared with another. Raises OSError."""
+    """Restore the `_FillValue` of variables declared with another. Raises OSError."""
     checked = plan.checked
     for path, variable in checked.variables.items():
         if own_fill(path, checked) is not None:
@@ -127,7 +125,7 @@ def restore(h5: Hdf5, file: int, plan: FilePlan) -> None:
 
 
 def _set(h5: Hdf5, file: int, group: tuple[str, ...], name: str, value: object) -> None:
-    """Set the attribute to the packed little-endian bytes of one element; None deletes it."""
+    """Set the attribute to packed little-endian bytes of one element; None deletes it."""
     with closing(h5, "H5Dclose", find(h5, file, group, name)) as dataset:
         if not isinstance(value, bytes):
             h5.do("H5Adelete", dataset, FILL.encode())

@@ -1,6 +1,6 @@
-"""HDF5 filters implemented in Python and registered with HDF5.
+"""Python codecs registered as HDF5 filters.
 
-HDF5 finds filters by number: built-in, in plug-ins, or registered. All functions expect the library lock.
+HDF5 finds filters by number: built-in, in plug-ins, or registered. Callers hold the library lock.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def lend_readers(lib: Library) -> None:
 
 
 def lend(lib: Library, number: int) -> None:
-    """Register a filter. An unknown one can still be declared: without values HDF5 never calls it."""
+    """Register a filter. Unknown ones can be declared: HDF5 does not call them without values."""
     allocate, free = lib.dll.H5allocate_memory, lib.dll.H5free_memory
     allocate.argtypes, allocate.restype = (c_size_t, c_uint), c_void_p
     free.argtypes = (c_void_p,)

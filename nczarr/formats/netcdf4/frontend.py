@@ -1,7 +1,6 @@
-"""netCDF-4 files → `Unchecked`, with array sources that locate the values.
+"""netCDF-4 files → `Unchecked`, with array sources that locate the values, which are not read.
 
-The netCDF library reads the model, because it defines the netCDF meaning of HDF5 objects: dimension scales,
-non-coordinate names, the classic model. No values are read.
+The netCDF library reads the model: it defines dimension scales, non-coordinate names and the classic model.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ BIG = c.ENDIAN["big"]
 
 
 def read(source: Source, report: Report, options: Options | None = None) -> Unchecked | None:
-    """Return the dataset of a netCDF-4 file, or None. Reports missing-library, unreadable-file."""
+    """Return the dataset of a file, or None. Reports missing-library, unreadable-file."""
     if not os.path.isfile(source.path):
         text = f"`{source.name}` is no file: netCDF-4 is read from files alone"
         report.error("unreadable-file", text, helps=["save it to a file first"])
@@ -150,7 +149,7 @@ class _Reader:
         return Unchecked(dataset, forward=True, parts=self.parts, namesakes=self.namesakes)
 
     def _collect(self, path: str, written: str, group: int) -> None:
-        """Record the members of all groups under unique names; types and dimensions may be used in any group.
+        """Record the members of all groups under unique names; types and dimensions are global.
 
         `written`: the path in the file's spelling.
         """
@@ -244,9 +243,7 @@ class _Reader:
         )
 
     def _variable(self, path: str, written: str, group: int, number: int, seen: Seen) -> Variable | None:
-        """Return a variable; None for an invalid name, an unsupported type or dimension, or a type that
-        differs from HDF5's.
-        """
+        """Return a variable; None for an invalid name, unsupported type or dimension, or other type than HDF5's."""
         members = self.members[group]
         info, name = members.variables[number], members.shown[number]
         alike = members.alike[info.name]
@@ -321,7 +318,7 @@ class _Reader:
     ) -> tuple[tuple[Attribute, ...], frozenset[str]]:
         """Return attributes, and all names accounted for, in the file's spelling.
 
-        The library looks up attributes by NFC name: of several with equal names it reads only one.
+        The library looks up NFC names: of several equal ones it reads only one.
         """
         written = []
         for place in range(count):
@@ -343,9 +340,7 @@ class _Reader:
         return tuple(found), frozenset(told)
 
     def _attribute(self, group: int, owner: int, name: str, place: Owner | None) -> Attribute | None:
-        """Return an attribute; None for unsupported types and for names that are invalid or that the library
-        cannot find.
-        """
+        """Return an attribute; None for unsupported types, and names that are invalid or not found."""
         try:
             kind, length = self.ask.attribute(group, owner, name)
         except c.CallError:

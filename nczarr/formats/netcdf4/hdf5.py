@@ -1,6 +1,6 @@
-"""C interface of the HDF5 library beneath the netCDF library; the same shared object exports both.
+"""C interface of the HDF5 library beneath the netCDF library; one shared object exports both.
 
-A thin layer: prototypes, identifiers, files opened alongside the netCDF library. HDF5 is not thread-safe: all
+Thin: prototypes, identifiers, and files that the netCDF library may have open too. HDF5 is not thread-safe:
 callers hold `LOCK`.
 """
 
@@ -16,12 +16,12 @@ from typing import Any
 from nczarr.formats.netcdf4.library import Library
 
 CLOSE_DEGREES = (2, 3, 1)
-"""Close degrees of files (H5F_CLOSE_SEMI …): HDF5 opens a file twice only with the same degree, the library's."""
+"""Close degrees (H5F_CLOSE_SEMI …): HDF5 opens a file twice only with the same one, the library's."""
 
 _ID, _HERR, _LENGTHS = c_int64, c_int, POINTER(c_uint64)
 
 ON_CHUNK = ctypes.CFUNCTYPE(c_int, _LENGTHS, c_uint, c_uint64, c_uint64, c_void_p)
-"""H5D_chunk_iter_op_t: position of the first element, filter mask, file address, size in bytes."""
+"""H5D_chunk_iter_op_t: first element, filter mask, file address, size in bytes."""
 
 ON_LINK = ctypes.CFUNCTYPE(c_int, _ID, c_char_p, c_void_p, c_void_p)
 """H5L_iterate2_t: group, link name, link information."""
@@ -36,7 +36,7 @@ IMAGE_FREE = ctypes.CFUNCTYPE(c_int, c_void_p, c_int, c_void_p)
 
 
 class ImageCallbacks(ctypes.Structure):
-    """H5FD_file_image_callbacks_t: memory management of in-memory files. The last members stay null."""
+    """H5FD_file_image_callbacks_t: memory of in-memory files. The last members stay null."""
 
     _fields_ = (
         ("malloc", IMAGE_MALLOC),
@@ -50,7 +50,7 @@ class ImageCallbacks(ctypes.Structure):
 
 
 class ObjectInfo(ctypes.Structure):
-    """H5O_info2_t: type and identity of an object, which distinguish two links to it from two objects."""
+    """H5O_info2_t: type and identity of an object; links to one object share it."""
 
     _fields_ = (
         ("file", ctypes.c_ulong),
@@ -191,7 +191,7 @@ def closing(h5: Hdf5, what: str, number: int) -> Iterator[int]:
 
 
 def open_file(h5: Hdf5, path: str, *, writing: bool = False) -> int:
-    """Return the identifier of a file, which the netCDF library may have open too; -1 on failure."""
+    """Return a file's identifier, -1 on failure; the netCDF library may have it open."""
     name = os.fsencode(os.path.abspath(path))
     for degree in CLOSE_DEGREES:
         access = h5.H5Pcreate(h5.file_access)

@@ -1,8 +1,7 @@
-"""Opens HDF5 files that the netCDF library refuses, without the objects and links that it refuses.
+"""Opens HDF5 files without the objects and links that make the netCDF library refuse them.
 
 The file is mapped privately. HDF5 removes the links in memory, and the netCDF library opens the result.
-Unmodified pages remain pages of the file, and all remaining data keep their offsets. The file itself is never
-changed.
+Unmodified pages stay pages of the file, other data keep their offsets, and the file never changes.
 """
 
 from __future__ import annotations
@@ -56,9 +55,9 @@ class Image:
 
 
 def opened_without_strange(lib: Library, path: str) -> tuple[int, Image] | None:
-    """Open a file without refused objects; None if it has none, or the library refuses the rest too.
+    """Open a file without refused objects; None without such, or if the rest fails too.
 
-    Returns the id of the file and its image. Expects the lock. Raises OSError.
+    Returns file id and image. Expects the lock. Raises OSError.
     """
     places = _strange(lib, path)
     if not places:
@@ -70,9 +69,9 @@ def opened_without_strange(lib: Library, path: str) -> tuple[int, Image] | None:
 
 
 def opened_without_fills(lib: Library, path: str) -> tuple[int, Image] | None:
-    """Open a file without the fill values that crash the library; None if it has none.
+    """Open a file without fill values that crash the library; None without such.
 
-    Also omits refused objects. Returns the id of the file and its image. Expects the lock. Raises OSError.
+    Refused objects are omitted too. Returns file id and image. Expects the lock. Raises OSError.
     """
     h5 = hdf5(lib)
     file = open_file(h5, path)

@@ -1,6 +1,6 @@
-"""Content of an open netCDF-4 file by the library's inquiry functions: numbers, names and lists.
+"""Content of an open netCDF-4 file by the library's inquiry functions: numbers, names, lists.
 
-A thin layer like `library.py`: one function for each question, no trees.
+Thin, like `library.py`: one function for each question.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from nczarr.formats.netcdf4.library import Library
 from nczarr.names import to_bytes
 
 NAME = 4097
-"""Buffer size for names: the library's limit is 256 bytes, but HDF5 files may hold longer names."""
+"""Buffer size for names: the library's limit is 256, but HDF5 names may be longer."""
 
 VLEN, OPAQUE, ENUM, COMPOUND = 13, 14, 15, 16
 CLASSIC_MODEL_FORMAT = 4
@@ -22,7 +22,7 @@ CLASSIC_MODEL_FORMAT = 4
 
 
 class TypeInfo(NamedTuple):
-    """A user-defined type: kind (VLEN …), name, size in memory, base type, number of fields or members."""
+    """A user-defined type: kind (VLEN …), name, size in memory, base type, member count."""
 
     kind: int
     name: str
@@ -49,7 +49,7 @@ class VariableInfo(NamedTuple):
 
 
 class StorageInfo(NamedTuple):
-    """Storage of a variable: layout 0 chunked, 1 contiguous, 2 compact; filters (number, parameters), unordered."""
+    """Storage: layout 0 chunked, 1 contiguous, 2 compact; unordered filters (number, parameters)."""
 
     layout: int
     chunks: tuple[int, ...]
@@ -59,7 +59,7 @@ class StorageInfo(NamedTuple):
 
 
 class Inquiry:
-    """Queries about groups and their members; `group` is an id from `groups`, or that of the file."""
+    """Queries about groups; `group` is an id from `groups`, or the file's."""
 
     def __init__(self, lib: Library) -> None:
         self.lib = lib
@@ -125,7 +125,7 @@ class Inquiry:
         return found
 
     def members(self, group: int, number: int, count: int) -> list[tuple[str, bytes]]:
-        """Return the members of an enum type; values are eight bytes, of which the base type uses the first."""
+        """Return an enum's members; values are eight bytes, of which the base type uses the first."""
         found = []
         for place in range(count):
             name, value = create_string_buffer(NAME), create_string_buffer(8)
@@ -136,7 +136,7 @@ class Inquiry:
     def variables(self, group: int) -> dict[int, VariableInfo]:
         """Return a group's variables by id, in definition order.
 
-        Omits variables with a multidimensional attribute, on which the library fails.
+        Omits those with a multidimensional attribute, on which the library fails.
         """
         found = {}
         for number in self._ids("nc_inq_varids", group):
@@ -155,7 +155,7 @@ class Inquiry:
         return self._count("nc_inq_natts", c_int(group))
 
     def _count(self, name: str, *arguments: Any) -> int:
-        """Return the number of attributes; 0 if the library fails on one of them, and thus on all."""
+        """Return the number of attributes; 0 if the library fails on one."""
         count = c_int()
         try:
             self._do(name, *arguments, byref(count))
@@ -188,7 +188,7 @@ class Inquiry:
         return StorageInfo(layout.value, lengths, chain, endian.value, bool(no_fill.value))
 
     def fill(self, group: int, variable: int, size: int) -> bytes:
-        """Return the value of unwritten cells of a variable of an atomic type: `size` bytes in native order."""
+        """Return the value of an atomic variable's unwritten cells: `size` bytes, native order."""
         no_fill, value = c_int(), create_string_buffer(size)
         self._do("nc_inq_var_fill", c_int(group), c_int(variable), byref(no_fill), value)
         return value.raw
@@ -225,7 +225,7 @@ class Inquiry:
 
 @dataclass
 class Members:
-    """Members of a group by library id; `shown` and `below`: names of variables and groups in the tree."""
+    """Members of a group by id; `shown` and `below`: variable and group names in the tree."""
 
     types: dict[int, TypeInfo]
     dimensions: dict[int, tuple[str, int, bool]]
@@ -234,7 +234,7 @@ class Members:
     shown: dict[int, str]
     below: dict[int, str]
     alike: dict[str, list[int]]
-    """Variable ids by name in the file's spelling; several if one variable is stored under another's name."""
+    """Variable ids by the file's spelling; several if one is stored under another's name."""
 
     @classmethod
     def of(cls, ask: Inquiry, group: int) -> Members:

@@ -1,8 +1,8 @@
 """C interface of the netCDF library that netCDF4-python ships, with HDF5 beneath it.
 
-netCDF4-python cannot define opaque types, vlens of non-numbers or attributes of user types, but the library
-can. Its functions are called by `ctypes`, without importing the package: one method for each function, with
-Python arguments and exceptions for status codes. Trees and plans are unknown here.
+netCDF4-python cannot define opaque types, vlens of non-numbers or attributes of user types. So the library is
+called by `ctypes`, without importing the package. Thin: Python arguments, status codes as exceptions, no
+trees or plans.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class CallError(RuntimeError):
 
 
 class Library:
-    """Functions of one loaded library. All raise OSError if the file is unavailable, CallError otherwise."""
+    """Functions of one library. Raise OSError if the file is unavailable, else CallError."""
 
     def __init__(self, dll: ctypes.CDLL) -> None:
         self.dll = dll
@@ -196,7 +196,7 @@ def sizes(values: Sequence[int]) -> Any:
 
 
 def _find_plugins(lib: Library, folder: str) -> None:
-    """Add netCDF4-python's filter folder to HDF5's search path, which only its import would do."""
+    """Add netCDF4-python's plug-in folder to HDF5's search path, as its import would."""
     if os.path.isdir(folder) and not os.environ.get("HDF5_PLUGIN_PATH"):
         lib.dll.nc_initialize()  # it sets the path itself, from the environment
         lib.dll.H5PLappend(c_char_p(os.fsencode(folder)))

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 Way = Callable[..., Any]
-"""Function of the file's path, a picklable function and its arguments; returns or raises the same as that function."""
+"""Takes the file's path, a picklable function and its arguments; returns or raises its result."""
 
 _way: Way | None = None
 
@@ -27,5 +27,5 @@ def is_here() -> bool:
 
 
 def call(path: str, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function that opens the file at `path`. Raises its exceptions, and OSError without an answer."""
+    """Call a function that opens the file at `path`. Raises its exceptions, or OSError without an answer."""
     return function(*arguments) if _way is None else _way(path, function, *arguments)

@@ -1,11 +1,11 @@
 """No-fill mode in a finished file, where the netCDF library refuses it or leaves values undefined.
 
-The library reports no-fill mode if HDF5's fill value is not user-defined, as most other programs leave it. It
-always sets one for strings and lists. HDF5 cannot remove the fill value of a dataset. So in the finished,
-closed file the fill value message of the object header is marked as empty.
+To the library a variable has no-fill mode if HDF5's fill value is not user-defined, as other programs leave
+it; it always sets one for strings and lists. HDF5 cannot remove a fill value, so the fill value message in
+the object header of the closed file is marked as empty.
 
-For other types the library sets the fill time to "never": readers find arbitrary memory in unwritten cells.
-The time is set to HDF5's default, which gives zeros in every reader.
+For other types the library sets the fill time to "never", and unwritten cells hold arbitrary memory. It is
+reset to HDF5's default, which makes them zeros.
 
 Source: HDF5 File Format Specification 3.0, IV.A.2.f (fill value).
 """
@@ -37,20 +37,20 @@ _TIME, _IF_SET = 0x0C, 2
 """Bits of the time when fill is written in such a message, and HDF5's default: with the space, if there is a value."""
 
 _TIME_SHIFT = 2
-"""Position of these bits; in a message of version 2, the index of the byte with the time."""
+"""Position of these bits; in version 2, index of the time's byte."""
 
 Change = Callable[[bytes], "bytes | None"]
-"""Body of a fill value message → new body of the same size; None for an unknown version."""
+"""Body of a fill value message → new body of equal size; None for unknown versions."""
 
 
 def unfilled(plan: FilePlan) -> list[str]:
-    """Return the strings and lists in no-fill mode, which the library gives a fill value nevertheless."""
+    """Return the no-fill strings and lists, which the library fills nevertheless."""
     checked = plan.checked
     return [path for path in _without_mode(plan) if not is_fixed(checked.variables[path].type, checked.types)]
 
 
 def undefined(plan: FilePlan) -> list[str]:
-    """Return the other variables in no-fill mode, whose unwritten cells the library leaves undefined."""
+    """Return the other no-fill variables, whose unwritten cells the library leaves undefined."""
     checked = plan.checked
     return [
         path
@@ -115,7 +115,7 @@ def _change_fill(raw: BinaryIO, address: int, change: Change) -> bool:
 
 
 def _without_value(body: bytes) -> bytes | None:
-    """Remove the value from the body of a fill value message, in the same size; None for an unknown version."""
+    """Remove the value from a fill value message, keeping its size; None for unknown versions."""
     if len(body) >= 2 and body[0] == 3:
         return bytes([3, body[1] & ~_HAS_VALUE]) + bytes(len(body) - 2)
     if len(body) >= 8 and body[0] == 2:  # allocation time, fill time, whether it is defined, its size
@@ -124,7 +124,7 @@ def _without_value(body: bytes) -> bytes | None:
 
 
 def _defined(body: bytes) -> bytes | None:
-    """Set the default fill time in the body of a fill value message; None for an unknown version."""
+    """Set the default fill time in a fill value message; None for unknown versions."""
     if len(body) >= 2 and body[0] == 3:
         return bytes([3, (body[1] & ~_TIME) | _IF_SET << _TIME_SHIFT]) + body[2:]
     if len(body) > _TIME_SHIFT and body[0] == 2:  # allocation time, fill time, whether it is defined

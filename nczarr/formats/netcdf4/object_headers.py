@@ -1,9 +1,7 @@
 """Object headers of a closed netCDF-4 file as bytes, for changes that HDF5 has no function for.
 
-All offsets stay the same. Checksums are verified and recomputed.
-
-Source: HDF5 File Format Specification 3.0, IV.A.1.b (version 2 object headers, the version that the library
-writes), IV.A.2.q (continuation).
+Offsets stay; checksums are verified and recomputed. Source: HDF5 File Format Specification 3.0, IV.A.1.b
+(version 2 object headers, as the library writes), IV.A.2.q (continuation).
 """
 
 from __future__ import annotations
@@ -40,7 +38,7 @@ _OFFSET = _LENGTH = 8
 
 
 class Block(NamedTuple):
-    """Block of an object header: its address, its bytes without the checksum, the offset of its messages."""
+    """Block of an object header: address, bytes without checksum, offset of messages."""
 
     address: int
     data: bytes
@@ -58,7 +56,7 @@ class Block(NamedTuple):
 
 
 class Message(NamedTuple):
-    """Message of a header: type, flags, offset of its body in the block, size of the body."""
+    """Message of a header: type, flags, offset in the block, size of its body."""
 
     kind: int
     flags: int
@@ -109,7 +107,7 @@ def first_block(raw: BinaryIO, address: int) -> Block | None:
 
 
 def further_block(raw: BinaryIO, body: bytes) -> Block | None:
-    """Return the block of a continuation message; its length includes signature and checksum."""
+    """Return the block of a continuation message, whose length includes signature and checksum."""
     address = int.from_bytes(body[:_OFFSET], "little")
     block = _block(raw, address, int.from_bytes(body[_OFFSET : _OFFSET + _LENGTH], "little"), len(_MORE))
     return block if block is not None and block.data.startswith(_MORE) else None
@@ -143,10 +141,7 @@ def put(raw: BinaryIO, address: int, data: bytes) -> None:
 
 
 def take_times(lib: Library, path: str, types: Collection[str]) -> None:
-    """Zero the times of user-defined types in a closed file. Raises OSError.
-
-    HDF5 records when each type was created. Without it, equal datasets give equal bytes.
-    """
+    """Zero the creation times of user-defined types in a closed file, for reproducible bytes. Raises OSError."""
     if not types:
         return
     places = [ObjectPath(names.split(names.parent(each)), (names.last(each),)) for each in types]
@@ -193,7 +188,7 @@ def _added(group: bytes, a: int, b: int, c: int) -> tuple[int, int, int]:
 
 
 def _mixed(a: int, b: int, c: int) -> tuple[int, int, int]:
-    """Mix the three words: each step subtracts a word, XORs its rotation and adds the third."""
+    """Mix three words: each step subtracts one, XORs its rotation and adds the third."""
     for bits in _TURNS:
         a = ((a - c) & _ALL) ^ _turned(c, bits)
         c = (c + b) & _ALL

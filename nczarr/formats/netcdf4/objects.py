@@ -1,7 +1,4 @@
-"""HDF5 metadata of a dataset: type, extent, layout, chunks, filters, fill value, address.
-
-Chunks are not read. Constants have their HDF5 names in comments.
-"""
+"""HDF5 metadata of a dataset: type, extent, layout, chunks, filters, fill value, address."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ from nczarr.formats.netcdf4.hdf5 import Hdf5, ObjectInfo, closing, hdf5, object_
 from nczarr.formats.netcdf4.library import Library
 
 NON_COORDINATE = "_nc4_non_coord_"
-"""Name prefix of a variable that is named like a dimension but is not its coordinate variable."""
+"""Name prefix of a variable that has a dimension's name without being its coordinate variable."""
 
 COMPACT, CONTIGUOUS, CHUNKED = 0, 1, 2
 """Layouts (H5D_layout_t); others are virtual, or of the future."""
@@ -43,14 +40,14 @@ _NOT_ALLOCATED = 0
 
 _SZIP = 4
 _SZIP_CHOICES = 4 | 32
-"""Bits of the first szip parameter that users set: entropy coding or nearest neighbour."""
+"""User-defined bits of szip's first parameter: entropy coding or nearest neighbour."""
 
 _MOST_PARAMETERS = 64
 """Filter parameters requested at once; longer lists are requested again."""
 
 
 class Outline(NamedTuple):
-    """Structure of a type: class (H5T_class_t), size, members (name, shape, type), base of a list or enum."""
+    """Structure of a type: class (H5T_class_t), size, members (name, shape, type), base."""
 
     family: int
     size: int
@@ -77,10 +74,10 @@ def text_of(data: bytes, *, terminated: bool) -> bytes:
 class DatasetInfo(NamedTuple):
     """Metadata of a dataset. `dtype`: None if no `Descr` fits. `layout`: H5D_layout_t.
 
-    `fill`: fill value in the bytes of `dtype`, zeros if the file has none; None without `dtype`. `undefined`:
-    HDF5 does not initialize unwritten cells. `address`: offset of contiguous data in the file; None if
-    unallocated or external. `elsewhere`: the data are in other files. `unfiltered_edges`: chunks that exceed
-    the extent are stored without filters.
+    `fill`: in the bytes of `dtype`, zeros by default; None without `dtype`. `undefined`: HDF5 does not
+    initialize unwritten cells. `address`: file offset of contiguous data; None if unallocated or external.
+    `elsewhere`: the data are in other files. `unfiltered_edges`: chunks that exceed the extent are
+    unfiltered.
     """
 
     dtype: Descr | None
@@ -106,7 +103,7 @@ class DatasetInfo(NamedTuple):
 
 
 def find(h5: Hdf5, file: int, group: tuple[str, ...], name: str) -> int:
-    """Open the dataset of a netCDF variable and return its identifier; -1 if there is none."""
+    """Open a netCDF variable's dataset; -1 if there is none."""
     for stored in (NON_COORDINATE + name, name):
         path = object_path(group, stored)
         if h5.H5Lexists(file, path, 0) > 0:
@@ -154,7 +151,7 @@ class Datasets:
 
 
 def _file_number(h5: Hdf5, place: int, name: bytes) -> int:
-    """Return HDF5's number of the file of an object; external links lead to others. Raises OSError."""
+    """Return HDF5's number of an object's file; external links lead to others. Raises OSError."""
     info = ObjectInfo()
     h5.do("H5Oget_info_by_name3", place, name, byref(info), 1, 0)
     return int(info.file)
@@ -162,7 +159,7 @@ def _file_number(h5: Hdf5, place: int, name: bytes) -> int:
 
 @contextmanager
 def datasets(lib: Library, path: str) -> Iterator[Datasets | None]:
-    """Yield the datasets of a file that the library has open too; None if HDF5 cannot open it again."""
+    """Yield the datasets of a file that the library has open too; None if HDF5 cannot open it."""
     h5 = hdf5(lib)
     file = open_file(h5, path)
     if file < 0:
@@ -225,16 +222,16 @@ def _extent(h5: Hdf5, dataset: int) -> tuple[int, ...] | None:
 
 
 def _address(h5: Hdf5, dataset: int) -> int | None:
-    """Return the offset of contiguous data; None if unallocated, for which H5Dget_offset has no distinct result."""
+    """Return the offset of contiguous data; None if unallocated: H5Dget_offset cannot express that."""
     status = c_int()
     h5.do("H5Dget_space_status", dataset, byref(status))
     return None if status.value == _NOT_ALLOCATED else int(h5.H5Dget_offset(dataset))
 
 
 def _filters(h5: Hdf5, made: int) -> tuple[tuple[Codec, ...], int | None]:
-    """Return the pipeline in encoding order, and the element size of shuffle.
+    """Return the pipeline in encoding order, and shuffle's element size.
 
-    Omits HDF5's own parameters: shuffle and checksum have none, szip the two that users set.
+    Omits HDF5's own parameters: shuffle and checksum have none, szip the user's two.
     """
     found, shuffled = [], None
     for place in range(h5.H5Pget_nfilters(made)):
@@ -255,7 +252,7 @@ def _filters(h5: Hdf5, made: int) -> tuple[tuple[Codec, ...], int | None]:
 
 
 def _fill(h5: Hdf5, made: int, kind: int, dtype: Descr | None) -> tuple[bytes | None, bool, bool]:
-    """Return the fill value in the file's type, whether unwritten cells lack it, and whether it is user-defined."""
+    """Return the fill value in the file's type, whether unwritten cells lack it, whether it is user-defined."""
     status, when = c_int(), c_int()
     h5.H5Pfill_value_defined(made, byref(status))
     h5.H5Pget_fill_time(made, byref(when))
@@ -297,10 +294,9 @@ def _fill_text(h5: Hdf5, made: int, kind: int) -> bytes | None:
 
 
 def descr_of(h5: Hdf5, kind: int) -> Descr | None:
-    """Return the `Descr` of a type in the file, with byte order.
+    """Return the `Descr` of a type in the file.
 
-    None for variable-size types, odd number widths, records with gaps, texts of more than one byte, and
-    classes unknown to netCDF.
+    None for variable size, odd widths, records with gaps, texts of several bytes, classes unknown to netCDF.
     """
     size, family = h5.H5Tget_size(kind), h5.H5Tget_class(kind)
     if family in (INTEGER, FLOAT):
@@ -318,7 +314,7 @@ def descr_of(h5: Hdf5, kind: int) -> Descr | None:
 
 
 def _number(h5: Hdf5, kind: int, size: int, family: int) -> Descr | None:
-    """Return the `Descr` of an integer of standard width without padding, or of an IEEE 754 float."""
+    """Return the `Descr` of a standard-width integer without padding, or an IEEE 754 float."""
     order = h5.H5Tget_order(kind)
     if order not in (_LITTLE, _BIG):
         return None
@@ -361,7 +357,7 @@ def array_shape(h5: Hdf5, kind: int) -> tuple[int, ...]:
 
 
 def _element(h5: Hdf5, kind: int) -> int:
-    """Return the element type of an array type, else a copy of the type; callers close it."""
+    """Return an array type's element type, else a copy of the type; callers close it."""
     return h5.do("H5Tget_super" if h5.H5Tget_class(kind) == _ARRAY else "H5Tcopy", kind)
 
 

@@ -1,7 +1,7 @@
 """Detects HDF5 objects that the tree omits, and types unknown to netCDF.
 
 libnetcdf 4.10.1 reports half and extended floats as strings, fixed-length texts in records as single chars,
-and records without unsupported members. Variable types are therefore compared with HDF5's.
+and records without unsupported members: variable types are compared with HDF5's.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Seen(NamedTuple):
 
 
 def look(lib: Library, path: str) -> Survey | Refusal | None:
-    """Return the objects of a file that the library has not opened; None if HDF5 cannot open it. Raises OSError."""
+    """Return the objects of a file not yet opened by the library; None if HDF5 cannot open it. Raises OSError."""
     h5 = hdf5(lib)
     file = open_file(h5, path)
     if file < 0:
@@ -67,7 +67,7 @@ def strange(lib: Library, path: str, found: Survey) -> str | None:
 
 
 def unseen(known_groups: Mapping[str, Seen], found: Survey, known: Datasets) -> Iterator[str]:
-    """Yield a text for each thing not read. `known_groups`: the rest, by FQN in the file's spelling. Raises OSError."""
+    """Yield a text for each unread object. `known_groups`: what was read, by FQN in the file. Raises OSError."""
     shown = {path: Shown(seen.dimensions, seen.types, frozenset(seen.variables)) for path, seen in known_groups.items()}
     for place in found.broken:
         yield f"the link `{place}` leads nowhere"
@@ -98,7 +98,7 @@ def agrees(type_name: str, types: Types, dataset: DatasetInfo) -> bool:
 
 
 def fits(type_name: str, types: Types, found: Outline) -> bool:
-    """Return whether a type matches an outline. The library converts integers of odd widths."""
+    """Return whether a type matches an outline; the library converts odd integer widths."""
     declared = types.get(type_name)
     match declared:
         case None:

@@ -1,7 +1,7 @@
-"""Values of a netCDF-4 file as array sources, which open the file when they are read.
+"""Values of a netCDF-4 file as array sources, which open the file when read.
 
-The library is not thread-safe: one lock guards all calls. Ragged content is located by an index of the
-variable, built in one pass on first use.
+One lock guards the library, which is not thread-safe. Ragged content is located by an index of the variable,
+built in one pass on first use.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ OPEN_FILES = 16
 """Number of files that stay open."""
 
 _files: OrderedDict[tuple[str, int, int], tuple[int, Image | None]] = OrderedDict()
-"""Open files by path, inode and modification time, with the images of those opened in memory."""
+"""Open files by path, inode and modification time, with images of those in memory."""
 
 
 def opened(path: str) -> int:
-    """Return the id of a file, opened if necessary; without objects that the library refuses.
+    """Return the id of a file, opened if necessary, without refused objects.
 
     Expects `LOCK`. Raises OSError, CallError.
     """
@@ -82,11 +82,10 @@ def opened(path: str) -> int:
 
 @dataclass(frozen=True)
 class StoredVariable(Sections):
-    """A variable of a file: location, type and all types of the file, shape, fill value in bytes.
+    """A variable of a file: location, type, all types of the file, shape, fill value in bytes.
 
-    `extent`: shape of its data if smaller; fill values follow. A replaced file of the same name is refused.
-    `group` and `name` have the file's spelling. `which`: index among variables of the same name; None if
-    unique.
+    `extent`: shape of its data if smaller; fill values follow. A replaced file is refused. `group` and `name`
+    have the file's spelling. `which`: index among variables of one name; None if unique.
     """
 
     file: FileBytes
@@ -176,7 +175,7 @@ class StoredVariable(Sections):
         unreadable(self.file.name, f"the values of `{path}` cannot be read: {error}", helps=helps)
 
     def _find(self, lib: Library, file: int) -> tuple[int, int]:
-        """Return the ids of group and variable. The library finds only NFC names; others are compared here."""
+        """Return group and variable ids; names outside NFC, which the library misses, are compared."""
         group, found, ask = c_int(file), c_int(), Inquiry(lib)
         for name in self.group:
             if name.isascii():
@@ -227,8 +226,8 @@ def read_texts(
 ) -> NDArray[Any]:
     """Return the texts of a region as an object array. Expects the lock. Raises OSError.
 
-    HDF5 reads fixed-length texts, because the netCDF library cuts them at the first NUL. A text ends before
-    trailing NULs; in a NUL-terminated type, at the first NUL.
+    HDF5 reads fixed-length texts, which the netCDF library cuts at the first NUL. A text ends before trailing
+    NULs, or at the first NUL in NUL-terminated types.
     """
     shape = tuple(part.stop - part.start for part in region)
     made = np.zeros(shape, f"S{kind.size}")

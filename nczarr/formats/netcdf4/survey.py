@@ -1,9 +1,7 @@
-"""Lists the objects of an HDF5 file, to refuse files that crash the netCDF library and to report what it
-omits.
+"""Lists the objects of an HDF5 file, to refuse files that crash the netCDF library and report what it omits.
 
-The library follows all links, even into groups that contain themselves (libnetcdf 4.10.1 then aborts the
-process), and skips objects and attributes of unsupported types. The walk reads links and object kinds without
-opening objects.
+The library follows all links, even into groups that contain themselves (libnetcdf 4.10.1 then aborts), and
+skips unsupported types. The walk reads links and object kinds only.
 """
 
 from __future__ import annotations
@@ -70,7 +68,7 @@ class _Walk:
         self._repeated = 0
 
     def group(self, path: str, above: tuple[tuple[int, bytes], ...]) -> Refusal | None:
-        """Record a group and its descendants; stop at the first thing that would crash the library."""
+        """Record a group and its descendants, up to the first thing that crashes the library."""
         for name in self._links(path):
             try:
                 text = name.decode()
@@ -132,7 +130,7 @@ class Shown(NamedTuple):
 
 
 def hidden_objects(found: Survey, shown: dict[str, Shown]) -> Iterator[tuple[str, str]]:
-    """Yield path and kind of objects that were not read. Keys of `shown` are FQNs of groups."""
+    """Yield path and kind of unread objects. Keys of `shown` are group FQNs."""
     for place, (kind, _) in found.objects.items():
         parent, _, name = place.rpartition("/")
         if place == "/" or kind == GROUP:
@@ -148,10 +146,7 @@ def hidden_objects(found: Survey, shown: dict[str, Shown]) -> Iterator[tuple[str
 
 
 def strange_objects(h5: Hdf5, file: int, found: Survey) -> Iterator[tuple[str, str]]:
-    """Yield path and description of objects that prevent libnetcdf 4.10.1 from opening a file.
-
-    Raises OSError.
-    """
+    """Yield path and description of objects that libnetcdf 4.10.1 refuses. Raises OSError."""
     for place in found.broken:
         yield place, f"the link `{place}` leads nowhere"
     for place, (kind, _) in found.objects.items():

@@ -1,9 +1,8 @@
 """Datasets whose fill value libnetcdf 4.10.1 mistakes for a text, which corrupts memory on close.
 
-The library reports fixed-length texts, and floats of other widths than 4 and 8 bytes, as strings. It reads a
-user-defined fill value as raw bytes and frees it as a char pointer. Without such a fill value it frees
-nothing. So the library gets an image of the file in which these datasets have none; HDF5 reads fill values
-from the file.
+The library reports fixed-length texts, and floats of other widths than 4 and 8 bytes, as strings. It reads
+user-defined fill values as raw bytes, and frees them as char pointers. So it gets an image of the file
+without these; HDF5 reads fill values from the file.
 
 Source: HDF5 File Format Specification 3.0, IV.A.1 (object headers), IV.A.2.e and f (fill values).
 """
@@ -34,7 +33,7 @@ _CHECKSUM = 4
 
 
 def fatal_datasets(h5: Hdf5, file: int) -> list[int]:
-    """Return the object header addresses of such datasets, relative to HDF5's data. Raises OSError."""
+    """Return the header addresses of such datasets, relative to HDF5's data. Raises OSError."""
     found: list[int] = []
     seen: set[bytes] = set()
     pending = [b"/"]
@@ -83,7 +82,7 @@ def _is_fatal(h5: Hdf5, file: int, path: bytes) -> bool:
 
 
 class _Span(NamedTuple):
-    """Messages of a header block: start and end in the file, checksum, size of a message head."""
+    """Messages of a header block: start, end, checksum, size of a message head."""
 
     start: int
     end: int
@@ -96,7 +95,7 @@ class _Span(NamedTuple):
 
 
 def without_fill(data: memoryview, base: int, address: int) -> bool:
-    """Remove the fill value from the header of a dataset; False for an unsupported header.
+    """Remove a dataset's fill value from its header; False for an unsupported header.
 
     `base`: offset of HDF5's data. Addresses and lengths have eight bytes.
     """
@@ -157,7 +156,7 @@ def _messages(data: memoryview, span: _Span) -> Iterator[tuple[int, int, int, in
 
 
 def _emptied(data: memoryview, kind: int, at: int, size: int) -> bool:
-    """Remove the value of a fill value message, in the same size; False for an unknown version."""
+    """Remove a fill value message's value, keeping its size; False for unknown versions."""
     if kind == _OLD_FILL:  # its size, and the value
         data[at : at + size] = bytes(size)
         return True

@@ -1,9 +1,9 @@
 """Writes encoded chunks to a netCDF-4 file: copied from the source, or encoded in threads; HDF5 only records
 them.
 
-After the library has declared everything, chunked variables of fixed-size types need neither the library nor
-HDF5's filters, which use one thread. One thread writes finished chunks in grid order, so that the file does
-not depend on the number of threads.
+After the library's declarations, chunked variables of fixed-size types need neither it nor HDF5's
+single-threaded filters. One thread writes finished chunks in grid order: the file does not depend on the
+number of threads.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from nczarr.stores import ranges
 from nczarr.stores.ranges import Range
 
 LARGE = 32 << 20
-"""Chunk size in bytes above which the kernel copies a chunk, so that it is never entirely in memory."""
+"""Chunk size in bytes above which the kernel copies, so that it is never all in memory."""
 
 MOST = 64
 """Maximum number of remote chunks fetched at once."""
@@ -62,8 +62,8 @@ COPIES = 3
 class Into(NamedTuple):
     """A dataset that receives chunks: identifier, layout, fill value in the bytes of its type.
 
-    `skips`: chunks of fill alone may be omitted. `known`: its filters can be applied here; else chunks that
-    cannot be copied are written unfiltered, as their mask declares.
+    `skips`: chunks of fill may be omitted. `known`: its filters can be applied here; else chunks that cannot
+    be copied are written unfiltered, with a mask.
     """
 
     dataset: int
@@ -117,10 +117,9 @@ class ChunkWriter:
     ) -> bool:
         """Write a variable if its chunks can be copied or encoded here; else return False.
 
-        The dataset gets the source's shape. If chunks are copied, it may end at the source's extent, because
-        the last chunks hold undefined values beyond it. `alike`: whether unwritten cells of a dataset equal
-        those of the source. `default`: value that the library shows beyond the end of a dataset without a
-        fill value. Raises OSError.
+        The dataset gets the source's shape; with copied chunks it may end at the source's extent, because the
+        last chunks hold undefined values beyond. `alike`: whether unwritten cells equal the source's.
+        `default`: value beyond the end of a dataset without a fill value. Raises OSError.
         """
         with LOCK:
             dataset = find(self._h5, self._file, group, name)
@@ -200,13 +199,13 @@ def chunk_writer(lib: Library, path: str, plan: FilePlan, counts: Counts) -> Ite
 
 
 def will_move(path: str, plan: FilePlan) -> bool:
-    """Return whether a variable's chunks will be copied, which requires none of its filters."""
+    """Return whether a variable's chunks will be copied, without using its filters."""
     source, layout = plan.checked.parts.get(path, {}).get(""), _layout(path, plan)
     return source is not None and layout is not None and matches(source.stored, layout)
 
 
 def check_memory(plan: FilePlan, report: Report) -> bool:
-    """Report chunks to decode or encode that exceed the run's memory; False if there are any."""
+    """Report chunks to decode or encode that exceed the run's memory; False if any."""
     before = report.errors
     for path, parts in plan.checked.parts.items():
         source, layout = parts.get(""), _layout(path, plan)
@@ -219,12 +218,12 @@ def check_memory(plan: FilePlan, report: Report) -> bool:
 
 
 def steps(plan: FilePlan, report: Report) -> Iterator[Step] | None:
-    """Return the planned steps, part by part; None (reported) if a chunk exceeds the run's memory."""
+    """Return the planned steps by part; None (reported) if a chunk exceeds the run's memory."""
     return _steps(plan) if check_memory(plan, report) else None
 
 
 def _steps(plan: FilePlan) -> Iterator[Step]:
-    """Yield the steps; the library writes chunks that are neither copied nor encoded here."""
+    """Yield the steps; the library writes chunks not copied or encoded here."""
     checked = plan.checked
     for path, parts in checked.parts.items():
         shape = checked.shapes[path]
@@ -254,7 +253,7 @@ def _layout(path: str, plan: FilePlan) -> Layout | None:
 
 
 def _into(dataset: int, info: DatasetInfo, source: ArraySource, *, skips: bool) -> Into | None:
-    """Return how a dataset takes chunks of a source; None if they can be neither copied nor encoded here."""
+    """Return how a dataset takes a source's chunks; None if impossible here."""
     if info.layout != CHUNKED or info.dtype is None or info.extent is None or len(info.extent) != len(info.chunks):
         return None
     if source.layout.dtype == "|O" or itemsize(source.layout.dtype) != itemsize(info.dtype):
@@ -268,10 +267,9 @@ def _into(dataset: int, info: DatasetInfo, source: ArraySource, *, skips: bool) 
 
 
 def _ends_alike(source: ArraySource, into: Into, info: DatasetInfo, default: bytes | None) -> bool:
-    """Return whether a dataset that ends at the source's extent shows the same values in unwritten cells.
+    """Return whether a dataset that ends at the source's extent shows equal values in unwritten cells.
 
-    Within the extent they show its fill value; beyond it the library shows that too if it is user-defined,
-    else its own default.
+    They show its fill value within the extent, and also beyond if user-defined, else the library's default.
     """
     if info.dtype is None:
         return False
@@ -281,10 +279,9 @@ def _ends_alike(source: ArraySource, into: Into, info: DatasetInfo, default: byt
 
 
 def _tasks(source: ArraySource, into: Into, *, moved: bool) -> Iterator[Task]:
-    """Yield tasks that produce the chunks to write, in grid order.
+    """Yield tasks that produce the chunks, in grid order.
 
-    Local copies run here: they are not worth a thread. Adjacent remote data are fetched for several chunks at
-    once.
+    Local copies run here, not in threads. Adjacent remote data are fetched for several chunks at once.
     """
     layout = into.layout
     indices = source.occupied(layout.chunks) if into.skips else every_block(layout.shape, layout.chunks)
@@ -322,9 +319,9 @@ def _brought(source: ArraySource, indices: tuple[Index, ...], into: Into, *, mov
 
 
 def _copied(source: ArraySource, index: Index, into: Into) -> Ready | None:
-    """Return a chunk of the source unchanged; None if there is none to copy.
+    """Return a chunk of the source unchanged, or None.
 
-    Unfiltered chunks must be complete: store readers accept fewer bytes, HDF5 does not.
+    Unfiltered chunks must be complete: HDF5, unlike store readers, accepts no fewer bytes.
     """
     whole = None if into.layout.codecs else into.size
     place = source.found(index) if into.ends else source.place(index)
@@ -337,13 +334,13 @@ def _copied(source: ArraySource, index: Index, into: Into) -> Ready | None:
 
 
 def _same_steps(source: ArraySource, into: Into) -> bool:
-    """Return whether a mask refers to equal steps of both chains: one may have an extra shuffle of single bytes."""
+    """Return whether a mask means the same in both chains: one may also shuffle single bytes."""
     stored = source.stored
     return stored is not None and [each.id for each in stored.codecs] == [each.id for each in into.layout.codecs]
 
 
 def _encoded(source: ArraySource, index: Index, into: Into) -> Ready | None:
-    """Return an encoded chunk of the target; None if it holds only fill and may be omitted."""
+    """Return an encoded chunk; None if it holds only fill and may be omitted."""
     layout = into.layout
     values = source.read(region_of(index, layout.chunks, layout.shape))
     full = padded(_ordered(values, layout.dtype), layout.chunks, into.fill)
@@ -362,11 +359,11 @@ def _ordered(values: NDArray[Any], dtype: Descr) -> NDArray[Any]:
 
 
 def provide(lib: Library, plan: FilePlan, report: Report) -> bool:
-    """Make every filter of a dataset declarable, and usable for values to encode.
+    """Make every filter of a dataset declarable, and usable where values are encoded.
 
-    Registers codecs of ours for HDF5 filters without a plug-in. Unknown filters are declared for variables
-    without values, since they are never called. Reports `unavailable-filter` for each variable whose values
-    cannot be encoded.
+    Registers our codecs for HDF5 filters without a plug-in. Unknown filters are declared for variables
+    without values, which never call them. Reports `unavailable-filter` for each variable that cannot be
+    encoded.
     """
     before = report.errors
     for path, variable in plan.checked.variables.items():

@@ -1,7 +1,7 @@
-"""Writes the values of variables to a netCDF-4 file, in bounded slabs, only where values exist.
+"""Writes the values of variables to a netCDF-4 file, in bounded slabs, only where needed.
 
-The library fills unwritten cells with `_FillValue`, else the type's default. In no-fill mode it shows zeros
-(no_fill.py). Unwritten cells of a source with other values are written.
+The library fills unwritten cells with `_FillValue`, else the type's default; in no-fill mode it shows zeros
+(no_fill.py). Cells that differ from these in the source are written.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class _Writer:
             self.put(region, texts(values) if self.type == "string" else Values(structs(values, self.dtype)))
 
     def _fills_alike(self, source: ArraySource) -> bool:
-        """Return whether unwritten cells of the file show the same values as those of the source.
+        """Return whether unwritten cells of the file and of the source are equal.
 
         HDF5 files of other programs may have a zero fill value and no `_FillValue`.
         """
@@ -134,7 +134,7 @@ class _Writer:
 
 
 def blocks(shape: tuple[int, ...], chunks: tuple[int, ...] | None, itemsize: int) -> tuple[int, ...]:
-    """Return the block shape of one call: whole chunks, growing along inner dimensions first."""
+    """Return the block shape of a call: whole chunks, growing along inner dimensions first."""
     lengths = list(chunks or (1,) * len(shape))
     for axis in range(len(shape) - 1, -1, -1):
         others = math.prod(lengths[:axis] + lengths[axis + 1 :]) * itemsize
@@ -146,7 +146,7 @@ def blocks(shape: tuple[int, ...], chunks: tuple[int, ...] | None, itemsize: int
 
 
 def _outer(source: ArraySource, rows: tuple[int, ...], shape: tuple[int, ...]) -> Iterator[Index]:
-    """Yield the blocks of a variable in which a part has data; the part may have further dimensions."""
+    """Yield the blocks of a variable where a part, perhaps with more dimensions, has data."""
     inner = source.layout.shape[len(shape) :]
     for index in source.occupied((*rows, *(max(1, length) for length in inner))):
         yield index[: len(shape)]

@@ -1,7 +1,7 @@
 """The NCZarr notation: the data model specification's abstract grammar as a readable and writable language.
 
-It covers the whole model without data, losslessly. Grammar: `grammar/NCZarr.g4`; differences from the
-specification and their reasons: `docs/notation.md`.
+It expresses the whole model without data. Grammar: `grammar/NCZarr.g4`; departures from the specification:
+`docs/notation.md`.
 """
 
 from nczarr.capabilities import Capabilities, Format

@@ -1,7 +1,7 @@
 """Writer of the notation: any tree → text that reads back to an equal tree.
 
-One declaration a line, contents indented by two blanks. Names, texts and numbers have the shortest spelling
-that reads back to the same value.
+One declaration a line, contents indented by two blanks; names, texts and numbers in their shortest exact
+spelling.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def write(plan: StreamPlan, report: Report, options: Options) -> Iterator[bytes]
 
 
 def text(dataset: Dataset) -> str:
-    """Return the text of a dataset. No passes are needed: types and dimensions must only be declared in it."""
+    """Return the text of a dataset, which needs no passes: names must only be declared in it."""
     return "\n".join(lines(dataset)) + "\n"
 
 

@@ -1,8 +1,8 @@
 """Reader of the notation: text → parse tree → `Unchecked`.
 
-The first walk over the parse tree collects the types of all groups, because constants need them and may
-precede them. The second builds the nodes. Undeclared type names stay as written; the passes report them. Bad
-input never raises: every fault is reported, and valid parts around it are read.
+The first walk collects the types of all groups, because constants may precede them; the second builds the
+nodes. Undeclared type names stay as written, for the passes to report. Bad input never raises: faults are
+reported, and valid parts read.
 """
 
 from __future__ import annotations

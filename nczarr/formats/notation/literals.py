@@ -1,8 +1,8 @@
 """Constants of the notation: literals → `Constant` of a declared type, exactly or not at all.
 
-Literals are stored as written until all types are known, which may be declared later. Numbers must fit their
-type. A text is char data, a string, or the name of an enum constant; `0x…` is an integer, the bits of a
-float, or the bytes of an opaque value; braces enclose the fields of a compound, an array field, or a vlen.
+Literals stay as written until all types are known, which may be declared later. Numbers must fit their type.
+A text is char data, a string, or an enum constant's name; `0x…` is an integer, a float's bits, or opaque
+bytes; braces enclose a compound's fields, an array field, or a vlen.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Messages and recovery of the parser at unexpected tokens.
 
-Nothing is ever inserted, and braced blocks are skipped whole, so that a mistake in a heading does not
-suppress messages about the body or later text.
+Nothing is inserted, and braced blocks are skipped whole: a mistake in a heading suppresses no messages about
+the body or later text.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Recovery(recovery.Recovery):
     NAME = P.NAME
 
     def follows(self, recognizer: Any, found: Token, finding: Finding) -> bool:
-        """Also treat text after the last brace as a consequence if an earlier fault consumed a brace."""
+        """Also treat text after the last brace as consequence of a fault that consumed a brace."""
         return super().follows(recognizer, found, finding) or (finding.code == "trailing-text" and self.count > 1)
 
     def finish(self, stream: ListStream) -> set[str]:
@@ -51,7 +51,7 @@ class Recovery(recovery.Recovery):
         return {names.normal(names.unescape_cdl(name)) for name in found}
 
     def recoverInline(self, recognizer: Any) -> Token:  # noqa: N802
-        """Drop one token if the next is expected; else raise InputMismatchException to end the rule.
+        """Drop one token if the next is expected, else raise InputMismatchException.
 
         Braces are never dropped: they structure the text.
         """
@@ -63,9 +63,7 @@ class Recovery(recovery.Recovery):
         raise InputMismatchException(recognizer)
 
     def sync(self, recognizer: Any) -> None:
-        """Skip tokens at the first iteration of a loop, as the runtime does at later ones, instead of ending
-        the rule.
-        """
+        """Skip tokens at a loop's first iteration too, as the runtime does later, instead of ending the rule."""
         state = recognizer._interp.atn.states[recognizer.state]
         entering = state.stateType == ATNState.STAR_LOOP_ENTRY and not self.inErrorRecoveryMode(recognizer)
         if entering and self.unwanted(recognizer, state):
@@ -92,7 +90,7 @@ class Explainer:
         self._stream = stream
 
     def __call__(self, fault: Fault) -> Finding:
-        """Return `expected-token` with the expected tokens and the one found, or `trailing-text`."""
+        """Return `expected-token` with expected and found tokens, or `trailing-text`."""
         found = fault.found
         text = self._source.text(found.start, min(found.end, found.start + 60))
         shown = "the end of the text" if found.type == P.EOF else f"`{text.encode('utf-8', 'replace').decode()}`"
@@ -112,7 +110,7 @@ class Explainer:
             yield f"a name that starts with a digit is written `\\{text}`"
 
     def _heading(self, token: Token) -> int:
-        """Return the keyword of the declaration whose heading contains a token; 0 if a brace comes first."""
+        """Return the keyword of the declaration heading around a token; 0 after a brace."""
         for index in range(token.tokenIndex - 1, max(token.tokenIndex - 64, -1), -1):
             kind = self._stream.get(index).type
             if kind in _DECLARATIONS:

@@ -1,7 +1,7 @@
 """Lexer of the notation: bytes → tokens for the parser of `grammar/NCZarr.g4`.
 
-One regular expression makes the same tokens as the grammar's own lexer (a test compares them). Invalid tokens
-are reported here and replaced by the probable meaning, so that parsing continues.
+One regular expression makes the tokens of the grammar's own lexer (a test compares them). Invalid tokens are
+reported, and replaced by their probable meaning for the parser.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def _escaped_end(text: bytes) -> bool:
 
 
 def _number(source: Source, first: int, end: int, text: bytes, report: Report) -> int:
-    """Return the token type of a number; an invalid one is reported and treated as a size."""
+    """Return a number's token type; an invalid one is reported and treated as a size."""
     match = _NUMBER.fullmatch(text)
     if match is not None and match.lastindex is not None:
         return _NUMBER_TYPES[match.lastindex]

@@ -20,7 +20,7 @@ _TYPE_RULES = (P.CompoundContext, P.OpaqueContext, P.EnumContext, P.VlenContext)
 
 
 class TypeTable:
-    """Declared types of one text. `sound` holds the noncircular types whose parts are all known."""
+    """Declared types of one text. `sound`: noncircular types with known parts."""
 
     def __init__(self, reader: Written) -> None:
         self._reader = reader
@@ -30,7 +30,7 @@ class TypeTable:
         self.sound: dict[str, UserType] = {}
 
     def collect(self, root: Any) -> None:
-        """Collect the types of all groups: names first, so that uses may precede declarations."""
+        """Collect the types of all groups, names first: uses may precede declarations."""
         self._collect(root, "/", 0)
         types: dict[str, UserType] = {}
         for path, found in self._declared.items():
@@ -41,7 +41,7 @@ class TypeTable:
         self.sound = sound_types(types)
 
     def of_group(self, path: str) -> tuple[UserType, ...]:
-        """Return the types that a group declares, once: a second group of the same path gets none."""
+        """Return a group's types once: a second group of the same path gets none."""
         return self._built.pop(path, ())
 
     def use(self, context: Any, scope: str) -> str | None:

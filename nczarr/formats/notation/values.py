@@ -107,7 +107,7 @@ def numbers(type_name: str, data: bytes) -> Iterator[str]:
 
 
 def _enumerated(value: int, known: dict[int, str]) -> str:
-    """Return the name of an enum value, quoted if it is no plain word; the number if it has no name."""
+    """Return an enum value's name, quoted unless a plain word; the number without name."""
     name = known.get(value)
     if name is None:
         return str(value)

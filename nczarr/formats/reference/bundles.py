@@ -1,8 +1,8 @@
 """Arrays with adjacent chunks in the same files, as one generator with a common list of numbers.
 
-Input: families with equal indices and URLs, such as the variables of a series of files. Output: a generator
-with the dimension `v`, which selects the array, and the packed one. It lists the offset of the first array's
-chunk, the length of each array's chunk, and the gap before it unless constant.
+Bundles families with equal indices and URLs, such as the variables of a series of files. The dimension `v`
+selects the array. The packed one lists the first array's offsets, each array's chunk lengths, and the gaps
+unless constant.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ARRAY = "v"
 
 
 def kin(family: Family) -> tuple[object, ...] | None:
-    """Return the key that the families of one bundle share; None for families that cannot be bundled."""
+    """Return the common key of families that may form a bundle, or None."""
     if not family.pattern.ranged:
         return None
     pattern = family.pattern
@@ -34,7 +34,7 @@ def kin(family: Family) -> tuple[object, ...] | None:
 
 
 def bundle(families: Sequence[Family]) -> dict[str, Any] | None:
-    """Return the generator of families; None if their indices or URLs differ or do not fill a grid."""
+    """Return the generator of families; None if indices or URLs differ or fill no grid."""
     found = [arranged(family) for family in families]
     grids = [each[1] for each in found]
     if not 2 <= len(found) <= MOST or grids[0] is None:
@@ -65,7 +65,7 @@ def bundle(families: Sequence[Family]) -> dict[str, Any] | None:
 
 
 def _chain(members: Sequence[Family]) -> list[Integers]:
-    """Return gap and length columns for each array; the first gap is the offset of the first array."""
+    """Return gap and length columns of each array; the first gap is the first array's offset."""
     found: list[Integers] = []
     end: Integers | int = 0
     for member in members:

@@ -1,8 +1,8 @@
 """Evaluation of expressions over the entries of a generator, as columns, one block at a time.
 
-NumPy computes expressions that are 64-bit integers for every combination of values. Expressions of few
-dimensions use a table of all combinations; others are evaluated for each entry. The method does not affect
-the values. Entries are counted from 0, the last dimension varying fastest.
+NumPy computes expressions that are 64-bit integers for all combinations of values; those of few dimensions
+use a table; others are evaluated for each entry. The values are the same. Entries are counted from 0, the
+last dimension varying fastest.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class Context(NamedTuple):
 
 
 class FaultyEntryError(Exception):
-    """A rejected text or number of an entry; the message contains the values of its names."""
+    """A rejected text or number of an entry; the message contains the values used."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -128,12 +128,12 @@ Column = Callable[["Integers"], "list[Any]"]
 
 
 def numbers(hole: Hole, context: Context) -> Callable[[Integers], Integers] | None:
-    """Return the expression as a column of 64-bit integers; None if any combination may yield another value."""
+    """Return the expression as 64-bit integers; None unless all combinations yield such."""
     return functools.partial(_column, hole.expression, context) if _bounds(hole.expression, context) else None
 
 
 def values(hole: Hole, context: Context, finish: Callable[[Value], Any]) -> Column:
-    """Return the expression as a column of finished values. Raises FaultyEntryError, also when called."""
+    """Return the expression as finished values. Raises FaultyEntryError, also when called."""
     fast = _formats(hole, context, finish)
     if fast is not None:
         return fast
@@ -156,7 +156,7 @@ def values(hole: Hole, context: Context, finish: Callable[[Value], Any]) -> Colu
 
 
 def _formats(hole: Hole, context: Context, finish: Callable[[Value], Any]) -> Column | None:
-    """Return a column for `'%03d' | format(i)` of a 64-bit integer, which formats each distinct value once."""
+    """Return a column for `'%03d' | format(i)`, which formats each distinct integer once."""
     match hole.expression:
         case Operation("|format", (Literal(str(form)), number)) if _bounds(number, context):
             pass
@@ -182,7 +182,7 @@ def constant(hole: Hole, context: Context) -> bool:
 def joined(parts: Pieces, context: Context, finish: Callable[[str], str]) -> tuple[str, list[Column]]:
     """Return a text as a `%s` format and its columns. Raises FaultyEntryError.
 
-    `finish` converts each part of the text.
+    `finish` converts each part.
     """
     form, columns = [], []
     for part in parts:
@@ -202,7 +202,7 @@ def _listed(numbers: Callable[[Integers], Integers]) -> Column:
 
 
 def _bounds(expression: Expression, context: Context) -> tuple[int, int] | None:
-    """Return bounds of an expression that is a 64-bit integer for every entry and in every branch; else None."""
+    """Return bounds of an expression that is a 64-bit integer everywhere; else None."""
     match expression:
         case Literal(int(value)):
             return _within(value, value)

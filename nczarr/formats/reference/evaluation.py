@@ -1,7 +1,6 @@
 """Evaluation of expressions: tree and scope → integer, float, text or None, with Python's semantics.
 
-Invariant: only names of the scope are looked up, and results of operators and filters are bounded
-(operators.py). Faults are RefusedTextErrors.
+Only names of the scope are looked up; results are bounded (operators.py). Faults are RefusedTextErrors.
 """
 
 from __future__ import annotations
@@ -25,9 +24,7 @@ from nczarr.formats.reference.operators import UNDEFINED, Value, compared, compu
 
 
 class Scope(NamedTuple):
-    """Meaning of names. `templates`: the pieces of templates with arguments, the text of others; `missing`
-    collects undefined names.
-    """
+    """Meaning of names. `templates`: pieces of those with arguments, text of others; `missing`: undefined names."""
 
     templates: Mapping[str, str | Pieces]
     values: Mapping[str, Value]
@@ -44,12 +41,12 @@ def rendered(parts: Pieces, scope: Scope) -> str:
 
 
 def shown(hole: Hole, scope: Scope) -> str:
-    """Return an expression's value as text. Raises RefusedTextError, which quotes the expression."""
+    """Return an expression's value as text. Raises RefusedTextError, quoting it."""
     return str(valued(hole, scope))
 
 
 def valued(hole: Hole, scope: Scope) -> Value:
-    """Return an expression's value. Raises RefusedTextError, which quotes the expression."""
+    """Return an expression's value. Raises RefusedTextError, quoting it."""
     try:
         return evaluate(hole.expression, scope)
     except RefusedTextError as error:

@@ -1,8 +1,7 @@
-"""Version 1 → version 0: renders texts and expands generators, as a JSON stream.
+"""Version 1 → version 0: renders texts and expands generators, as a JSON stream, one entry a line.
 
-Input: a checked `Document`. Output: pieces of JSON text, one entry a line. An entry replaces an earlier one
-with the same key, in its position. Entries are made and discarded in blocks. If keys may repeat, an
-eight-byte hash of each is stored, and the last value of keys with equal hashes.
+An entry replaces an earlier one with the same key, in its position. Entries are made and discarded in blocks.
+If keys may repeat, an eight-byte hash of each is stored, and the last value of keys with equal hashes.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ class StoppedError(Exception):
 
 
 def expand(document: Document, source: Source, report: Report, limits: Limits) -> Iterator[bytes]:
-    """Yield the JSON text of the expanded document. Raises StoppedError after a reported error."""
+    """Yield the JSON text of the expanded document. Raises StoppedError (reported)."""
     faults = Faults(source, report)
     missing = Missing(faults)
     parts = prepare(document, faults, limits, missing)
@@ -49,7 +48,7 @@ def expand(document: Document, source: Source, report: Report, limits: Limits) -
 
 
 def check_size(parts: list[tuple[Path, Part]], faults: Faults, limits: Limits) -> None:
-    """Reject generators that certainly exceed the output limit, before making entries. Raises StoppedError."""
+    """Reject generators that exceed the output limit in any case. Raises StoppedError."""
     if sum(part.least for _, part in parts if isinstance(part, Family)) > limits.output:
         _refuse_size(faults, limits)
 
@@ -94,9 +93,9 @@ def _lines(parts: list[tuple[Path, Part]], faults: Faults, current: list[Block])
 
 
 def _merged(block: Block, last: dict[str, str]) -> list[str]:
-    """Return the lines of a block, omitting keys already written; repeated keys have their last value.
+    """Return a block's lines without keys already written; repeated keys have their last value.
 
-    `last` has these values, and an empty text for keys already written.
+    `last` has these values, emptied when written.
     """
     found = []
     keys, values = block.part.keys(block.start, block.stop), block.part.values(block.start, block.stop)
@@ -123,7 +122,7 @@ def _distinct(parts: list[tuple[Path, Part]]) -> bool:
 
 
 def _shared_hashes(parts: list[tuple[Path, Part]], current: list[Block]) -> NDArray[np.int64] | None:
-    """Return the sorted hashes that occur more than once, or None. Equal keys have equal hashes."""
+    """Return the sorted hashes that occur repeatedly, or None. Equal keys have equal hashes."""
     hashes = np.empty(sum(part.count for _, part in parts), dtype=np.int64)
     at = 0
     for block in _blocks(parts):
@@ -160,9 +159,9 @@ def mapping(document: Document, source: Source, report: Report, limits: Limits) 
 
 
 def entries(document: Document, source: Source, report: Report, limits: Limits) -> Mapping[str, Any]:
-    """Return the expanded document as a map of values valid in version 1. Raises StoppedError.
+    """Return the expanded document as a map of version 1 values. Raises StoppedError.
 
-    Version 0 objects are preserved; invalid base64 is rejected as in version 1.
+    Version 0 objects are preserved; invalid base64 is rejected.
     """
     if document.version:
         return mapping(document, source, report, limits)

@@ -119,7 +119,7 @@ Pieces = tuple[str | Hole, ...]
 def pieces(text: str, limits: Limits) -> Pieces:
     r"""Split a text of the grammar into parts. Raises RefusedTextError.
 
-    As in jinja2, line ends become `\\n`, a final one is dropped, and `-` inside braces strips blanks outside.
+    As in jinja2, line ends become `\\n`, a final one is dropped, and `-` in braces strips outer blanks.
     """
     check_length(len(text), limits)
     text = _LINE_END.sub("\n", text).removesuffix("\n")
@@ -147,7 +147,7 @@ def pieces(text: str, limits: Limits) -> Pieces:
 
 
 def quoted(text: str) -> str:
-    """Return a text that renders as this one: characters that rendering changes become expressions."""
+    """Return a text that renders as this one, with expressions for special characters."""
     return re.sub(r"[{\r]|\n\Z", lambda found: "{{'" + repr(found[0])[1:-1] + "'}}", text)
 
 

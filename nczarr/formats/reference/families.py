@@ -1,8 +1,4 @@
-"""Chunks of one pattern as columns, and their generators.
-
-Input: a group. Output: a `Family` with columns of indices, offset, length and numbers of the URL; and its
-affine and packed generators.
-"""
+"""Groups → chunks of one pattern as columns, and their affine and packed generators."""
 
 from __future__ import annotations
 
@@ -25,7 +21,7 @@ REGULAR = 0.9
 
 
 class Family(NamedTuple):
-    """Chunks of one pattern as columns; `widths` are digit counts of zero-padded URL numbers, else 0."""
+    """Chunks of one pattern as columns; `widths`: digits of zero-padded URL numbers, else 0."""
 
     pattern: Pattern
     indices: list[Integers]
@@ -34,7 +30,7 @@ class Family(NamedTuple):
 
 
 def family_of(group: Group, targets: list[Target]) -> Family | None:
-    """Return chunks as columns; None if a number in their URLs has irregular zero padding."""
+    """Return chunks as columns; None for irregular zero padding in URLs."""
     columns = [group.column(group.offsets), group.column(group.lengths)] if group.pattern.ranged else []
     numbers, places = np.unique(group.column(group.targets), return_inverse=True)
     parts = [targets[number].parts for number in numbers.tolist()]
@@ -51,7 +47,7 @@ def family_of(group: Group, targets: list[Target]) -> Family | None:
 
 
 def generators(family: Family) -> Iterator[dict[str, Any]]:
-    """Yield the generators of a family: one, or two with the second overriding entries of the first."""
+    """Yield the generators of a family: one, or a second that overrides entries of the first."""
     family, found = arranged(family)
     if found is None:
         line = np.arange(len(family.indices[0]), dtype=np.int64)
@@ -74,7 +70,7 @@ def generators(family: Family) -> Iterator[dict[str, Any]]:
 
 
 def arranged(family: Family) -> tuple[Family, Grid | None]:
-    """Return a family in grid order with its grid; unchanged with None if it does not fill a grid."""
+    """Return a family in grid order with its grid; unchanged and None without a grid."""
     found = grid(family.indices)
     if found is None:
         return family, None
@@ -91,10 +87,9 @@ def _affine(family: Family, found: Grid, fits: list[Fit]) -> dict[str, Any]:
 
 
 def _packed(family: Family, fits: list[Fit], rows: Integers) -> dict[str, Any]:
-    """Return a generator with one dimension: a number for each of the rows.
+    """Return a generator with one dimension: a number for each row.
 
-    The number packs the indices, within their bounding box, and each column's difference from its affine
-    part.
+    It packs the indices, within their bounding box, and the columns' differences from their affine parts.
     """
     indices = [column[rows] for column in family.indices]
     found = pack([*indices, *(each.rest[rows] for each in fits)])

@@ -1,7 +1,6 @@
 """Prepared generator: any block of its entries as columns or JSON, on demand.
 
-Input: a `Generator` and its document's scope. Output for entries from 0: keys and URLs as JSON, offsets and
-lengths as integers. Entries are not stored. Faults are MemberFaultErrors.
+Entries count from 0 and are not stored. Faults are MemberFaultErrors.
 """
 
 from __future__ import annotations
@@ -109,7 +108,7 @@ class Family:
         return self.count * (self._key.least + self._url.least) if self.pattern() is not None else 0
 
     def pattern(self) -> tuple[str, re.Pattern[str]] | None:
-        """Return common prefix and regular expression of the keys if they are certainly distinct; else None.
+        """Return prefix and regular expression of the keys if they are certainly distinct; else None.
 
         They are if every dimension is in the key unchanged, and no digit of a text can join a number.
         """
@@ -129,7 +128,7 @@ class Family:
         return (parts[0] if parts and isinstance(parts[0], str) else ""), re.compile(form)
 
     def ranges(self, start: int, stop: int) -> tuple[list[int], list[int]]:
-        """Return checked offsets and lengths; empty for whole targets. Raises MemberFaultError."""
+        """Return checked offsets and lengths; none for whole targets. Raises MemberFaultError."""
         if self._range is None:
             return [], []
         entries = _entries(start, stop)

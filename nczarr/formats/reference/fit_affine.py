@@ -1,7 +1,6 @@
 """Affine fits of integer columns over the indices of an array's keys.
 
-Input: columns of the keys' indices, and further columns. Output: the grid of the indices, if complete, and a
-`Fit` for each column. Columns are int64, small enough that differences do not overflow.
+Columns are int64, and so small that no difference overflows.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ WIDEST = 2**61
 
 
 class Grid(NamedTuple):
-    """Sorted values of each index, and the key order in which the last index varies fastest."""
+    """Sorted values of each index, and the key order with the last index varying fastest."""
 
     values: list[Integers]
     order: Integers
@@ -32,7 +31,7 @@ class Grid(NamedTuple):
 
 
 class Fit(NamedTuple):
-    """A column as `base` + Σ `factors` · indices + `rest`; `rest` is 0 where the fit is exact."""
+    """A column as `base` + Σ `factors` · indices + `rest`."""
 
     base: int
     factors: tuple[int, ...]
@@ -48,7 +47,7 @@ def grid(indices: list[Integers]) -> Grid | None:
 
 
 def fit(column: Integers, found: Grid) -> Fit:
-    """Return the affine function that most of a column follows; the column is in grid order."""
+    """Return the affine function that most of a column, in grid order, follows."""
     cells = column.reshape(found.shape)
     factors = []
     left, most = cells, int(np.abs(cells).max())

@@ -1,7 +1,4 @@
-"""A folder of Parquet references → a version 0 document.
-
-Input: a store. Output: entries, or pieces of JSON text: documents first, then each array's chunks in C order.
-"""
+"""A folder of Parquet references → version 0: documents, then each array's chunks in C order."""
 
 from __future__ import annotations
 
@@ -41,7 +38,7 @@ def _listed(found: Reference) -> list[Any]:
 
 
 def expand(store: Store, report: Report, limits: Limits) -> Iterator[bytes]:
-    """Yield the JSON text of the document, one entry a line. Raises CompileError, OSError."""
+    """Yield the document's JSON text, one entry a line. Raises CompileError, OSError."""
     text, written, begin = "{", 0, "\n"
     for key, value in entries(store, report, limits):
         text += f"{begin}{encode(key)}:{encode(value)}"

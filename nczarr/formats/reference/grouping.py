@@ -1,7 +1,6 @@
 """Groups chunks of arrays by pattern: numbers in arrays, and no object for a chunk except its key.
 
-Input: version 0 entries. Output: a `Group` for each pattern of texts around the numbers of key and URL;
-ungrouped entries remain.
+A `Group` has the version 0 entries with equal texts around the numbers of key and URL.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _RUN = re.compile(rf"([0-9]{{1,{DIGITS}}})")
 
 
 class Pattern(NamedTuple):
-    """Common parts of a family's entries: texts around the numbers of key and URL; whether they have ranges."""
+    """Texts around the numbers of a family's keys and URLs; whether they have ranges."""
 
     key: tuple[str, ...]
     url: tuple[str, ...]
@@ -123,11 +122,7 @@ def grouped(refs: Mapping[str, Any]) -> tuple[list[Group], list[Target], dict[st
 
 
 def _split(key: str) -> tuple[str, str, list[str]] | None:
-    """Split a key into the text before its indices, their separators and the indices; None if it has no
-    indices.
-
-    Equal separators are returned as one character.
-    """
+    """Split a key into head, separators (one character if all equal) and indices; None without indices."""
     found = _KEY.match(key)
     if found is None:
         return None

@@ -1,7 +1,6 @@
 """Lookup of generator entries by key: stores only the hash of each key, no objects.
 
-Input: families in generator order. Output: entries by key, keys, folders. Every entry is made once, in
-blocks, and checked as in an expansion.
+Every entry is made once, in blocks, and checked as in an expansion.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ PUNCTUATION = 48
 
 
 def odd(keys: Iterable[str], text: str) -> list[str]:
-    """Return the keys invalid in stores. `text`: all keys between line ends, for a fast check."""
+    """Return the keys invalid in stores. `text`: all keys between line ends, for speed."""
     return [key for key in keys if not is_safe(key)] if _ODD.search(text) else []
 
 
@@ -67,7 +66,7 @@ class Index:
         self._entries: NDArray[np.int64] | None = None
 
     def add(self, family: Family) -> bool:
-        """Make and check all entries of a family; return whether a key is `version`. Raises MemberFaultError."""
+        """Make and check a family's entries; return whether a key is `version`. Raises MemberFaultError."""
         hashes = np.empty(family.count, dtype=np.int64)
         folders: set[str] | None = set()
         version = False
@@ -111,7 +110,7 @@ class Index:
         return None
 
     def ahead(self, entry: Entry) -> dict[str, Reference]:
-        """Return an entry and its successors in the family by key, except keys that may occur elsewhere."""
+        """Return an entry and its successors by key, without keys that may occur elsewhere."""
         assert self._hashes is not None
         family, start = entry
         stop = min(start + AHEAD, family.count)
@@ -178,7 +177,7 @@ class Index:
 
 
 def _meet(prefix: str, folder: str) -> bool:
-    """Return whether a key in a folder, empty or with a final slash, may begin with `prefix`."""
+    """Return whether a key in a folder may begin with `prefix`; both may be empty."""
     return folder.startswith(prefix) or prefix.startswith(folder)
 
 

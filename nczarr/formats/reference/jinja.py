@@ -1,9 +1,8 @@
 """Texts beyond the grammar (`--jinja`): rendered by jinja2's sandbox with all costs counted.
 
-Input: a text and a scope. Output: the text that jinja2 renders. Before compilation the syntax tree is
-checked: unlisted node kinds are rejected, and those that can create large values go through our functions.
-Values are scalars and lists of scalars; attributes are `METHODS`, or those of a loop or namespace. So texts,
-lists and numbers are bounded, loops are counted, and Python is unreachable.
+The syntax tree is checked first: unlisted nodes are rejected, and nodes that can create large values call our
+functions. Values are scalars and lists of scalars; attributes are `METHODS`, or those of loops and
+namespaces. So texts, lists and numbers are bounded, loops counted, and Python is unreachable.
 """
 
 from __future__ import annotations

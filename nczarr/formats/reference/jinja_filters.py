@@ -1,7 +1,7 @@
-"""Filters, tests and methods for jinja2 texts, which check the length of results beforehand.
+"""Filters, tests and methods for jinja2 texts, with the semantics of jinja2 and `str`.
 
-They behave like those of jinja2 and Python's `str`. Arguments are scalars or lists of them. Invalid arguments
-raise TypeError or ValueError, oversized results RefusedTextError.
+They check the length of results beforehand. Arguments are scalars or lists of them; invalid ones raise
+TypeError or ValueError, oversized results RefusedTextError.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Resource limits of reference documents, whose expansion can exceed their size by any factor."""
+"""Limits of reference documents, whose expansion can exceed their size by any factor."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ LARGEST_END = 2**63
 
 
 class Limits(NamedTuple):
-    """Limits of a document reader: total `entries`, characters of each rendered `text`, nesting `depth` of
-    brackets and operators, bytes of any text in a document (`value`), of the `document`, and of its expansion
-    (`output`). `jinja`: jinja2 renders texts beyond the grammar. `repeated`: repeated members of an object
-    are accepted, with a warning; the last one counts.
+    """Limits of a document reader: total `entries`, characters of a rendered `text`, nesting `depth` of
+    expressions, bytes of any text (`value`), of the `document`, and of its expansion (`output`).
+
+    `jinja`: jinja2 renders texts beyond the grammar. `repeated`: the last of repeated members is read, with a
+    warning.
     """
 
     entries: int = 10_000_000

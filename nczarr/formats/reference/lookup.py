@@ -1,8 +1,7 @@
 """References of a document by key, located without expanding the document.
 
-Input: a source. Output: `DocumentReferences`, None for documents that an expansion rejects. Generator entries
-are found by key hashes (`index.py`), `refs` in the parsed JSON. Generators override `refs`; later generators
-override earlier ones.
+Documents that an expansion rejects give None. Generator entries are found by key hashes (`index.py`), `refs`
+in the parsed JSON. Generators override `refs` and earlier generators.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ Overrides = tuple[tuple[str, str], ...]
 
 
 class DocumentReferences:
-    """Entries of a checked document. Pickles the path of its file, or its bytes without a file."""
+    """Entries of a checked document. Pickles its file path, or its bytes."""
 
     def __init__(self, document: wire.Document, source: Source, refs: Refs | None, index: Index) -> None:
         self._source = source
@@ -55,11 +54,11 @@ class DocumentReferences:
 
     @property
     def noted(self) -> Any:
-        """The document's notes on its targets."""
+        """Notes of the document on its targets."""
         return self._noted
 
     def find(self, key: str) -> bytes | Reference | None:
-        """Return the bytes or location of a key; None if missing. Raises CompileError for invalid base64."""
+        """Return the bytes or location of a key, or None. Raises CompileError for invalid base64."""
         known = self._ahead.get(key)
         if known is not None:
             return known
@@ -111,7 +110,7 @@ class DocumentReferences:
             yield names[place]
 
     def children(self, prefix: str) -> list[str]:
-        """Return the sorted next segments of keys with `prefix`, which is empty or ends in a slash."""
+        """Return the sorted next segments of keys below `prefix`, empty or ending in a slash."""
         names, found = self._names(), self._index.children(prefix)
         place = bisect_left(names, prefix)
         while place < len(names) and names[place].startswith(prefix):
@@ -142,10 +141,7 @@ class DocumentReferences:
                 yield url, key
 
     def entries(self) -> Iterator[tuple[str, bytes | Reference]]:
-        """Yield all keys with their bytes or locations in document order, perhaps including overridden ones.
-
-        Raises as `find`.
-        """
+        """Yield keys with bytes or locations in document order, perhaps overridden ones. Raises as `find`."""
         for key, value in self._refs.items():
             yield key, self._meant(key, value)
         yield from self._index.entries()
@@ -160,7 +156,7 @@ class DocumentReferences:
 def opened(
     source: Source, report: Report, limits: Limits = DEFAULT, overrides: Mapping[str, str] | None = None
 ) -> DocumentReferences | None:
-    """Return the references of a document, or None (reported). `overrides` replace or add templates."""
+    """Return a document's references, or None (reported). `overrides` replace or add templates."""
     document = wire.read(source, report, limits, overrides)
     found = None if document is None else _made(document, source, report, limits)
     if found is not None:
@@ -214,7 +210,7 @@ def _of_bytes(name: str, data: bytes, limits: Limits, overrides: Overrides) -> D
 def _of_file(
     path: str, name: str, identity: tuple[int, int], limits: Limits, overrides: Overrides
 ) -> DocumentReferences:
-    """Unpickle the references of a document in a file. Raises OSError if the file has changed."""
+    """Unpickle a document's references from its file. Raises OSError if it has changed."""
     if _identity(path) != identity:
         raise OSError(errno.ESTALE, "the document has changed", path)
     return _again(open_source(path, name), limits, overrides)

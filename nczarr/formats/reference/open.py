@@ -1,4 +1,4 @@
-"""`reference`: a document, or a folder of Parquet references, → a store of the referenced data."""
+"""`reference`: a document or a folder of Parquet references → a store of the data."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Operators and filters on integers, floats, texts and None, with Python's semantics.
 
-Invariant: integers, texts and widths stay within the limits; no text of a document is used as a program or
-unchecked format. Faults are RefusedTextErrors.
+Integers, texts and widths stay within the limits; no text is used as a program or unchecked format. Faults
+are RefusedTextErrors.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def filtered(name: str, values: list[Value], limits: Limits) -> Value:
 
 
 def _integer(value: Value, default: Value) -> Value:
-    """Apply the filter `int`: integer part of a number, number of a text, else the default."""
+    """Apply the filter `int`: integer part of a number, value of a text, else the default."""
     if value is None:
         return default
     try:

@@ -46,7 +46,7 @@ _FILE = re.compile(r"refs\.(0|[1-9][0-9]{0,17})\.parq")
 
 
 class Header(NamedTuple):
-    """Content of `.zmetadata`: JSON texts by key, rows of a file, chunk grids by folder, with a final slash.
+    """Content of `.zmetadata`: JSON texts by key, rows of a file, chunk grids by folder with final slash.
 
     `noted`: our own member `nczarr`, unchecked.
     """
@@ -70,11 +70,11 @@ class ParquetReferences:
 
     @property
     def noted(self) -> Any:
-        """The metadata's notes on targets."""
+        """Notes of the metadata on targets."""
         return self._header.noted
 
     def find(self, key: str) -> bytes | Reference | None:
-        """Return the bytes or location of a key; None if missing. Raises OSError, CompileError."""
+        """Return the bytes or location of a key, or None. Raises OSError, CompileError."""
         if key in self._header.documents:
             return self._header.documents[key].encode()
         folder = key[: key.rfind("/") + 1]
@@ -87,7 +87,7 @@ class ParquetReferences:
         return None if record is None else _row(record, row, key)
 
     def keys(self, prefix: str = "") -> Iterator[str]:
-        """Yield all keys with `prefix`, sorted. Reads the files of matching arrays. Raises as `find`."""
+        """Yield keys with `prefix`, sorted, reading the arrays' files. Raises as `find`."""
         found = [key for key in self._header.documents if key.startswith(prefix)]
         for folder in self._header.arrays:
             if folder.startswith(prefix) or prefix.startswith(folder):
@@ -95,9 +95,9 @@ class ParquetReferences:
         yield from sorted(found)
 
     def children(self, prefix: str) -> list[str]:
-        """Return the sorted next segments of keys with `prefix`, which is empty or ends in a slash.
+        """Return the sorted next segments of keys below `prefix`, empty or ending in a slash.
 
-        Reads the files of the array in that folder. Raises as `find`.
+        Reads the files of that array. Raises as `find`.
         """
         keys = [key for key in self._header.documents if key.startswith(prefix)]
         if prefix in self._header.arrays:
@@ -128,7 +128,7 @@ class ParquetReferences:
         return self._header.documents
 
     def entries(self) -> Iterator[tuple[str, bytes | Reference]]:
-        """Yield all keys with bytes or locations: documents, then each array's chunks in C order. Raises as `find`."""
+        """Yield keys with bytes or locations: documents, then chunks in C order. Raises as `find`."""
         for key, text in self._header.documents.items():
             yield key, text.encode()
         for folder in self._header.arrays:
@@ -166,7 +166,7 @@ class ParquetReferences:
                 yield place, record
 
     def _record(self, folder: str, place: int) -> Record | None:
-        """Return a file or None. One thread reads at a time: others usually need the same file."""
+        """Return a file or None. One thread reads at a time: others usually want the same."""
         with self._lock:
             name = (folder, place)
             if name in self._held:

@@ -144,7 +144,7 @@ class Record(NamedTuple):
 
 
 def read(data: bytes, least: int, most: int, largest: int) -> Record:
-    """Return the rows of a file: `least` to `most` rows, at most `largest` bytes. Raises RecordFaultError."""
+    """Return `least` to `most` rows of a file, at most `largest` bytes. Raises RecordFaultError."""
     import pyarrow as pa
     from pyarrow import parquet
 

@@ -1,7 +1,6 @@
 """Prepared entries of a document: `refs` with rendered URLs, generators in blocks.
 
-Input: a checked `Document`. Output: a `Part` for `refs` and for each generator, which makes entries on demand
-and stores none. Faults of templates and of each generator's first entry are reported.
+A `Part` makes entries on demand and stores none. Faults of templates and of first entries are reported.
 """
 
 from __future__ import annotations
@@ -76,7 +75,7 @@ class Missing(dict[str, None]):
         self._told: set[str] = set()
 
     def tell(self, where: str, path: Path) -> None:
-        """Report the names added since the last call; `where` is the entry or generator that uses them."""
+        """Report names added since the last call; `where` uses them."""
         for name in self.keys() - self._told:
             text = f"{where}: undefined name `{name}` stands for an empty text"
             self._faults.warning("undefined-name", text, path, [f"`--set {name}=TEXT` gives it a meaning"])

@@ -1,7 +1,6 @@
 """Environment of jinja2 for texts beyond the grammar, which counts every new value.
 
-Input: the syntax tree of a text. Output: the tree with our filters inserted, and its environment. Imported
-only for such texts.
+Imported only for such texts.
 """
 
 from __future__ import annotations

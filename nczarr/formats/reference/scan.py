@@ -24,7 +24,7 @@ def give_back(data: Buffer) -> None:
 def long_text(data: Buffer, longest: int) -> int | None:
     """Return the start of more than `longest` bytes without a quote, or None.
 
-    In JSON only texts and blanks can be that long.
+    In JSON, only texts and blanks are so long.
     """
     last = -1
     for start in range(0, len(data), PIECE):

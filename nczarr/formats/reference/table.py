@@ -1,8 +1,7 @@
 """Entries of `refs`: a mapping that packs byte ranges into integers, and a reader of large documents.
 
-Input: the bytes of a document. Output: its members. Large documents are read in pieces: text from the start
-of a member to the end of a value, if valid JSON within braces, contains whole members. Other documents must
-be parsed at once by the caller, which reports faults.
+Large documents are read in pieces: text from the start of a member to the end of a value, if valid JSON
+within braces, contains whole members. The caller parses other documents at once and reports faults.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ WIDEST = 1 << 27
 """Maximum size of a piece, in bytes, for long members."""
 
 FAST = LARGEST_END // 2
-"""Exclusive limit of packed offsets and lengths: 62 bits, whose sums stay below the limit."""
+"""Exclusive limit of packed offsets and lengths (62 bits), with valid sums."""
 
 TOP, INNER = "{", '{"refs":{'
 """What stands before members, and before those of `refs` where more follow."""
@@ -123,7 +122,7 @@ class Table(Mapping[str, Any]):
 
 
 def read(data: Buffer) -> Mapping[str, Any] | None:
-    """Return the members of a large document, with `refs` or all of them as a table; None to parse it at once."""
+    """Return the members of a large document, all or `refs` as a table; None to parse it whole."""
     begin = _BEGIN.match(data)
     if len(data) < LARGE or begin is None:
         return None
@@ -174,7 +173,7 @@ def _read(data: Buffer, start: int) -> Mapping[str, Any] | None:
 
 
 def _take(data: Buffer, at: int, table: Table) -> int:
-    """Add members in pieces to a table; return the start of the rest. Raises ValueError, RecursionError."""
+    """Add members in pieces; return the start of the rest. Raises ValueError, RecursionError."""
     size = PIECE
     while len(data) - at > size:
         taken = _piece(data[at : at + size], table)
@@ -190,7 +189,7 @@ def _take(data: Buffer, at: int, table: Table) -> int:
 
 
 def _piece(window: bytes, table: Table) -> int:
-    """Add the members that end within a window to a table; return their size in bytes, 0 if unknown."""
+    """Add the members that end in a window; return their size in bytes, 0 if unknown."""
     end = len(window)
     for closing in (b"],", b"},", b'",'):
         for _ in range(_TRIES):
@@ -216,7 +215,7 @@ def _add(table: Table, members: dict[str, Any]) -> None:
 
 
 def _object(before: str, text: bytes, behind: str) -> dict[str, Any]:
-    """Parse a text between two others as an object. Raises ValueError, RecursionError, RepeatedError."""
+    """Parse an object from a text between two others. Raises ValueError, RecursionError, RepeatedError."""
     found = json.loads(before + text.decode("utf-8") + behind, strict=False, object_pairs_hook=unrepeated)
     if not isinstance(found, dict) or too_deep([found]):
         raise ValueError("no object, or one that nests too deep")

@@ -1,7 +1,7 @@
 """Writable store that becomes a reference document, of documents, short chunks and references.
 
-All content stays in memory until finished: some forty bytes a reference. Then the document is written next to
-its destination, one entry a line, and moved there; or a folder of Parquet references is written.
+Content stays in memory until finished, some forty bytes a reference. Then the document is written next to its
+destination, one entry a line, and moved there; or a folder of Parquet references is written.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ NOTED = 16
 """Number of targets with notes; more only with many references to each."""
 
 MANY = 10_000
-"""Number of targets with notes if references are byte ranges, as in a series of files."""
+"""Number of targets with notes if references are byte ranges, as in file series."""
 
 _json = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 
 
 def begin(path: str, plan: StorePlan, folder: Callable[[], Store]) -> tuple[Store, str]:
-    """Return a new document for a plan and its readable temporary path. `folder` creates a store at the path.
+    """Return a new document for a plan, and its readable temporary path. Raises OSError, FileExistsError.
 
-    Raises OSError, FileExistsError.
+    `folder` creates a store at the path.
     """
     if path.rstrip("/").lower().endswith(PARQUET):
         store = folder()
@@ -88,7 +88,7 @@ class Held(MemoryStore):
         return known
 
     def document(self) -> Iterator[bytes]:
-        """Yield version 1 JSON without templates and generators, which some readers do not support."""
+        """Yield version 1 JSON without templates and generators, which not all readers support."""
         yield b'{"version":1,\n"refs":{'
         before = b"\n"
         for key in sorted(self.content):
@@ -146,7 +146,7 @@ class ParquetTarget(Held):
         self._written = False
 
     def seal(self) -> None:
-        """Write everything. Raises OSError; CompileError for content that Parquet cannot hold."""
+        """Write everything. Raises OSError; CompileError for unsupported content."""
         if not self._written:
             from nczarr.formats.reference import write_parquet
 
@@ -167,7 +167,7 @@ class ParquetTarget(Held):
 
 
 def _text(data: bytes) -> str:
-    """Return data as text: printable ASCII with line ends, or UTF-8 JSON objects, unchanged; else base64."""
+    """Return data as text: printable ASCII lines, or UTF-8 beginning with `{`, unchanged; else base64."""
     if data.isascii() and not data.startswith(b"base64:"):
         text = data.decode("ascii")
         if text.replace("\n", "").isprintable():

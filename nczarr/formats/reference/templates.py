@@ -1,7 +1,4 @@
-"""Parser of texts with expressions: by the grammar, or by jinja2 if permitted and necessary.
-
-Input: texts of a document. Output: their pieces for `evaluation.py`.
-"""
+"""Parser of texts with expressions, by the grammar, or by jinja2 if permitted and needed."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ from nczarr.source import Buffer, Source
 
 
 class Dimension(NamedTuple):
-    """Name and ordered values of a generator dimension: integers, floats, texts, booleans or null."""
+    """Name and values of a generator dimension: integers, floats, texts, booleans, null."""
 
     name: str
     values: range | tuple[Any, ...]
@@ -46,7 +46,7 @@ class Dimension(NamedTuple):
 class Generator(NamedTuple):
     """Item of `gen`: an entry for each combination of values, the last dimension varying fastest.
 
-    `offset` and `length` are both None for whole targets.
+    `offset` and `length` are None for whole targets.
     """
 
     key: str
@@ -68,7 +68,7 @@ class Generator(NamedTuple):
 
 
 class Document(NamedTuple):
-    """A reference document. Version 0 has only `refs`, which are not rendered.
+    """A reference document. Version 0 has only `refs`, unrendered.
 
     `noted`: our own member `nczarr` of version 1, unchecked and optional.
     """
@@ -81,7 +81,7 @@ class Document(NamedTuple):
 
 
 def read(source: Source, report: Report, limits: Limits, overrides: Mapping[str, str] | None = None) -> Document | None:
-    """Return the document of a source, or None (reported). `overrides` replace or add templates."""
+    """Return a source's document, or None (reported). `overrides` replace or add templates."""
     faults = Faults(source, report)
     before = report.errors
     members = _members(faults, limits)

@@ -1,7 +1,4 @@
-"""Expressions and texts of generators: sums, digits of packed numbers, texts with holes.
-
-Input: integer columns, coefficients, literals. Output: texts of the grammar in `expressions.py`.
-"""
+"""Expressions and texts of generators: sums, digits of packed numbers, holes."""
 
 from __future__ import annotations
 
@@ -28,7 +25,7 @@ class Packed(NamedTuple):
 
 
 def pack(columns: Sequence[Integers]) -> Packed:
-    """Pack columns of equal length; the last has the lowest digits, constant columns none."""
+    """Pack equally long columns; the last has the lowest digits, constant ones none."""
     bounds = [(int(column.min()), int(column.max())) for column in columns]
     small = math.prod(most - least + 1 for least, most in bounds) < WIDEST
     scale, written = 1, []

@@ -1,6 +1,6 @@
-"""Writer of Parquet references: documents, data and chunk columns → `.zmetadata` and files of rows.
+"""Writer of Parquet references: documents, data and chunk columns → `.zmetadata`, written last, and files of
+rows.
 
-Input: documents of a Zarr 2 store, inline data, columns of chunks. Output: keys of a store, metadata last.
 Paths are plain texts, because readers mistake missing rows of a categorical column for references. Empty
 files are omitted.
 """
@@ -34,7 +34,7 @@ FILES = 1000
 
 
 def record_size(chunks: Iterable[int]) -> int:
-    """Return the rows of a file: as many as the largest array, or `USUAL`; more to keep an array within `FILES`."""
+    """Return the rows of a file: at most `USUAL` and the largest array, more beyond `FILES` files."""
     largest = max(chunks, default=1)
     return max(1, min(largest, USUAL), min(LONGEST, -(-largest // FILES)))
 
@@ -58,8 +58,7 @@ def write(
 ) -> None:
     """Put references into a store, `rows` a file (default: `record_size`), without finishing it.
 
-    `noted`: notes on targets for our own member of the metadata. Raises CompileError for unsupported content,
-    before writing; OSError.
+    `noted`: notes on targets. Raises CompileError for unsupported content before writing; OSError.
     """
     held, columns = dict(documents), list(arrays)
     report = Report()
@@ -180,8 +179,8 @@ def _files(array: _Array, rows: int) -> Iterator[tuple[int, bytes]]:
 def _encoded(columns: list[object]) -> bytes:
     """Return one encoded file.
 
-    fastparquet takes integers for floats without statistics that exclude nulls, and replaces missing texts by
-    NaN unless all texts are in one dictionary.
+    fastparquet reads integers as floats without statistics that exclude nulls, and missing texts as NaN
+    unless all are in one dictionary.
     """
     import pyarrow as pa
     from pyarrow import parquet

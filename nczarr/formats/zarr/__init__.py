@@ -1,1 +1,1 @@
-"""Zarr formats: shared code in `core/` and `extension/`, and a folder for each format."""
+"""Zarr formats: common code in `core/` and `extension/`, one folder for each format."""

@@ -1,5 +1,5 @@
-"""Code shared by all Zarr versions.
+"""Shared code of all Zarr versions.
 
-Each version subclasses `Reader` (reader.py) and `Writer` (writer.py). `read_zarr.py` reads pure hierarchies,
+Each version subclasses `Reader` and `Writer`. `read_zarr.py` reads pure hierarchies,
 `../nczarr/read_nczarr.py` those with netCDF-C's hidden attributes and our extension.
 """

@@ -44,9 +44,9 @@ def made_storage(
 class Described(NamedTuple):
     """Metadata of one array, from its documents alone.
 
-    `key`: key of its document; `prefix`: node prefix. `fill`: bytes of one element in the stored dtype, or of
-    the text; None if the documents contain no fill value. `codecs`: the neutral chain, None if a codec has no
-    filter number. `axes`: simple names of the dimensions, None for an unnamed one; None if there is no list.
+    `prefix`: that of the node. `fill`: one element in the stored dtype, or text; None if missing. `codecs`:
+    the neutral chain, None if a codec has no filter number. `axes`: simple dimension names, None where
+    missing.
     """
 
     key: str
@@ -63,7 +63,7 @@ class Described(NamedTuple):
 
     @property
     def plain_type(self) -> str | None:
-        """Atomic type of the dtype: char for one byte of text; None for raw bytes and records."""
+        """Atomic type of the dtype; one byte of text is char, raw bytes and records None."""
         return plain_type(self.encoding.dtype)
 
     @property
@@ -76,17 +76,14 @@ class Described(NamedTuple):
         return made_storage(None, self.chunks or None, self.codecs or (), endian, no_fill, None, element_of(dtype))
 
     def scalar(self) -> Described:
-        """Return the array as a scalar, which the netCDF library writes as an array of one element."""
+        """Return the array as a scalar: netCDF-C writes scalars as arrays of one element."""
         encoding = self.encoding._replace(permutation=None)
         return self._replace(shape=(), chunks=(), shards=None, axes=(), encoding=encoding)
 
     def source(
         self, documents: Documents, model: Descr, shape: tuple[int, ...], nil: Runs = (), own: bytes | None = None
     ) -> StoredArray:
-        """Return the values as elements of `model`, the dtype of the variable's type.
-
-        `own` replaces a fill value that is missing or NaN in the documents.
-        """
+        """Return the values as elements of `model`. `own` replaces a missing or NaN fill value of the documents."""
         dtype = self.encoding.dtype
         exact = own is not None and (self.fill is None or _is_nan(self.fill, dtype))
         fill = own if exact else self.fill
@@ -114,7 +111,7 @@ def _is_nan(fill: bytes, dtype: Descr) -> bool:
 
 
 def own_fill(type_name: str, attributes: tuple[Attribute, ...]) -> bytes | None:
-    """Return the bytes of a `_FillValue` that Zarr v2 documents do not hold: of char, or the bits of a NaN."""
+    """Return a `_FillValue` that Zarr v2 documents cannot hold: of char, or a NaN's bits."""
     own = [each.value for each in attributes if each.name == "_FillValue" and each.value.type == type_name]
     if not own or own[0].count != 1 or not isinstance(own[0].data, bytes):
         return None
@@ -123,7 +120,7 @@ def own_fill(type_name: str, attributes: tuple[Attribute, ...]) -> bytes | None:
 
 
 def chain(configs: list[Json]) -> tuple[Codec, ...] | None:
-    """Return the neutral codecs; None if one has no filter number or an invalid parameter."""
+    """Return the neutral codecs; None without filter number or with invalid parameters."""
     try:
         found = from_configs(configs) or ()
     except (ValueError, TypeError):

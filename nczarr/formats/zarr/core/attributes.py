@@ -1,8 +1,8 @@
-"""Attributes of stores: JSON values → constants, typed by the extension, by the map of types or by the value.
+"""Attributes of stores: JSON values → constants, typed by the extension, the map of types or the value.
 
-Values that the netCDF library damages or rejects are recovered where possible. Untyped values: a text is
-char, several texts are strings, integers take the first of int, uint, int64 and uint64 that holds all, reals
-are double, booleans ubyte; others are char with the JSON text.
+Values that the netCDF library damages or rejects are recovered if possible. Untyped values: a text is char,
+several texts are strings, integers the first of int, uint, int64, uint64 that holds all, reals double,
+booleans ubyte; others are char with the JSON text.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def chars(data: bytes) -> Constant:
 
 
 def packed(type_name: str, values: list[Any]) -> Constant:
-    """Return numbers of a type; short values are cached. Raises struct.error, OverflowError."""
+    """Return numbers of a type; short ones are cached. Raises struct.error, OverflowError."""
     data = struct.pack(f"<{len(values)}{ATOMIC[type_name].code}", *values)
     if len(data) > _SHORT:
         return Constant(type=type_name, count=len(values), data=data)
@@ -79,7 +79,7 @@ def _constant(type_name: str, count: int, data: bytes) -> Constant:
 
 
 def typed(dtype: Any, value: Any) -> Constant | None:
-    """Return the constant of a JSON value with its dtype in the map of types; None if they do not match."""
+    """Return the constant of a JSON value with a dtype of the map of types, or None."""
     if not isinstance(dtype, str):
         return None
     if dtype in (">S1", "<U1"):
@@ -136,8 +136,7 @@ class Attributes:
     ) -> tuple[Attribute, ...]:
         """Return the attributes of a document.
 
-        `hidden` is its `_nczarr_attr`. `own_fill` decodes `_FillValue`; `shown_fill` makes its plain form, to
-        compare with the document.
+        `hidden`: its `_nczarr_attr`. `own_fill` decodes `_FillValue`, `shown_fill` makes its plain form.
         """
         types = (hidden or {}).get("types", {})
         if not isinstance(types, dict):

@@ -1,4 +1,4 @@
-"""Numbers of `fill_value` members ↔ bytes, checked against the element type: no wrapping, rounding or overflow."""
+"""Numbers of `fill_value` members ↔ bytes, without wrapping, rounding or overflow."""
 
 from __future__ import annotations
 
@@ -40,10 +40,9 @@ def json_of(dtype: str, data: bytes) -> int | float | str | list[Any]:
 
 
 def number(dtype: str, value: Any) -> bytes:
-    """Return the bytes of one number.
+    """Return the bytes of a JSON int or float, a bool for `b1`, a list of two for complex types.
 
-    `value` is a JSON int or float, a bool for `b1`, a list of two for complex types. Raises ValueError for
-    others.
+    Raises ValueError for others.
     """
     kind = dtype[1]
     if kind == "b":
@@ -69,7 +68,7 @@ def number(dtype: str, value: Any) -> bytes:
 
 
 def encoded_bytes(value: Any, size: int, *, shorter: bool = False) -> bytes:
-    """Decode base64 of `size` bytes; if `shorter`, zero-pad fewer. Raises ValueError for other values."""
+    """Decode base64 of `size` bytes; `shorter` data are zero-padded. Raises ValueError."""
     if not isinstance(value, str):
         raise ValueError(f"{shown(value)} is not a base64 text")
     try:

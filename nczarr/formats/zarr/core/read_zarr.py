@@ -1,9 +1,9 @@
 """A pure Zarr hierarchy → the tree: members by listing, dimensions by their simple names.
 
-A dimension belongs to the group of its array. It has the length of its coordinate variable, else of the first
-array that uses it. An axis of another length, or without a name, becomes anonymous, with a warning. Dtypes
-unknown to the model (records, raw bytes) get an invented type. A fill value that stands for a `_FillValue`
-which plain attributes cannot hold becomes that attribute.
+A dimension belongs to the group of its array; its length is that of its coordinate variable, else of the
+first array that uses it. Other lengths and unnamed axes become anonymous, with a warning. Dtypes unknown to
+the model (records, raw bytes) get an invented type. A fill value that plain attributes cannot hold becomes a
+`_FillValue`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from nczarr.plan.storage_roundtrip import normalized
 
 
 def read(reader: Reader) -> Unchecked:
-    """Return the dataset of a store; unreadable parts are reported and omitted. Raises OSError."""
+    """Return the dataset of a store, without unreadable parts (reported). Raises OSError."""
     with building():
         return _read(reader)
 
@@ -128,7 +128,7 @@ class _Hierarchy:
         )
 
     def _axes(self, arrays: dict[str, Described], path: str) -> dict[str, str]:
-        """Map written dimension names to names; names that are equal in NFC stay separate dimensions."""
+        """Map written dimension names to names; those equal in NFC stay separate."""
         spelled: dict[str, str] = {}
         for described in arrays.values():
             for axis in described.axes or ():
@@ -220,8 +220,7 @@ def both_kinds(reader: Reader, prefix: str) -> None:
 def with_fill(
     attributes: tuple[Attribute, ...], type_name: str, types: Types, described: Described, reader: Reader
 ) -> tuple[Attribute, ...]:
-    """Return attributes with a `_FillValue` of the variable's type, from the attribute or the array's fill
-    value.
+    """Return attributes with a `_FillValue` of the variable's type, perhaps from the array's fill value.
 
     An invalid `_FillValue` is omitted with a warning.
     """
@@ -261,7 +260,7 @@ def fill_of(type_name: str, value: object) -> Constant | None:
 
 
 def _restored(type_name: str, types: Types, described: Described) -> Constant | None:
-    """Return the `_FillValue` that plain attributes cannot hold: NaN, infinities, non-numbers, except default ones."""
+    """Return the `_FillValue` that plain attributes cannot hold: NaN, infinities, non-numbers; omit record defaults."""
     fill, dtype = described.fill, described.encoding.dtype
     if fill is None or not fill.strip(b"\0"):
         return None

@@ -25,7 +25,7 @@ class BadDocumentError(ValueError):
 class Reader:
     """Documents of one Zarr version by node; each fault is reported once.
 
-    A node is identified by the prefix of its keys: `foo/bar/`, empty for the root.
+    A node is the prefix of its keys: `foo/bar/`, empty for the root.
     """
 
     axes_member = ""
@@ -77,7 +77,7 @@ class Reader:
             return None
 
     def described(self, prefix: str) -> Described | None:
-        """Return the metadata of an array; None (reported) if there is none. Raises BadDocumentError."""
+        """Return the metadata of an array, or None (reported). Raises BadDocumentError."""
         raise NotImplementedError
 
     def fill(self, key: str, decoded: Callable[[], bytes | None]) -> bytes | None:
@@ -89,7 +89,7 @@ class Reader:
             return None
 
     def hidden(self, prefix: str, what: str) -> tuple[Json | None, str]:
-        """Return the hidden `superblock`, `group`, `array` or `attr` of netCDF-C, and the key of its document."""
+        """Return netCDF-C's hidden `superblock`, `group`, `array` or `attr`, and its document key."""
         found = self.attributes(prefix).get(f"_nczarr_{what}")
         return (found if isinstance(found, dict) else None), self.key(prefix)
 

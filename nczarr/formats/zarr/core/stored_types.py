@@ -1,4 +1,4 @@
-"""Model types and stored dtypes: compatibility checks, and invented types for unnamed dtypes."""
+"""Model types and stored dtypes: compatibility, and invented types for unnamed dtypes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from nczarr.names import name_problem
 
 @functools.lru_cache(maxsize=256)
 def plain_type(stored: Descr) -> str | None:
-    """Return the atomic type of a dtype: char for one byte of text; None for raw bytes and records."""
+    """Return the atomic type of a dtype; one byte of text is char, raw bytes and records None."""
     known = modelled(stored)
     if not isinstance(stored, str) or stored[1] in "Vb" or not isinstance(known, str):
         return None
@@ -58,7 +58,7 @@ def members(stored: Descr) -> int:
 
 
 class Inventor:
-    """Declared types for the unnamed dtypes of one group: records and raw bytes.
+    """Invented types of one group, for records and raw bytes.
 
     `taken`: names used in the group; `made`: the types in order.
     """
@@ -71,10 +71,7 @@ class Inventor:
         """Fields that got another name, because theirs was taken."""
 
     def type_of(self, stored: Descr, name: str) -> str:
-        """Return the type of a variable or field of this name.
-
-        Raises ValueError for invalid field names and for elements that are too large.
-        """
+        """Return the type of a variable or field. Raises ValueError for invalid names and too large elements."""
         if itemsize(stored) > LARGEST_VALUE or members(stored) > MOST_MEMBERS:
             raise ValueError(f"elements of {itemsize(stored)} bytes are too large")
         element = element_of(stored)

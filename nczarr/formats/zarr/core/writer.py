@@ -1,8 +1,8 @@
-"""Base class that writes the documents of a hierarchy, for all Zarr versions.
+"""Base class of the writers of all Zarr versions.
 
 `Writer` yields children before parents and the root last: an interrupted store has no root. A version defines
-the documents of groups and arrays, a format the attributes: by default plain JSON. The plan reports values
-that this loses.
+the documents of groups and arrays, a format their attributes: by default plain JSON, whose losses the plan
+reports.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=
 
 
 def encode(document: Any) -> bytes:
-    """Encode a JSON document: one line, raw UTF-8. Bytes of names that were invalid UTF-8 are written unchanged."""
+    """Encode JSON in one line of raw UTF-8; bytes of names that were invalid UTF-8 stay unchanged."""
     return _ENCODER.encode(document).encode("utf-8", "surrogateescape")
 
 
@@ -36,7 +36,7 @@ def members(documents: Iterable[Entry]) -> bytes:
 
 
 class Writer:
-    """One emission. Subclasses define `group` and `array`, and override other methods as needed."""
+    """One emission. Subclasses define `group` and `array`, and perhaps other methods."""
 
     def __init__(self, plan: StorePlan) -> None:
         self.plan = plan
@@ -116,7 +116,7 @@ class Writer:
         yield from self.group(prefix, attributes)
 
     def _parts(self, path: str, targets: Mapping[str, Target]) -> Iterator[Entry]:
-        """Yield the documents of the arrays of a multi-part variable, and of the groups between."""
+        """Yield the documents of a variable's parts, and of the groups between."""
         inner: dict[str, None] = {}
         for part, target in targets.items():
             axes = part_axes(self.plan.axes[path], part, target.layout.shape, targets)

@@ -18,7 +18,7 @@ ARRAYS = Arrays(
     separators=True,
     undefined_fill=True,
 )
-"""Capabilities of arrays. Filters with a URI: deflate, shuffle, fletcher32, bzip2, blosc, zstd, gzip and crc32c."""
+"""Filters with a URI: deflate, shuffle, fletcher32, bzip2, blosc, zstd, gzip and crc32c."""
 
 FORMAT = Format(
     name="zarr3-2019",

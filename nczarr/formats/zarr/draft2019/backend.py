@@ -1,8 +1,7 @@
 """`zarr3-2019`: plan → documents of a hierarchy of the draft.
 
-Every group and array has one document. Our extension object contains what the draft cannot express; readers
-need not understand it, and no node has it if the dataset needs none (`bare.py`). Unknown extensions of a
-source follow it.
+Every group and array has one document. Our optional extension object contains what the draft cannot express;
+no node has it if the dataset needs none (`bare.py`). Unknown extensions of a source follow.
 """
 
 from __future__ import annotations
@@ -29,11 +28,7 @@ def emit(plan: StorePlan, report: Report) -> Iterator[Entry]:
 
 
 class Draft2019Writer(Writer):
-    """Documents of the draft.
-
-    Its "attributes" of groups and arrays are document members: `attributes`, `extensions`, and for an enum
-    `data_type`.
-    """
+    """Documents of the draft. "Attributes" here are members: `attributes`, `extensions`, an enum's `data_type`."""
 
     def __init__(self, plan: StorePlan) -> None:
         super().__init__(plan)
@@ -72,7 +67,7 @@ class Draft2019Writer(Writer):
         return {"attributes": attributes, "extensions": [*([own] if own else []), *foreign.extensions]}
 
     def _attributes(self, path: str, given: tuple[Attribute, ...]) -> tuple[Json, Json]:
-        """Return attributes in plain JSON, and the rest. Unchanged attributes of a source keep their original JSON."""
+        """Return attributes in plain JSON, and the rest. Unchanged ones keep a source's JSON."""
         shown, hidden = documents.attributes(given, hidden=frozenset())
         foreign = self.plan.checked.foreign.get(path, Foreign())
         for each in given:

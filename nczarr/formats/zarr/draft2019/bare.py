@@ -1,8 +1,8 @@
-"""Detects datasets that the draft fully expresses, which are written without our extension.
+"""Detects datasets that the draft fully expresses, to write them without our extension.
 
-So a hierarchy of other software gets its original documents when it is read and written. Such a dataset has
-no name, netCDF kind or dimensions; only the types that reading invents; attributes of the types that plain
-JSON implies; members in name order; and storage that the documents declare.
+A foreign hierarchy thus keeps its documents when it is read and written. Such a dataset has no name, netCDF
+kind or dimensions; only types that reading invents, and attributes of types that plain JSON implies; members
+in name order; storage as in the documents.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def is_bare(plan: StorePlan) -> bool:
 
 
 def as_it_was(attribute: Attribute, foreign: Foreign) -> bool:
-    """Return whether an attribute is unchanged from JSON that the tree represents differently."""
+    """Return whether an attribute still equals JSON that the tree represents differently."""
     known = foreign.attributes
     return attribute.name in known and untyped(known[attribute.name]) == attribute.value
 
@@ -75,7 +75,7 @@ def _is_bare_variable(plan: StorePlan, path: str, variable: Variable, inventor: 
 
 
 def _is_bare_attribute(attribute: Attribute, foreign: Foreign, owner: str = "") -> bool:
-    """Return whether an attribute reads back from plain JSON; `_FillValue` has the type of its `owner`."""
+    """Return whether an attribute reads back from plain JSON, `_FillValue` in its `owner` type."""
     shown = plain(attribute.value).value
     if shown is None or names.problem(attribute.name) is not None:
         return False

@@ -96,10 +96,9 @@ def _record(fields: Any) -> Descr:
 
 
 def fill_value(descr: Descr, fill: bytes | None, *, utf8: bool = True) -> Any:
-    """Return the `fill_value` member: null if undefined; a char is its byte, a text itself, other values
-    base64.
+    """Return the `fill_value` member: null if undefined; a char is its byte, a text itself, others base64.
 
-    It does not preserve the bits of a NaN.
+    The bits of a NaN are lost.
     """
     if fill is None:
         return None
@@ -123,7 +122,7 @@ def has_odd_bits(descr: Descr, fill: bytes | None) -> bool:
 
 
 def fill_bytes(written_type: Any, written: Any) -> bytes | None:
-    """Invert `fill_value`, in the bytes of the dtype. Raises one of `FAULTS` for an invalid value."""
+    """Invert `fill_value`, in the bytes of the dtype. Raises one of `FAULTS`."""
     if written is None:
         return None
     own = descr(written_type)
@@ -142,7 +141,7 @@ def fill_bytes(written_type: Any, written: Any) -> bytes | None:
 
 
 def _number_bytes(descr: str, written: Any) -> bytes:
-    """Return the bytes of a number: no rounding of integers, no overflow, only the three special words."""
+    """Return the bytes of a number: no rounding, no overflow, only the three special words."""
     match descr[1]:
         case "b":
             if not isinstance(written, bool):
@@ -164,7 +163,7 @@ def _number_bytes(descr: str, written: Any) -> bytes:
 
 
 def written_codecs(codecs: Sequence[Codec], itemsize: int) -> list[Json]:
-    """Return the `chunk_codecs` member of a neutral chain: URIs, with their parameters as members.
+    """Return the `chunk_codecs` member of a neutral chain: URIs and parameters.
 
     {"codec": "http://purl.org/zarr/spec/codec/gzip", "level": 1}
     """
@@ -175,7 +174,7 @@ def written_codecs(codecs: Sequence[Codec], itemsize: int) -> list[Json]:
 
 
 def configs(given: Sequence[Json]) -> tuple[Config, ...]:
-    """Invert `written_codecs` for valid documents. An unknown codec has its URI as name, which decoding rejects."""
+    """Invert `written_codecs` for valid documents. Unknown codecs are named by URI, which decoding rejects."""
     return tuple(map(_config, given))
 
 

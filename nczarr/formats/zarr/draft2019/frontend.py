@@ -1,6 +1,6 @@
 """`zarr3-2019`: a hierarchy of the draft → `Unchecked`, with or without our extension.
 
-The reader derives the four hidden attributes from one extension object.
+The four hidden attributes are derived from one extension object.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from nczarr.stores.base import Store
 
 
 def _is_shown(shown: Any, value: Any) -> bool:
-    """Return whether an attribute's JSON in the tree equals the JSON that it was read from."""
+    """Return whether an attribute's JSON in the tree equals its original JSON."""
     if isinstance(shown, list) and isinstance(value, list):
         return len(shown) == len(value) and all(map(_is_shown, shown, value))
     alike = isinstance(value, float) if isinstance(shown, float) else type(shown) is type(value)
@@ -102,7 +102,7 @@ class Draft2019Reader(Reader):
         return any(self.extension(path[1:] + "/") is not None for path in self.fqns() if path != "/")
 
     def foreign(self, prefix: str) -> Foreign:
-        """Return the other extensions in order, and the attributes whose JSON differs in the tree."""
+        """Return other extensions, and attributes whose JSON differs in the tree."""
         document = self._document(prefix)
         others = tuple(each for each in document.get("extensions", []) if each.get("extension") != extension.URI)
         attributes = {
@@ -114,7 +114,7 @@ class Draft2019Reader(Reader):
         return Foreign(others, attributes, grid.get("separator") if isinstance(grid, dict) else None)
 
     def name(self, prefix: str) -> str:
-        """Return the true name if the extension has one that fits the key and differs from siblings."""
+        """Return the extension's name if it fits the key and is unique, else the key's."""
         path = path_of(prefix)
         parent = keys.parent_of(path)
         if parent not in self._called:

@@ -1,7 +1,4 @@
-"""Documents of a hierarchy by node: discovery, validation and contradictions.
-
-Nodes are identified by the draft's paths.
-"""
+"""Documents of a hierarchy by node path: discovery, validation, contradictions."""
 
 from __future__ import annotations
 
@@ -40,7 +37,7 @@ class NodeDocuments(StrictDocuments):
 
     @property
     def nodes(self) -> Nodes:
-        """All nodes: those listed by the store, else those given and those named by our extension."""
+        """All nodes: those listed, else those given and those named by our extension."""
         if self._nodes is None:
             self._nodes = self._discovered()
             self._below = self._nodes.below()
@@ -78,7 +75,7 @@ class NodeDocuments(StrictDocuments):
         return [keys.document_key(path, kind) for kind in keys.KINDS]
 
     def _members(self, path: str) -> list[str]:
-        """Return the names of a group's children, or paths of a variable's arrays, from our extension."""
+        """Return a group's child names, or paths of a variable's arrays, in our extension."""
         document = self.get(keys.group_key(path))
         known = None if document is None else extension.found(document.get("extensions"))
         members = (known.members if known else None) or []
@@ -115,7 +112,7 @@ class NodeDocuments(StrictDocuments):
         return "array" if "array" in kinds else "group" if kinds else None
 
     def key(self, path: str) -> str:
-        """Return the key of a node's document; for an implied group, the key prefix of its children."""
+        """Return a node's document key; for an implied group, its children's key prefix."""
         kinds = self.nodes.documents.get(path)
         if not kinds:
             return keys.children_prefix(path)
@@ -134,7 +131,7 @@ class NodeDocuments(StrictDocuments):
         return self.children_of(path_of(prefix))
 
     def expect(self, prefixes: Iterable[str], documents: Iterable[str]) -> None:
-        """Announce documents to be read, for batched fetching from distant stores. Raises OSError."""
+        """Announce documents, which distant stores fetch in batches. Raises OSError."""
         if self.store.distant:
             paths = [path for path in map(path_of, prefixes) if self.nodes.documents.get(path)]
             self.store.expect(map(self.key, paths))

@@ -1,8 +1,8 @@
 """Operations of the draft over its store interface: create, discover, delete, exists.
 
-Source: the draft, "Protocol operations". Where it is unspecific: one `listpre` discovers all nodes, without
-recursion. Deletion removes chunks, then descendants, then the document, so that an interrupted deletion
-leaves a discoverable node. A node exists if its document, or a key below it, exists.
+Source: the draft, "Protocol operations". Where it is open: one `listpre` discovers all nodes. Deletion
+removes chunks, descendants, then the document, so that an interrupted one leaves a discoverable node. A node
+exists if its document, or a key below it, exists.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ MOST_CHUNKS = 1 << 20
 
 
 class ContradictionError(ValueError):
-    """A node that would be both array and group, or differ from a sibling only by letter case."""
+    """A node that is array and group, or differs from a sibling only by letter case."""
 
 
 class Children(NamedTuple):
-    """Sorted names of a group's children: arrays, groups with a document, and implied groups."""
+    """Sorted child names: arrays, groups with a document, implied groups."""
 
     arrays: tuple[str, ...]
     groups: tuple[str, ...]
@@ -36,7 +36,7 @@ class Children(NamedTuple):
 
 
 class Nodes(NamedTuple):
-    """All nodes by path: those with documents, of one kind or contradictory of both, and implied groups.
+    """All nodes by path: those with documents, perhaps of both kinds, and implied groups.
 
     `nameless`: keys of documents with an empty name in their path.
     """
@@ -85,15 +85,14 @@ class Hierarchy:
         self.store = store if isinstance(store, Operations) else operations(store)
 
     def create_group(self, path: str, document: Mapping[str, Any]) -> None:
-        """Create a group; its ancestors are implied.
+        """Create a group; ancestors are implied.
 
-        Raises ValueError for an invalid path, ContradictionError, CompileError for an invalid document,
-        OSError.
+        Raises ValueError for invalid paths, CompileError for invalid documents, ContradictionError, OSError.
         """
         self._create(path, "group", document)
 
     def create_array(self, path: str, document: Mapping[str, Any]) -> None:
-        """Create an array; its ancestors are implied. Raises as `create_group`."""
+        """Create an array; ancestors are implied. Raises as `create_group`."""
         self._create(path, "array", document)
 
     def _create(self, path: str, kind: Kind, document: Mapping[str, Any]) -> None:
@@ -134,7 +133,7 @@ class Hierarchy:
             path = parent
 
     def exists(self, path: str) -> bool:
-        """Return whether a node has a document or, if listable, a key below it. Raises OSError."""
+        """Return whether a node has a document or a listed key below it. Raises OSError."""
         if any(self.store.get(keys.document_key(path, kind)) is not None for kind in keys.KINDS):
             return True
         return self.store.lists and any(map(keys.node_of, self.store.listpre(keys.children_prefix(path))))
@@ -152,9 +151,9 @@ class Hierarchy:
         return Children(tuple(sorted(found["array"])), tuple(sorted(found["group"])), tuple(sorted(implied)))
 
     def discover(self, given: Iterable[str] | None = None) -> Nodes:
-        """Return all nodes by one `listpre`; without listing, the existing `given` paths and their ancestors.
+        """Return all nodes by one `listpre`; without listing, `given` paths that exist, and ancestors.
 
-        Raises NotListedError if neither is possible, OSError.
+        Raises NotListedError, OSError.
         """
         if self.store.lists:
             return nodes_of([*self.store.listpre(keys.META), *self.standing(["/"])])
@@ -169,10 +168,9 @@ class Hierarchy:
         return [key for key in wanted if self.store.get(key) is not None]
 
     def delete(self, path: str) -> None:
-        """Delete a node: chunks, then descendants' documents, deepest first, then its own document.
+        """Delete a node: chunks, then documents below, deepest first, then its own.
 
-        Without listing, only arrays can be deleted: their grid yields the chunk keys. Raises NotListedError,
-        OSError.
+        Without listing, only arrays can be deleted, by their grid. Raises NotListedError, OSError.
         """
         if self.store.lists:
             chunks: Iterable[str] = sorted(self.store.listpre(keys.chunk_prefix(path)))
@@ -187,7 +185,7 @@ class Hierarchy:
             self.store.delete(keys.document_key(path, kind))
 
     def _chunks(self, path: str) -> Iterator[str]:
-        """Yield the possible chunk keys of an array. Raises NotListedError without a readable array document."""
+        """Yield the possible chunk keys of an array. Raises NotListedError if it is unreadable."""
         data = self.store.get(keys.array_key(path))
         try:
             document = None if data is None else parse(data).value

@@ -58,9 +58,9 @@ class Found(NamedTuple):
             return None
 
     def hidden(self, what: str, arrays: list[str], groups: list[str]) -> Json | None:
-        """Return `superblock`, `group`, `array` or `attr` of NCZarr; None for a missing superblock.
+        """Return NCZarr's `superblock`, `group`, `array` or `attr`; None for a missing superblock.
 
-        `arrays` and `groups` are the key names of the children.
+        `arrays` and `groups`: key names of the children.
         """
         match what:
             case "superblock":
@@ -85,7 +85,7 @@ class Found(NamedTuple):
 
 
 def _by_name(dimensions: list[Any]) -> Json:
-    """Return dimensions in netCDF-C's form; an invalid one is None under its number, for later validation."""
+    """Return dimensions in netCDF-C's form; invalid ones are None under their number."""
     found: Json = {}
     for number, each in enumerate(dimensions):
         name = each.get("name") if isinstance(each, dict) else None
@@ -99,7 +99,7 @@ def _by_name(dimensions: list[Any]) -> Json:
 
 
 def _plainly(fqn: str) -> str:
-    """Return an unescaped reference; an invalid FQN stays unchanged and resolves to nothing."""
+    """Return an unescaped reference; an invalid FQN is unchanged."""
     try:
         return "/" + "/".join(names.split(fqn))
     except ValueError:
@@ -115,7 +115,7 @@ def found(extensions: Any) -> Found | None:
 
 
 def of_group(name: str, group: Json, members: Iterable[str], hidden_attributes: Json, superblock: Json | None) -> Json:
-    """Return the object of a group from its hidden attributes; `members` are its children's key names."""
+    """Return a group's object from its hidden attributes and its children's key names."""
     dimensions = [
         {"name": each, "size": size["size"] if isinstance(size, dict) else size, "unlimited": isinstance(size, dict)}
         for each, size in group["dimensions"].items()

@@ -1,1 +1,1 @@
-"""The `nczarr` member of the four hidden attributes: content that plain Zarr cannot express."""
+"""The `nczarr` member of the four hidden attributes: content beyond plain Zarr."""

@@ -1,6 +1,6 @@
-"""Plan → the four hidden attributes as JSON: netCDF-C's members, with the extension inside.
+"""Plan → the four hidden attributes as JSON: netCDF-C's members, and our extension.
 
-Used by all formats that have them; each defines what its plain keys express.
+Formats differ in what their plain keys express.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ def superblock(dataset: Dataset, members: Mapping[str, Any]) -> Json:
 
 
 def group(described: Group, axes: Callable[[str], tuple[str, ...]], arrays: list[str], children: list[str]) -> Json:
-    """Return `_nczarr_group`: dimensions, including stand-ins for sizes, and the listed members.
+    """Return `_nczarr_group`: dimensions, stand-ins for sizes, listed members.
 
-    `axes` returns the dimension names of a variable by its simple name.
+    `axes` returns a variable's dimension names.
     """
     dimensions: Json = {
         dimension.name: {"size": dimension.size, "unlimited": 1} if dimension.unlimited else dimension.size
@@ -65,14 +65,14 @@ def group(described: Group, axes: Callable[[str], tuple[str, ...]], arrays: list
 
 
 def group_of_parts(plan: StorePlan, path: str, variable: Variable, known: PlainNames) -> Json:
-    """Return `_nczarr_group` of a group that is a variable, with all its data in the extension."""
+    """Return `_nczarr_group` of a group that is a variable: the extension has all data."""
     nil = {part: target.nil for part, target in plan.targets[path].items() if target.nil}
     extension = _extension(plan.storage[path], Storage(), variable.type, known.references(variable), nil)
     return {"dimensions": {}, "arrays": [], "groups": [], "nczarr": GroupExtension(variable=extension).to_json()}
 
 
 def array(plan: StorePlan, path: str, variable: Variable, known: PlainNames, said_type: str) -> Json:
-    """Return `_nczarr_array`. An anonymous dimension has its axis name, in the variable's group."""
+    """Return `_nczarr_array`. Anonymous dimensions have their axis names, in the variable's group."""
     home = names.split(path)[:-1]
     references = [
         known[ref] if isinstance(ref, str) else "/" + "/".join((*home, name))
@@ -89,10 +89,7 @@ def array(plan: StorePlan, path: str, variable: Variable, known: PlainNames, sai
 def array_extension(
     plan: StorePlan, path: str, variable: Variable, known: PlainNames, said_type: str
 ) -> ArrayExtension:
-    """Return the extension of a one-array variable: what its plain documents lack.
-
-    `said_type`: the type that its dtype alone implies.
-    """
+    """Return what a one-array variable's plain documents lack. `said_type`: its dtype's type."""
     target = plan.targets[path][""]
     anonymous = any(isinstance(ref, int) for ref in variable.dimensions)
     return _extension(
@@ -132,11 +129,7 @@ def attributes(
     form: Callable[[Attribute], Plain] | None = None,
     hidden: frozenset[str] = HIDDEN,
 ) -> tuple[Json, Json]:
-    """Return the attributes in their plain `form`, and `_nczarr_attr`.
-
-    The latter contains their types; its extension contains attributes that are inexact in plain form or
-    `hidden`.
-    """
+    """Return attributes in plain `form`, and `_nczarr_attr`: types, and inexact or `hidden` attributes."""
     shown: Json = {}
     types: dict[str, str] = {}
     others: Json = {}
@@ -153,9 +146,7 @@ def attributes(
 
 
 def dtype(constant: Constant) -> str:
-    """Return the entry of the `types` map: `>S1` for char, `|Sn` for strings of at most n bytes, else the
-    number's dtype.
-    """
+    """Return the entry of the `types` map: `>S1` for char, `|Sn` for strings up to n bytes, else the dtype."""
     if constant.type == "char":
         return ">S1"
     if constant.type == "string":

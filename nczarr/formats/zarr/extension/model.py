@@ -29,7 +29,7 @@ VERSION = "1"
 
 
 class Superblock(NamedTuple):
-    """Data of the dataset: `kind` of netCDF file, `name`, and `model` version unless it is 2.0.0."""
+    """Data of the dataset: `kind` of netCDF file, `name`, `model` version unless 2.0.0."""
 
     kind: Kind | None = None
     name: str = ""
@@ -47,12 +47,11 @@ class Superblock(NamedTuple):
 
 
 class ArrayExtension(NamedTuple):
-    """Data of one variable.
+    """Data of one variable, where plain documents lack them.
 
-    `type`: atomic name or FQN, unless the dtype implies it. `dimensions`: original references, if some are
-    anonymous or there is no plain list. `chunks`: None for the plain ones; `()` if none were requested.
-    `filters`: filter numbers with parameters, in encoding order. `nil`: run-length coded linear indices of
-    NIL strings, by part. `element`: element type in other stores, unless the dtype implies it.
+    `type`: atomic name or FQN. `dimensions`: original references, if some are anonymous or not listed.
+    `chunks`: None for the plain ones, `()` for none. `filters`: numbers with parameters, in encoding order.
+    `nil`: run-length coded linear indices of NIL strings, by part. `element`: element type in other stores.
     """
 
     type: str | None = None
@@ -96,11 +95,9 @@ class ArrayExtension(NamedTuple):
 
 
 class GroupExtension(NamedTuple):
-    """Data of one group.
-
-    `types`: in order; `members`: all variables, then all groups, in definition order, if the plain lists are
-    incomplete; `anonymous`: dimensions that stand for sizes; `variable`: the variable that the group
-    represents.
+    """Data of one group: `types` in order; `members`: variables, then groups, in definition order, if the
+    plain lists are incomplete; `anonymous`: dimensions that stand for sizes; `variable`: set if the group is
+    a variable.
     """
 
     types: tuple[UserType, ...] = ()
@@ -129,13 +126,13 @@ class GroupExtension(NamedTuple):
 
 
 class AttributeExtension(NamedTuple):
-    """Attribute that its plain form does not fully express: its `value`, and its index `at` if it has no plain form."""
+    """Attribute with an inexact plain form: its `value`, and its index `at` without plain form."""
 
     value: Constant
     at: int | None = None
 
     def to_json(self) -> Json:
-        """Return the value as `base64` of canonical bytes; strings and variable-size values as in the AST's JSON."""
+        """Return canonical bytes as `base64`; strings and variable-size values as in the AST."""
         value = self.value
         content: Json
         if isinstance(value.data, bytes):

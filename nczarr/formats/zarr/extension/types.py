@@ -29,7 +29,7 @@ def type_to_json(declared: UserType) -> Json:
 
 
 def type_from_json(document: Json) -> UserType:
-    """Invert `type_to_json`. Raises KeyError, ValueError or ValidationError for other input."""
+    """Invert `type_to_json`. Raises KeyError, ValueError or ValidationError."""
     name = document["name"]
     match document["kind"]:
         case "enum":

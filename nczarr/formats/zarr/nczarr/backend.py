@@ -1,4 +1,4 @@
-"""`nczarr`: metadata of an NCZarr store: netCDF-C's hidden attributes, which contain our extension."""
+"""`nczarr`: metadata of an NCZarr store: netCDF-C's hidden attributes with our extension."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def emit(plan: StorePlan, report: Report) -> Iterator[Entry]:
 
 
 class HiddenAttributes(Writer):
-    """Hidden attributes of `nczarr` and `nczarr3`; `known` caches dimension names without escapes."""
+    """Hidden attributes of `nczarr` and `nczarr3`; `known` caches unescaped dimension names."""
 
     superblock: Mapping[str, Any]
     """netCDF-C's members of the superblock."""
@@ -40,7 +40,7 @@ class HiddenAttributes(Writer):
         self.known = documents.PlainNames()
 
     def lists(self, path: str, member: Variable | Group) -> bool:
-        """Return whether a member is in its group's lists; others are stored, but hidden from the library."""
+        """Return whether a group lists a member; the library cannot see others."""
         return isinstance(member, Group) or "" in self.plan.targets[path]
 
     def said_type(self, dtype: Descr) -> str:
@@ -52,7 +52,7 @@ class HiddenAttributes(Writer):
         return plain(attribute.value)
 
     def group_attributes(self, path: str, group: Group) -> Json:
-        """Return the attributes, `_nczarr_group`, `_nczarr_attr`, and of the root `_nczarr_superblock`."""
+        """Return the attributes and `_nczarr_group`, `_nczarr_superblock` (root), `_nczarr_attr`."""
         shown, hidden = documents.attributes(group.attributes)
         arrays, children = (
             [each.name for each in members if self.lists(names.join(path, each.name), each)]
@@ -80,7 +80,7 @@ class HiddenAttributes(Writer):
 
 
 class NCZarrWriter(HiddenAttributes, Zarr2Writer):
-    """NCZarr for netCDF-C 4.9.3 and later. A scalar has shape `[1]`: the library drops arrays of shape `[]`.
+    """NCZarr for netCDF-C 4.9.3 and later. Scalars have shape `[1]`: the library drops shape `[]`.
 
     `order`: index of each group in the library's walk.
     """
@@ -95,8 +95,8 @@ class NCZarrWriter(HiddenAttributes, Zarr2Writer):
     def lists(self, path: str, member: Variable | Group) -> bool:
         """Return whether the netCDF library can see a member without losing the dataset.
 
-        It cannot see groups of parts and unknown types. It crashes on a dimension that it reads after the
-        variable; it reads groups in list order, parents first.
+        It cannot read groups of parts and unknown types, and crashes on dimensions that it meets after the
+        variable: it walks groups in list order, parents first.
         """
         if names.problem(member.name) is not None or isinstance(member, Group):
             return names.problem(member.name) is None
@@ -107,7 +107,7 @@ class NCZarrWriter(HiddenAttributes, Zarr2Writer):
         return all(self._met(ref) <= met for ref in member.dimensions if isinstance(ref, str))
 
     def _met(self, fqn: str) -> int:
-        """Return the index of an object's group in the library's walk; names in a store have no slash."""
+        """Return the walk index of an object's group; names in a store have no slash."""
         if not self.order:
             walk = groups(self.plan.checked.dataset)
             self.order.update(("" if path == "/" else path, number) for number, (path, _) in enumerate(walk))
@@ -124,7 +124,7 @@ class NCZarrWriter(HiddenAttributes, Zarr2Writer):
 
 
 def _is_known(layout: Layout) -> bool:
-    """Return whether the library can read an array: numbers, and fixed-length texts with a supported fill value."""
+    """Return whether the library can read an array: numbers, and fixed-length texts with a known fill value."""
     if not isinstance(layout.dtype, str) or layout.dtype[1] in "VO":
         return False
     if layout.dtype[1] == "S" and layout.dtype[0] == "|":

@@ -1,5 +1,4 @@
-"""`nczarr`: a store with netCDF-C's metadata of any of its four generations, and our extension, →
-`Unchecked`.
+"""`nczarr`: a store with netCDF-C's metadata (four generations) and our extension → `Unchecked`.
 
 `nczarr3`: the same on Zarr v3.
 """
@@ -17,7 +16,7 @@ from nczarr.stores.base import Store
 
 
 def holds(store: Store) -> bool:
-    """Return whether a store is Zarr v2 with a superblock, wherever its generation stores it."""
+    """Return whether a store is Zarr v2 with a superblock of any generation."""
     if not zarr2.holds(store):
         return False
     return Zarr2Reader(Documents(store, Report(), Options())).hidden("", "superblock")[0] is not None

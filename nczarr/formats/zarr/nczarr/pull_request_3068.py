@@ -32,7 +32,7 @@ def attribute_types(attributes: Json) -> Iterator[tuple[str, str]]:
 
 
 def is_attribute_types(value: Any) -> bool:
-    """Return whether the value of `_nczarr_attrs` is the draft's member, not a user's attribute."""
+    """Return whether `_nczarr_attrs` has the draft's form, not a user's value."""
     return any(True for _ in attribute_types({ATTRIBUTE_TYPES: value}))
 
 

@@ -1,10 +1,8 @@
 """A hierarchy with netCDF-C's hidden attributes, and possibly our extension → the tree.
 
-Members come from the lists of groups and from the extension. The extension is always verified: if another
-program changed the store, the plain keys take precedence, with a warning. A bad array gives one diagnostic
-and does not affect others.
-
-First all groups with their types and dimensions are read, then the variables, which may refer to any group.
+Members come from the lists of groups and the extension. The extension is verified: if another program changed
+the store, the plain keys win, with a warning. A bad array gives one diagnostic and affects no others. Groups
+with types and dimensions are read first, then variables, which may refer to any group.
 """
 
 from __future__ import annotations
@@ -47,7 +45,7 @@ class _Node(NamedTuple):
 
 
 def read(reader: Reader) -> Unchecked:
-    """Return the dataset of a store; unreadable parts are reported and omitted. Raises OSError."""
+    """Return the dataset of a store, without unreadable parts (reported). Raises OSError."""
     with building():
         return _read(reader)
 
@@ -140,7 +138,7 @@ class _Hierarchy:
     def _members(
         self, prefix: str, path: str, document: Json, extension: Json, key: str
     ) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-        """Return name and prefix of variables and groups: those of the lists and the extension, in its order."""
+        """Return name and prefix of listed variables and groups, with the extension's, in its order."""
         for message, where in pull_request_3068.subgroups(document):
             self.documents.lost("draft-layout", message, key, where)
         listed = [

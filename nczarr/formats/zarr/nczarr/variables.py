@@ -1,7 +1,7 @@
 """Variables of a hierarchy with hidden attributes: type, dimensions, storage and arrays.
 
-The extension is compared with the plain documents: the type must match the dtype, dimensions the shape, and
-storage must be valid in the model.
+The extension is checked against the plain documents: type against dtype, dimensions against shape, storage
+against the model.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ SILENT = ArrayExtension()
 
 
 class Frame(NamedTuple):
-    """Objects that variables may refer to, by FQN: types, dimensions, stand-ins for sizes."""
+    """Objects for variables by FQN: types, dimensions, stand-ins for sizes."""
 
     types: dict[str, UserType]
     dimensions: dict[str, Dimension]
@@ -105,7 +105,7 @@ class Variables:
         return variable
 
     def _plain_references(self, hidden: Json | None, described: Described, key: str) -> tuple[str, ...] | None:
-        """Return the FQNs in the plain list; `()` for a scalar; None (reported) without a list."""
+        """Return the FQNs in the plain list; `()` for a scalar; None (reported) if missing."""
         hidden = hidden or {}
         given = next((hidden[each] for each in ("dimension_references", "dimrefs") if each in hidden), None)
         if hidden.get("scalar") == 1 or hidden.get("storage") == "scalar":
@@ -145,7 +145,7 @@ class Variables:
         path: str,
         key: str,
     ) -> tuple[str | int, ...]:
-        """Return the dimensions: those of the extension if they fit the shape, else the plain ones, else sizes."""
+        """Return the extension's dimensions if they fit the shape, else the plain ones, else sizes."""
         shape = described.shape
         if extension.dimensions is not None:
             said = self._resolved(extension.dimensions)
@@ -180,7 +180,7 @@ class Variables:
         return self.frame.respelled.get(names.fqn([*groups, last])) or names.fqn([*groups, names.normal(last)])
 
     def _fit(self, references: tuple[str | int, ...], shape: tuple[int, ...]) -> bool:
-        """Return whether dimensions have these lengths; an unlimited one may exceed the array."""
+        """Return whether dimensions have these lengths; unlimited ones may be longer."""
         if len(references) != len(shape):
             return False
         for reference, length in zip(references, shape, strict=True):
@@ -282,7 +282,7 @@ class Variables:
     def _storage(
         self, extension: ArrayExtension, said: Storage, references: tuple[str | int, ...], type_name: str, key: str
     ) -> Storage:
-        """Return the storage of the plain documents, updated by the extension if the result is valid."""
+        """Return the plain documents' storage, updated by a valid extension."""
         dimensions = [
             self.frame.dimensions[each] if isinstance(each, str) else Dimension(name="_", size=each)
             for each in references

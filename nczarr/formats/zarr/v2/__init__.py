@@ -1,4 +1,4 @@
-"""Pure Zarr format 2, with `_ARRAY_DIMENSIONS` as in xarray. Unsupported content is a loss."""
+"""Pure Zarr format 2, with xarray's `_ARRAY_DIMENSIONS`. Unsupported content is a loss."""
 
 from __future__ import annotations
 

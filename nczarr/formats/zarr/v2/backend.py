@@ -1,7 +1,7 @@
 """`zarr2`: plan → metadata of a Zarr v2 store: `.zarray`, `.zgroup`, `.zattrs`, `.zmetadata`.
 
-Source: the Zarr v2 specification; members in netCDF-C's order. A pure store writes `_FillValue` as the
-array's fill value and as an attribute, unless it is NaN or infinite, which plain JSON cannot hold.
+Source: the Zarr v2 specification; members in netCDF-C's order. `_FillValue` is the array's fill value, and an
+attribute too unless NaN or infinite, which plain JSON cannot hold.
 """
 
 from __future__ import annotations

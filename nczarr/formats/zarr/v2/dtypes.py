@@ -1,7 +1,7 @@
 """Element types and fill values of Zarr v2: `Descr` (NumPy notation) ↔ the JSON of `.zarray`.
 
-Records are lists of [name, dtype]. A field that is an array or a record is valid Zarr v2, but zarr-python
-rejects it, and with it the whole group. It is written as raw bytes, `|Vn`; the extension stores its type.
+Records are lists of [name, dtype]. Array and record fields are valid Zarr v2, but make zarr-python reject the
+whole group. They are written as raw bytes, `|Vn`; the extension stores their type.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def descr(written: Any) -> Descr:
 
 
 def fill_value(descr: Descr, fill: bytes | None) -> Any:
-    """Return the `fill_value` member: number, `NaN` or the like, text, else base64; null if there is none."""
+    """Return the `fill_value` member: number, `NaN` or the like, text, else base64; null for none."""
     if fill is None:
         return None
     if not isinstance(descr, str) or descr[1] == "V":
@@ -59,8 +59,8 @@ def fill_value(descr: Descr, fill: bytes | None) -> Any:
 def fill_bytes(descr: Descr, written: Any) -> bytes | None:
     """Invert `fill_value`. Raises ValueError for an invalid value.
 
-    Accepts the variants of other writers: numbers as texts, integers as `1.0`, booleans as 0 and 1, complex
-    numbers without an imaginary part.
+    Accepts other writers' variants: numbers as texts, integers as `1.0`, booleans as 0 and 1, complex numbers
+    without imaginary part.
     """
     if written is None:
         return None
@@ -83,7 +83,7 @@ def fill_bytes(descr: Descr, written: Any) -> bytes | None:
 
 
 def _plain(descr: str, written: Any) -> Any:
-    """Convert a numeric text or an integral float to its number; return other values unchanged."""
+    """Convert a numeric text or integral float; return other values unchanged."""
     if isinstance(written, str):
         if descr[1] in "iu" and _INTEGER.fullmatch(written):
             return int(written)

@@ -38,9 +38,9 @@ ROOTS = (".zgroup", ".zarray", ".zattrs", ".zmetadata", ".nczarr")
 
 
 def holds(store: Store) -> bool:
-    """Return whether the root has a document of Zarr v2.
+    """Return whether the root has a Zarr v2 document.
 
-    Stores with a superblock are `nczarr`, which precedes this format in the table.
+    Stores with a superblock match `nczarr` first.
     """
     if store.get("zarr.json") is not None:
         return False
@@ -53,7 +53,7 @@ def read(store: Store, report: Report, options: Options) -> Unchecked | None:
 
 
 class Zarr2Reader(Reader):
-    """Documents of Zarr v2. `netcdf`: fill values of texts are plain texts, and `<U1` is a char of one byte."""
+    """Documents of Zarr v2. `netcdf`: text fill values are plain, and `<U1` is a char of one byte."""
 
     texts_are_strings = True
     axes_member = "_ARRAY_DIMENSIONS"
@@ -91,7 +91,7 @@ class Zarr2Reader(Reader):
         return self.documents.get(prefix + ".zattrs") or {}
 
     def hidden(self, prefix: str, what: str) -> tuple[Json | None, str]:
-        """Look in the attributes, in `.zgroup` or `.zarray`, and in separate objects, in this order."""
+        """Search the attributes, `.zgroup` or `.zarray`, then separate objects."""
         spoken = (f"_nczarr_{what}", f"_NCZARR_{what.upper()}")
         holders = [".zattrs", ".zarray" if what == "array" else ".zgroup"]
         for holder in holders:
@@ -180,7 +180,7 @@ class Zarr2Reader(Reader):
         return name, self._known(inner, [], field=True), tuple(shape)
 
     def _element(self, dtype: Descr, written: Any) -> bytes | None:
-        """Return one element in the stored dtype; None for null. Raises one of `FAULTS` if it is invalid."""
+        """Return one element in the stored dtype; None for null. Raises one of `FAULTS`."""
         if isinstance(written, list) and len(written) == 1 and isinstance(dtype, str) and dtype[1] != "c":
             written = written[0]
         if written is None or (type(written) is int and written == 0 and not isinstance(dtype, str)):
@@ -192,7 +192,7 @@ class Zarr2Reader(Reader):
         return dtypes.fill_bytes(dtype, written)
 
     def _chars(self, size: int, written: Any) -> bytes:
-        """Return the fill value of fixed-length texts: base64, or the plain text of the netCDF library."""
+        """Return a fixed-length text fill value: base64, or netCDF-C's plain text."""
         number = type(written) is int and self._netcdf
         if not isinstance(written, str) and not number:
             raise ValueError(f"{shown(written)} is not a text")
@@ -222,7 +222,7 @@ def _sized(config: Json, dtype: Descr) -> Json:
 
 
 def _is_base64(text: bytes, size: int) -> bool:
-    """Return whether a text is base64 of at most `size` bytes: other text fill values are not valid base64."""
+    """Return whether a fill value is base64 of at most `size` bytes; plain texts are not valid base64."""
     try:
         return 0 < len(base64.b64decode(text, validate=True)) <= size
     except binascii.Error:

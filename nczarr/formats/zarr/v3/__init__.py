@@ -1,4 +1,4 @@
-"""Pure Zarr version 3, core and registered extensions, with `dimension_names`. Unsupported content is a loss."""
+"""Pure Zarr version 3 with registered extensions and `dimension_names`. Unsupported content is a loss."""
 
 from __future__ import annotations
 
@@ -17,9 +17,7 @@ ARRAYS = Arrays(
     nested_records=True,
     elements=True,
 )
-"""Capabilities of arrays. Named filters: deflate, shuffle, fletcher32, bzip2, blosc, zstd; and gzip and
-crc32c, which are not HDF5 filters.
-"""
+"""Named filters: deflate, shuffle, fletcher32, bzip2, blosc, zstd; and gzip and crc32c, unknown to HDF5."""
 
 FORMAT = Format(
     name="zarr3",

@@ -1,7 +1,7 @@
 """`zarr3`: plan → metadata of a Zarr v3 store: one `zarr.json` for each group and array.
 
-Source: the Zarr v3 core specification; consolidated metadata follow zarr-python. A pure store writes
-`_FillValue` as the array's fill value, and as an attribute where xarray accepts it.
+Source: the Zarr v3 core specification; consolidated metadata as in zarr-python. `_FillValue` is the array's
+fill value, and an attribute too where xarray accepts it.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""Writer of the `codecs` chain in `zarr.json`, and conversions of its steps; `read_codecs.py` reads the
-chain.
+"""Writer of the `codecs` chain in `zarr.json`, and its steps in both directions; `read_codecs.py` reads it.
 
-`gzip`, `zstd`, `blosc` and `crc32c` are registered, and all readers support them. Deflate, shuffle,
-fletcher32 and bzip2 have only zarr-python's names for numcodecs, such as `numcodecs.zlib`: zarr-python and
-xarray read them, tensorstore does not. Deflate is not written as `gzip`, to leave the chunk bytes identical
-to those of HDF5.
+All readers support the registered `gzip`, `zstd`, `blosc` and `crc32c`. Deflate, shuffle, fletcher32 and
+bzip2 have only zarr-python's names, such as `numcodecs.zlib`, which xarray reads too, but not tensorstore.
+Deflate is not written as `gzip`, so that chunk bytes stay those of HDF5.
 """
 
 from __future__ import annotations
@@ -27,9 +25,7 @@ INDEX = [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc
 def chain(
     descr: Descr, codecs: Sequence[Codec], inner: tuple[int, ...] | None = None, *, utf8: bool = True
 ) -> list[Json]:
-    """Return the `codecs` member: elements to bytes, then bytes to bytes; inside a shard if `inner` chunks
-    are given.
-    """
+    """Return the `codecs` member: array to bytes, then bytes to bytes; in a shard with `inner` chunks."""
     size = itemsize(descr)
     steps = [_to_bytes(descr, size, utf8=utf8)]
     steps += [_step(config, size) for config in to_configs(codecs, size)]

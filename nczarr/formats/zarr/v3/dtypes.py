@@ -58,7 +58,7 @@ def _of_length(name: str, length: int) -> Json:
 def descr(written: Any) -> Descr:
     """Invert `data_type`, little-endian; array fields become raw bytes.
 
-    Reads `struct` and `structured`, like zarr-python 3.4. Raises ValueError for an unsupported type.
+    Reads `struct` and `structured`, like zarr-python 3.4. Raises ValueError.
     """
     if written in ("string", "bytes", "variable_length_bytes"):
         return "|O"
@@ -106,10 +106,10 @@ def _record(fields: list[Any]) -> Descr:
 
 
 def fill_value(descr: Descr, fill: bytes | None, *, utf8: bool = True) -> Any:
-    """Return the `fill_value` member, which is mandatory: zeros or an empty text if the array has none.
+    """Return the `fill_value` member, which is mandatory: zeros or an empty text by default.
 
-    A float is a number, `NaN` or the like, or the bits of an unusual NaN in hexadecimal; a text is itself;
-    bytes and records are base64.
+    A float is a number, `NaN` or the like, or the hexadecimal bits of an unusual NaN; a text is itself; bytes
+    and records are base64.
     """
     if descr == "|O":
         return (fill or b"").decode() if utf8 else base64.b64encode(fill or b"").decode()
@@ -129,7 +129,7 @@ def fill_value(descr: Descr, fill: bytes | None, *, utf8: bool = True) -> Any:
 def fill_bytes(descr: Descr, written: Any, *, utf8: bool = True) -> bytes:
     """Invert `fill_value` for one element in the dtype. Raises ValueError for an invalid value.
 
-    The fill value of a record is an object with a member for each field, or base64 of the whole.
+    A record is an object with a member for each field, or base64.
     """
     if descr == "|O":
         if not isinstance(written, str):
@@ -173,7 +173,7 @@ def _record_bytes(descr: tuple[tuple[str, Descr, tuple[int, ...]], ...], written
 def fill_attribute(constant: Constant) -> Plain:
     """Return a `_FillValue` attribute in xarray's encoding: integers plain, floats as base64 of a double.
 
-    xarray rejects the whole group for other types, which are left out.
+    Other types are omitted: xarray would reject the group.
     """
     shown = plain(constant)
     if constant.type not in ("float", "double"):

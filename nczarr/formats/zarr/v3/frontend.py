@@ -34,7 +34,7 @@ _MEMBERS = frozenset(
 
 
 def holds(store: Store) -> bool:
-    """Return whether the root has a `zarr.json` without a superblock; with one, the store is `nczarr3`."""
+    """Return whether the root has a `zarr.json` without superblock (else `nczarr3`)."""
     if store.get(DOCUMENT) is None:
         return False
     return Zarr3Reader(Documents(store, Report(), Options())).hidden("", "superblock")[0] is None
@@ -154,7 +154,7 @@ class Zarr3Reader(Reader):
         return (_swapped(little) if found.big else little), little
 
     def _fill(self, little: Descr, dtype: Descr, document: Json, found: Chain, key: str) -> bytes | None:
-        """Return one element in the dtype; None (reported) if `fill_value` is invalid or missing."""
+        """Return one element in the dtype; None (reported) for an invalid or missing `fill_value`."""
         if "fill_value" not in document:
             self.documents.lost("bad-metadata", "the array has no `fill_value`", key)
             return None

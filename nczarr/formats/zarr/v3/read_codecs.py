@@ -14,7 +14,7 @@ from nczarr.json.documents import Json
 
 
 class Chain(NamedTuple):
-    """Codecs of an array: the members of `Encoding`, the inner chunks of shards and the byte order."""
+    """Codecs of an array: members of `Encoding`, inner chunks of shards, byte order."""
 
     steps: tuple[Json, ...]
     big: bool
