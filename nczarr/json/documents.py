@@ -102,6 +102,10 @@ class Documents:
         if not found and not self.extra and not self.store.listed:
             text = "the server lists no keys, and there are no consolidated metadata: what is below is not known"
             self.lost("unreadable-array", text, prefix)
+        for name in self.store.links(prefix):
+            if not name.startswith("."):
+                text = f"`{prefix}{name}` is a symbolic link, which is not followed"
+                self.lost("unreadable-array", text, prefix + name)
         for key in self.extra:
             if key.startswith(prefix):
                 found.add(key[len(prefix) :].split("/", 1)[0])

@@ -66,6 +66,10 @@ class Store(Protocol):
         """Return the next segments after `prefix`, which is empty or ends in a slash; sorted."""
         return next_segments(self.keys(prefix), prefix)
 
+    def links(self, prefix: str) -> list[str]:
+        """Return the names of symbolic links, which are not followed, in place of folders below `prefix`; sorted."""
+        return []
+
     def several(self, keys: Iterable[str]) -> dict[str, bytes]:
         """Return the bytes of keys that few requests can combine; others may be missing. Raises OSError."""
         return {}

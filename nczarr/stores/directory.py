@@ -46,7 +46,10 @@ def _whole(file: int) -> bytes | None:
 
 
 class DirectoryStore(Store):
-    """Files of a folder by relative path, read-only; links below it could leave it or cycle, and are not followed."""
+    """Files of a folder by relative path, read-only.
+
+    Links below it could leave it or cycle: they are not followed, and reading one raises OSError.
+    """
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -62,7 +65,7 @@ class DirectoryStore(Store):
         folder, _, name = safe_key(key).rpartition("/")
         try:
             if not self._is_inside(folder):
-                return None
+                raise self._link(key)
             file = os.open(f"{self._real}{os.sep}{folder}{os.sep}{name}", _READ)
             try:
                 return _whole(file)
@@ -71,9 +74,15 @@ class DirectoryStore(Store):
         except (FileNotFoundError, IsADirectoryError, NotADirectoryError, UnicodeEncodeError):
             return None
         except OSError as error:
-            if error.errno in (errno.ENAMETOOLONG, errno.ELOOP, errno.EMLINK, errno.ENXIO):  # a link; a socket
+            if error.errno in (errno.ELOOP, errno.EMLINK):  # EMLINK: on FreeBSD
+                raise self._link(key) from None
+            if error.errno in (errno.ENAMETOOLONG, errno.ENXIO):  # a socket
                 return None
             raise
+
+    def _link(self, key: str) -> OSError:
+        """Return the error for a key that exists through a symbolic link alone."""
+        return OSError(errno.ELOOP, "a symbolic link, which is not followed; copy what it names", f"{self.path}/{key}")
 
     def _is_inside(self, folder: str) -> bool:
         """Return whether no link leads to a subfolder; cached."""
@@ -89,7 +98,9 @@ class DirectoryStore(Store):
         path = os.path.join(self._real, safe_key(key).replace("/", os.sep))
         try:
             status = os.stat(path, follow_symlinks=False)
-            if not stat.S_ISREG(status.st_mode) or os.path.realpath(path) != path:
+            if stat.S_ISLNK(status.st_mode) or os.path.realpath(path) != path:
+                raise self._link(key)
+            if not stat.S_ISREG(status.st_mode):
                 return None
         except (FileNotFoundError, NotADirectoryError, UnicodeEncodeError):
             return None
@@ -109,9 +120,16 @@ class DirectoryStore(Store):
 
     def children(self, prefix: str) -> list[str]:
         """Return the names in one folder, without links."""
+        return sorted(entry.name for entry in self._entries(prefix) if not entry.is_symlink())
+
+    def links(self, prefix: str) -> list[str]:
+        """Return the names of links to folders in one folder."""
+        return sorted(entry.name for entry in self._entries(prefix) if entry.is_symlink() and entry.is_dir())
+
+    def _entries(self, prefix: str) -> list[os.DirEntry[str]]:
         try:
             with os.scandir(os.path.join(self._real, prefix)) as entries:
-                return sorted(entry.name for entry in entries if not entry.is_symlink())
+                return list(entries)
         except (FileNotFoundError, NotADirectoryError):
             return []
 

@@ -266,7 +266,7 @@ class FolderKeys:
         """Return the bytes of a file, or None. Raises OSError, UnsafeKeyError."""
         path = self._file(key)
         if os.path.islink(path):
-            return None
+            raise OSError(errno.ELOOP, "a symbolic link, which is not followed", path)
         try:
             with open(path, "rb") as file:
                 return file.read()

@@ -84,7 +84,13 @@ def test_a_link_out_of_the_store_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("s")
     (tmp_path / "t").mkdir()
     (tmp_path / "t" / "link").symlink_to(tmp_path / "secret")
-    assert DirectoryStore(str(tmp_path / "t")).get("link") is None
+    (tmp_path / "t" / "up").symlink_to(tmp_path)
+    store = DirectoryStore(str(tmp_path / "t"))
+    for call in (store.get, store.locate):
+        for key in ("link", "up/secret"):
+            with pytest.raises(OSError, match="symbolic link"):
+                call(key)
+    assert (store.children(""), store.links("")) == ([], ["up"])
 
 
 def test_blocks_are_sorted_and_measure_chunks() -> None:

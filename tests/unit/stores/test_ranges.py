@@ -79,4 +79,5 @@ def test_every_store_takes_pieces(file: str, tmp_path: Path, monkeypatch: pytest
 def test_links_are_in_no_place(file: str, tmp_path: Path) -> None:
     (tmp_path / "store").mkdir()
     (tmp_path / "store" / "k").symlink_to(file)
-    assert DirectoryStore(str(tmp_path / "store")).locate("k") is None
+    with pytest.raises(OSError, match="symbolic link"):
+        DirectoryStore(str(tmp_path / "store")).locate("k")

@@ -229,8 +229,31 @@ def test_a_source_goes_to_other_processes(tmp_path: Path) -> None:
 def test_links_in_a_folder_are_not_followed(tmp_path: Path) -> None:
     nczarr.write(nczarr.from_cdl("netcdf t {\ngroup: g {\n}\n}\n"), tmp_path / "t.zarr", "zarr2")
     (tmp_path / "t.zarr" / "g" / "up").symlink_to(tmp_path / "t.zarr")
-    assert [child.name for child in nczarr.open(tmp_path / "t.zarr").dataset.groups] == ["g"]
-    assert nczarr.open(tmp_path / "t.zarr").dataset.groups[0].groups == ()
+    found = nczarr.open(tmp_path / "t.zarr")
+    assert [child.name for child in found.dataset.groups] == ["g"]
+    assert found.dataset.groups[0].groups == ()
+    assert [(each.code, each.message) for each in found.diagnostics] == [
+        ("unreadable-array", "`g/up` is a symbolic link, which is not followed")
+    ]
+    assert run_command("convert", str(tmp_path / "t.zarr"), str(tmp_path / "u.nc")).status == 1
+
+
+@pytest.mark.parametrize("form", ["zarr2", "zarr3", "nczarr"])
+def test_a_chunk_that_is_a_link_is_an_error_and_no_fill(form: str, tmp_path: Path) -> None:
+    nczarr.write(
+        nczarr.from_cdl("netcdf t {\ndimensions: x = 2 ;\nvariables: int v(x) ;\ndata: v = 1, 2 ;\n}\n"),
+        tmp_path / "t.zarr",
+        form,
+    )
+    chunk = tmp_path / "t.zarr" / "v" / ("c/0" if form == "zarr3" else "0")
+    chunk.rename(tmp_path / "elsewhere")
+    chunk.symlink_to(tmp_path / "elsewhere")
+    for command in (["dump"], ["digest"], ["convert", "--to", "nczarr3"]):
+        target = [str(tmp_path / "out.zarr")] * (command[0] == "convert")
+        ran = run_command(*command, str(tmp_path / "t.zarr"), *target)
+        assert ran.status == 3
+        assert "symbolic link" in ran.err
+    assert not (tmp_path / "out.zarr").exists()
 
 
 def test_dump_says_what_it_leaves_out(shared: Path) -> None:
