@@ -1,4 +1,4 @@
-"""Objects and functions that a Python caller holds: datasets, builders, `convert`, `combine`, `diff`, `digest`.
+"""Python API: datasets, builders, `convert`, `write`, `combine`, `diff`, `digest`.
 
-Uses the pipeline and every room below it. The public names of `nczarr` are loaded from here.
+The public names of `nczarr` are loaded from here.
 """

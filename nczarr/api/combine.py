@@ -1,4 +1,4 @@
-"""`nczarr.refs.combine`: many datasets as one, for callers in Python."""
+"""`nczarr.refs.combine`: many datasets as one."""
 
 from __future__ import annotations
 
@@ -63,15 +63,16 @@ def combine(
     storage_options: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Conversion | DatasetHandle:
-    """Several datasets, paths, URLs or open ones, as one: joined along dimensions that they have, or stacked along a
-    new one (docs/references.md says what has to be equal). `variables` and `groups` choose what of them is combined.
+    """Combine paths, URLs or open datasets into one, joined along existing dimensions or stacked along a new
+    one.
 
-    With a `target` it is written there, in the format that the suffix names, and what was done is returned; `options`
-    are those of `nczarr.convert`. Without one, an open dataset is returned, whose warnings are its `diagnostics`.
-    `writing` and `following`: how references are written, and followed in sources.
+    docs/references.md lists what must be equal. `variables` and `groups` select what is combined. With a
+    `target`, the result is written there in the format of its suffix, and the conversion is returned;
+    `options` are those of `nczarr.convert`. Without one, an open dataset is returned, with warnings in its
+    `diagnostics`. `writing` and `following` control how references are written, and followed in sources.
 
-    Raises CompileError if sources do not go together or the target cannot hold them, OSError if one is out of reach,
-    FileExistsError if the target is there.
+    Raises CompileError if sources do not fit together or the target cannot represent them, OSError if one is
+    unreachable, FileExistsError if the target exists.
     """
     from nczarr import pipeline
     from nczarr.api.convert import convert
@@ -124,5 +125,5 @@ def combine(
 
 
 def _name(source: str | DatasetHandle, number: int) -> str:
-    """What messages call a source."""
+    """Return the name of a source in messages."""
     return source if isinstance(source, str) else source.dataset.name or f"dataset {number}"

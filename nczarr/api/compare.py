@@ -1,4 +1,4 @@
-"""`nczarr.diff` and `nczarr.digest`: what two datasets differ in, and one hash of a dataset, for callers in Python."""
+"""`nczarr.diff` and `nczarr.digest`: differences of two datasets, and a hash of one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 LEFT_OUT = UNREAD
-"""Codes of what an open dataset does not have of its file or store."""
+"""Diagnostic codes for content that an open dataset omits."""
 
 
 def diff(
@@ -31,13 +31,14 @@ def diff(
     groups: Iterable[str] = (),
     storage_options: Mapping[str, Any] | None = None,
 ) -> list[Difference]:
-    """What two datasets differ in: paths, URLs or open datasets, of any formats. The empty list: nothing.
+    """Return the differences of two datasets in any formats; an empty list if they are equal.
 
-    Values are equal bit by bit, and every NaN to every other; with a `tolerance`, numbers up to that distance
-    (`"rel:1e-6"`: that part of the greater one). `storage` compares chunks, codecs, order of definition and kind of
-    file too; `variables` and `groups` are all that is compared, if there are any. `storage_options` are for URLs.
+    Datasets are paths, URLs or open ones. Values are compared bit by bit, except that all NaNs are equal;
+    with a `tolerance`, numbers may differ by that much (`"rel:1e-6"`: by that part of the greater one).
+    `storage` also compares chunks, codecs, definition order and kind of file. `variables` and `groups`
+    restrict the comparison. `storage_options` apply to URLs.
 
-    Raises OSError if one is out of reach, CompileError if one is in error, ValueError for a tolerance that is none.
+    Raises OSError if one is unreachable, CompileError if one has errors, ValueError for an invalid tolerance.
     """
     from nczarr.compare.diff import chosen, differences
 
@@ -59,15 +60,15 @@ def digest(
     workers: int | None = None,
     storage_options: Mapping[str, Any] | None = None,
 ) -> str:
-    """One hash of a dataset's model and values, 64 hexadecimal digits, as docs/digest.md defines it.
+    """Return a hash of a dataset's model and values, 64 hexadecimal digits, as defined in docs/digest.md.
 
-    It is the same whatever the format, chunks, codecs, byte order and order of definition, and another after any change
-    of a name, type, attribute, dimension or bit of a value.
+    It does not depend on format, chunks, codecs, byte order and definition order, and changes with every
+    name, type, attribute, dimension and bit of a value.
 
-    A path, URL or open dataset; `variables` and `groups` are all that counts, if there are any. `memory`: bytes that
-    values under way may take; `workers`: threads. `storage_options` are for URLs.
+    The dataset is a path, URL or open one. `variables` and `groups` restrict the hash; `memory`: bytes of
+    values in flight; `workers`: threads; `storage_options` apply to URLs.
 
-    Raises OSError if it is out of reach, CompileError if it is in error, or something in it cannot be read.
+    Raises OSError if it is unreachable, CompileError if it has errors or unreadable content.
     """
     from nczarr.compare.digest import chosen
     from nczarr.compare.digest import digest as digest_of
@@ -80,7 +81,7 @@ def digest(
 
 
 def _complete(given: str | os.PathLike[str] | DatasetHandle, storage_options: Mapping[str, Any] | None) -> Checked:
-    """A dataset of which nothing was left out. Raises CompileError for any other."""
+    """Return a dataset without omissions. Raises CompileError otherwise."""
     from nczarr.api.handle import DatasetHandle, open_dataset
 
     handle = given if isinstance(given, DatasetHandle) else open_dataset(given, storage_options=storage_options)

@@ -1,4 +1,4 @@
-"""`nczarr.convert`: from any format to any other, for callers in Python."""
+"""`nczarr.convert` and `nczarr.write`: from any format to any other."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def convert(
 
 
 def _finished(done: Conversion | None, path: str, report: Report) -> Conversion:
-    """Return what was done, with its diagnostics. Raises FileExistsError, CompileError."""
+    """Return the conversion with its diagnostics. Raises FileExistsError, CompileError."""
     found = report.sorted()
     if any(each.code == "target-exists" for each in found):
         raise FileExistsError(path)

@@ -24,7 +24,7 @@ def dump(checked: Checked, form_name: str, report: Report, options: Options) -> 
 
 
 def _is_there(checked: Checked, options: Options, report: Report) -> bool:
-    """Whether the dataset has every variable and group that the options name; what it has not is reported."""
+    """Return whether every variable and group named in the options exists; reports missing ones."""
     from nczarr.select.names import unmatched
 
     before = report.errors

@@ -1,6 +1,6 @@
-"""What `nczarr.open`, `from_cdl` and the builder return: a checked dataset and its lazy arrays; and how to write one.
+"""Handles of datasets from `nczarr.open`, `from_cdl` and the builder: the checked tree and lazy arrays.
 
-Nothing is read before it is indexed. A dataset is immutable; faults of input are raised as one `CompileError`.
+Values are read when they are indexed. A dataset is immutable. Input errors raise one `CompileError`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class DatasetHandle:
-    """A dataset: the tree, its variables by path, and its texts. A context manager, as open files are."""
+    """A dataset: its tree, variables by path, and text forms. Also a context manager."""
 
     def __init__(
         self, checked: Checked, diagnostics: Sequence[Diagnostic] = (), losses: Sequence[Diagnostic] = ()
@@ -37,11 +37,11 @@ class DatasetHandle:
 
     @property
     def dataset(self) -> Dataset:
-        """The tree: frozen nodes, which compare as values."""
+        """Tree of frozen nodes, compared by value."""
         return self.checked.dataset
 
     def __getitem__(self, path: str) -> VariableHandle:
-        """The variable at a path (`/g1/temp`; a bare name is of the root group). Raises KeyError."""
+        """Return the variable at a path (`/g1/temp`; a bare name is in the root group). Raises KeyError."""
         wanted = path if path.startswith("/") else "/" + path
         try:
             key = names.fqn(map(names.normal, names.split(wanted)))
@@ -60,7 +60,7 @@ class DatasetHandle:
             return False
 
     def __iter__(self) -> Iterator[str]:
-        """The paths of all variables, in the order of definition."""
+        """Yield the paths of all variables in definition order."""
         return iter(self.checked.variables)
 
     def __len__(self) -> int:
@@ -72,26 +72,26 @@ class DatasetHandle:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Nothing to close: sources are opened where they are read."""
+        """Do nothing: sources are opened only while they are read."""
 
     def __repr__(self) -> str:
         return f"<dataset {self.dataset.name or '(no name)'!s}: {len(self)} variables>"
 
     def to_cdl(self) -> str:
-        """The dataset as CDL, values included, that reads back equal. Raises CompileError for what CDL cannot say."""
+        """Return CDL with values that reads back equal. Raises CompileError if CDL cannot represent it."""
         return self._text("cdl")
 
     def to_notation(self) -> str:
-        """The model as the NCZarr notation, that reads back equal."""
+        """Return the model in the NCZarr notation, which reads back equal."""
         return self._text("notation")
 
     def to_ast(self) -> str:
-        """The model as AST JSON, that reads back equal."""
+        """Return the model as AST JSON, which reads back equal."""
         return self._text("ast")
 
     @takes(TargetOptions)
     def to_keys(self, format: str = "nczarr", **options: Unpack[TargetOptions]) -> Mapping[str, bytes]:  # noqa: A002
-        """Every key of the store that `write` would make, chunks included. Raises CompileError for losses."""
+        """Return the keys of the store that `write` would make, with chunks. Raises CompileError for losses."""
         from nczarr import pipeline
         from nczarr.endpoints import targets
 
@@ -117,7 +117,7 @@ class DatasetHandle:
 
 
 class VariableHandle:
-    """One variable: what the tree says of it, and its values by index."""
+    """One variable: its declaration, and its values by index."""
 
     def __init__(self, checked: Checked, path: str, variable: Variable) -> None:
         self._checked = checked
@@ -126,41 +126,42 @@ class VariableHandle:
 
     @property
     def name(self) -> str:
-        """The simple name."""
+        """Simple name."""
         return self.variable.name
 
     @property
     def type(self) -> str:
-        """The name of an atomic type, or the FQN of a declared one."""
+        """Atomic type name, or the FQN of a declared type."""
         return self.variable.type
 
     @property
     def dimensions(self) -> tuple[str | int, ...]:
-        """FQNs of dimensions; a number is an anonymous one."""
+        """FQNs of dimensions; an integer is an anonymous dimension."""
         return self.variable.dimensions
 
     @property
     def attributes(self) -> Mapping[str, Attribute]:
-        """Attributes by name, `_FillValue` among them."""
+        """Attributes by name, including `_FillValue`."""
         return {attribute.name: attribute for attribute in self.variable.attributes}
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The current lengths of the dimensions."""
+        """Current lengths of the dimensions."""
         return self._checked.shapes[self.path]
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The dtype that indexing gives: object where values have no fixed size."""
+        """NumPy dtype of indexed values; object if values have no fixed size."""
         from nczarr.select.indexing import dtype_of
 
         return dtype_of(self.type, self._checked.types)
 
     def __getitem__(self, key: Any) -> Any:
-        """Values by integers, slices (negative steps too) and `...`, as numpy does it. Raises IndexError or TypeError.
+        """Return values by integers, slices (negative steps too) and `...`, as in NumPy. Raises IndexError,
+        TypeError.
 
-        char is `S1`, an enum its integers, opaque `V`, a record a structured array; strings are `str` or
-        None (NIL) and the values of a vlen arrays, both in arrays of objects.
+        char is `S1`, an enum its integers, opaque `V`, a record a structured array. Strings are `str` or None
+        (NIL), and vlen values arrays, both in object arrays.
         """
         from nczarr.select.indexing import read
 
@@ -179,12 +180,12 @@ class VariableHandle:
 
 
 def from_cdl(text: str | bytes, *, name: str = "<text>", kind: str | None = None) -> DatasetHandle:
-    """Compile a CDL text. Raises CompileError with everything that is wrong with it."""
+    """Compile a CDL text. Raises CompileError with all errors."""
     return _compiled("cdl", text, name, kind)
 
 
 def from_notation(text: str | bytes, *, name: str = "<text>", kind: str | None = None) -> DatasetHandle:
-    """Compile a text in the NCZarr notation. Raises CompileError with everything that is wrong with it."""
+    """Compile a text in the NCZarr notation. Raises CompileError with all errors."""
     return _compiled("notation", text, name, kind)
 
 
@@ -205,11 +206,11 @@ def open_dataset(
     storage_options: Mapping[str, Any] | None = None,
     following: Following = FOLLOWING,
 ) -> DatasetHandle:
-    """Open a file or store at a path or URL, in any format that can be read, detected by content. Raises OSError or
-    CompileError. `storage_options` are for URLs, as the library of their protocol takes them; `following`: how the
-    references of a document are followed (`nczarr.refs.Following`).
+    """Open a file or store at a path or URL, in any readable format, detected by content.
 
-    What of a store cannot be read is left out, and said in the handle's `diagnostics`.
+    `storage_options` apply to URLs, as the library of their protocol takes them; `following`: how references
+    of a document are followed (`nczarr.refs.Following`). Unreadable content of a store is omitted and listed
+    in the handle's `diagnostics`. Raises OSError, CompileError.
     """
     from nczarr import pipeline
 
@@ -225,9 +226,9 @@ def _handle(checked: Checked | None, report: Report) -> DatasetHandle:
 
 
 def report_losses(handle: DatasetHandle, report: Report, options: Options) -> None:
-    """Report what was left out when a dataset was opened: errors, or warnings where the run allows them.
+    """Report content omitted when a dataset was opened, as errors, or as warnings if the options allow it.
 
-    So writing an open dataset says the same as converting the file that it comes from.
+    Writing an open dataset then reports the same as converting its file.
     """
     for loss in handle.losses:
         allowed = options.accepts(loss.code)

@@ -1,6 +1,6 @@
-"""Options of the Python functions that write: names, types and meaning, once for all of them.
+"""Options of the Python functions that write: names, types and meaning in one place.
 
-`options_from` makes the `Options` of a run of them. Names and defaults are those of `nczarr.options.Options`.
+Names and defaults are those of `nczarr.options.Options`, which `options_from` returns.
 """
 
 from __future__ import annotations
@@ -117,9 +117,9 @@ def takes(options: type) -> Callable[[Function], Function]:
 
 
 def options_from(**given: Unpack[ConvertOptions]) -> Options:
-    """Return the options of a run; those that choose a part of the source stay with the caller.
+    """Return the options of a run; the caller handles those that select a part of the source.
 
-    Raises ValueError for an unknown kind of file or loss, and for a word that is no shape of shards.
+    Raises ValueError for an unknown kind of file or loss, and for an invalid shard shape.
     """
     values: dict[str, Any] = {name: value for name, value in given.items() if name in _SAME}
     kind, shards, codecs = given.get("kind"), given.get("shards") or {}, given.get("codecs") or {}
@@ -144,7 +144,7 @@ def options_from(**given: Unpack[ConvertOptions]) -> Options:
 _SAME = ConvertOptions.__annotations__.keys() & set(Options._fields) - {
     *("kind", "chunks", "shards", "codecs", "allow_loss", "variables", "groups")
 }
-"""Options that a run has as they are given."""
+"""Options passed on unchanged."""
 
 _DEFAULTS: Mapping[str, Any] = {
     **Options._field_defaults,
@@ -152,7 +152,7 @@ _DEFAULTS: Mapping[str, Any] = {
     **dict.fromkeys(("allow_loss", "sections"), ()),
     "fixed": False,
 }
-"""Defaults as signatures show them."""
+"""Defaults shown in signatures."""
 
 
 def _lengths(given: Sequence[int] | int) -> tuple[int, ...]:
@@ -160,7 +160,7 @@ def _lengths(given: Sequence[int] | int) -> tuple[int, ...]:
 
 
 def _losses(words: Iterable[str]) -> frozenset[str]:
-    """Return the losses that a caller accepts. Raises ValueError for an unknown one."""
+    """Return the accepted losses. Raises ValueError for an unknown one."""
     given = frozenset([words] if isinstance(words, str) else words)
     if given:
         from nczarr.diagnostics.value_losses import ALLOWED, not_allowed

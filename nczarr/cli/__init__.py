@@ -1,7 +1,7 @@
-"""The command line: one module a command, loaded only when it is called.
+"""Command line: one module per command, loaded when it is called.
 
-Product on stdout, diagnostics on stderr. Exit status: 0 done, 1 the input is in error, 2 wrong
-usage, 3 a file cannot be reached, 130 interrupted. A crash is a diagnostic too, `internal-error`.
+Product on stdout, diagnostics on stderr. Exit status: 0 done, 1 errors in the input, 2 wrong usage, 3 a file
+cannot be reached, 130 interrupted. A crash is reported as `internal-error`.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "explain": ("nczarr.cli.explain", "say what a diagnostic means and what to do"),
     "formats": ("nczarr.cli.formats", "list what can be read and written"),
 }
-"""Module and one line of help of each command."""
+"""Module and help line of each command."""
 
 DONE, FAULTY, MISUSED, UNREACHABLE, INTERRUPTED = 0, 1, 2, 3, 130
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command line and return its exit status; never raises for input, files, streams or Ctrl-C."""
+    """Run one command line and return its exit status; input, files, streams and Ctrl-C never raise."""
     from nczarr.cli import streams
 
     try:
@@ -59,7 +59,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _clear() -> None:
-    """Remove the files that were fetched from elsewhere, if any were."""
+    """Remove fetched temporary files."""
     spool = sys.modules.get("nczarr.stores.spool")
     if spool is not None:
         spool.clear()
@@ -82,7 +82,7 @@ def _dispatch(arguments: list[str]) -> int:
 
 
 def _top() -> argparse.ArgumentParser:
-    """The parser of everything that is no command: help, version, and complaints."""
+    """Return the parser for the options without a command: help and version."""
     import argparse
 
     from nczarr import __version__

@@ -1,4 +1,4 @@
-"""`nczarr check SRC…`: what is wrong with datasets, and nothing else."""
+"""`nczarr check SRC…`: report errors of datasets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Arguments of `check`."""
+    """Return the parser of `check`."""
     made = command(
         "check", "Print diagnostics only. Status 1 if a source is in error, or `--for` a reader finds something."
     )
@@ -43,7 +43,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def reader(text: str) -> Peer | Format:
-    """A reader or a format that can be written, by name. Raises ArgumentTypeError for others."""
+    """Return the name of a reader or writable format. Raises ArgumentTypeError for others."""
     from nczarr import peers, registry
     from nczarr.names import closest
 
@@ -62,7 +62,7 @@ def reader(text: str) -> Peer | Format:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Check each source on its own; the status is the worst of all, and 1 where a reader was found to do wrong."""
+    """Check each source; return the worst status, 1 if a reader is known to fail."""
     messages = Messages(arguments)
     options = Options(kind=arguments.kind, storage=storage_of(arguments), following=following_of(arguments))
     known: list[Checked | None] = []
@@ -83,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 class _Work(NamedTuple):
-    """What is asked of every source."""
+    """Checks of one command line."""
 
     report: Report
     options: Options
@@ -91,8 +91,9 @@ class _Work(NamedTuple):
     schema: Callable[[], Checked | None] | None
 
     def check(self, path: str) -> int:
-        """Report on one source, and return how much its readers do wrong. Where nothing else is asked, those see the
-        documents alone: what only we cannot read is nothing to another reader.
+        """Check one source and return the number of reader faults.
+
+        If only readers are asked for, the rules see the documents alone, whatever our own reader says.
         """
         from nczarr import peers, pipeline
         from nczarr.endpoints import sources
@@ -116,7 +117,7 @@ class _Work(NamedTuple):
         return found
 
     def _rehearse(self, checked: Checked) -> None:
-        """What targets would lose of a dataset, and where it does not follow the schema."""
+        """Report the losses of targets, and deviations from the schema."""
         from nczarr import pipeline, registry
         from nczarr.peers.rule import Peer
 

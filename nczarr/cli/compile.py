@@ -1,4 +1,4 @@
-"""`nczarr compile SCHEMA`: text → store or file."""
+"""`nczarr compile SCHEMA`: compile a text to a store or file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Arguments of `compile`."""
+    """Return the parser of `compile`."""
     made = command(
         "compile", "Compile a schema with its data to a store or file; without -o, show what would be written."
     )
@@ -63,14 +63,14 @@ def _compile(arguments: argparse.Namespace, options: Options, messages: Messages
 
 
 class _Looker:
-    """Prints the tree after one pass, and so shows any point of the schedule."""
+    """Observer that prints the tree after one pass."""
 
     def __init__(self, wanted: str) -> None:
         self.wanted = wanted
         self.seen: list[str] = []
 
     def __call__(self, name: str, dataset: Dataset) -> None:
-        """Called after each pass."""
+        """Print the tree if the pass is the requested one."""
         from nczarr.ast.text import text
 
         self.seen.append(name)
@@ -78,6 +78,6 @@ class _Looker:
             sys.stdout.write(text(dataset))
 
     def check(self) -> None:
-        """Say so if there was no such pass."""
+        """Report an unknown pass."""
         if self.wanted not in self.seen:
             sys.stderr.write(f"nczarr compile: no pass `{self.wanted}` was run; there were: {', '.join(self.seen)}\n")

@@ -1,4 +1,4 @@
-"""`nczarr convert SRC… DST`: any format → any other."""
+"""`nczarr convert SRC… DST`: convert any format to any other."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from nczarr.plan.conversion import Conversion
 
 WAYS = ("referenced", "copied", "gathered", "transcoded", "rechunked", "encoded")
-"""What the summary counts of the chunks of stores."""
+"""Routes of chunks in the summary."""
 
 
 def parser() -> argparse.ArgumentParser:
-    """Arguments of `convert`."""
+    """Return the parser of `convert`."""
     made = command(
         "convert",
         "Convert datasets from any format to any other. Of one source DST is the target; of several, a folder with a "
@@ -54,7 +54,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Convert each source; the status is the worst of all."""
+    """Convert each source; return the worst status."""
     try:
         options = options_of(arguments)
         chunks = dict(pair for spec in arguments.chunkspecs for pair in chunk_lengths(spec))
@@ -77,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 class _Work:
-    """The conversions of one command line."""
+    """Conversions of one command line."""
 
     def __init__(self, arguments: argparse.Namespace, options: Options, messages: Messages) -> None:
         self.arguments = arguments
@@ -91,11 +91,11 @@ class _Work:
 
     @property
     def conversions(self) -> list[Callable[[], None]]:
-        """One piece of work a source; none does anything if the preparation failed."""
+        """One callable per source; they do nothing if the preparation failed."""
         return [partial(self._one, path) for path in self.arguments.sources]
 
     def _one(self, path: str) -> None:
-        """Convert one source, and say which it is where a message does not."""
+        """Convert one source; its name is added to messages without a place."""
         try:
             self.convert(path)
         finally:
@@ -103,7 +103,7 @@ class _Work:
                 self.messages.report.annotate(f"of `{shown(path)}`")
 
     def prepare(self) -> None:
-        """Everything that can be wrong before a source is looked at."""
+        """Check everything that does not depend on the sources' content."""
         from nczarr.cli.destinations import destinations
 
         report = self.messages.report
@@ -166,7 +166,7 @@ class _Work:
                     os.rmdir(made)
 
     def _rehearse(self, checked: Checked, target: str, form: Format, options: Options) -> None:
-        """Show what would be done. Of several targets the folder need not be there."""
+        """Print the plan. The folder of several targets need not exist."""
         from nczarr import pipeline
 
         report = self.messages.report
@@ -179,14 +179,14 @@ class _Work:
             write_product(line.encode("utf-8", "surrogateescape") for line in lines)
 
     def _make_folder(self) -> str | None:
-        """Make the folder of several targets, as late as possible; its path if it was not there."""
+        """Make the folder of several targets as late as possible; return its path if it was new."""
         if self.folder is None or is_remote(self.folder) or os.path.isdir(self.folder):
             return None
         os.mkdir(self.folder)
         return str(self.folder)
 
     def sum_up(self) -> None:
-        """One line on what was done, for people."""
+        """Print a summary line."""
         if self.arguments.quiet or self.arguments.message_format != "human" or not self.done:
             return
         one = self.folder is None
@@ -200,7 +200,7 @@ class _Work:
 
 
 def summary(done: list[Conversion]) -> str:
-    """What was done, in one line: formats, variables, chunks by the way that they took, bytes."""
+    """Return one line with formats, variables, chunks by route, and bytes."""
     from nczarr.check.outline import bytes_text
 
     variables = sum(each.variables for each in done)
@@ -222,5 +222,5 @@ def summary(done: list[Conversion]) -> str:
 
 
 def _size(path: str) -> int:
-    """The bytes of a target that is one file."""
+    """Return the size of a single-file target."""
     return os.path.getsize(path) if os.path.isfile(path) else 0

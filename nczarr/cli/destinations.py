@@ -1,8 +1,8 @@
-"""Where the targets of `convert` go.
+"""Destinations of `convert`.
 
-Of one source, DST is the target. Of several, DST is a folder, made if it is not there, and each target has the name of
-its source with the suffix of the target's format: the one asked for with `--to`, else `.zarr` for files and texts,
-and `.nc` for stores. Two targets of one name are an error before anything is written.
+With one source, DST is the target. With several, DST is a folder, created if missing. Each target gets its
+source's name with the suffix of the format: of `--to`, else `.zarr` for files and texts, `.nc` for stores.
+Two targets of one name are an error before anything is written.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ STORE, FILE = ".zarr", ".nc"
 def destinations(
     sources: list[str], target: str, to: str | None, storage: StorageOptions, report: Report
 ) -> dict[str, str] | None:
-    """The target of each source; None if an error stands in the report."""
+    """Return the target of each source; None after an error."""
     if len(sources) == 1:
         return {sources[0]: target}
     if not is_remote(target) and os.path.lexists(target) and not os.path.isdir(target):
@@ -45,7 +45,7 @@ def destinations(
 
 
 def _inside(folder: str, name: str) -> str:
-    """The path or URL of a name in a folder; the modes behind a URL stay behind it."""
+    """Return the path or URL of a name in a folder; URL modes remain at the end."""
     if not is_remote(folder):
         return os.path.join(folder, name)
     url, mark, modes = folder.rpartition("#mode=")
@@ -53,7 +53,7 @@ def _inside(folder: str, name: str) -> str:
 
 
 def _suffix_of(name: str, report: Report) -> str:
-    """The suffix of a format's targets."""
+    """Return the suffix of a named format."""
     from nczarr.endpoints import targets
 
     form = targets.target_format("", name, report)
@@ -63,14 +63,14 @@ def _suffix_of(name: str, report: Report) -> str:
 
 
 def _suffix_for(source: str, storage: StorageOptions) -> str:
-    """The suffix of a target for which no format is asked."""
+    """Return the default suffix of a source's target."""
     from nczarr.stores.open import is_store
 
     return FILE if source != "-" and is_store(source, storage.of("source")) else STORE
 
 
 def _stem(source: str) -> str:
-    """The name of a source without its folder and without the suffix of a format."""
+    """Return the name of a source without folder and format suffix."""
     from nczarr import registry
     from nczarr.stores.url import BadURLError, location
 

@@ -1,4 +1,4 @@
-"""`nczarr diff A B`: what two datasets differ in, whatever their formats."""
+"""`nczarr diff A B`: print the differences of two datasets of any formats."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Arguments of `diff`."""
+    """Return the parser of `diff`."""
     made = command(
         "diff",
         "Print what two datasets differ in: models and values, whatever their formats. Status 1 if anything does; with "
@@ -37,7 +37,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Compare; the status is 1 if there is a difference, and that of other commands if something goes wrong."""
+    """Compare; return 1 if there is a difference, the usual status after an error."""
     from nczarr.compare.elements import Tolerance
 
     try:
@@ -51,12 +51,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 class _Counted:
-    """Differences on their way to be printed."""
+    """Counter of printed differences."""
 
     number = 0
 
     def through(self, found: Iterator[Difference]) -> Iterator[Difference]:
-        """The same differences."""
+        """Yield the differences and count them."""
         for each in found:
             self.number += 1
             yield each

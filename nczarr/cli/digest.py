@@ -1,4 +1,4 @@
-"""`nczarr digest SRC…`: one hash of model and values, whatever the format; `--check`: whether it is what it was."""
+"""`nczarr digest SRC…`: print a hash of model and values; `--check` verifies recorded ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Arguments of `digest`."""
+    """Return the parser of `digest`."""
     made = command(
         "digest",
         "Print one hash of each dataset's model and values: the same whatever the format, chunks, codecs and byte "
@@ -48,7 +48,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print or check; the status is the worst of all sources, 1 if a digest is not what it was."""
+    """Print or check; return the worst status, 1 if a digest differs."""
     if bool(arguments.sources) == bool(arguments.files):
         return misuse("digest", "name sources, or files of digests with --check")
     messages = Messages(arguments)
@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 class _Work:
-    """The digests of one command line."""
+    """Digests of one command line."""
 
     def __init__(self, arguments: argparse.Namespace, messages: Messages) -> None:
         self.arguments = arguments
@@ -67,7 +67,7 @@ class _Work:
         self.json = arguments.message_format == "json"
 
     def digest(self, path: str) -> Digest | None:
-        """The digests of a source; None if an error stands in the report. Raises OSError, CompileError."""
+        """Return the digests of a source; None after an error. Raises OSError, CompileError."""
         from nczarr.compare.digest import chosen, digest
 
         arguments, report = self.arguments, self.messages.report
@@ -86,7 +86,7 @@ class _Work:
         return None if part is None else digest(part, options)
 
     def print(self, path: str) -> None:
-        """Print the lines of a source."""
+        """Print the digests of a source."""
         found = self._named(path)
         if found is None:
             return
@@ -94,7 +94,7 @@ class _Work:
         write_product(self._line(path, each, part) for part, each in [(None, found.whole), *parts.items()])
 
     def _named(self, path: str) -> Digest | None:
-        """The digests of a source; what is wrong with it is said with its name."""
+        """Return the digests of a source; its name is added to diagnostics."""
         try:
             return self.digest(path)
         finally:
@@ -109,7 +109,7 @@ class _Work:
         return line(digest, path, part)
 
     def checks(self) -> list[Callable[[], None]]:
-        """One piece of work a file of digests, and one a dataset that it names."""
+        """One callable per digest file, and per dataset in it."""
         from nczarr.compare.digest_lines import parse
         from nczarr.stores.single import open_source
 
@@ -126,12 +126,12 @@ class _Work:
         return works
 
     def _repeat(self, report: Report) -> None:
-        """Say what was found before."""
+        """Report stored diagnostics again."""
         for found in report.sorted():
             self.messages.report.add(found)
 
     def _check(self, name: str, wanted: Wanted) -> None:
-        """Say of a dataset, and of the parts of it that are named, whether they are what they were."""
+        """Report whether a dataset and its listed parts have the recorded digests."""
         found = None
         try:
             found = self._named(wanted.name)

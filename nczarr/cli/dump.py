@@ -1,4 +1,4 @@
-"""`nczarr dump SRC`: a dataset as text; the short flags mean what they mean in `ncdump`."""
+"""`nczarr dump SRC`: print a dataset as text; short options are those of `ncdump`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FORMS = (*having("dumped"), "keys", "tree")
 
 
 def parser() -> argparse.ArgumentParser:
-    """Arguments of `dump`; `-h` is the header, so help is `--help` alone."""
+    """Return the parser of `dump`; `-h` prints the header, so help is `--help` only."""
     made = command("dump", "Print a dataset as text.", short_help=False)
     made.add_argument("source", metavar="SRC", help="what to print; - is standard input")
     told = f"form of the text (default: {FORMS[0]})"

@@ -1,4 +1,4 @@
-"""`nczarr explain CODE`: what a diagnostic means, an example, a remedy."""
+"""`nczarr explain CODE`: print the meaning of a diagnostic, an example and a remedy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Arguments of `explain`."""
+    """Return the parser of `explain`."""
     made = command(
         "explain", "Say what a diagnostic means, show the smallest input that has it, and what to do.", places=False
     )
@@ -29,7 +29,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print one page, or the list; status 2 for a code that there is not."""
+    """Print one page, or the list; return 2 for an unknown code."""
     from nczarr.diagnostics.catalog import CODES, KINDS
     from nczarr.names import closest
 
@@ -58,7 +58,7 @@ def _page(code: Code) -> str:
 
 
 def listing() -> Iterator[str]:
-    """One line a code: name, severity, first sentence."""
+    """Return one line per code: name, severity, first sentence."""
     from nczarr.diagnostics.catalog import CODES, KINDS
 
     width = max(map(len, CODES))
@@ -67,7 +67,7 @@ def listing() -> Iterator[str]:
 
 
 def markdown() -> Iterator[str]:
-    """All pages as docs/CODES.md holds them."""
+    """Return all pages as in docs/CODES.md."""
     from nczarr.diagnostics.catalog import sections
 
     yield "# Diagnostic codes\n\n"
@@ -82,7 +82,7 @@ def markdown() -> Iterator[str]:
 
 
 def _excerpt(example: str) -> list[str]:
-    """The example's lines, safe to print, the middle left out where it is long."""
+    """Return the printable lines of an example, shortened in the middle."""
     from nczarr.diagnostics.render import visible
 
     lines = [visible(line) for line in example.rstrip("\n").split("\n")]

@@ -1,4 +1,4 @@
-"""`nczarr formats`: what can be read and written, from the code's own tables."""
+"""`nczarr formats`: list the formats with their capabilities."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HEADINGS = ("format", "what it is", "suffixes", "reads", "writes", "keeps")
 
 
 def parser() -> argparse.ArgumentParser:
-    """Arguments of `formats`."""
+    """Return the parser of `formats`."""
     made = command("formats", "List the formats that can be read and written, and what each keeps.", places=False)
     made.add_argument("--as", dest="form", choices=("text", "markdown"), default="text", help="form of the table")
     return made
@@ -32,19 +32,19 @@ def _print(form_of_table: str) -> None:
 
 
 def row(form: Format) -> tuple[str, ...]:
-    """One format as the cells of the table."""
+    """Return the table cells of one format."""
     yes = {True: "yes", False: "–"}
     writes = yes[form.writable]
     return form.name, form.title, " ".join(form.suffixes), yes[form.readable], writes, _kept(form)
 
 
 def _kept(form: Format) -> str:
-    """What a format holds; where single names and values may be lost, the page that lists them."""
+    """Return what a format preserves, and the page that lists its losses."""
     return keeps(form.capabilities) + (f"; see {form.spec}" if form.losses else "")
 
 
 def keeps(held: Capabilities) -> str:
-    """What a format holds of the model, in words: `all`, or all but what is named."""
+    """Return what a format preserves of the model: `all`, or `all but` with names."""
     missing = [*_types("type", ALL_ATOMIC - held.atomic), *_types("type", USER_TYPES - held.user_types)]
     if held.unlimited != "any":
         missing.append("unlimited dimensions" if held.unlimited == "none" else "more than one unlimited dimension")
@@ -70,7 +70,7 @@ def _types(word: str, names: frozenset[str]) -> list[str]:
 
 
 def markdown(rows: list[tuple[str, ...]]) -> Iterator[str]:
-    """The table as Markdown, for README.md and docs/FORMATS.md."""
+    """Yield the table as Markdown, for README.md and docs/FORMATS.md."""
     yield "| " + " | ".join(HEADINGS) + " |\n"
     yield "|" + "---|" * len(HEADINGS) + "\n"
     for name, title, suffixes, *rest in rows:
@@ -79,7 +79,7 @@ def markdown(rows: list[tuple[str, ...]]) -> Iterator[str]:
 
 
 def plain(rows: list[tuple[str, ...]]) -> Iterator[str]:
-    """The table for a terminal: columns as wide as their longest cell."""
+    """Yield the table for a terminal, in aligned columns."""
     table = [HEADINGS, *rows]
     widths = [max(len(cells[column]) for cells in table) for column in range(len(HEADINGS))]
     for cells in table:

@@ -1,4 +1,4 @@
-"""`--help`, printed as any other product: a stream that takes nothing is a failure."""
+"""`--help` that fails if standard output fails."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from nczarr.cli.streams import write_product
 
 
 class Help(argparse.Action):
-    """Print the help of a parser and end the command. Raises OSError, which argparse's own action passes over."""
+    """Action that prints the help and exits. Raises OSError, which argparse's own action ignores."""
 
     def __init__(self, option_strings: list[str], dest: str, help: str | None = None) -> None:  # noqa: A002
         super().__init__(option_strings, argparse.SUPPRESS, nargs=0, default=argparse.SUPPRESS, help=help)

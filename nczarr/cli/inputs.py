@@ -1,4 +1,4 @@
-"""Sources as the command line names them: a path, a `file://` URL, or `-` for standard input."""
+"""Sources of the command line: a path, a `file://` URL, or `-` for standard input."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 STDIN = "<stdin>"
 
 IN_MEMORY = 64 << 20
-"""Bytes of standard input from which on it lies in a file while it is read."""
+"""Maximum bytes of standard input in memory; longer input goes to a temporary file."""
 
 
 def read_input(
     path: str, report: Report, options: Options, name: str | None = None, observe: Observer | None = None
 ) -> Checked | None:
-    """The checked dataset behind a source, in the format of this name if one is given; None if an error was found.
+    """Return the checked dataset of a source, in the named or detected format; None after an error.
 
     Raises OSError if it cannot be read.
     """
@@ -36,7 +36,7 @@ def read_input(
 
 
 def standard_input() -> Source:
-    """Standard input, read to its end: what is long lies in a file for temporary ones. Raises OSError."""
+    """Read standard input to its end, into a temporary file if it is long. Raises OSError."""
     try:
         data = sys.stdin.buffer.read(IN_MEMORY)
         if len(data) < IN_MEMORY:

@@ -1,4 +1,4 @@
-"""Libraries that are not installed: what a failed import means to a user."""
+"""Diagnostics for libraries that are not installed."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ EXTRAS = {
     "s3fs": "remote",
     "uvicorn": "serve",
 }
-"""Our extra that brings a module."""
+"""Package extra that installs a module."""
 
 DISTRIBUTIONS = {"antlr4": "antlr4-python3-runtime", "yaml": "pyyaml", "zlib_ng": "zlib-ng"}
-"""Packages to install for modules of another name."""
+"""Package names that differ from their module."""
 
 
 def missing(error: ImportError) -> Diagnostic | None:
-    """Return the diagnostic for a library that is not installed; None if the import failed for another reason."""
+    """Return the diagnostic for a missing library; None if the import failed for another reason."""
     remedy = getattr(error, "remedy", "")
     if remedy:  # stores/connection.py knows which protocol asked
         return _diagnostic(str(error), remedy)

@@ -1,4 +1,4 @@
-"""nccopy's spellings of chunks and compression: `-d N`, `-s`, `-c time/10,lat/20`, in the words of our options."""
+"""nccopy's options for chunks and compression: `-d N`, `-s`, `-c time/10,lat/20`."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from nczarr.check.checked import Checked
 
 WHOLE = 0
-"""Stands for the whole length of a dimension, which only the dataset tells."""
+"""Marker for the whole length of a dimension."""
 
 
 def add_nccopy_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of nccopy that have other names here."""
+    """Add nccopy's options."""
     group = parser.add_argument_group("as in nccopy")
     group.add_argument("-d", dest="level", type=_level, metavar="N", help="deflate at level 1 … 9; 0: no codecs")
     group.add_argument("-s", dest="shuffle", action="store_true", help="shuffle bytes before deflating, with -d")
@@ -38,7 +38,7 @@ def _level(text: str) -> int:
 
 
 def codec_of(level: int | None, *, shuffle: bool) -> str | None:
-    """The codec specification of `-d` and `-s`; None if neither is given. Raises ValueError for `-s` alone."""
+    """Return the codec specification of `-d` and `-s`, or None. Raises ValueError for `-s` alone."""
     if not level:
         if shuffle:
             raise ValueError("-s: shuffling alone makes nothing smaller; give a level with `-d`, or `--codec shuffle`")
@@ -47,7 +47,7 @@ def codec_of(level: int | None, *, shuffle: bool) -> str | None:
 
 
 def chunk_lengths(spec: str) -> list[tuple[str, tuple[int, ...]]]:
-    """Chunk lengths by name: `time/10,lat/`, `/g/v:1,12`. Raises ValueError for anything else."""
+    """Return chunk lengths by name: `time/10,lat/`, `/g/v:1,12`. Raises ValueError for other texts."""
     text = f"-c {spec}"
     variable, colon, lengths = spec.rpartition(":")
     if colon:
@@ -74,7 +74,7 @@ def _length(text: str, option: str) -> int:
 
 
 def whole_lengths(chunks: Mapping[str, tuple[int, ...]], checked: Checked) -> dict[str, tuple[int, ...]]:
-    """The chunk lengths with those of the dataset where a whole dimension is meant; the longest of that name counts."""
+    """Return the chunk lengths with `WHOLE` replaced by the longest dimension of that name."""
     found = dict(chunks)
     for name, lengths in chunks.items():
         if lengths == (WHOLE,):

@@ -1,4 +1,4 @@
-"""How far a conversion is, and what it is going to do: for people on a terminal, and as a plan before it begins."""
+"""Progress bars, and plans of a dry run."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from nczarr.check.checked import Checked
 
 WORTH = 64 << 20
-"""Bytes of values below which nobody waits long enough to look."""
+"""Minimum bytes of values for a bar."""
 
 
 @contextmanager
 def progress(arguments: argparse.Namespace, target: str, checked: Checked) -> Iterator[Watcher | None]:
-    """What the writer is to tell of its bytes, shown on stderr as a bar while the block lasts; None: nobody looks.
+    """Show a bar on stderr during the block; yield the callback for written bytes, or None without a bar.
 
-    Without a word in the options it is shown on a terminal, where it is worth it, and to people alone.
+    By default it is shown on a terminal for human-readable messages if there is enough to do.
     """
     asked: bool | None = arguments.progress
     total = values_size(checked)
@@ -49,12 +49,12 @@ def progress(arguments: argparse.Namespace, target: str, checked: Checked) -> It
 
 
 SOURCES = 50
-"""Sources below which nobody waits long enough to look."""
+"""Minimum number of sources for a bar."""
 
 
 @contextmanager
 def counting(arguments: argparse.Namespace, what: str, total: int) -> Iterator[Callable[[int], None] | None]:
-    """What is to be told of each piece of work that is done, shown on stderr as a bar; None: nobody looks."""
+    """Show a bar on stderr; yield the callback for each finished item, or None without a bar."""
     asked: bool | None = arguments.progress
     if asked is None:
         quiet = arguments.quiet or arguments.message_format != "human"
@@ -72,7 +72,7 @@ def counting(arguments: argparse.Namespace, what: str, total: int) -> Iterator[C
 
 
 def values_size(checked: Checked) -> int:
-    """Bytes of all values, as far as their types tell."""
+    """Return the bytes of all values of fixed-size types."""
     import math
 
     from nczarr.arrays.parts import is_fixed, size
@@ -86,7 +86,7 @@ def values_size(checked: Checked) -> int:
 
 
 def text_steps(steps: Iterable[Step], target: str) -> Iterator[str]:
-    """A plan for people: one line a part, and a sum."""
+    """Yield a readable plan: one line per part, and a sum."""
     from nczarr.check.outline import bytes_text
     from nczarr.diagnostics.render import visible
 
@@ -106,7 +106,7 @@ def text_steps(steps: Iterable[Step], target: str) -> Iterator[str]:
 
 
 def json_steps(steps: Iterable[Step], target: str) -> Iterator[str]:
-    """A plan for programs: one object a line."""
+    """Yield a plan as JSON lines."""
     import json
 
     for step in steps:

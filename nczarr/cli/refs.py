@@ -1,4 +1,4 @@
-"""`nczarr refs VERB`: reference documents as documents (expand, compact), and the verbs of `refs_*.py`."""
+"""`nczarr refs VERB`: expand and compact reference documents, and the verbs of `refs_*.py`."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 EXPAND, COMPACT, COMBINE, VERIFY = "expand", "compact", "combine", "verify"
 OWN = {COMBINE: refs_combine, VERIFY: refs_verify}
-"""Verbs that have files of their own."""
+"""Verbs with their own modules."""
 PIECE = 1 << 20
 
 
 def parser() -> argparse.ArgumentParser:
-    """Arguments of `refs`: a verb, and those of the verb."""
+    """Return the parser of `refs`."""
     made = argparse.ArgumentParser(
         prog="nczarr refs",
         description="Make and rewrite reference documents, which map the keys of a store to bytes of other files.",
@@ -40,7 +40,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 class _Verb(argparse.ArgumentParser):
-    """The parser of one verb; made when its help or arguments are asked for."""
+    """Parser of one verb, made when its help or arguments are needed."""
 
     def __init__(self, prog: str, **_: object) -> None:
         verb = prog.rpartition(" ")[2]
@@ -82,7 +82,7 @@ _DESCRIPTIONS = {
 
 
 def _number(text: str) -> int:
-    """A limit. Raises ArgumentTypeError for anything but a positive integer."""
+    """Return a limit. Raises ArgumentTypeError for anything but a positive integer."""
     if not (text.isascii() and text.isdigit() and 0 < int(text) < 10**15):
         raise argparse.ArgumentTypeError(f"{text!r} is no limit, 1 or more")
     return int(text)
@@ -98,7 +98,7 @@ _LIMITS = (
 
 
 def _template(text: str) -> tuple[str, str]:
-    """A template by name. Raises ArgumentTypeError."""
+    """Return a template by name. Raises ArgumentTypeError."""
     name, found, value = text.partition("=")
     if not found or not name:
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=TEXT")
@@ -106,7 +106,7 @@ def _template(text: str) -> tuple[str, str]:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do one verb; the status is that of every command."""
+    """Run one verb; return the status."""
     if arguments.verb in OWN:
         status: int = OWN[arguments.verb].run(arguments)
         return status
@@ -115,7 +115,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _work(arguments: argparse.Namespace, messages: Messages) -> None:
-    """Read, write. Raises OSError, CompileError."""
+    """Read and write. Raises OSError, CompileError."""
     from nczarr import refs
     from nczarr.endpoints import sources
     from nczarr.stores.connection import MissingProtocolError
@@ -152,7 +152,7 @@ def _work(arguments: argparse.Namespace, messages: Messages) -> None:
 
 
 def _is_free(place: Location, storage: StorageOptions, arguments: argparse.Namespace, messages: Messages) -> bool:
-    """Whether the target may be put at a place; what stands in its way is reported.
+    """Return whether the target can be made; reports obstacles.
 
     Raises OSError, BadURLError, MissingProtocolError.
     """
@@ -174,7 +174,7 @@ def _is_free(place: Location, storage: StorageOptions, arguments: argparse.Names
 
 
 def _put(place: Location | None, storage: StorageOptions, pieces: Iterable[bytes]) -> None:
-    """Write a product, whole or not at all: also to standard output. Raises OSError."""
+    """Write a product atomically, or to standard output. Raises OSError."""
     if place is None:
         with tempfile.SpooledTemporaryFile(max_size=PIECE) as spool:
             _fill(spool, pieces)

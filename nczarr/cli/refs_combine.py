@@ -1,4 +1,4 @@
-"""`nczarr refs combine SRC…`: many datasets as one."""
+"""`nczarr refs combine SRC…`: combine datasets into one."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ DESCRIPTION = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of the verb."""
+    """Add the arguments of the verb."""
     parser.add_argument("sources", metavar="SRC", nargs="+", help="a file, store or URL; - is standard input")
     parser.add_argument("-o", dest="target", metavar="OUT", help="the target (default: a document on stdout)")
     parser.add_argument(
@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Combine; the status is that of every command."""
+    """Combine; return the status."""
     if not arguments.along and arguments.new_dim is None:
         return misuse("refs combine", "name a dimension of the sources with --along, or a new one with --new-dim")
     try:

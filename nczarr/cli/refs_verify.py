@@ -1,4 +1,4 @@
-"""`nczarr refs verify DOC`: whether a reference document is to be trusted."""
+"""`nczarr refs verify DOC`: verify the targets of a reference document."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ DESCRIPTION = (
 )
 
 SAMPLE = 4
-"""Chunks of each array that are read."""
+"""Chunks of each array to read."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Arguments of the verb."""
+    """Add the arguments of the verb."""
     parser.add_argument(
         "source", metavar="DOC", help="a document, or folder of Parquet references; - is standard input"
     )
@@ -38,14 +38,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _count(text: str) -> int:
-    """A number of chunks. Raises ArgumentTypeError."""
+    """Return a number of chunks. Raises ArgumentTypeError."""
     if not (text.isascii() and text.isdigit() and 0 < int(text) < 10**9):
         raise argparse.ArgumentTypeError(f"{text!r} is no number of chunks, 1 or more")
     return int(text)
 
 
 def _work(arguments: argparse.Namespace, messages: Messages, found: list[Summary]) -> None:
-    """Look. Raises OSError, CompileError."""
+    """Verify. Raises OSError, CompileError."""
     from nczarr.endpoints import sources
     from nczarr.options import Options
     from nczarr.verify import verify
@@ -62,7 +62,7 @@ def _work(arguments: argparse.Namespace, messages: Messages, found: list[Summary
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Look; the status is that of every command."""
+    """Verify; return the status."""
     messages = Messages(arguments)
     found: list[Summary] = []
     status = messages.guard(lambda: _work(arguments, messages, found))

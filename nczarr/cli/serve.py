@@ -1,4 +1,4 @@
-"""`nczarr serve ROOT`: datasets over HTTP, read-only, until it is told to end."""
+"""`nczarr serve ROOT`: serve datasets over HTTP, read-only, until a signal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 LOOPBACK = "127.0.0.1"
 SWEEPING = (2000, 10, 10)
-"""When memory is swept: commands that soon end do it almost never, and a server would keep what is in circles."""
+"""Thresholds of the garbage collector: commands disable it, but a server would accumulate reference cycles."""
 
 DESCRIPTION = (
     "Serve every dataset below ROOT over HTTP, whatever its format: as Zarr v2 and v3 (/zarr2/PATH, /zarr3/PATH), by "
@@ -26,7 +26,7 @@ DESCRIPTION = (
 
 
 def parser() -> argparse.ArgumentParser:
-    """Arguments of `serve`."""
+    """Return the parser of `serve`."""
     made = command("serve", DESCRIPTION)
     made.add_argument("root", metavar="ROOT", help="a folder of datasets, or one dataset")
     made.add_argument("--host", default=LOOPBACK, help="address to listen at (default: this machine alone, 127.0.0.1)")
@@ -83,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def limits_of(arguments: argparse.Namespace) -> Limits:
-    """The limits that are asked for."""
+    """Return the requested limits."""
     from nczarr.serve.limits import Limits
 
     asked = {
@@ -100,7 +100,7 @@ def limits_of(arguments: argparse.Namespace) -> Limits:
 
 
 def _application(arguments: argparse.Namespace) -> Application:
-    """What answers. Raises OSError if the root is out of reach."""
+    """Return the application. Raises OSError if the root is unreachable."""
     from nczarr.serve import sockets
     from nczarr.serve.application import Application, to_stderr
     from nczarr.serve.dataset_cache import Shelf

@@ -1,4 +1,4 @@
-"""What the commands have in common: shared options, opening sources, printing diagnostics, exit status."""
+"""Shared parts of the commands: options, diagnostics, exit status."""
 
 from __future__ import annotations
 
@@ -31,12 +31,13 @@ STATUS = {
     "unreachable-target": UNREACHABLE,
     "missing-library": UNREACHABLE,
 }
-"""Exit status of the codes whose errors lie not in the input; all others are FAULTY."""
+"""Exit status of codes that are not input errors; all others are FAULTY."""
 
 
 def command(name: str, description: str, *, short_help: bool = True, places: bool = True) -> argparse.ArgumentParser:
-    """The parser of one command with the shared options; without `short_help`, `-h` is the command's own. `places`: it
-    takes paths and URLs.
+    """Return the parser of one command with the shared options.
+
+    Without `short_help`, `-h` belongs to the command. `places`: it takes paths and URLs.
     """
     parser = argparse.ArgumentParser(prog=f"nczarr {name}", description=description, add_help=False, allow_abbrev=False)
     shared = parser.add_argument_group("shared options")
@@ -71,7 +72,7 @@ def command(name: str, description: str, *, short_help: bool = True, places: boo
 
 
 def following_of(arguments: argparse.Namespace) -> Following:
-    """How the references of sources are followed."""
+    """Return how references of sources are followed."""
     from nczarr.options import Following
 
     return Following(
@@ -83,7 +84,7 @@ def following_of(arguments: argparse.Namespace) -> Following:
 
 
 def storage_option(text: str) -> tuple[str, Any]:
-    """An option of remote places. Raises ArgumentTypeError, which does not show it: it may be a secret."""
+    """Return an option of remote places. Raises ArgumentTypeError without its value, which may be a secret."""
     from nczarr.secrets import option
 
     try:
@@ -93,14 +94,14 @@ def storage_option(text: str) -> tuple[str, Any]:
 
 
 def storage_of(arguments: argparse.Namespace) -> StorageOptions:
-    """All of them together."""
+    """Return all storage options."""
     from nczarr.secrets import StorageOptions
 
     return StorageOptions(dict(arguments.storage_option))
 
 
 def kind(text: str) -> Kind:
-    """A kind of netCDF file in any spelling of ncgen's `-k`. Raises ArgumentTypeError for others."""
+    """Return a kind of netCDF file in any spelling of ncgen's `-k`. Raises ArgumentTypeError for others."""
     from nczarr.ast.kinds import KIND_SPELLINGS  # loads the tree, which other commands do without
 
     found = KIND_SPELLINGS.get(text)
@@ -110,7 +111,7 @@ def kind(text: str) -> Kind:
 
 
 def size(text: str) -> int:
-    """A number of bytes: `4096`, `64MiB`, `2TB`. Raises ArgumentTypeError for anything else."""
+    """Return a number of bytes: `4096`, `64MiB`, `2TB`. Raises ArgumentTypeError for other texts."""
     import re
 
     found = re.fullmatch(r"([0-9]+)(?:([KMGTPE])(i?)B?|B)?", text, re.ASCII | re.IGNORECASE)
@@ -123,14 +124,14 @@ def size(text: str) -> int:
 
 
 def workers(text: str) -> int:
-    """A number of threads. Raises ArgumentTypeError for anything else."""
+    """Return a number of threads. Raises ArgumentTypeError for other texts."""
     if not (text.isascii() and text.isdigit() and 0 < int(text) <= 1024):
         raise argparse.ArgumentTypeError(f"{text!r} is no number of threads, 1 to 1024")
     return int(text)
 
 
 def loss(text: str) -> str:
-    """A word behind `--allow-loss`: a value loss, or `all`. Raises ArgumentTypeError for others."""
+    """Return a code for `--allow-loss`, or `all`. Raises ArgumentTypeError for others."""
     from nczarr.diagnostics.value_losses import ALLOWED, not_allowed
 
     if text not in ALLOWED:
@@ -139,9 +140,9 @@ def loss(text: str) -> str:
 
 
 class Messages:
-    """The diagnostics of one command: collects them, prints them on stderr, and knows the exit status.
+    """Collector and printer of one command's diagnostics on stderr; determines the exit status.
 
-    For people and as JSON lines they are printed after each piece of work, as SARIF in one document at the end.
+    Readable messages and JSON lines are printed after each task, SARIF in one document at the end.
     """
 
     def __init__(self, options: argparse.Namespace) -> None:
@@ -156,9 +157,9 @@ class Messages:
             self._log = Log()
 
     def guard(self, *works: Callable[[], None]) -> int:
-        """Do the works of a command, each with a report of its own, and return the exit status: the worst of all.
+        """Run tasks, each with its own report, and return the worst exit status.
 
-        Files out of reach and crashes become diagnostics. A reader of the product who went away ends the command.
+        Unreachable files and crashes become diagnostics. A closed output pipe ends the command.
         """
         status = DONE
         try:
@@ -205,7 +206,7 @@ class Messages:
             self._crashed(error)
 
     def _print(self) -> int:
-        """Say everything that was found in one piece of work, and return its exit status."""
+        """Print the diagnostics of one task and return its exit status."""
         found = self.report.sorted()
         if self._quiet:
             found = [diagnostic for diagnostic in found if diagnostic.severity is Severity.ERROR]
@@ -250,27 +251,27 @@ _UNFINISHED = re.compile(r"\.(?:partial|replaced)-[0-9a-f]{8}(?=/|$)")
 
 
 def _reason(error: OSError) -> str:
-    """The system's words, and the file as the user knows it: a target has its own name while it grows."""
+    """Return the system's message with the file's user-visible name."""
     what = f"`{_known_as(error.filename)}`: " if isinstance(error.filename, str) else ""
     return f"{what}{error.strerror or error}"
 
 
 def clear_fetched() -> None:
-    """Remove the files that were fetched from elsewhere, if any were."""
+    """Remove fetched temporary files."""
     spool = sys.modules.get("nczarr.stores.spool")
     if spool is not None:
         spool.clear()
 
 
 def _known_as(path: str) -> str:
-    """A path as the user knows it: without the name that it has while it grows, or the URL that it was fetched from."""
+    """Return the user-visible name of a path: the target of an unfinished one, the URL of a fetched one."""
     spool = sys.modules.get("nczarr.stores.spool")
     fetched: str = path if spool is None else spool.name_of(path)
     return shown(_UNFINISHED.sub("", fetched))
 
 
 def _innermost(error: BaseException) -> str:
-    """The phase that crashed, as a module of ours: the pass, front end or back end nearest to the fault."""
+    """Return the innermost package module of a traceback, preferably a check, format or link module."""
     frames = []
     place = error.__traceback__
     while place is not None:

@@ -1,7 +1,7 @@
-"""Standard streams that are closed, full, or whose reader went away: none of them is a crash.
+"""Standard streams that are closed, full or abandoned; none of them causes a crash.
 
-Invariant: descriptors 0 to 2 are never those of a file that a command opens, or what a library writes to
-standard error would stand in the middle of a target.
+Invariant: descriptors 0 to 2 never belong to files that a command opens. Otherwise messages of a library
+could end up in a target.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import TextIO
 
 
 def complete() -> None:
-    """Put something in the place of standard streams that are closed.
+    """Replace closed standard streams.
 
-    Standard error goes nowhere. The others refuse what they are asked for, so that who needs them is told.
+    Standard error is discarded; the others raise when they are used.
     """
     modes = (os.O_WRONLY, os.O_RDONLY, os.O_WRONLY)
     for number, mode in enumerate(modes):
@@ -30,13 +30,13 @@ def complete() -> None:
 
 
 def give_up(stream: TextIO) -> None:
-    """Let what is left in a stream's buffer, and all that comes after it, go nowhere."""
+    """Discard the buffer and all further output of a stream."""
     with suppress(OSError):  # a stream in memory has no descriptor
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def flush_product() -> str | None:
-    """Bring standard output to its reader. Why that failed, None if it did not. Raises BrokenPipeError."""
+    """Flush standard output; return the reason of a failure, else None. Raises BrokenPipeError."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -48,7 +48,7 @@ def flush_product() -> str | None:
 
 
 def write_product(pieces: Iterable[bytes]) -> None:
-    """Write a product on standard output, piece by piece. Raises OSError, which names the stream."""
+    """Write a product to standard output in pieces. Raises OSError that names the stream."""
     for piece in pieces:
         try:
             sys.stdout.buffer.write(piece)
@@ -59,7 +59,7 @@ def write_product(pieces: Iterable[bytes]) -> None:
 
 
 def misuse(command: str, message: str) -> int:
-    """Say what is wrong with a command line. Returns the exit status of wrong usage."""
+    """Print an error of the command line and return the status of wrong usage."""
     with suppress(OSError):
         sys.stderr.write(f"nczarr {command}: {message}\n")
     return 2

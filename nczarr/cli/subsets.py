@@ -1,4 +1,4 @@
-"""The options that choose a part of a dataset: `--var`, `--group`, `--section`."""
+"""Options that select a part of a dataset: `--var`, `--group`, `--section`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def add_subset_options(parser: argparse.ArgumentParser, *, sections: bool = True) -> None:
-    """Add the options that choose a part."""
+    """Add these options."""
     group = parser.add_argument_group("parts of a dataset")
     group.add_argument(
         "--var",
@@ -42,7 +42,7 @@ def add_subset_options(parser: argparse.ArgumentParser, *, sections: bool = True
 
 
 def subset_of(arguments: argparse.Namespace, report: Report) -> Subset | None:
-    """What the options choose; None if a section is none, which the report says."""
+    """Return the selected part; None (reported) for an invalid section."""
     before = report.errors
     found: list[Section] = []
     if getattr(arguments, "sections", None):

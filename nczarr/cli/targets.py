@@ -1,4 +1,4 @@
-"""Options of commands that make a target, and what they mean."""
+"""Options of commands that write a target."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ METADATA: tuple[str, ...] = load(ROWS[REFERENCE]).inner
 
 
 def add_target_options(parser: argparse.ArgumentParser, *, to: str) -> None:
-    """Add the options that say how a target shall be; `to` is the help of `--to`."""
+    """Add the options of the target; `to`: help of `--to`."""
     group = parser.add_argument_group("options of the target")
     group.add_argument("--to", metavar="FORMAT", help=to)
     group.add_argument(
@@ -84,7 +84,7 @@ def add_target_options(parser: argparse.ArgumentParser, *, to: str) -> None:
 
 
 def options_of(arguments: argparse.Namespace) -> Options:
-    """The run's options. Raises ValueError for a chunk, shard or codec specification that is none."""
+    """Return the options of the run. Raises ValueError for an invalid chunk, shard or codec specification."""
     return Options(
         kind=arguments.kind,
         chunks=dict(pair for spec in arguments.chunks for pair in chunk_pairs(spec)),
@@ -111,12 +111,12 @@ def options_of(arguments: argparse.Namespace) -> Options:
 
 
 def chunk_pairs(spec: str) -> list[tuple[str, tuple[int, ...]]]:
-    """Chunk lengths by name: `time=1,lat=100` or `/g/v=1,12`. Raises ValueError for anything else."""
+    """Return chunk lengths by name: `time=1,lat=100` or `/g/v=1,12`. Raises ValueError for other texts."""
     return _length_pairs(f"--chunks {spec}", spec)
 
 
 def shard_pairs(spec: str) -> list[tuple[str, str | tuple[int, ...]]]:
-    """Shard lengths by name as `chunk_pairs`, or `auto` or `none`, for a variable or (`""`) for all."""
+    """Return shard lengths as `chunk_pairs` does, or `auto` or `none`, for one variable or (`""`) all."""
     name, _, word = spec.rpartition("=")
     if word in ("auto", "none") and (not name or name.startswith("/")):
         return [(name, word)]
@@ -144,7 +144,7 @@ def _length(text: str, option: str) -> int:
 
 
 def codec_pair(spec: str) -> tuple[str, str]:
-    """FQN of a variable (empty: all) and the codec specification behind it."""
+    """Return the FQN of a variable (empty: all) and its codec specification."""
     name, equals, codec = spec.rpartition("=") if spec.startswith("/") else ("", "=", spec)
     if not (equals and codec):
         raise ValueError(f"--codec {spec}: write CODEC or /VARIABLE=CODEC")

@@ -1,9 +1,9 @@
-"""End of a process whose C library does not return.
+"""Termination of a process whose C library call does not return.
 
-Python runs the handler of a signal between two steps of its main thread. The HDF5 library may loop forever in a damaged
-file, and then no handler ever runs. So a second thread hears of signals through the wakeup descriptor, which Python's
-C code writes to at once. It waits for the lock of the libraries: where it is not released for a second, one
-call hangs, and the process ends here.
+Python runs signal handlers between bytecodes of the main thread. If the HDF5 library loops in a damaged file,
+no handler runs. Therefore a second thread receives signals through the wakeup descriptor, which Python's C
+code writes at once. If the lock of the libraries stays taken for a second after a signal, a call hangs, and
+the thread ends the process.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ import time
 from collections.abc import Collection
 
 PATIENCE = 1.0
-"""Seconds that one call of the libraries may take after a signal."""
+"""Seconds that a library call may take after a signal."""
 
 PAUSE = 0.1
-"""Seconds between two looks at the lock."""
+"""Seconds between checks of the lock."""
 
 
 def watch(numbers: Collection[int]) -> None:
-    """Start the thread that ends the process if a call of the libraries hangs after one of these signals."""
+    """Start the thread that ends the process if a library call hangs after one of these signals."""
     heard, told = os.pipe()
     os.set_blocking(told, False)
     signal.set_wakeup_fd(told, warn_on_full_buffer=False)
@@ -33,7 +33,7 @@ def watch(numbers: Collection[int]) -> None:
 
 
 def _wait(heard: int, numbers: frozenset[int]) -> None:
-    """Wait for the first of the signals; from then on look whether the libraries answer."""
+    """Wait for the first signal, then check whether the libraries respond."""
     number = next(each for each in iter(lambda: os.read(heard, 1)[0], None) if each in numbers)
     while _answers():
         time.sleep(PAUSE)
@@ -41,7 +41,7 @@ def _wait(heard: int, numbers: frozenset[int]) -> None:
 
 
 def _answers() -> bool:
-    """Whether no call of the libraries hangs: the lock around all of them comes free."""
+    """Return whether the library lock becomes free."""
     module = sys.modules.get("nczarr.arrays.library_lock")
     lock = getattr(module, "LOCK", None)  # the module may be in the middle of its import
     if lock is None:
@@ -53,7 +53,7 @@ def _answers() -> bool:
 
 
 def _end(status: int) -> None:
-    """Remove what is unfinished or was fetched, and end the process."""
+    """Remove unfinished and fetched files, and end the process."""
     try:
         for name, function in (("nczarr.stores.finish", "remove_unfinished"), ("nczarr.stores.spool", "clear")):
             module = sys.modules.get(name)

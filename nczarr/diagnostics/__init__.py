@@ -1,6 +1,6 @@
-"""Diagnostics: what the compiler reports, how it is rendered, and a page for each code.
+"""Diagnostics: reports, rendering, and a page for each code.
 
-Uses names and positions of sources alone.
+Uses only names and source positions.
 """
 
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Report, Severity

@@ -1,6 +1,6 @@
-"""Pages of the diagnostic codes and of the kinds of difference, read when they are asked for.
+r"""Pages of the diagnostic codes and of the kinds of difference, read on demand.
 
-A page is a Markdown file whose name is the code's. Its parts stand in this order:
+A page is a Markdown file named after its code, with these parts in order:
 
     # lost-nil
 
@@ -15,13 +15,13 @@ A page is a Markdown file whose name is the code's. Its parts stand in this orde
 
     **What to do.** The remedy, in prose.
 
-Only a code that no input can provoke has no example. The first word after the fence is for people: the program tells
-examples apart by their content. A block of commands (`$ …`) has their standard input below them. A block of `== key`
-is a store. The second word `bytes` says that `\\xHH` stands for one byte, and that a backslash ends a line without a
-line break.
+Only a code that no input can cause has no example. The word after the fence is for readers: the program
+recognises examples by their content. A block of commands (`$ …`) has their standard input below them. A block
+of `== key` is a store. With the second word `bytes`, `\xHH` stands for one byte, and a backslash continues a
+line.
 
-Invariants, all tested: names are adjective-noun in lower case, never reused and never renamed; each example
-is reported with exactly its code; the source uses no code without a page, and no page is in vain.
+Invariants, all tested: names are adjective-noun in lower case, never reused or renamed; each example is
+reported with exactly its code; every code in the source has a page, and every page is used.
 """
 
 from __future__ import annotations
@@ -59,23 +59,23 @@ SUBJECTS = (
     "Files and runs",
     "Kinds of difference",
 )
-"""The sections of docs/CODES.md, in order. The last one holds the kinds of difference."""
+"""Sections of docs/CODES.md in order; the last one contains the kinds of difference."""
 
 
 class Code(NamedTuple):
-    """A stable name for one kind of defect, and the page that explains it."""
+    """A diagnostic code with its page."""
 
     name: str
     severity: Severity
     subject: str
     meaning: str
     example: str
-    """The smallest input that is reported so, or the empty text. Bytes that are not UTF-8 stand as surrogates."""
+    """Smallest input reported with this code, or empty. Invalid UTF-8 bytes are surrogates."""
     remedy: str
 
     @property
     def summary(self) -> str:
-        """The first sentence of the meaning, with its point."""
+        """First sentence of the meaning."""
         return self.meaning.split(". ")[0].rstrip(".") + "."
 
 
@@ -88,13 +88,13 @@ _PARTS = {
     "example": r"(?:```(?P<info>.*)\n(?P<example>(?:(?!```).*\n)+)```\n\n)?",
     "remedy": r"\*\*What to do\.\*\* " + _PROSE.format("remedy") + r"\Z",
 }
-"""The parts of a page in order."""
+"""Parts of a page in order."""
 
 _ESCAPE = re.compile(r"\\(?:x([0-9a-f]{2})|\n)")
 
 
 def parse(name: str, page: str) -> Code:
-    """Return what a page says of the code `name`; ValueError names the part that is missing or malformed."""
+    """Parse the page of a code. Raises ValueError that names the missing or malformed part."""
     found: dict[str, str] = {}
     position = 0
     for part, pattern in _PARTS.items():
@@ -113,12 +113,12 @@ def parse(name: str, page: str) -> Code:
 
 
 def _character(digits: str | None) -> str:
-    """Return the text that stands for the byte; the empty text without digits."""
+    """Return the text of a byte escape; empty without digits."""
     return bytes.fromhex(digits or "").decode("utf-8", "surrogateescape")
 
 
 class Pages(Mapping[str, Code]):
-    """A folder of pages, by name. Names come from the list of the folder; a page is read when it is asked for."""
+    """Mapping of page names to pages in a folder; a page is read when it is accessed."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -126,7 +126,7 @@ class Pages(Mapping[str, Code]):
 
     @cached_property
     def _names(self) -> dict[str, None]:
-        """The names in order, as keys."""
+        """Names in order, as dictionary keys."""
         return dict.fromkeys(sorted(path.stem for path in self._folder.glob("*.md")))
 
     def __getitem__(self, name: str) -> Code:
@@ -147,14 +147,14 @@ class Pages(Mapping[str, Code]):
 
 
 CODES = Pages(Path(__file__).with_name("codes"))
-"""Every code by name."""
+"""All codes by name."""
 
 KINDS = Pages(Path(__file__).with_name("differences"))
-"""Every kind of difference by name; `missing-group` is a code as well."""
+"""All kinds of difference by name; `missing-group` is also a code."""
 
 
 def sections() -> Iterator[tuple[str, list[Code]]]:
-    """Yield each subject with its codes, all in the order of docs/CODES.md."""
+    """Yield each subject with its codes, in the order of docs/CODES.md."""
     pages = [*CODES.values(), *KINDS.values()]
     for subject in SUBJECTS:
         yield subject, [code for code in pages if code.subject == subject]

@@ -1,8 +1,7 @@
-"""Diagnostics as text for a terminal, and as JSON lines for machines.
+"""Rendering of diagnostics as terminal text and as JSON lines.
 
-Comes in: diagnostics in the order in which they shall appear. Goes out: pieces of text, each ending in a newline.
-Invariants: what input can put into a message or a source line never reaches the terminal as a control
-character; a line of any length and any number of diagnostics print in bounded space.
+Output is a sequence of texts, each ending in a newline. Invariants: control characters from input never reach
+the terminal; memory is bounded for any line length and number of diagnostics.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from nczarr.diagnostics.report import Diagnostic, Label, Severity, rank
 from nczarr.source import Source
 
 WINDOW = 110
-"""Cells of a source line that are shown; a longer line is clipped around the marked place."""
+"""Terminal cells of a shown source line; longer lines are clipped around the marked place."""
 
 TAB = 4
 LIMIT = 100
@@ -28,14 +27,14 @@ _HIDDEN = {"\u061c", "\u200e", "\u200f", *map(chr, range(0x202A, 0x202F)), *map(
 
 
 def wants_colour(stream: IO[str]) -> bool:
-    """Whether this stream is a terminal that may be coloured: never under NO_COLOR or TERM=dumb."""
+    """Return whether a stream is a terminal with colours; never under NO_COLOR or TERM=dumb."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def human(diagnostics: Sequence[Diagnostic], *, colour: bool = False, limit: int = LIMIT) -> Iterator[str]:
-    """Each diagnostic with its place, the source line and a marker; those over the limit are only counted.
+    """Yield each diagnostic with place, source line and marker; those above the limit are only counted.
 
-    Where some are only counted, errors come first, and value losses before other warnings.
+    If some are only counted, errors come first, and value losses before other warnings.
     """
     paint = _painted if colour else _plain
     if len(diagnostics) > limit:
@@ -47,7 +46,7 @@ def human(diagnostics: Sequence[Diagnostic], *, colour: bool = False, limit: int
 
 
 def summary(diagnostics: Sequence[Diagnostic], dropped: int = 0) -> str:
-    """Numbers of errors and warnings in words, empty if there are none."""
+    """Return the numbers of errors and warnings in words, empty if there are none."""
     parts = []
     for severity in (Severity.ERROR, Severity.WARNING):
         count = sum(diagnostic.severity is severity for diagnostic in diagnostics)
@@ -59,13 +58,13 @@ def summary(diagnostics: Sequence[Diagnostic], dropped: int = 0) -> str:
 
 
 def json_lines(diagnostics: Iterable[Diagnostic]) -> Iterator[str]:
-    """One JSON object a line, with fixed members (`offset` only for places in binary files)."""
+    """Yield one JSON object per line, with fixed members (`offset` only in binary files)."""
     for diagnostic in diagnostics:
         yield json.dumps(json_record(diagnostic), ensure_ascii=True) + "\n"
 
 
 def json_record(diagnostic: Diagnostic) -> dict[str, Any]:
-    """The members of one such object."""
+    """Return the members of one JSON object."""
     primary = diagnostic.primary
     line, column, end_line, end_column = _corners(primary)
     source = primary.span.source
@@ -96,8 +95,9 @@ def _corners(label: Label) -> tuple[int | None, int | None, int | None, int | No
 
 
 def place(label: Label) -> str:
-    """Where a label points, in one word: `file:line:column`, `key#/pointer`, `key:line:column#/pointer` or
-    `file@offset`; empty if nowhere.
+    """Return the position of a label, empty if it has none.
+
+    Forms: `file:line:column`, `key#/pointer`, `key:line:column#/pointer`, `file@offset`.
     """
     source = label.span.source
     if label.key is not None:
@@ -148,7 +148,7 @@ def _first_line(label: Label) -> int:
 
 
 def _snippets(diagnostic: Diagnostic, labels: list[Label], margin: int, paint: Any) -> Iterator[str]:
-    """Source lines with their markers: those of the primary's text in order, then those of other texts."""
+    """Yield source lines with markers, those of the primary label's text first."""
     if not labels:
         return
     home = labels[0].span.source
@@ -182,7 +182,7 @@ def _after_indent(marker: str, text: str) -> str:
 
 
 def _marked(label: Label, mark: str) -> tuple[str, str]:
-    """The label's source line as it prints, and the marker below it, both clipped to the window."""
+    """Return the label's source line and its marker, both clipped to the window."""
     source = label.span.source
     assert source is not None
     line, column = source.position(label.span.start)
@@ -203,7 +203,7 @@ def _marked(label: Label, mark: str) -> tuple[str, str]:
 
 
 def _clip(cells: list[str], before: int, length: int, mark: str, total: int, *, cut_before: bool) -> tuple[str, str]:
-    """A window of cells around the marked place, with an ellipsis where the line goes on."""
+    """Return a window of cells around the marked place, with an ellipsis at cut ends."""
     left = max(0, min(before - WINDOW // 2, total - WINDOW))
     out: list[str] = []
     position = skipped = used = 0
@@ -221,7 +221,7 @@ def _clip(cells: list[str], before: int, length: int, mark: str, total: int, *, 
 
 
 def _cells(text: str) -> list[str]:
-    """Each character as it is shown: tabs as blanks, what a terminal would obey as a picture."""
+    """Return each character as displayed: tabs as blanks, control characters as pictures."""
     cells: list[str] = []
     position = 0
     for character in text:
@@ -243,7 +243,7 @@ def _shown(character: str) -> str:
 
 
 def _width(cell: str) -> int:
-    """Cells of a terminal that a piece of text takes: wide East Asian characters 2, combining ones 0."""
+    """Return the terminal width of a text: wide East Asian characters 2, combining ones 0."""
     if cell.isascii():
         return len(cell)
     return sum(_wide(character) for character in cell)
@@ -256,7 +256,7 @@ def _wide(character: str) -> int:
 
 
 def visible(text: str) -> str:
-    """The text with control characters, lone surrogates and direction marks as pictures: safe on a terminal."""
+    """Return a text with control characters, lone surrogates and direction marks replaced by pictures."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(map(_shown, text))

@@ -1,7 +1,7 @@
-"""What the compiler has to say: diagnostics and the report that collects them.
+"""Diagnostics, and the report that collects them.
 
-Invariant: bad input never raises; it adds to a `Report`. `CompileError` is for callers in Python, who
-want one exception that carries everything that was found.
+Invariant: bad input never raises; it is added to a `Report`. `CompileError` is for Python callers, and
+contains all diagnostics of a run.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from nczarr.source import NOWHERE, Span
 
 
 class Severity(StrEnum):
-    """How much a diagnostic matters: an error stops the back end, a warning does not, a note explains."""
+    """Severity of a diagnostic: an error stops the back end, a warning does not, a note explains."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -23,10 +23,10 @@ class Severity(StrEnum):
 
 
 class Label(NamedTuple):
-    """A place and what is to be seen there: a span of a text, or a key and JSON pointer, or a byte offset; of documents
-    that are read to the letter a key, a pointer and a span.
+    """A position with a text: a source span, a key and JSON pointer, or a byte offset.
 
-    A report gives every span of a binary source its offset.
+    Documents parsed with positions have key, pointer and span. A report computes the offset of spans in
+    binary sources.
     """
 
     span: Span = NOWHERE
@@ -37,7 +37,7 @@ class Label(NamedTuple):
 
     @property
     def has_lines(self) -> bool:
-        """Whether it points to a line and a column. A key within one text is its place there."""
+        """True if the label has a line and a column. A key within one text is such a position."""
         source = self.span.source
         if source is None or self.offset is not None or (self.key is not None and source.key is None):
             return False
@@ -45,7 +45,7 @@ class Label(NamedTuple):
 
 
 class Diagnostic(NamedTuple):
-    """One finding: a stable code (`codes/`), one line of message, a primary place, and what may help."""
+    """One finding: stable code (`codes/`), one-line message, primary label, and help."""
 
     code: str
     severity: Severity
@@ -56,18 +56,18 @@ class Diagnostic(NamedTuple):
     helps: tuple[str, ...] = ()
 
     def sort_key(self) -> tuple[str, str, int, int, str, str]:
-        """Order of output: by text, then place, then code and message."""
+        """Sort key: text, place, code, message."""
         span = self.primary.span
         name = span.source.name if span.source is not None else ""
         return (name, self.primary.key or "", span.start, self.primary.offset or 0, self.code, self.message)
 
 
 LEAST = 3
-"""The rank of what matters least."""
+"""Rank of the least important diagnostics."""
 
 
 def rank(diagnostic: Diagnostic) -> int:
-    """Return how much a diagnostic matters: 0 an error, 1 a loss of values, 2 any other warning, 3 a note."""
+    """Return the importance of a diagnostic: 0 an error, 1 a value loss, 2 another warning, 3 a note."""
     if diagnostic.severity is Severity.ERROR:
         return 0
     if diagnostic.severity is Severity.NOTE:
@@ -76,11 +76,10 @@ def rank(diagnostic: Diagnostic) -> int:
 
 
 class Report:
-    """Collects diagnostics of one run; `sorted()` gives them once each, in order of place.
+    """Collector of the diagnostics of one run; `sorted()` returns each once, ordered by place.
 
-    `limit` bounds the number kept, so that a file of a million mistakes costs no memory; `dropped` counts the rest.
-    Errors are kept before value losses, and these before all others.
-    Under `strict` every warning is an error.
+    `limit` bounds the stored number, and so the memory; `dropped` counts the rest. Errors are stored before
+    value losses, and these before others. `strict` turns every warning into an error.
     """
 
     __slots__ = ("_errors", "_hushed", "_kept", "_worst", "dropped", "limit", "losses", "strict")
@@ -97,7 +96,7 @@ class Report:
         self._kept: dict[tuple[object, ...], Diagnostic] = {}
 
     def add(self, diagnostic: Diagnostic) -> None:
-        """Take one diagnostic; the same code at the same place with the same message is taken once."""
+        """Add a diagnostic, unless it is a repetition (same code, place and message)."""
         if self.strict and diagnostic.severity is Severity.WARNING:
             diagnostic = diagnostic._replace(severity=Severity.ERROR)
         diagnostic = _with_offsets(diagnostic)
@@ -116,7 +115,7 @@ class Report:
         self._kept[key] = diagnostic
 
     def _evict(self, better: int) -> bool:
-        """Drop a diagnostic that matters less than `better`, the latest of the least; return whether there was one."""
+        """Drop the latest of the least important diagnostics below `better`; return whether there was one."""
         if better >= self._worst:
             return False
         ranks = {key: rank(found) for key, found in self._kept.items()}
@@ -127,7 +126,7 @@ class Report:
         return True
 
     def lose(self, diagnostic: Diagnostic, *, allowed: bool) -> None:
-        """Add something that is left out in reading: an error, or a warning that is remembered if it is allowed."""
+        """Add a loss in reading: an error, or a remembered warning if it is allowed."""
         severity = Severity.WARNING if allowed else Severity.ERROR
         diagnostic = diagnostic._replace(severity=severity)
         if allowed and len(self.losses) < self.limit:
@@ -145,7 +144,7 @@ class Report:
         notes: Iterable[str] = (),
         helps: Iterable[str] = (),
     ) -> None:
-        """Add an error at a span of a text."""
+        """Add an error at a span."""
         place = _label(span, label)
         self.add(Diagnostic(code, Severity.ERROR, message, place, tuple(others), tuple(notes), tuple(helps)))
 
@@ -160,40 +159,40 @@ class Report:
         notes: Iterable[str] = (),
         helps: Iterable[str] = (),
     ) -> None:
-        """Add a warning at a span of a text."""
+        """Add a warning at a span."""
         place = _label(span, label)
         self.add(Diagnostic(code, Severity.WARNING, message, place, tuple(others), tuple(notes), tuple(helps)))
 
     def hush(self, span: Span) -> None:
-        """Take nothing more at a place that holds a fault: whatever else is wrong there may follow from it."""
+        """Ignore further diagnostics at a faulty place, because they may be consequences."""
         self._hushed.append(span)
 
     def hushed(self, span: Span) -> bool:
-        """Whether a place begins inside one that was hushed."""
+        """Return whether a place begins inside a hushed one."""
         return any(span.source is known.source and known.start <= span.start < known.end for known in self._hushed)
 
     def annotate(self, note: str) -> None:
-        """Add a note to everything found so far that has no place."""
+        """Add a note to all diagnostics without a place."""
         for key, found in self._kept.items():
             if found.primary.span.source is None and found.primary.key is None and note not in found.notes:
                 self._kept[key] = found._replace(notes=(*found.notes, note))
 
     def consequence(self) -> None:
-        """Count an error that is not said, because it follows from one that is."""
+        """Count an error that is not shown because it follows from a shown one."""
         self._errors += 1
 
     @property
     def errors(self) -> int:
-        """How many errors were found, those over the limit and those that are not said included."""
+        """Number of errors, including dropped and hidden ones."""
         return self._errors
 
     def sorted(self) -> list[Diagnostic]:
-        """All diagnostics kept, in order of place."""
+        """Return all stored diagnostics, ordered by place."""
         return sorted(self._kept.values(), key=Diagnostic.sort_key)
 
 
 def _with_offsets(diagnostic: Diagnostic) -> Diagnostic:
-    """The diagnostic with byte offsets where its places lie in binary sources."""
+    """Return the diagnostic with byte offsets for places in binary sources."""
     labels = (diagnostic.primary, *diagnostic.others)
     if not any(label.span.source is not None and label.span.source.binary for label in labels):
         return diagnostic
@@ -209,7 +208,7 @@ def _with_offset(label: Label) -> Label:
 
 
 class CompileError(ValueError):
-    """Input that does not compile; `.diagnostics` holds everything that was found, warnings too."""
+    """Error for input that does not compile; `.diagnostics` contains all findings, warnings included."""
 
     def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
         self.diagnostics = list(diagnostics)
@@ -224,7 +223,7 @@ class CompileError(ValueError):
 
 
 def _label(span: Span, text: str) -> Label:
-    """A place of a text, or that of a document of a store."""
+    """Return the label of a span in a text or store document."""
     return Label(span, text, key=span.source.key if span.source is not None else None)
 
 

@@ -1,8 +1,7 @@
-"""Diagnostics as one SARIF document (OASIS SARIF 2.1.0), for code scanners and editors.
+"""Diagnostics as a SARIF document (OASIS SARIF 2.1.0), for code scanners and editors.
 
-Comes in: diagnostics of one command, source by source. Goes out: one JSON document with one run, ASCII alone.
-Invariants: the document is valid with no findings at all; it names no machine, time or folder that the sources'
-names do not name; no source is kept alive for it. Section numbers are those of the standard.
+The document is ASCII with one run. Invariants: it is valid without findings; it contains no machine names,
+times or folders beyond the sources' names; it keeps no source alive. Section numbers refer to the standard.
 """
 
 from __future__ import annotations
@@ -26,19 +25,19 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Log:
-    """The run of one command: takes findings as they come, and is written once, at the end."""
+    """SARIF run of one command; collects findings, written once at the end."""
 
     def __init__(self) -> None:
         self._results: list[dict[str, Any]] = []
         self._dropped = 0
 
     def add(self, diagnostics: Iterable[Diagnostic], dropped: int = 0) -> None:
-        """Take what was found in one source; `dropped`: how many more there were that nobody kept."""
+        """Add the findings of one source; `dropped`: number of findings that were not stored."""
         self._results += map(_result, diagnostics)
         self._dropped += dropped
 
     def text(self, status: int) -> str:
-        """The document, with the exit status of the command. Its order depends on the findings alone."""
+        """Return the document with the exit status of the command. The order depends only on the findings."""
         rules = sorted({result["ruleId"] for result in self._results})
         index = {name: number for number, name in enumerate(rules)}
         run = {
@@ -51,7 +50,7 @@ class Log:
         return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1, allow_nan=False) + "\n"
 
     def _invocation(self, status: int) -> dict[str, Any]:
-        """How the run ended: it succeeded as a run if it could judge its input, whatever the judgement."""
+        """Return the invocation; it succeeded if the input could be judged, whatever the result."""
         crashed = any(result["ruleId"] == "internal-error" for result in self._results)
         made: dict[str, Any] = {"executionSuccessful": status in (0, 1) and not crashed, "exitCode": status}
         if self._dropped:
@@ -61,7 +60,7 @@ class Log:
 
 
 def _rule(name: str) -> dict[str, Any]:
-    """A code's page as a reportingDescriptor (3.49); a format of others may have codes without one."""
+    """Return a code's page as reportingDescriptor (3.49); codes of third-party formats may lack one."""
     code = CODES.get(name)
     if code is None:
         return {"id": name}
@@ -75,7 +74,7 @@ def _rule(name: str) -> dict[str, Any]:
 
 
 def _result(diagnostic: Diagnostic) -> dict[str, Any]:
-    """A diagnostic as a result (3.27): its message in the first line, notes and helps in lines of their own."""
+    """Return a diagnostic as result (3.27): message, then notes and helps on further lines."""
     lines = [diagnostic.message]
     lines += [f"note: {note}" for note in diagnostic.notes]
     lines += [f"help: {help_}" for help_ in diagnostic.helps]
@@ -99,7 +98,7 @@ def _locations(labels: Iterable[Label]) -> list[dict[str, Any]]:
 
 
 def _location(label: Label) -> dict[str, Any]:
-    """A label as a location (3.28): physical in a text or binary file, logical in a store; empty if nowhere."""
+    """Return a label as location (3.28): physical in a file, logical in a store; empty without position."""
     location: dict[str, Any] = {}
     source = label.span.source
     if source is not None:
@@ -118,14 +117,14 @@ def _location(label: Label) -> dict[str, Any]:
 
 
 def _region(source: Source, label: Label) -> dict[str, int]:
-    """Where a span starts and the place just behind it (3.30); lines and columns from 1."""
+    """Return a span as region (3.30); lines and columns count from 1."""
     line, column = source.position(label.span.start)
     end_line, end_column = source.position(max(label.span.start, label.span.end))
     return {"startLine": line, "startColumn": column, "endLine": end_line, "endColumn": end_column}
 
 
 def _member(key: str, pointer: str | None) -> dict[str, str]:
-    """A key of a store, or a member of the JSON document there (3.33)."""
+    """Return a store key, or a member of its JSON document, as logical location (3.33)."""
     if not pointer:
         return {"name": _clean(key), "fullyQualifiedName": _clean(key), "kind": "resource"}
     name = pointer.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
@@ -133,18 +132,18 @@ def _member(key: str, pointer: str | None) -> dict[str, str]:
 
 
 def _message(text: str) -> dict[str, str]:
-    """A message (3.11): braces are doubled, because single ones enclose a placeholder (3.11.5); nothing is a link."""
+    """Return a message (3.11). Braces are doubled, because single ones enclose placeholders (3.11.5)."""
     text = _LINK.sub(r"\\[", _clean(text))
     return {"text": text.replace("{", "{{").replace("}", "}}")}
 
 
 def _clean(text: str) -> str:
-    """Bytes that are no UTF-8 stand in our texts as surrogates, which no other reader of JSON need take."""
+    """Return a text with surrogates replaced, which other JSON readers may refuse."""
     return _SURROGATE.sub("\ufffd", text)
 
 
 def uri(name: str) -> str:
-    """The name of a source as a URI reference: relative as given, `file://` if absolute, a URL as it is."""
+    """Return a source name as URI reference: relative as given, `file://` if absolute, URLs unchanged."""
     if _URL.match(name):
         return quote(name, safe="%/:?#[]@!$&'()*+,;=", errors="surrogateescape")
     path = quote(name, errors="surrogateescape")

@@ -1,4 +1,4 @@
-"""The losses that a run may allow, as plain data: no page is read to know them."""
+"""Losses that a run may allow, as plain data, so that no page is read for them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ VALUE_LOSSES = frozenset(
         *("lost-union", "lost-mask", "duplicate-name"),
     }
 )
-"""The losses that are errors until `--allow-loss` names them."""
+"""Losses that are errors unless `--allow-loss` names them."""
 
 ALLOWED = VALUE_LOSSES | {"all"}
-"""The words of `--allow-loss`."""
+"""Valid words of `--allow-loss`."""
 
 
 def not_allowed(word: str) -> str:
-    """Return the message for a word that names no loss."""
+    """Return the message for an invalid word."""
     meant = closest(word, sorted(ALLOWED))
     hint = f"did you mean `{meant}`?" if meant else f"there are: {', '.join(sorted(ALLOWED))}"
     return f"`{word}` is no loss of values; {hint}"

@@ -1,4 +1,4 @@
-"""Sources: what lies at a path or URL, and in which format it can be read."""
+"""Sources: the file or store at a path or URL, and its format."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nczarr.stores.url import BadURLError, Location, location
 
 
 def opened(path: str, report: Report, options: Options) -> Source | Store | None:
-    """Return the file or store at a path or URL; None after an error. Raises OSError if it is out of reach."""
+    """Return the file or store at a path or URL; None after an error. Raises OSError if it is unreachable."""
     from nczarr.stores.connection import MissingProtocolError
     from nczarr.stores.open import open_path
 
@@ -27,7 +27,7 @@ def opened(path: str, report: Report, options: Options) -> Source | Store | None
 
 
 def source_format(source: Source | Store, name: str, report: Report) -> Format | None:
-    """Return the format with a name; None (reported) if the source cannot be in it."""
+    """Return the format with a name; None (reported) if the source cannot have it."""
     form = registry.named(name)
     if form is None or not form.readable:
         readable = ", ".join(row.name for row in registry.formats() if row.readable)
@@ -43,7 +43,7 @@ def source_format(source: Source | Store, name: str, report: Report) -> Format |
 
 
 def unusable(text: str, error: BadURLError | ImportError, report: Report) -> None:
-    """Report why a URL leads nowhere here: bad-url, missing-library."""
+    """Report why a URL cannot be used: bad-url, missing-library."""
     if isinstance(error, BadURLError):
         report.error("bad-url", f"`{shown(text)}`: {error}")
     else:
@@ -51,7 +51,7 @@ def unusable(text: str, error: BadURLError | ImportError, report: Report) -> Non
 
 
 def located(text: str, report: Report) -> Location | None:
-    """Return the place that a path or URL names; None after an error."""
+    """Return the place of a path or URL; None after an error."""
     try:
         return location(text)
     except BadURLError as error:
@@ -60,7 +60,7 @@ def located(text: str, report: Report) -> Location | None:
 
 
 def is_unfinished(store: Store, report: Report, options: Options) -> bool:
-    """Report a store with a journal, unless unfinished stores are asked for."""
+    """Report a store with a journal, unless unfinished stores are allowed."""
     store.expect(ROOT_KEYS)
     if options.unfinished or store.get(JOURNAL) is None:
         return False
@@ -70,7 +70,7 @@ def is_unfinished(store: Store, report: Report, options: Options) -> bool:
 
 
 def detected(source: Source | Store) -> Format | None:
-    """Return the format of a source by its content; None if it is none that is known."""
+    """Return the format of a source by its content; None if it is unknown."""
     if isinstance(source, Source):
         return registry.detect(source.name, bytes(source.data[: registry.HEAD]))
     return registry.detect_store(source)

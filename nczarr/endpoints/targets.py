@@ -1,4 +1,4 @@
-"""Targets: the format of one, the options it settles, and whether one can be made at a place."""
+"""Targets: their format, the options that it determines, and whether their place is free."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def target_format(path: str, name: str | None, report: Report) -> Format | None:
-    """Return the format of a target: the one named, else that of the URL's modes or of the suffix."""
+    """Return the format of a target: the named one, else that of the URL's modes or of the suffix."""
     place = located(path, report)
     if place is None:
         return None
@@ -40,9 +40,10 @@ def target_format(path: str, name: str | None, report: Report) -> Format | None:
 
 
 def settle(checked: Checked, form: Format, report: Report, options: Options) -> tuple[Format, Options] | None:
-    """Return the format that writes the dataset, and the options with the kind of netCDF file; None after an error.
+    """Return the format that writes the dataset, and the options with the kind of netCDF file; None after an
+    error.
 
-    `netcdf` leaves the format to the kind of file. Of references it is the format of their documents.
+    `netcdf` stands for the format of the kind. For references it is the format of their documents.
     """
     if form.inner:
         return referring(form, options.writing, report), options
@@ -91,7 +92,7 @@ def unmet_mode(place: Location, form: Format) -> str | None:
 
 
 def referring(form: Format, writing: Writing, report: Report) -> Format:
-    """Return the format that writes references, with documents of the format that is asked for."""
+    """Return the reference format with documents of the requested format."""
     inner = registry.named(writing.metadata)
     assert inner is not None
     capabilities = inner.capabilities
@@ -102,7 +103,7 @@ def referring(form: Format, writing: Writing, report: Report) -> Format:
 
 
 def following(path: str, plan: Plan) -> Following:
-    """Return a policy that follows every reference of a finished target: the run itself has named them all."""
+    """Return a policy that follows every reference of a finished target, because the run itself wrote them."""
     from nczarr.stores.reference_policy import PROTOCOLS
 
     base = path.rpartition("/")[0] if is_remote(path) else os.path.dirname(os.path.abspath(path))
@@ -111,14 +112,14 @@ def following(path: str, plan: Plan) -> Following:
 
 
 def _is_store(path: str, form: Format) -> bool:
-    """Whether a target is keys below a path or URL, not one file."""
+    """Return whether a target is a store of keys, not one file."""
     if form.inner:
         return path.rstrip("/").lower().endswith(form.suffixes[1:])
     return bool(form.emit)
 
 
 def is_free(path: str, form: Format, report: Report, options: Options) -> bool:
-    """Return whether a target can be made at a place, and report what stands there. Raises OSError."""
+    """Return whether a target can be made at a place; reports obstacles. Raises OSError."""
     from nczarr.stores.finish import obstacle
 
     if is_remote(path):
@@ -143,7 +144,10 @@ def is_free(path: str, form: Format, report: Report, options: Options) -> bool:
 
 
 def is_finished(path: str, form: Format, options: Options) -> bool:
-    """Whether something stands at the place of a target that is no unfinished store. Raises OSError, BadURLError."""
+    """Return whether the place of a target holds something other than an unfinished store.
+
+    Raises OSError, BadURLError.
+    """
     place = location(path)
     if not place.remote:
         return os.path.lexists(place.path)
@@ -152,7 +156,7 @@ def is_finished(path: str, form: Format, options: Options) -> bool:
 
 
 def _obstacle(url: str, form: Format, options: Options) -> Obstacle | None:
-    """What stands at a URL where a target is to be: a store, or one file. Raises OSError."""
+    """Return the store or file at the URL of a target. Raises OSError."""
     from nczarr.stores.probe import obstacle
 
     store = _is_store(url, form) and not url.lower().endswith(".zip")
@@ -160,7 +164,7 @@ def _obstacle(url: str, form: Format, options: Options) -> Obstacle | None:
 
 
 def _is_free_there(url: str, form: Format, report: Report, options: Options) -> bool:
-    """Whether a target can be made at a URL. Raises OSError."""
+    """Return whether a target can be made at a URL. Raises OSError."""
     found = _obstacle(url, form, options)
     if found is None:
         return True

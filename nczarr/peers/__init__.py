@@ -1,7 +1,7 @@
-"""What readers do wrong with a store: known faults, one folder or file a reader, and one way to ask for all of them.
+"""Known faults of other readers: rules for each reader, and a common interface.
 
-Comes in: the documents of a store as they are, foreign or broken ones too, or a netCDF file that was read. Goes out:
-diagnostics that name the reader and the versions that were seen. Nothing is run, and no value of an array is read.
+Rules inspect the raw documents of a store, or a netCDF file. Diagnostics name the reader and the observed
+versions. No reader is run, and no array values are read.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ ROWS: dict[str, str] = {
     "zarr-python": "nczarr.peers.zarr_python:PEER",
     "xarray": "nczarr.peers.xarray:PEER",
 }
-"""The readers by name, in the order of documentation."""
+"""Readers by name, in documentation order."""
 
 
 def named(name: str) -> Peer | None:
-    """Return the reader of this name, or None. `zarr-python@3.1` is one release, the bare name the newest known.
+    """Return the reader of a name, or None. `zarr-python@3.1` selects a release, the bare name the newest
+    known.
 
-    Raises ValueError for a release that the rules do not know.
+    Raises ValueError for an unknown release.
     """
     bare, sign, release = name.partition("@")
     row = ROWS.get(bare)
@@ -44,13 +45,13 @@ def named(name: str) -> Peer | None:
 
 
 def peers() -> Iterator[Peer]:
-    """Every reader."""
+    """Return all readers."""
     for row in ROWS.values():
         yield registry.load(row)
 
 
 def check(peer: Peer, source: Source | Store, report: Report) -> int:
-    """Report what a reader does wrong with a source, and return how much was found. Raises OSError."""
+    """Report a reader's faults with a source, and return their number. Raises OSError."""
     if isinstance(source, Source):
         return _file(peer, source, report)
     from nczarr.peers.documents import Documents
@@ -63,7 +64,7 @@ def check(peer: Peer, source: Source | Store, report: Report) -> int:
 
 
 def _file(peer: Peer, source: Source, report: Report) -> int:
-    """A file; what is in a netCDF file is asked of our own reader, and what that reports is said."""
+    """Check a netCDF file. Our own reader reads it, and its diagnostics are reported."""
     form = detected(source)
     if peer.files is None or form is None or form.second_reader != "libnetcdf":
         return _unread(peer, source.name, report)
@@ -101,7 +102,7 @@ def _diagnostic(peer: Peer, rule: Rule, place: Place, path: str) -> Diagnostic:
 
 
 def _seen(peer: Peer, rule: Rule, place: Place) -> str:
-    """The releases that were seen to do it."""
+    """Return the releases with the observed fault."""
     ends = [f"since zarr-python {place.since}"] if place.since else []
     ends += [f"until zarr-python {place.until}, which reads it"] if place.until else []
     return f"seen with {peer.title} {rule.seen}" + (f": {', '.join(ends)}" if ends else "")
@@ -114,6 +115,6 @@ def _label(place: Place, path: str) -> Label:
 
 
 def _unread(peer: Peer, path: str, report: Report) -> int:
-    """A source that a reader does not read at all."""
+    """Report a source that a reader cannot read at all."""
     report.error("unread-format", f"{peer.title} reads nothing of the kind of `{path}`")
     return 1

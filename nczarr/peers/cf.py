@@ -1,6 +1,6 @@
-"""What xarray 2026.9.0 cannot decode by the CF conventions, which it follows unless told otherwise.
+"""Attributes that xarray 2026.9.0 cannot decode by the CF conventions.
 
-Times are decoded through cftime, so the words for units and calendars are those of cftime 1.6.
+It decodes times with cftime; units and calendars are those of cftime 1.6.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 def faults(attributes: Mapping[str, Any], *, numeric: bool) -> Iterator[tuple[str, str]]:
-    """Attributes of a variable that stop it, and why: names and words. `numeric`: its values are numbers."""
+    """Yield names and reasons of attributes that prevent decoding. `numeric`: the variable has numeric values."""
     units = attributes.get("units")
     if isinstance(units, str) and "since" in units:
         why = time_fault(units, attributes.get("calendar", "standard"), numeric=numeric)
@@ -34,7 +34,7 @@ def faults(attributes: Mapping[str, Any], *, numeric: bool) -> Iterator[tuple[st
 
 
 def encoding_faults(attributes: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Attributes that say how values are packed, or name other variables, and say no such thing."""
+    """Yield invalid attributes for packing or for references to other variables."""
     for name in ("scale_factor", "add_offset"):
         value = attributes.get(name)
         single = value[0] if isinstance(value, list) and len(value) == 1 else value
@@ -45,7 +45,7 @@ def encoding_faults(attributes: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def time_fault(units: str, calendar: Any, *, numeric: bool) -> str | None:
-    """Why times in these units cannot be decoded; None if they can, as far as the words tell."""
+    """Return why times in these units cannot be decoded; None if their syntax is valid."""
     found = re.match(r"(.+) since (.+)", units)
     if found is None:
         return "there is no unit before `since`, or no date behind it"
@@ -65,7 +65,7 @@ def time_fault(units: str, calendar: Any, *, numeric: bool) -> str | None:
 
 
 def _exists(date: re.Match[str], calendar: str) -> bool:
-    """Whether a calendar has a day: year, month and day of a match, of which the last two may be absent."""
+    """Return whether a calendar has the matched day; month and day may be missing."""
     if date[2] is None:
         return True
     year, month, day = int(date[1]), int(date[2]), int(date[3] or 1)

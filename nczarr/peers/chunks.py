@@ -1,4 +1,4 @@
-"""Lengths of chunks that are not encoded, which show what a reader will do with them."""
+"""Chunk lengths of unencoded arrays, which determine a reader's behaviour."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from nczarr.peers.documents import Documents, Node
 
 
 def odd_lengths(documents: Documents, array: Node, itemsize: int) -> Iterator[tuple[str, int, int]]:
-    """Chunks that do not have the length of an array's chunks: key, length, the length that there should be.
+    """Yield chunks of the wrong length: key, length, correct length.
 
-    Only of Zarr v2 arrays without any codec. Raises OSError.
+    Only for Zarr v2 arrays without codecs. Raises OSError.
     """
     chunks = array.meta.get("chunks")
     if array.version != 2 or array.meta.get("compressor") or array.meta.get("filters"):

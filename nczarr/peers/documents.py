@@ -1,7 +1,7 @@
-"""The documents of a store as they are: raw JSON by key, whatever is wrong with it, for rules about readers.
+"""Raw JSON documents of a store by key, for rules about readers.
 
-Nothing here judges: a document that is no JSON has a fault, one that only strict readers refuse has another.
-Invariant: all documents of a store are read once, and of its chunks names and lengths at most.
+Documents are not judged: invalid JSON is one kind of fault, JSON that only strict parsers refuse another.
+Invariant: each document is read once, and of chunks at most names and lengths.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from nczarr.json.tolerant import NotJsonError, parse, too_deep
 from nczarr.stores.base import Store, UnsafeKeyError, is_safe
 
 DEEPEST = 64
-"""Groups may nest this deep; deeper ones are not looked at."""
+"""Maximum depth of groups; deeper ones are ignored."""
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[-+\w.]+', re.DOTALL)
 _MARK = "\ue000"
@@ -26,17 +26,16 @@ _ESCAPES = re.compile(r"\\(?:u([0-9a-fA-F]{4})|.)", re.DOTALL)
 
 
 class Word(str):
-    """A bare word or number of a document that JSON does not have: `TRUE`, `007`."""
+    """A bare word or number that is invalid JSON: `TRUE`, `007`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One JSON document.
+    r"""One JSON document.
 
-    `value`: what it says, read tolerantly; None if it says nothing. `broken`: why it is no JSON even so, or what
-    stands behind its end. `unstrict`: why a strict parser refuses it. `escaped`: the same value as one who drops the
-    backslash of `\\u00e9` reads it; None where there is no such escape. `repeated`: pointers of members that stand
-    twice.
+    `value`: its tolerantly parsed value, or None; `broken`: why it is invalid even so, or has trailing text;
+    `unstrict`: why a strict parser refuses it; `escaped`: the value for a parser that drops the backslash of
+    `\u00e9`, None without such escapes; `repeated`: pointers of duplicate members.
     """
 
     key: str
@@ -48,14 +47,16 @@ class Document:
 
     @property
     def members(self) -> Json:
-        """The members of an object; none of anything else."""
+        """Members of an object; empty for other values."""
         return self.value if isinstance(self.value, dict) else {}
 
 
 @dataclass(slots=True)
 class Node:
-    """An array or group of the store. `prefix`: what its keys begin with; `document`: `.zarray`, `.zgroup` or
-    `zarr.json`, None if there is none; `attributes`: `.zattrs`, of Zarr v3 the same document.
+    """An array or group.
+
+    `prefix`: of its keys; `document`: `.zarray`, `.zgroup` or `zarr.json`, or None; `attributes`: `.zattrs`,
+    in Zarr v3 the same document.
     """
 
     prefix: str
@@ -67,27 +68,27 @@ class Node:
 
     @property
     def path(self) -> str:
-        """Its name for people."""
+        """Path in messages."""
         return "/" + self.prefix.rstrip("/")
 
     @property
     def name(self) -> str:
-        """The last part of its path."""
+        """Last part of the path."""
         return self.prefix.rstrip("/").rpartition("/")[2]
 
     @property
     def key(self) -> str:
-        """The key of its document, there or not."""
+        """Key of its document, which may be missing."""
         return self.prefix + ("zarr.json" if self.version == 3 else ".zarray" if self.is_array else ".zgroup")
 
     @property
     def meta(self) -> Json:
-        """The members of its document."""
+        """Members of its document."""
         return self.document.members if self.document else {}
 
     @property
     def attrs(self) -> Json:
-        """Its attributes."""
+        """Attributes."""
         found = self.attributes.members if self.attributes else {}
         if self.version == 3:
             found = found.get("attributes", {})
@@ -95,30 +96,30 @@ class Node:
 
     @property
     def attrs_key(self) -> str:
-        """The key that holds its attributes, there or not."""
+        """Key of the document with the attributes, which may be missing."""
         return self.prefix + ("zarr.json" if self.version == 3 else ".zattrs")
 
     @property
     def attrs_pointer(self) -> str:
-        """Where in that document they are."""
+        """JSON pointer to the attributes in that document."""
         return "/attributes" if self.version == 3 else ""
 
     def walk(self) -> Iterator[Node]:
-        """It and all below."""
+        """Yield the node and its descendants."""
         yield self
         for member in self.members:
             yield from member.walk()
 
 
 class Documents:
-    """All documents of a store. `root`: of one version; a member may stand for a name that has no document at all."""
+    """All documents of a store. `root`: tree of one version; a member without a document is possible."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
         self._known: dict[str, Document | None] = {}
 
     def get(self, key: str) -> Document | None:
-        """A document, None if there is none. Raises OSError."""
+        """Return a document, or None. Raises OSError."""
         if key not in self._known:
             try:
                 data = self.store.get(key)
@@ -129,12 +130,13 @@ class Documents:
 
     @property
     def version(self) -> int:
-        """The version of Zarr that the root is in, for who knows both: 3 where both are."""
+        """Zarr version of the root for readers of both: 3 if both exist."""
         return 3 if self.get("zarr.json") else 2
 
     def tree(self, version: int) -> Node:
-        """The root with all groups and arrays of a version, those without a document of their own too. Raises "
-        "OSError."""
+        """Return the root with all groups and arrays of a version, including those without a document. Raises
+        OSError.
+        """
         array = self._node("", version)
         return array if array and array.is_array else self._group("", version, 0)
 
@@ -166,7 +168,7 @@ class Documents:
         ]
 
     def _told(self, prefix: str) -> list[str]:
-        """Names that the documents tell, where the store cannot list its keys."""
+        """Return names that the documents list, for stores that cannot list keys."""
         found = self.get(".zmetadata")
         keys = found.members.get("metadata") if found else None
         names = {key[len(prefix) :].split("/", 1)[0] for key in keys or () if key.startswith(prefix)}
@@ -192,7 +194,7 @@ class Documents:
         return None
 
     def chunks(self, node: Node) -> Iterator[tuple[str, int]]:
-        """The keys of chunks of an array with their lengths; none of a distant store. Raises OSError."""
+        """Yield the chunk keys of an array with lengths; nothing for a distant store. Raises OSError."""
         if self.store.distant:
             return
         for key in self.store.keys(node.prefix):
@@ -204,7 +206,7 @@ class Documents:
 
 
 def document(key: str, data: bytes) -> Document:
-    """A document of these bytes."""
+    """Parse a document."""
     unstrict = None
     try:
         strict = json.loads(data, object_pairs_hook=_Pairs)
@@ -225,7 +227,7 @@ def document(key: str, data: bytes) -> Document:
 
 
 def _unescaped(data: bytes) -> Any:
-    r"""The value for who reads `\u00e9` as `u00e9`; None if nothing is escaped so."""
+    r"""Return the value for a parser that reads `\u00e9` as `u00e9`; None without such escapes."""
     text = data.decode("utf-8", "surrogateescape")
     if not any(found[1] for found in _ESCAPES.finditer(text)):
         return None
@@ -263,7 +265,7 @@ def _worded(value: Any) -> Any:
 
 
 class _Pairs(dict[str, Any]):
-    """An object that remembers which names stood twice."""
+    """Object that records duplicate names."""
 
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
         super().__init__(pairs)
@@ -281,5 +283,5 @@ def _repeated(value: Any, pointer: str) -> Iterator[str]:
 
 
 def step(name: str) -> str:
-    """One step of a JSON pointer."""
+    """Return one step of a JSON pointer."""
     return name.replace("~", "~0").replace("/", "~1")

@@ -1,4 +1,4 @@
-"""What is known of readers: rules, the places where they find something, and the peers that they belong to."""
+"""Data types for reader faults: rules, their findings, and peers."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from nczarr.source import NOWHERE, Span
 
 
 class Place(NamedTuple):
-    """One spot where a rule found something: a document of a store with a JSON pointer, or a place in a file.
+    """One finding: a store document with a JSON pointer, or a position in a file.
 
-    `what`: what is there, in words. `does` and `instead`: in this case, where they differ from the rule's.
+    `what`: description of the finding; `does` and `instead`: override those of the rule.
     """
 
     key: str
@@ -21,16 +21,16 @@ class Place(NamedTuple):
     instead: str = ""
     span: Span = NOWHERE
     since: str = ""
-    """The first release that does it, `3.4`; empty for all."""
+    """First affected release, such as `3.4`; empty for all."""
     until: str = ""
-    """The first release that no longer does it; empty for none."""
+    """First release without the fault; empty if there is none."""
 
 
 class Rule(NamedTuple):
     """One known fault of a reader.
 
-    `code`: of the diagnostics; its page says what the fault is. `does`: what the reader does, behind its name.
-    `seen`: the versions that did so. `instead`: what is to be done about it. `find`: of the peer's view of a store.
+    `code`: of its diagnostics; `does`: predicate after the reader's name; `seen`: affected versions;
+    `instead`: remedy; `find`: yields findings in the peer's view of a store.
     """
 
     code: str
@@ -41,9 +41,9 @@ class Rule(NamedTuple):
 
 
 class Peer(NamedTuple):
-    """One reader. `stores`: rules about stores, each of which looks at the `view` that is made of `Documents`.
+    """One reader. `stores`: rules about stores, applied to the `view` of `Documents`.
 
-    `files`: rules about netCDF files, which look at `Checked`; None if the reader reads none.
+    `files`: rules about netCDF files, applied to `Checked`; None if the reader reads none.
     """
 
     name: str
@@ -53,12 +53,12 @@ class Peer(NamedTuple):
     view: Callable[[Any], Any]
     files: tuple[Rule, ...] | None = None
     releases: tuple[str, ...] = ()
-    """Releases of zarr-python that the rules tell apart, oldest first; empty where there is one."""
+    """Releases that the rules distinguish, oldest first; empty if there is only one."""
     release: str = ""
-    """The release that is asked about; empty for the newest."""
+    """Selected release; empty for the newest."""
 
     def concerns(self, place: Place) -> bool:
-        """Whether the release that is asked about does what was found."""
+        """Return whether a finding affects the selected release."""
         if not self.releases:
             return True
         asked = number(self.release or self.releases[-1])
@@ -66,5 +66,5 @@ class Peer(NamedTuple):
 
 
 def number(release: str) -> tuple[int, ...]:
-    """Return a release as numbers that can be compared; the empty text as `()`."""
+    """Return a release as comparable numbers; an empty text as `()`."""
     return tuple(int(each) for each in release.split(".")) if release else ()

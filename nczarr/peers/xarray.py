@@ -1,6 +1,6 @@
-"""xarray: what `open_dataset` and `open_zarr` of 2026.9.0 do wrong with stores, through zarr-python, and with files.
+"""xarray 2026.9.0: faults of `open_dataset` and `open_zarr` with stores, read through zarr-python.
 
-It reads with CF decoding, as it does unless told otherwise. One array that fails takes its whole group with it.
+CF decoding is on, as by default. One failing array makes its whole group unreadable.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ REFUSED = "cannot open its group"
 
 
 def names_of(array: Node) -> tuple[Any, str, str]:
-    """The names of an array's dimensions, those of an older NCZarr too, the key that has them, and where."""
+    """Return the dimension names of an array, also of older NCZarr, with their key and pointer."""
     given, key, pointer = axes(array)
     older = array.meta.get("_NCZARR_ARRAY")
     found = older.get("dimrefs") if isinstance(older, dict) else None
@@ -35,7 +35,7 @@ def names_of(array: Node) -> tuple[Any, str, str]:
 
 
 def missing_names(view: View) -> Iterator[Place]:
-    """Axes without names."""
+    """Find arrays with fewer names than axes."""
     for array in view.arrays:
         given, key, pointer = names_of(array)
         shape = integers(array.meta.get("shape"))
@@ -47,12 +47,12 @@ def missing_names(view: View) -> Iterator[Place]:
 
 
 def surplus_names(view: View) -> Iterator[Place]:
-    """More names than axes."""
+    """Find arrays with more names than axes."""
     yield from zarr_python.name_counts(view, more=True)
 
 
 def unnamed(view: View) -> Iterator[Place]:
-    """Names that are null."""
+    """Find null names."""
     for array in view.arrays:
         given, key, pointer = names_of(array)
         if isinstance(given, list) and None in given:
@@ -60,7 +60,7 @@ def unnamed(view: View) -> Iterator[Place]:
 
 
 def doubled(view: View) -> Iterator[Place]:
-    """One name for two axes."""
+    """Find arrays with two axes of one name."""
     for array in view.arrays:
         given, key, pointer = names_of(array)
         texts = [name for name in given if isinstance(name, str)] if isinstance(given, list) else []
@@ -69,7 +69,7 @@ def doubled(view: View) -> Iterator[Place]:
 
 
 def unequal(view: View) -> Iterator[Place]:
-    """One name for several lengths in a group, or for an array that is none of its own axes."""
+    """Find one name with several lengths in a group, or of a non-coordinate array over another name."""
     known: dict[tuple[str, str], tuple[int, str]] = {}
     for array in view.arrays:
         given, key, pointer = names_of(array)
@@ -85,7 +85,7 @@ def unequal(view: View) -> Iterator[Place]:
 
 
 def clashing(view: View) -> Iterator[Place]:
-    """Scalars with the name of a dimension."""
+    """Find scalars named like a dimension."""
     used = set()
     for array in view.arrays:
         given, _, _ = names_of(array)
@@ -97,7 +97,7 @@ def clashing(view: View) -> Iterator[Place]:
 
 
 def masking(view: View) -> Iterator[Place]:
-    """Fill values of Zarr v2, which it takes for missing values."""
+    """Find Zarr v2 fill values, which become missing values."""
     for array in view.arrays:
         value = array.meta.get("fill_value")
         if array.version != 2 or value is None or not zarr_types.knows(array.meta, 2) or _declared(array, value):
@@ -110,13 +110,13 @@ def masking(view: View) -> Iterator[Place]:
 
 
 def _declared(array: Node, value: Any) -> bool:
-    """Whether an attribute says that the value is a missing one."""
+    """Return whether an attribute declares the value as missing."""
     own = [array.attrs.get(name) for name in ("_FillValue", "missing_value")]
     return any(each == value or each == [value] for each in own if each is not None)
 
 
 def rounded(view: View) -> Iterator[Place]:
-    """Integers of 64 bits that become doubles."""
+    """Find 64-bit integers that become doubles."""
     for array in view.arrays:
         letter, size = zarr_types.kind(array.meta, array.version)
         value = array.meta.get("fill_value") if array.version == 2 else array.attrs.get("_FillValue")
@@ -131,7 +131,7 @@ def _fill_place(array: Node) -> tuple[str, str]:
 
 
 def record_fills(view: View) -> Iterator[Place]:
-    """Fill values of records and raw bytes in Zarr v2."""
+    """Find fill values of records and raw bytes in Zarr v2."""
     for array in view.arrays:
         value = array.meta.get("fill_value")
         if array.version != 2 or value is None or not zarr_types.knows(array.meta, 2):
@@ -143,7 +143,7 @@ def record_fills(view: View) -> Iterator[Place]:
 
 
 def unencoded(view: View) -> Iterator[Place]:
-    """`_FillValue` of Zarr v3 that is not written as it wants it."""
+    """Find a Zarr v3 `_FillValue` without xarray's encoding."""
     for array in view.arrays:
         if array.version != 3 or "_FillValue" not in array.attrs or not zarr_types.knows(array.meta, 3):
             continue
@@ -178,14 +178,14 @@ def _encoded(value: Any, letter: str) -> str:
 
 
 def undecodable(view: View) -> Iterator[Place]:
-    """Attributes of the CF conventions that it stumbles over."""
+    """Find CF attributes that cannot be decoded."""
     for array, name, why in _cf(view):
         if name != "units":
             yield Place(array.attrs_key, f"{array.attrs_pointer}/{name}", f"{why}, at `{array.path}`")
 
 
 def times(view: View) -> Iterator[Place]:
-    """Times that it cannot decode."""
+    """Find times that cannot be decoded."""
     for array, name, why in _cf(view):
         if name == "units":
             text = f"`{array.path}` is in `{array.attrs['units']}`, and {why}"
@@ -201,7 +201,7 @@ def _cf(view: View) -> Iterator[tuple[Node, str, str]]:
 
 
 def own_names(view: View) -> Iterator[Place]:
-    """The attribute that it writes itself to say that integers are truth values."""
+    """Find the attribute by which xarray itself marks booleans."""
     for array in view.arrays:
         if array.attrs.get("dtype") == "bool" and zarr_types.kind(array.meta, array.version)[0] in "iu":
             text = f"an attribute of `{array.path}` is `dtype`, of the value `bool`"
@@ -209,20 +209,20 @@ def own_names(view: View) -> Iterator[Place]:
 
 
 def groups(view: View) -> Iterator[Place]:
-    """Groups below the root."""
+    """Find groups below the root."""
     for node in view.root.members:
         if not node.is_array and node.document is not None and any(each.is_array for each in node.walk()):
             yield Place(node.key, "", f"there are arrays in group `{node.path}`")
 
 
 def root_array(view: View) -> Iterator[Place]:
-    """An array as the root."""
+    """Find an array at the root."""
     if view.root.is_array:
         yield Place(view.root.key, "", "the root of the store is an array")
 
 
 def unconsolidated(view: View) -> Iterator[Place]:
-    """Stores without consolidated metadata."""
+    """Find stores without consolidated metadata."""
     if view.version == 2 and view.root.document is not None and view.documents.get(".zmetadata") is None:
         yield Place(".zmetadata", "", "the store has no consolidated metadata")
 

@@ -1,4 +1,4 @@
-"""xarray and netCDF files: what 2026.9.0 does wrong with the dataset in one, through netCDF4-python 1.7.5.1."""
+"""xarray 2026.9.0: faults with netCDF files, read through netCDF4-python 1.7.5.1."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _at(what: str, node: Variable | Attribute | Any, does: str = "") -> Place:
 
 
 def _attributes(checked: Checked) -> Iterator[tuple[str, Attribute]]:
-    """All attributes with the path of what has them."""
+    """Yield all attributes with the path of their owner."""
     for table in (checked.groups, checked.variables):
         for path, owner in table.items():
             for attribute in owner.attributes:
@@ -28,7 +28,7 @@ def _attributes(checked: Checked) -> Iterator[tuple[str, Attribute]]:
 
 
 def groups(checked: Checked) -> Iterator[Place]:
-    """Groups below the root, with variables."""
+    """Find groups below the root that contain variables."""
     for path, group in checked.groups.items():
         inside = [fqn for fqn in checked.variables if fqn.startswith(path + "/")]
         if path != "/" and names.parent(path) == "/" and inside:
@@ -36,7 +36,7 @@ def groups(checked: Checked) -> Iterator[Place]:
 
 
 def types(checked: Checked) -> Iterator[Place]:
-    """Variables whose type it skips."""
+    """Find variables that are skipped for their type."""
     for path, variable in checked.variables.items():
         if _is_skipped(variable.type, checked):
             yield _at(f"`{path}` is of the type `{variable.type}`, {_kind(checked.types[variable.type])}", variable)
@@ -53,7 +53,7 @@ def _kind(declared: UserType) -> str:
 
 
 def _is_skipped(type_name: str, checked: Checked) -> bool:
-    """Whether netCDF4-python knows no such type for a variable."""
+    """Return whether netCDF4-python does not know the type of a variable."""
     match checked.types.get(type_name):
         case OpaqueType():
             return True
@@ -73,7 +73,7 @@ def _is_field(type_name: str, checked: Checked) -> bool:
 
 
 def attribute_types(checked: Checked) -> Iterator[Place]:
-    """Attributes of types that stop it, and fill values of records."""
+    """Find attributes whose type stops xarray, and fill values of records."""
     for path, attribute in _attributes(checked):
         owner = checked.variables.get(path)
         if owner is not None and _is_skipped(owner.type, checked):
@@ -88,7 +88,7 @@ def attribute_types(checked: Checked) -> Iterator[Place]:
 
 
 def doubled(checked: Checked) -> Iterator[Place]:
-    """Two axes over one dimension."""
+    """Find variables with two axes over one dimension."""
     for path, variable in checked.variables.items():
         named = [each for each in variable.dimensions if isinstance(each, str)]
         if len(set(named)) < len(named):
@@ -96,7 +96,7 @@ def doubled(checked: Checked) -> Iterator[Place]:
 
 
 def clashing(checked: Checked) -> Iterator[Place]:
-    """Scalars with the name of a dimension that is used beside them."""
+    """Find scalars named like a dimension that is used in their group."""
     used = {
         (names.parent(path), names.last(each))
         for path, variable in checked.variables.items()
@@ -109,7 +109,7 @@ def clashing(checked: Checked) -> Iterator[Place]:
 
 
 def unused(checked: Checked) -> Iterator[Place]:
-    """Dimensions that no variable has."""
+    """Find dimensions without variables."""
     used = {each for variable in checked.variables.values() for each in variable.dimensions if isinstance(each, str)}
     for path, dimension in checked.dimensions.items():
         if path not in used:
@@ -117,7 +117,7 @@ def unused(checked: Checked) -> Iterator[Place]:
 
 
 def rounded(checked: Checked) -> Iterator[Place]:
-    """Integers of 64 bits that become doubles."""
+    """Find 64-bit integers that become doubles."""
     for path, variable in checked.variables.items():
         found = [each for each in variable.attributes if each.name in ("_FillValue", "missing_value")]
         if variable.type in ("int64", "uint64") and found:
@@ -125,14 +125,14 @@ def rounded(checked: Checked) -> Iterator[Place]:
 
 
 def undecodable(checked: Checked) -> Iterator[Place]:
-    """Attributes of the CF conventions that it stumbles over."""
+    """Find CF attributes that cannot be decoded."""
     for path, attribute, why in _cf(checked):
         if attribute.name != "units":
             yield _at(f"{why}, at `{path}`", attribute)
 
 
 def times(checked: Checked) -> Iterator[Place]:
-    """Times that it cannot decode."""
+    """Find times that cannot be decoded."""
     for path, attribute, why in _cf(checked):
         if attribute.name == "units":
             yield _at(f"`{path}` is in `{_plain(attribute.value)}`, and {why}", attribute)
@@ -148,7 +148,7 @@ def _cf(checked: Checked) -> Iterator[tuple[str, Attribute, str]]:
 
 
 def _plain(value: Constant) -> Any:
-    """The value of an attribute as Python has it: a text, a number, a list; None for user-defined types."""
+    """Return an attribute value as a Python text, number or list; None for user-defined types."""
     if value.type == "char" and isinstance(value.data, bytes):
         return value.data.rstrip(b"\0").decode("utf-8", "replace")
     if value.type == "string":
@@ -161,7 +161,7 @@ def _plain(value: Constant) -> Any:
 
 
 def own_names(checked: Checked) -> Iterator[Place]:
-    """The attribute that it writes itself to say that integers are truth values."""
+    """Find the attribute by which xarray itself marks booleans."""
     for path, variable in checked.variables.items():
         for attribute in variable.attributes:
             if attribute.name == "dtype" and _plain(attribute.value) == "bool" and variable.type not in checked.types:

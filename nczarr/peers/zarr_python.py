@@ -1,6 +1,6 @@
-"""zarr-python: what 3.1.6 and 3.4.2 do wrong with stores of Zarr v2 and v3, above all with those of netCDF-C.
+"""zarr-python 3.1.6 and 3.4.2: faults with Zarr v2 and v3 stores, in particular those of netCDF-C.
 
-One array that it cannot open breaks the listing of its group, so its faults are those of a group.
+An array that cannot be opened breaks the listing of its group, so its faults concern the group.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ KNOWN_3 = {
     True: {"zarr_format", "node_type", "attributes", "dimension_names", "storage_transformers", *MEMBERS_3},
     False: {"zarr_format", "node_type", "attributes", "consolidated_metadata"},
 }
-"""Members of `zarr.json` that it knows, of arrays and of groups."""
+"""Known members of `zarr.json`, of arrays and of groups."""
 
 
 def mixed(view: View) -> Iterator[Place]:
-    """Groups in both versions."""
+    """Find groups in both versions."""
     for node in view.nodes if view.version == 3 else ():
         if view.documents.get(node.prefix + ".zgroup") is not None:
             yield Place(node.key, "", f"`{node.path}` has documents of Zarr v2 and v3")
 
 
 def broken(view: View) -> Iterator[Place]:
-    """Documents that are not strictly JSON."""
+    """Find documents that are not strict JSON."""
     for found in view.read():
         if found.unstrict is not None:
             yield Place(found.key, "", f"the document is not strictly JSON: {_lowered(found.unstrict)}")
@@ -49,7 +49,7 @@ def _lowered(text: str) -> str:
 
 
 def format_number(view: View) -> Iterator[Place]:
-    """Numbers of versions that are wrong."""
+    """Find wrong version numbers."""
     for node in view.nodes:
         given = node.meta.get("zarr_format", None)
         if not isinstance(node.document and node.document.value, dict) or (given is None and node.is_array):
@@ -65,7 +65,7 @@ def format_number(view: View) -> Iterator[Place]:
 
 
 def missing_members(view: View) -> Iterator[Place]:
-    """Members that it demands."""
+    """Find missing required members."""
     for array in view.arrays:
         demanded = ("zarr_format", "shape", "dtype", "chunks", "fill_value", "order")
         for name in demanded if array.version == 2 else ("zarr_format", *MEMBERS_3):
@@ -78,7 +78,7 @@ def missing_members(view: View) -> Iterator[Place]:
 
 
 def shapes(view: View) -> Iterator[Place]:
-    """Shapes that are none."""
+    """Find invalid shapes."""
     for array in view.arrays:
         shape = integers(array.meta.get("shape", []))
         if shape is None or any(length < 0 for length in shape):
@@ -86,7 +86,7 @@ def shapes(view: View) -> Iterator[Place]:
 
 
 def chunk_lengths(array: Node) -> tuple[Any, str]:
-    """The chunk lengths of an array as written, and where."""
+    """Return the chunk lengths of an array as stored, with their pointer."""
     if array.version == 2:
         return array.meta.get("chunks"), "/chunks"
     grid = array.meta.get("chunk_grid")
@@ -96,7 +96,7 @@ def chunk_lengths(array: Node) -> tuple[Any, str]:
 
 
 def chunks(view: View) -> Iterator[Place]:
-    """Chunks that do not suit the shape."""
+    """Find chunks that do not fit the shape."""
     for array in view.arrays:
         given, pointer = chunk_lengths(array)
         lengths, shape = integers(given), integers(array.meta.get("shape"))
@@ -113,7 +113,7 @@ def chunks(view: View) -> Iterator[Place]:
 
 
 def no_group(view: View) -> Iterator[Place]:
-    """Groups without a document."""
+    """Find groups without a document."""
     for node in view.lost:
         if node is view.root:
             yield Place(node.key, "", f"the root has no `{node.key}`", does="cannot open the store")
@@ -122,7 +122,7 @@ def no_group(view: View) -> Iterator[Place]:
 
 
 def dtypes(view: View) -> Iterator[Place]:
-    """Types that it does not know."""
+    """Find unknown dtypes."""
     for array in view.arrays:
         member = "dtype" if array.version == 2 else "data_type"
         since = zarr_types.known_since(array.meta, array.version)
@@ -137,7 +137,7 @@ def dtypes(view: View) -> Iterator[Place]:
 
 
 def codecs(array: Node) -> Iterator[tuple[str, Any]]:
-    """The codecs of an array, and where each stands."""
+    """Yield the codecs of an array with their pointers."""
     if array.version == 3:
         given = array.meta.get("codecs")
         for place, each in enumerate(given if isinstance(given, list) else ()):
@@ -155,7 +155,7 @@ def _name(codec: Any, version: int) -> Any:
 
 
 def nameless_codecs(view: View) -> Iterator[Place]:
-    """Codecs without a name."""
+    """Find codecs without a name."""
     for array in view.arrays:
         for pointer, codec in codecs(array):
             if not isinstance(_name(codec, array.version), str):
@@ -163,7 +163,7 @@ def nameless_codecs(view: View) -> Iterator[Place]:
 
 
 def unread_codecs(view: View) -> Iterator[Place]:
-    """Codecs that it does not have."""
+    """Find unsupported codecs."""
     for array in view.arrays:
         known = zarr_types.CODECS_2 if array.version == 2 else zarr_types.CODECS_3
         for pointer, codec in codecs(array):
@@ -173,7 +173,7 @@ def unread_codecs(view: View) -> Iterator[Place]:
 
 
 def unsized_shuffles(view: View) -> Iterator[Place]:
-    """Shuffle without the size of an element."""
+    """Find shuffle without element size."""
     for array in view.arrays:
         for pointer, codec in codecs(array):
             size = zarr_types.kind(array.meta, array.version)[1]
@@ -185,7 +185,7 @@ def unsized_shuffles(view: View) -> Iterator[Place]:
 
 
 def fills(view: View) -> Iterator[Place]:
-    """Fill values that it cannot convert."""
+    """Find fill values that cannot be converted."""
     for array in view.arrays:
         since = zarr_types.known_since(array.meta, array.version)
         if since is None or "fill_value" not in array.meta:
@@ -201,7 +201,7 @@ def fills(view: View) -> Iterator[Place]:
 
 
 def odd_chunks(view: View) -> Iterator[Place]:
-    """Chunks of another length than the array's."""
+    """Find chunks of the wrong length."""
     for array in view.arrays:
         size = zarr_types.kind(array.meta, array.version)[1] if array.version == 2 else 0
         if size and zarr_types.knows(array.meta, 2):
@@ -211,7 +211,7 @@ def odd_chunks(view: View) -> Iterator[Place]:
 
 
 def separators(view: View) -> Iterator[Place]:
-    """Separators that it does not know."""
+    """Find unknown separators."""
     for array in view.arrays:
         given = array.meta.get("dimension_separator", ".")
         if array.version == 2 and given not in (".", "/"):
@@ -219,7 +219,7 @@ def separators(view: View) -> Iterator[Place]:
 
 
 def stale(view: View) -> Iterator[Place]:
-    """Consolidated metadata that are not those of the store."""
+    """Find consolidated metadata that differ from the store."""
     key, pointer, told = _consolidated(view)
     if told is None:
         return
@@ -237,7 +237,7 @@ def stale(view: View) -> Iterator[Place]:
 
 
 def _meant(document: Any) -> str:
-    """What a document says, without what only repeats it or says nothing."""
+    """Return the content of a document without redundant and empty members."""
     if not isinstance(document, dict):
         return json.dumps(document)
     kept = {
@@ -270,7 +270,7 @@ def _consolidated(view: View) -> tuple[str, str, dict[str, Any] | None]:
 
 
 def unknown_members(view: View) -> Iterator[Place]:
-    """Members of `zarr.json` that it does not know."""
+    """Find unknown members of `zarr.json`."""
     for node in view.nodes:
         if node.version != 3 or not isinstance(node.meta, dict):
             continue
@@ -282,7 +282,7 @@ def unknown_members(view: View) -> Iterator[Place]:
 
 
 def unknown_extensions(view: View) -> Iterator[Place]:
-    """Grids and keys of chunks that it does not know."""
+    """Find unknown chunk grids and chunk key encodings."""
     for array in view.arrays:
         for member, known in (("chunk_grid", {"regular"}), ("chunk_key_encoding", {"default", "v2"})):
             given = array.meta.get(member)
@@ -295,7 +295,7 @@ def unknown_extensions(view: View) -> Iterator[Place]:
 
 
 def codec_chains(view: View) -> Iterator[Place]:
-    """Chains that do not make bytes of an array, once."""
+    """Find codec chains without exactly one array-to-bytes codec."""
     makers = {"bytes", "vlen-utf8", "vlen-bytes", "sharding_indexed"}
     for array in view.arrays:
         given = array.meta.get("codecs")
@@ -310,14 +310,14 @@ def codec_chains(view: View) -> Iterator[Place]:
 
 
 def axes(array: Node) -> tuple[Any, str, str]:
-    """The names of an array's dimensions as written, the key that has them, and where."""
+    """Return the dimension names of an array as stored, with their key and pointer."""
     if array.version == 3:
         return array.meta.get("dimension_names"), array.key, "/dimension_names"
     return array.attrs.get("_ARRAY_DIMENSIONS"), array.attrs_key, "/_ARRAY_DIMENSIONS"
 
 
 def name_counts(view: View, *, more: bool) -> Iterator[Place]:
-    """Names of dimensions that are not as many as the axes: `more`, or fewer."""
+    """Find arrays with more (`more`) or fewer names than axes."""
     for array in view.arrays:
         given, key, pointer = axes(array)
         shape = integers(array.meta.get("shape"))
@@ -331,13 +331,13 @@ def name_counts(view: View, *, more: bool) -> Iterator[Place]:
 
 
 def few_names(view: View) -> Iterator[Place]:
-    """Fewer names than axes, in Zarr v3."""
+    """Find Zarr v3 arrays with fewer names than axes."""
     if view.version == 3:
         yield from name_counts(view, more=False)
 
 
 def many_names(view: View) -> Iterator[Place]:
-    """More names than axes, in Zarr v3."""
+    """Find Zarr v3 arrays with more names than axes."""
     if view.version == 3:
         yield from name_counts(view, more=True)
 

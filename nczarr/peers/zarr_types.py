@@ -1,4 +1,4 @@
-"""Types, fill values and codecs that zarr-python knows, by the names of either version of Zarr; 3.1.6 and 3.4.2."""
+"""Types, fill values and codecs of zarr-python 3.1.6 and 3.4.2 in both Zarr versions."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from nczarr.json.documents import Json
 DTYPE_2 = re.compile(
     r"\|[iub]1|[<>](?:[iu][248]|f[248]|c8|c16|[mM]8(?:\[[^\]]+\])?|U[1-9][0-9]{0,8})|\|[SV][1-9][0-9]{0,8}"
 )
-"""Types of Zarr v2. Those of one byte and of bytes have no byte order, all others have one."""
+"""Zarr v2 dtypes. Single bytes and raw bytes have no byte order, all others have one."""
 
 LENIENT_DTYPE_2 = re.compile(r"[<>](?:[iub]1|V[1-9][0-9]{0,8})")
-"""Types of Zarr v2 that release 3.4 also takes: a byte order where there is none. It refuses `>S1`."""
+"""Zarr v2 dtypes that release 3.4 also accepts: a superfluous byte order. It refuses `>S1`."""
 
 SINCE_LENIENT = "3.4"
-"""The first measured release that takes them, nested records, and `struct` of Zarr v3."""
+"""First measured release with these, with nested records, and with `struct` of Zarr v3."""
 
 TYPES_3 = frozenset({
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
@@ -28,32 +28,32 @@ TYPES_3 = frozenset({
 CONFIGURED_3 = frozenset({
     "fixed_length_utf32", "null_terminated_bytes", "raw_bytes", "numpy.datetime64", "numpy.timedelta64", "structured",
 })  # fmt: skip
-"""Types of Zarr v3, by name and with a configuration."""
+"""Zarr v3 data types by name with their configuration."""
 
 CODECS_2 = frozenset(
     "adler32 astype base64 bitround blosc bz2 categorize crc32 crc32c delta fixedscaleoffset fletcher32 gzip "
     "jenkins_lookup3 json2 lz4 lzma msgpack2 packbits pcodec pickle quantize shuffle vlen-array vlen-bytes vlen-utf8 "
     "zfpy zlib zstd".split()
 )
-"""Codecs of Zarr v2 that numcodecs has."""
+"""Zarr v2 codecs of numcodecs."""
 
 _OLD = {"base64", "categorize", "json2", "msgpack2", "pickle", "vlen-array", "vlen-bytes", "vlen-utf8"}
 CODECS_3 = frozenset("blosc bytes crc32c gzip sharding_indexed transpose vlen-bytes vlen-utf8 zstd".split()) | {
     f"numcodecs.{name}" for name in CODECS_2 - _OLD
 }
-"""Codecs of Zarr v3."""
+"""Zarr v3 codecs."""
 
 OF_TEXTS = frozenset({"vlen-utf8", "vlen-bytes"})
-"""Codecs of Zarr v2 that make a type of `|O`."""
+"""Zarr v2 codecs that encode `|O`."""
 
 
 def knows(array: Json, version: int) -> bool:
-    """Whether any release knows the type of an array."""
+    """Return whether any release knows the type of an array."""
     return known_since(array, version) is not None
 
 
 def known_since(array: Json, version: int) -> str | None:
-    """Return the first release that knows the type of an array; empty for all releases, None for no release."""
+    """Return the first release that knows the type of an array; empty for all, None for none."""
     given = array.get("dtype" if version == 2 else "data_type")
     if version == 3:
         return _known_3(given)
@@ -65,7 +65,7 @@ def known_since(array: Json, version: int) -> str | None:
 
 
 def _known_2(given: Any, *, top: bool = False) -> str | None:
-    """The same for a dtype of Zarr v2. Releases before 3.4 know no record in a record; none knows a field of arrays."""
+    """Return the same for a Zarr v2 dtype. Releases before 3.4 do not nest records; none has array fields."""
     if isinstance(given, str):
         if DTYPE_2.fullmatch(given):
             return ""
@@ -82,7 +82,7 @@ def _known_2(given: Any, *, top: bool = False) -> str | None:
 
 
 def _known_3(given: Any) -> str | None:
-    """The same for a data type of Zarr v3."""
+    """Return the same for a Zarr v3 data type."""
     if isinstance(given, str):
         return "" if given in TYPES_3 else None
     name = given.get("name") if isinstance(given, dict) else None
@@ -107,7 +107,7 @@ def _known_3(given: Any) -> str | None:
 
 
 def kind(array: Json, version: int) -> tuple[str, int]:
-    """The kind of a type it knows, as numpy's letter, and its size in bytes; `O` and 0 for what has none."""
+    """Return NumPy's kind letter and the size in bytes of a known type; `O` and 0 if it has none."""
     given = array.get("dtype" if version == 2 else "data_type")
     if isinstance(given, list) or (isinstance(given, dict) and given.get("name") in ("structured", "struct")):
         return "V", 0
@@ -129,7 +129,7 @@ def kind(array: Json, version: int) -> tuple[str, int]:
 
 
 def refuses_fill(value: Any, array: Json, version: int) -> bool:
-    """Whether it cannot convert the fill value of an array whose type it knows."""
+    """Return whether the fill value of an array of known type cannot be converted."""
     letter, size = kind(array, version)
     if version == 3 and isinstance(value, dict) and isinstance(array.get("data_type"), dict):
         return False

@@ -1,5 +1,4 @@
-"""What zarr-python sees of a store: v3 where the root has both versions, and groups and arrays with a document "
-"alone."""
+"""zarr-python's view of a store: v3 if the root has both versions; groups and arrays with documents only."""
 
 from __future__ import annotations
 
@@ -9,8 +8,8 @@ from nczarr.peers.documents import Document, Documents, Node
 
 
 class View:
-    """A store through zarr-python. `nodes`: the groups and arrays that it comes to; `lost`: the first ones without a
-    document on each way.
+    """A store as zarr-python sees it. `nodes`: reached groups and arrays; `lost`: the first missing document
+    on each path.
     """
 
     def __init__(self, documents: Documents) -> None:
@@ -31,13 +30,13 @@ class View:
 
     @property
     def arrays(self) -> Iterator[Node]:
-        """The arrays whose document is an object."""
+        """Arrays whose document is an object."""
         return (
             node for node in self.nodes if node.is_array and node.document and isinstance(node.document.value, dict)
         )
 
     def read(self) -> Iterator[Document]:
-        """All documents that it reads."""
+        """Yield all documents that it reads."""
         for node in self.nodes:
             for found in (node.document, node.attributes if node.version == 2 else None):
                 if found is not None:

@@ -1,7 +1,6 @@
-"""Answers before they are sent: a status, headers and a body; parts of bodies, and what a client has already.
+"""Answers: status, headers and body; ranges and conditions of RFC 9110, sections 13 and 14.
 
-Source: RFC 9110, §13 (conditions) and §14 (ranges). One range of bytes is served; a request for several gets the whole,
-as it may.
+One byte range is served. A request for several gets the whole body, as the RFC allows.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from nczarr.serve.spool import Spool
 from nczarr.stores.ranges import Range
 
 Body = bytes | tuple["bytes | Range", ...] | Spool | Iterator[bytes]
-"""Bytes; pieces, some of them ranges of files; a temporary file; or a stream of pieces whose number nobody knows."""
+"""Bytes; pieces, some of them file ranges; a temporary file; or a stream of unknown length."""
 
 TEXT, HTML, JSON, XML, BYTES = (
     "text/plain; charset=utf-8",
@@ -31,7 +30,7 @@ _RANGE = re.compile(r"\s*bytes\s*=\s*([0-9]{0,19})\s*-\s*([0-9]{0,19})\s*", re.A
 
 
 class Answer(NamedTuple):
-    """One answer. Of streams alone: `need`, bytes of memory while it is made; `size`, bytes of all pieces, about."""
+    """One answer. Streams only: `need`, memory in bytes while it is made; `size`, approximate bytes of all pieces."""
 
     body: Body = b""
     kind: str = TEXT
@@ -42,7 +41,7 @@ class Answer(NamedTuple):
 
     @property
     def length(self) -> int | None:
-        """Bytes of the body; None: nobody knows."""
+        """Bytes of the body; None if unknown."""
         if isinstance(self.body, bytes):
             return len(self.body)
         if isinstance(self.body, tuple):
@@ -53,27 +52,27 @@ class Answer(NamedTuple):
 
 
 def text(status: int, words: str, headers: Sequence[tuple[str, str]] = ()) -> Answer:
-    """An answer in words."""
+    """Return a plain text answer."""
     return Answer(f"{words}\n".encode("utf-8", "replace"), TEXT, status, tuple(headers))
 
 
 def document(value: Any, status: int = 200) -> Answer:
-    """An answer in JSON."""
+    """Return a JSON answer."""
     return Answer(json.dumps(value, indent=1).encode("ascii") + b"\n", JSON, status)
 
 
 def tag_of(*facts: object) -> str:
-    """An entity tag of what decides over the bytes of an answer."""
+    """Return an entity tag from the facts that determine the bytes of an answer."""
     return f'"{hashlib.blake2b(repr(facts).encode("utf-8", "backslashreplace"), digest_size=12).hexdigest()}"'
 
 
 def dated(modified: float) -> tuple[str, str]:
-    """The header that says when something was changed last."""
+    """Return the `Last-Modified` header."""
     return "Last-Modified", formatdate(int(modified), usegmt=True)
 
 
 def is_had(tag: str | None, modified: float | None, asked: Mapping[str, str]) -> bool:
-    """Whether a client has what it asks for: by its tag, or, if it gives none, by its date."""
+    """Return whether the client has the answer already, by its tag, else by its date."""
     wanted = asked.get("if-none-match")
     if wanted is not None:
         own = [each.strip().removeprefix("W/") for each in wanted.split(",")]
@@ -88,15 +87,13 @@ def is_had(tag: str | None, modified: float | None, asked: Mapping[str, str]) ->
 
 
 def unchanged(tag: str, modified: float | None) -> Answer:
-    """The answer to a client that has it."""
+    """Return the answer 304."""
     headers = (("ETag", tag), *([dated(modified)] if modified is not None else []))
     return Answer(b"", "", 304, headers)
 
 
 def conditional(answer: Answer, asked: Mapping[str, str], modified: float | None, tag: str | None = None) -> Answer:
-    """The answer, the part of it that is asked for, or the word that the client has it. Without a `tag` it gets one of
-    its bytes.
-    """
+    """Return the answer, the requested range of it, or 304. Without `tag`, the tag is a hash of the bytes."""
     if answer.status != 200 or answer.length is None:
         return answer
     if tag is None and isinstance(answer.body, bytes):
@@ -110,7 +107,7 @@ def conditional(answer: Answer, asked: Mapping[str, str], modified: float | None
 
 
 def _ranged(answer: Answer, asked: Mapping[str, str], tag: str | None) -> Answer:
-    """The part of an answer that `Range` asks for; the whole if it asks for none that there could be."""
+    """Return the part of an answer that `Range` requests; the whole answer for an unusable range."""
     wanted = _RANGE.fullmatch(asked.get("range", ""))
     if wanted is None or (asked.get("if-range") not in (None, tag)):
         return answer
@@ -132,7 +129,7 @@ def _ranged(answer: Answer, asked: Mapping[str, str], tag: str | None) -> Answer
 
 
 def part(body: Body, start: int, stop: int) -> Body:
-    """The bytes of a body from one to another."""
+    """Return the bytes of a body from `start` to `stop`."""
     if isinstance(body, bytes):
         return body[start:stop]
     assert isinstance(body, tuple)

@@ -1,8 +1,7 @@
-"""The server as an ASGI application: one coroutine a request, which waits for threads and for the client, for nothing
-else.
+"""ASGI application of the server: one coroutine per request, which waits only for threads and for the client.
 
-Whatever happens, a client gets a status and a line of text, never a traceback; what is a fault of ours goes to standard
-error when the server is verbose. ASGI: https://asgi.readthedocs.io
+A client always gets a status and a line of text, never a traceback. Internal errors go to standard error if
+the server is verbose. ASGI: https://asgi.readthedocs.io
 """
 
 from __future__ import annotations
@@ -30,14 +29,14 @@ from nczarr.serve.workers import BusyError, Share, Workers
 METHODS = ("GET", "HEAD")
 RETRY = (("Retry-After", "2"),)
 EXPOSED = "Accept-Ranges, Content-Description, Content-Length, Content-Range, ETag, Last-Modified, Retry-After"
-"""Headers of answers that scripts of other pages may read."""
+"""Answer headers that scripts of other sites may read."""
 
 PREFLIGHT = (
     ("Access-Control-Allow-Methods", ", ".join(METHODS)),
     ("Access-Control-Allow-Headers", "Range, If-None-Match, If-Modified-Since"),
     ("Access-Control-Max-Age", "86400"),
 )
-"""What browsers ask before they let a page send a request with headers of its own."""
+"""Answer to the CORS preflight requests of browsers."""
 
 SAFETY = (
     ("X-Content-Type-Options", "nosniff"),
@@ -45,16 +44,13 @@ SAFETY = (
 )
 
 FORBIDDEN = frozenset({"forbidden-target"})
-"""Codes of what a client may not have."""
+"""Diagnostic codes that become status 403."""
 
 Log = Callable[[str], None]
 
 
 class Application:
-    """Answers requests. `sites`: whose pages may read the answers.
-
-    `log` is told of every request, and of faults of ours.
-    """
+    """ASGI application. `sites`: sites whose pages may read answers; `log`: receives requests and internal errors."""
 
     def __init__(self, routes: Routes, sites: Sites, log: Log | None = None) -> None:
         self.routes = routes
@@ -65,7 +61,7 @@ class Application:
         self._opening: dict[tuple[str, str | None], asyncio.Task[Opened]] = {}
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
-        """Answer one request. Whoever gives `scope["abort"]` lets connections be cut."""
+        """Answer one request. The callable `scope["abort"]`, if present, cuts the connection."""
         if scope["type"] != "http":
             return
         scope = direct(scope)
@@ -97,7 +93,7 @@ class Application:
                 self._tell(scope, status, count, time.monotonic() - begun, note)
 
     def _cut(self, scope: dict[str, Any]) -> None:
-        """Cut the connection, so that nobody takes what was sent for a whole answer."""
+        """Cut the connection, so that the client does not take a partial body for the whole."""
         abort = scope.get("abort")
         if abort is not None:
             abort()
@@ -111,11 +107,11 @@ class Application:
         self.log(line.rstrip())
 
     async def _again(self, scope: dict[str, Any], client: Client, share: Share) -> Answer:
-        """The answer to a request that was answered before. Raises what that raises."""
+        """Return the answer to a request that was answered before. Raises the same errors."""
         return await self._made(request(scope), client, share)
 
     async def _answer(self, scope: dict[str, Any], client: Client, share: Share) -> Answer:
-        """The answer to a request, whatever happens."""
+        """Return the answer to a request; errors become answers."""
         home = self.routes.root.home
         try:
             if not self.sites.are_meant(_header(scope, b"host")):
@@ -146,7 +142,7 @@ class Application:
             return text(500, "a fault of the server; its log says more when it is verbose")
 
     async def _made(self, asked: Request, client: Client, share: Share) -> Answer:
-        """The answer to a request that may be served. A dataset is opened once, for all who wait for it."""
+        """Return the answer to an allowed request. Concurrent requests open a dataset once."""
         opened: Opened | None = None
         for _ in range(3):  # a dataset may change between being opened and being asked
             found = await self.workers.do(partial(self.routes.answer, asked, opened), share=share, weigh=_weight)
@@ -182,7 +178,7 @@ class Application:
         return not self.sites.are_none and any(name == b"access-control-request-method" for name, _ in scope["headers"])
 
     def _dressed(self, answer: Answer, scope: dict[str, Any]) -> Answer:
-        """The answer with the headers that all have."""
+        """Return the answer with the common headers."""
         headers = (*answer.headers, *SAFETY, *self._shared(scope))
         if any(
             name == b"transfer-encoding" or (name == b"content-length" and value.strip() != b"0")
@@ -194,7 +190,7 @@ class Application:
         return answer._replace(headers=headers)
 
     def _shared(self, scope: dict[str, Any]) -> tuple[tuple[str, str], ...]:
-        """What lets pages of other sites read the answer."""
+        """Return the headers that let pages of other sites read the answer."""
         if self.sites.are_none:
             return ()
         if self.sites.are_all:
@@ -214,7 +210,7 @@ def _weight(found: Answer | Later) -> int:
 
 
 async def _while_there(client: Client, making: Coroutine[Any, Any, Answer]) -> Answer:
-    """The answer, if the client waits for it. Raises CutError if it does not, and what making it raises."""
+    """Return the answer. Raises CutError if the client leaves, and errors of the work."""
     task = asyncio.ensure_future(making)
     try:
         both: set[asyncio.Future[Any]] = {task, client.gone}
@@ -227,12 +223,12 @@ async def _while_there(client: Client, making: Coroutine[Any, Any, Answer]) -> A
 
 
 def _header(scope: dict[str, Any], wanted: bytes) -> str:
-    """The first header of a name; empty if there is none."""
+    """Return the first header of a name, empty if there is none."""
     return next((value.decode("latin-1") for name, value in scope["headers"] if name == wanted), "")
 
 
 def to_stderr(line: str) -> None:
-    """Write one entry of the log; nothing that a client sends reaches a terminal as a control character."""
+    """Write one log entry, with control characters from clients escaped."""
     shown = "".join(each if each.isprintable() or each == "\n" else repr(each)[1:-1] for each in line)
     with suppress(OSError):
         sys.stderr.write(shown + "\n")

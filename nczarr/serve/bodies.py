@@ -1,4 +1,4 @@
-"""The bodies of answers as pieces that connections take, and what becomes of those that clients take slowly."""
+"""Bodies of answers as pieces for a connection, and their storage for slow clients."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from nczarr.stores import ranges
 from nczarr.stores.ranges import Range
 
 READY = 1 << 20
-"""Bytes of a file that one thread reads in one go; then they are handed out piece by piece."""
+"""Bytes of a file that one thread reads at once; they are sent in smaller pieces."""
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE)
-"""What the system says where it has no room for a temporary file."""
+"""Error numbers of a full disk."""
 
 
 class Held:
-    """The body of an answer that is being given: `next`, `skip` and `put_away` are called by one thread at a time.
+    """Body of an answer during delivery. One thread at a time calls `next`, `skip` and `put_away`.
 
-    What is in memory is handed out by `ready`, which waits for nothing. `making`: bytes of memory that a stream takes
-    as long as it is not at its end; `length`: bytes of the whole body, as far as they are known.
+    `ready` returns bytes in memory without waiting. `making`: memory in bytes that a stream needs until its
+    end; `length`: bytes of the whole body, if known.
     """
 
     def __init__(self, body: Body, making: int = 0, length: int = 0) -> None:
@@ -47,17 +47,17 @@ class Held:
 
     @property
     def memory(self) -> int:
-        """Bytes of memory that it has, about."""
+        """Approximate bytes of memory in use."""
         parts = sum(len(each) for each in self._parts if isinstance(each, bytes))
         return self._whole + parts + self.making
 
     @property
     def making(self) -> int:
-        """Bytes of memory that making the rest takes; 0 where nothing is left to be made."""
+        """Bytes of memory needed to make the rest; 0 at the end."""
         return self._making if self._stream is not None else 0
 
     def ready(self, size: int = PIECE) -> bytes | None:
-        """The next piece, if it is in memory."""
+        """Return the next piece if it is in memory."""
         if not self._view and self._parts and isinstance(self._parts[0], bytes):
             self._begin()
         if not self._view:
@@ -69,7 +69,7 @@ class Held:
         return piece
 
     def next(self, size: int = PIECE) -> bytes | None:
-        """The next piece; None at the end. Raises what reading or making it raises."""
+        """Return the next piece, None at the end. Raises errors of reading or making it."""
         while not self._view:
             if self._parts:
                 self._begin()
@@ -84,7 +84,7 @@ class Held:
         return self.ready(size)
 
     def _begin(self) -> None:
-        """Hold the next bytes of the first part. Raises OSError."""
+        """Load the next bytes of the first part. Raises OSError."""
         part = self._parts.popleft()
         if isinstance(part, bytes):
             self._hold(part)
@@ -106,8 +106,8 @@ class Held:
         self._view, self._whole = memoryview(data), len(data)
 
     def skip(self, count: int) -> int:
-        """Pass over the first bytes. Returns their CRC-32. Raises OSError if there are fewer, and what making them
-        raises.
+        """Skip the first bytes and return their CRC-32. Raises OSError if there are fewer, and errors of
+        making them.
         """
         found = 0
         while count > 0:
@@ -119,10 +119,9 @@ class Held:
         return found
 
     def put_away(self, disk: Disk) -> bool:
-        """Take what is in memory, or is still to be made, out of it: what a file has is read again later, all else goes
-        into a temporary file.
+        """Release memory: file ranges are read again later, everything else goes to a temporary file.
 
-        False: there is no room for one, and the body has to be made again. Raises what making it raises.
+        Returns False without room for one: then the body has to be made again. Raises errors of making it.
         """
         self._unread()
         if not self.memory:
@@ -144,7 +143,7 @@ class Held:
         return True
 
     def _unread(self) -> None:
-        """Let go of bytes of a file that are not taken: they are read again."""
+        """Release unsent bytes of a file, which are read again."""
         left, place = len(self._view), self._read
         if left and place is not None:
             if isinstance(place, Spool):
@@ -154,7 +153,7 @@ class Held:
             self._view, self._whole, self._read = memoryview(b""), 0, None
 
     def _bytes_at(self, place: Range, count: int) -> bytes:
-        """The first bytes of a range of a file, which stays the same one while it is read. Raises OSError."""
+        """Return the first bytes of a file range; the file is kept open while it is read. Raises OSError."""
         if self._file is None or self._file[0] != place.path:
             self._close_file()
             flags = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
@@ -170,7 +169,7 @@ class Held:
             os.close(file[1])
 
     def close(self) -> None:
-        """Give back what it holds. Raises ValueError if a thread is at work on it."""
+        """Release everything. Raises ValueError while a thread uses it."""
         self._close_file()
         self._view, self._whole = memoryview(b""), 0
         for each in self._parts:
@@ -184,12 +183,12 @@ class Held:
 
 
 def weight(answer: Answer) -> int:
-    """Bytes of memory that an answer takes until it is given, about."""
+    """Return the approximate memory in bytes of an answer until it is sent."""
     return Held(answer.body, answer.need).memory
 
 
 def resolved(answer: Answer) -> Answer:
-    """The same answer in memory, if it is a few ranges of files and not much. Raises OSError."""
+    """Return the answer with short file ranges read into memory. Raises OSError."""
     body, length = answer.body, answer.length
     if not isinstance(body, tuple) or length is None or length > READY:
         return answer

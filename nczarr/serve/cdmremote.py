@@ -1,7 +1,7 @@
-"""CDM Remote: one dataset as `req=` asks for it.
+"""CDM Remote: answers to the `req=` queries of one dataset.
 
-Comes in: an open dataset and a query. Goes out: an answer, whose bytes are made when they are sent where they are many.
-A section that suits no variable, or asks for more than an answer may have, is refused before a value is read.
+Long answers are made while they are sent. A section that does not fit its variable, or that exceeds the
+answer limit, is refused before any value is read.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ from nczarr.serve.pages import form
 from nczarr.serve.spool import Disk, FullError, Spool
 
 NCSTREAM = (("Content-Description", "ncstream"),)
-"""The header by which clients recognise the protocol."""
+"""Header by which clients recognise the protocol."""
 
 KNOWN = ("header", "data", "cdl", "ncml", "capabilities", "form")
 
 TEXT_SIZE = 64
-"""Bytes of a text in memory, about: nobody knows its length before it is read."""
+"""Estimated bytes of a text in memory; its length is unknown until it is read."""
 
 PIECES = 64 << 20
-"""Bytes of numbers that are held to make pieces of them, at most."""
+"""Maximum bytes of numbers held to make pieces."""
 
 TIMES = 2
-"""How often values are in memory while they are made."""
+"""Copies of the values in memory while an answer is made."""
 
 COUNT = 8
 """Bytes of the length of a list."""
 
 FIRST = 1 << 20
-"""Bytes of data that are made before the answer begins: a fault found there still has a status."""
+"""Bytes of data made before the answer begins, so that early errors still get a status."""
 
 
 class Asked(NamedTuple):
-    """One query: `what` in lower case, empty for none; `location`: the dataset's URL."""
+    """One query. `what`: `req` in lower case, may be empty; `location`: URL of the dataset."""
 
     what: str
     query: Mapping[str, str]
@@ -56,9 +56,7 @@ class Asked(NamedTuple):
 
 
 class Sections(NamedTuple):
-    """Sections that are asked for: variables with the indices along their dimensions, the bytes of their values, and
-    bytes of memory that it takes to make the answer, about.
-    """
+    """Requested sections: variables with index ranges, bytes of values, and approximate memory in bytes."""
 
     wanted: list[tuple[str, tuple[range, ...]]]
     deflate: int | None
@@ -67,7 +65,7 @@ class Sections(NamedTuple):
 
 
 def answer(opened: Opened, asked: Asked, limits: Limits) -> Answer:
-    """The answer to a query that does not ask for data. Raises RefusedError, CompileError, OSError."""
+    """Return the answer to a query other than `data`. Raises RefusedError, CompileError, OSError."""
     checked = opened.checked
     match asked.what:
         case "header":
@@ -112,7 +110,7 @@ def _cdl(opened: Opened, limits: Limits) -> str:
 
 
 def sections_of(opened: Opened, asked: Asked, limits: Limits, home: str) -> Sections:
-    """The sections that a query asks for. Raises RefusedError, OSError."""
+    """Return the sections that a query requests. Raises RefusedError, OSError."""
     checked = opened.checked
     wanted = wanted_of(checked, asked.query.get("var", ""), home)
     sizes = [size_of(checked, fqn, ranges) for fqn, ranges in wanted]
@@ -126,7 +124,7 @@ def sections_of(opened: Opened, asked: Asked, limits: Limits, home: str) -> Sect
 
 
 def _need(checked: Checked, fqn: str, size: int, deflate: int | None) -> int:
-    """Bytes of memory that it takes to make the answer to a section of so many bytes, about."""
+    """Return the approximate memory in bytes for the answer to a section."""
     chunks = [_chunk(part) for part in checked.parts.get(fqn, {}).values()]
     if not is_fixed(checked.variables[fqn].type, checked.types) or deflate is not None:
         return TIMES * (size + max(chunks, default=0))  # all of it is in memory
@@ -134,7 +132,7 @@ def _need(checked: Checked, fqn: str, size: int, deflate: int | None) -> int:
 
 
 def _chunk(part: ArraySource) -> int:
-    """Bytes of a chunk that is decoded as a whole to read any of it; 0 where parts of it are read."""
+    """Return the bytes of a chunk that must be decoded whole; 0 if parts of it can be read."""
     stored = part.stored
     if stored is not None and not stored.codecs:
         return 0
@@ -144,7 +142,7 @@ def _chunk(part: ArraySource) -> int:
 
 
 def data(opened: Opened, asked: Sections, limits: Limits, disk: Disk) -> Answer:
-    """The answer to sections. Raises RefusedError, CompileError, OSError."""
+    """Return the answer to sections. Raises RefusedError, CompileError, OSError."""
     checked = opened.checked
     pieces = _steady(_bounded(encodings.data(checked, asked.wanted, asked.deflate), limits), opened)
     known = all(is_fixed(checked.variables[fqn].type, checked.types) for fqn, _ in asked.wanted)
@@ -153,9 +151,9 @@ def data(opened: Opened, asked: Sections, limits: Limits, disk: Disk) -> Answer:
 
 
 def wanted_of(checked: Checked, spec: str, home: str) -> list[tuple[str, tuple[range, ...]]]:
-    """The variables and indices that sections name; of members the whole record, as of all servers.
+    """Return the variables and index ranges of a `var` parameter; a member stands for its whole record.
 
-    Raises RefusedError if there are none, or they do not suit.
+    Raises RefusedError for missing or invalid sections.
     """
     from nczarr.select.section_syntax import sections
     from nczarr.select.sections import ranges_of
@@ -184,7 +182,7 @@ def _fqn(section: Section) -> str:
 
 
 def size_of(checked: Checked, fqn: str, ranges: tuple[range, ...]) -> int:
-    """Bytes of the values of a section; about so many where nobody knows before they are read."""
+    """Return the bytes of a section's values, estimated for types of variable size."""
     type_name, cells = checked.variables[fqn].type, math.prod(map(len, ranges))
     if is_fixed(type_name, checked.types):
         return cells * size(type_name, checked.types)
@@ -211,7 +209,7 @@ def _deflate(text: str | None) -> int | None:
 
 
 def _bounded(pieces: Iterator[bytes], limits: Limits) -> Iterator[bytes]:
-    """The same pieces, as long as they are no more than an answer may have. Raises RefusedError at the one too many."""
+    """Yield the pieces. Raises RefusedError when they exceed the answer limit."""
     count = 0
     most = limits.response + limits.response // 8 + (1 << 20)  # what frames and incompressible values add
     for piece in pieces:
@@ -222,8 +220,9 @@ def _bounded(pieces: Iterator[bytes], limits: Limits) -> Iterator[bytes]:
 
 
 def _steady(pieces: Iterator[bytes], opened: Opened) -> Iterator[bytes]:
-    """The same pieces, as long as the file is what it was: a client may take them for hours, and whoever reads a map of
-    a file that was cut meanwhile is ended by the system. Raises RefusedError.
+    """Yield the pieces while the file is unchanged. Raises RefusedError.
+
+    A client may read for hours, and the system kills a process that reads the map of a truncated file.
     """
     while True:
         check_same(opened)
@@ -234,7 +233,7 @@ def _steady(pieces: Iterator[bytes], opened: Opened) -> Iterator[bytes]:
 
 
 def _begun(pieces: Iterator[bytes]) -> bytes | Iterator[bytes]:
-    """All bytes if they are few; else a stream whose first pieces are there."""
+    """Return all bytes if they are few, else a stream whose first pieces are ready."""
     first: list[bytes] = []
     count = 0
     for piece in pieces:
@@ -252,9 +251,9 @@ def _joined(first: list[bytes], rest: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _whole(pieces: Iterator[bytes], disk: Disk) -> bytes | Spool:
-    """All bytes if they are few; else a temporary file that has them all, so that every fault is found before it.
+    """Return all bytes, or a temporary file with them if they are many, so that errors precede the answer.
 
-    Raises RefusedError where there is no room for one.
+    Raises RefusedError without room for a file.
     """
     first: list[bytes] = []
     count = 0

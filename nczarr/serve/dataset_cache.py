@@ -1,9 +1,7 @@
-"""Datasets that are open: their trees and the description of their arrays, kept as long as they are what they were.
+"""Cache of open datasets: trees and array descriptions, for as long as their files are unchanged.
 
-Comes in: a place below the root. Goes out: an `Opened`, or a `RefusedError` that says why there is none. What is kept
-is bounded by the bytes that it takes, about; the datasets that were asked for last stay. A file is known by its size,
-number and time of change; a store in a folder by those of the documents of its root, and every few seconds by those of
-all its nodes.
+The approximate size is bounded; least recently used datasets are dropped. A file is identified by size, inode
+and modification time; a store in a folder by those of its root documents, and every few seconds of all nodes.
 """
 
 from __future__ import annotations
@@ -32,16 +30,16 @@ if TYPE_CHECKING:
     from nczarr.stores.base import Store
 
 LOOKED = 2.0
-"""Seconds after which the nodes of a store are looked at again."""
+"""Seconds between checks of all nodes of a store."""
 
 NODE = 4096
-"""Bytes that a node of a tree takes, about, with what is known of its arrays."""
+"""Estimated bytes of a tree node with its array description."""
 
 MOST = 1024
-"""Datasets that are kept open."""
+"""Maximum number of open datasets."""
 
 SWEPT = 32
-"""Datasets that are let go before memory is swept, so that their files are closed."""
+"""Dropped datasets before a garbage collection, which closes their files."""
 
 DOCUMENTS = (".zarray", ".zgroup", ".zattrs", "zarr.json")
 
@@ -49,7 +47,7 @@ Stamp = tuple[Any, ...]
 
 
 class RefusedError(Exception):
-    """A request that gets no answer of the kind that it asks for: a status of HTTP, and a text for the client."""
+    """A refused request: HTTP status and text for the client."""
 
     def __init__(self, status: int, text: str, headers: tuple[tuple[str, str], ...] = ()) -> None:
         super().__init__(text)
@@ -59,7 +57,7 @@ class RefusedError(Exception):
 
 
 class Opened:
-    """A dataset that is open. `views`: what was made of it for one kind of client, by name."""
+    """An open dataset. `views`: derived forms for each kind of client, by name."""
 
     def __init__(self, place: Place, checked: Checked, stamp: Stamp, form: Format, found: list[Diagnostic]) -> None:
         self.place = place
@@ -75,21 +73,19 @@ class Opened:
 
     @property
     def alone(self) -> bool:
-        """Whether one file, by its own bytes, is all of the dataset."""
+        """True if the dataset is one file and depends on no other."""
         return not self.place.store and self.form.opens is None
 
     @property
     def weight(self) -> int:
-        """Bytes that it takes, about."""
+        """Approximate bytes of memory."""
         counted = len(self.checked.variables) + len(self.checked.groups) + len(self.checked.dimensions)
         held = self.stamp[0][2] if self.form.resident and self.stamp[0] else 0
         return NODE * (1 + counted) + 2 * int(held)
 
 
 class Shelf:
-    """The datasets of one server, `most` of them open: each is a file or two of the process. May be used from several
-    threads.
-    """
+    """Datasets of one server, at most `most` of them open, with a file or two each. Thread-safe."""
 
     def __init__(self, limits: Limits, following: Following, storage: StorageOptions, *, most: int = MOST) -> None:
         self.limits = limits
@@ -103,7 +99,7 @@ class Shelf:
         self._lock = Lock()
 
     def known(self, place: Place) -> Opened | None:
-        """The dataset at a place if it is open, and still what it was. Raises OSError."""
+        """Return the open dataset at a place if it is unchanged. Raises OSError."""
         with self._lock:
             found = self._kept.get(place.path)
         if found is None or not _is_same(found, place):
@@ -114,7 +110,7 @@ class Shelf:
         return found
 
     def open(self, place: Place) -> Opened:
-        """The dataset at a place. Raises RefusedError, CompileError, OSError."""
+        """Open the dataset at a place. Raises RefusedError, CompileError, OSError."""
         known = self.known(place)
         if known is not None:
             return known
@@ -178,20 +174,20 @@ def format_of(source: Source | Store) -> Format | None:
 
 
 def stamp_of(place: Place) -> Stamp:
-    """What tells a file or store from what may lie there later. Raises OSError."""
+    """Return what distinguishes a file or store from a later one at the same place. Raises OSError."""
     if not place.store:
         return (_facts(place.path, missing=False),)
     return tuple(_facts(os.path.join(place.path, key)) for key in ("", *ROOT_KEYS))
 
 
 def check_same(opened: Opened) -> None:
-    """Raises RefusedError if a dataset that is one file has changed since it was opened, OSError if it is gone."""
+    """Raise RefusedError if a single-file dataset has changed since it was opened, OSError if it is gone."""
     if opened.alone and stamp_of(opened.place) != opened.stamp:
         raise RefusedError(503, "the dataset has changed meanwhile", (("Retry-After", "1"),))
 
 
 def _is_same(opened: Opened, place: Place) -> bool:
-    """Whether a dataset is what it was when it was opened. Raises OSError."""
+    """Return whether a dataset is unchanged since it was opened. Raises OSError."""
     if stamp_of(place) != opened.stamp:
         return False
     if place.store and time.monotonic() - opened.looked > LOOKED:
@@ -202,7 +198,7 @@ def _is_same(opened: Opened, place: Place) -> bool:
 
 
 def _nodes(place: Place, checked: Checked) -> Stamp:
-    """What is known of the folders and documents of all nodes of a store."""
+    """Return the facts of folders and documents of all nodes of a store."""
     if not place.store:
         return ()
     return tuple(_facts(path) for path in _paths(place.path, (*checked.groups, *checked.variables)))
@@ -217,7 +213,7 @@ def _paths(home: str, nodes: Iterable[str]) -> Iterator[str]:
 
 
 def _facts(path: str, *, missing: bool = True) -> tuple[int, ...] | None:
-    """Device, number, size and time of change; None if it is not there. Raises OSError."""
+    """Return device, inode, size and modification time; None if the file is missing. Raises OSError."""
     try:
         status = os.stat(path)
     except (FileNotFoundError, NotADirectoryError, ValueError):
@@ -232,7 +228,7 @@ def _facts(path: str, *, missing: bool = True) -> tuple[int, ...] | None:
 
 
 def words(found: Iterable[Diagnostic], home: str) -> str:
-    """Diagnostics as lines for a client: what and where, but neither lines of the source nor paths of this machine."""
+    """Return diagnostics as lines for a client, without source lines and server paths."""
     lines = []
     for each in found:
         if each.severity is Severity.NOTE:
@@ -252,5 +248,5 @@ def _where(found: Diagnostic) -> str:
 
 
 def without_home(text: str, home: str) -> str:
-    """A text without the folder that all is in: clients know names below it alone."""
+    """Return a text without the path of the root: clients know only names below it."""
     return text.replace(home.rstrip(os.sep) + os.sep, "").replace(home, ".")

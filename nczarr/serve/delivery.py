@@ -1,10 +1,10 @@
-"""Answers on their way: piece by piece, each when the client has taken the one before.
+"""Delivery of answers: piece by piece, each after the client has taken the previous one.
 
-No thread waits for a client. What an answer has in memory counts towards the memory of all answers. A client who lets
-it wait for a second in all, or for less while others wait for memory, gets the rest from a temporary file; where there
-is no room for one, the rest is dropped, and made again when the client takes more. So a client who reads a byte a
-second holds a connection and one piece. One that takes nothing for as long as the limits say is cut off; so is one
-whose answer ends in a fault, because its status has been sent: the client sees that the body is not whole.
+No thread waits for a client. The bytes of an answer in memory count towards the memory of all answers. If a
+client delays an answer by a second in total, or less while others wait for memory, the rest moves to a
+temporary file. Without room for one, the rest is dropped and made again when the client continues. So a very
+slow client costs a connection and one piece. A client that takes nothing within the time limit is cut off. An
+answer that fails midway is also cut, because its status is sent: the client sees that the body is incomplete.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ Again = Callable[[], Awaitable[Answer]]
 """Makes an answer once more."""
 
 HASTE = 10
-"""How much sooner an answer leaves memory that others wait for."""
+"""Factor by which answers leave memory sooner while others wait for it."""
 
 
 class CutError(Exception):
-    """An answer that does not come to its end; the text says why."""
+    """An answer cut short; the text says why."""
 
 
 class Client:
-    """The other end of a request: `send` gives it a message, `gone` is done when it has gone away."""
+    """The client of a request: `send` sends a message, `gone` ends when it disconnects."""
 
     def __init__(self, receive: Receive, send: Send) -> None:
         self.send = send
@@ -46,7 +46,7 @@ class Client:
 
     @property
     def gone(self) -> asyncio.Future[None]:
-        """Done when the client has gone away."""
+        """Future that is done when the client has disconnected."""
         if self._gone is None:
             self._gone = asyncio.ensure_future(self._left())
         return self._gone
@@ -56,13 +56,13 @@ class Client:
             pass
 
     def close(self) -> None:
-        """Wait for the client no longer."""
+        """Stop waiting for the client."""
         if self._gone is not None:
             self._gone.cancel()
 
 
 class Delivery:
-    """One answer and what is held of it. `again` makes it once more, within the same share of memory."""
+    """Delivery of one answer. `again` makes it once more, within the same memory share."""
 
     def __init__(self, answer: Answer, again: Again, workers: Workers, share: Share, *, head: bool) -> None:
         self.answer = answer._replace(body=b"")  # nothing but `held` may keep the body
@@ -79,11 +79,11 @@ class Delivery:
         self._settle()
 
     def _settle(self, more: int = 0) -> None:
-        """Count what is in memory now."""
+        """Update the memory share."""
         self.share.resize(more + (self.held.memory if self.held is not None else 0))
 
     async def give(self, client: Client) -> None:
-        """Send the answer, or of HEAD its headers alone. Raises CutError, and what making a body raises."""
+        """Send the answer; headers only for HEAD. Raises CutError, and errors of making the body."""
         self.workers.giving += 1
         try:
             await client.send(self._start())
@@ -102,7 +102,7 @@ class Delivery:
             self.share.close()
 
     def _at_once(self) -> bool:
-        """Whether the whole body is in memory, in one piece."""
+        """Return whether the whole body is one piece in memory."""
         return self.held is not None and self.held.memory == self.length
 
     def _start(self) -> Message:
@@ -117,7 +117,7 @@ class Delivery:
         return {"type": "http.response.start", "status": answer.status, "headers": listed}
 
     async def _streamed(self, client: Client) -> None:
-        """Send a body piece by piece, until its end or until the client goes away."""
+        """Send a body piece by piece until its end or a disconnect."""
         stuck = 0
         while not client.gone.done():
             # an empty piece waits until the connection has room, so that no next one is made before
@@ -133,7 +133,7 @@ class Delivery:
             await self._sent({"type": "http.response.body", "body": piece, "more_body": True}, client)
 
     async def _piece(self) -> bytes | None:
-        """The next piece; None at the end. Raises BusyError, CutError, and what making it raises."""
+        """Return the next piece, None at the end. Raises BusyError, CutError, and errors of making it."""
         size = self.workers.piece
         if self.held is None:
             await self._remake()
@@ -142,11 +142,11 @@ class Delivery:
         return held.ready(size) or await self._work(held, partial(held.next, size))
 
     async def _work(self, held: Held, work: Callable[[], T]) -> T:
-        """Do something with a body in a thread; then the share is what the body has in memory."""
+        """Run work on a body in a thread; then set the share to the memory of the body."""
         return await self.workers.do(work, held.making, begun=True, share=self.share, weigh=lambda _: held.memory)
 
     async def _remake(self) -> None:
-        """Make the body once more, and pass over what was sent of it. Raises BusyError, CutError."""
+        """Make the body again and skip the sent part. Raises BusyError, CutError."""
         answer = await self.again()
         same = (answer.status, answer.length, _tag(answer)) == (self.answer.status, self.length, _tag(self.answer))
         self.held = held = Held(answer.body, answer.need, answer.length or answer.size)
@@ -157,9 +157,9 @@ class Delivery:
             raise CutError("the dataset has changed")
 
     async def _sent(self, message: Message, client: Client, stuck: int = 0) -> None:
-        """Send one message when there is room for it; put away what waits behind it if that takes long.
+        """Send one message when the connection has room; put the rest away if that takes long.
 
-        Raises CutError if no room comes.
+        Raises CutError if the connection gets no room.
         """
         limits = self.workers.limits
         sending = asyncio.ensure_future(client.send(message))
@@ -184,7 +184,7 @@ class Delivery:
             sending.cancel()
 
     async def _put_away(self, stuck: int) -> None:
-        """Take the body out of memory; `stuck` bytes are in the buffer of the connection."""
+        """Move the body out of memory; `stuck` bytes are in the connection's buffer."""
         held = self.held
         if held is not None and held.memory and not await self._work(held, partial(held.put_away, self.workers.disk)):
             self._close()

@@ -1,6 +1,7 @@
-"""Helper process of a server: calls functions for it that a damaged file may hang or crash.
+"""Helper process of a server: runs functions on files that may hang or crash a library.
 
-Requests and answers are pickles on standard input and output, each behind its length. Only the server writes there.
+Requests and answers are length-prefixed pickles on standard input and output. Only the server writes to
+standard input.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ import time
 from typing import IO, Any
 
 LENGTH = 8
-"""Bytes of the length of a message."""
+"""Bytes of the length prefix."""
 
 LOOK = 1.0
-"""Seconds between two looks whether the server is still there."""
+"""Seconds between checks that the server is alive."""
 
 
 def send(out: IO[bytes], message: Any) -> None:
@@ -71,7 +72,7 @@ def main() -> None:
 
 
 def _warm() -> None:
-    """Load what every request needs."""
+    """Load the libraries that every request needs."""
     from nczarr.registry import ROWS, having, load
 
     for name in having("isolates"):
@@ -81,7 +82,7 @@ def _warm() -> None:
 
 
 def _end_with(server: int) -> None:
-    """End this process when the server has ended, however: a library that hangs never reads standard input."""
+    """End this process after the server: a library that hangs never reads standard input."""
     while os.getppid() == server:
         time.sleep(LOOK)
     os._exit(1)

@@ -1,8 +1,8 @@
-"""Helper processes of a server: everything that the netCDF library does is done there, and ends with its time.
+"""Pool of helper processes that run the netCDF library with a time limit.
 
-A damaged file can make the library loop forever or crash. A thread cannot be ended, and the library's lock would stay
-taken; a process can. Helpers are kept and used again, so that a call costs some tenths of a millisecond and the pickle
-of its result. A file that was the end of a helper is refused from then on, until it changes.
+A damaged file can make the library loop or crash. A thread cannot be ended, and would hold the library's
+lock; a process can. Helpers are reused: a call costs some tenths of a millisecond and the pickle of its
+result. A file that killed a helper is refused until it changes.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from nczarr.serve import helper
 from nczarr.serve.limits import Limits
 
 MOST = 4
-"""Helpers at once: one file that hangs keeps no other one waiting."""
+"""Maximum number of helpers, so that one hanging file does not block others."""
 
 SHARE = 0.8
-"""Part of the server's time limit that a call may take, so that its fault is the answer."""
+"""Share of the server's time limit for one call, so that its error can still be the answer."""
 
 ROOM = 1 << 30
-"""Bytes of memory that a helper may take beside those that the server allows for data."""
+"""Bytes of memory of a helper beyond the server's limit for data."""
 
 START = 60.0
-"""Seconds that a helper may take to start."""
+"""Seconds for a helper to start."""
 
 REMEMBERED = 1024
-"""Files that are known to hang or crash the library."""
+"""Number of remembered files that hang or crash the library."""
 
 
 class _Helper:
-    """One process. It is used by one thread at a time."""
+    """One helper process, used by one thread at a time."""
 
     def __init__(self, memory: int) -> None:
         package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -66,7 +66,7 @@ class _Helper:
         return found
 
     def _within(self, seconds: float, work: Callable[[IO[bytes], IO[bytes]], Any]) -> Any:
-        """Return what comes of the pipes to and from the process, which is ended after some seconds."""
+        """Run an exchange over the process's pipes; kill the process after some seconds."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         timer = Timer(seconds, self._end_late)
@@ -82,7 +82,7 @@ class _Helper:
         self.process.kill()
 
     def end(self) -> int:
-        """End the process. The status of its end."""
+        """Kill the process and return its exit status."""
         self.process.kill()
         status = self.process.wait()
         for stream in (self.process.stdin, self.process.stdout):
@@ -93,7 +93,7 @@ class _Helper:
 
 
 class Helpers:
-    """The helpers of one server; may be used from several threads."""
+    """Helper processes of one server. Thread-safe."""
 
     def __init__(self, limits: Limits) -> None:
         self._seconds = limits.timeout * SHARE
@@ -106,13 +106,13 @@ class Helpers:
         self._closed = False
 
     def start(self) -> None:
-        """Start the first helper, which loads the library while nothing is asked."""
+        """Start the first helper, which loads the library before the first request."""
         made = self._new()
         with self._lock:
             self._idle.append(made)
 
     def call(self, path: str, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a function that opens a file. Raises what it raises, OSError if it hangs or crashes."""
+        """Call a function that opens a file. Raises its errors; OSError if it hangs or crashes."""
         status = os.stat(path)
         key = path, status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
         if key in self._faulty:
@@ -153,7 +153,7 @@ class Helpers:
         return used.end()
 
     def _failed(self, used: _Helper, key: tuple[Any, ...]) -> str:
-        """Say why a helper has ended, and remember the file."""
+        """Return the reason why a helper ended, and remember the file."""
         status = used.process.poll()  # before it is ended here
         with suppress(subprocess.TimeoutExpired):
             status = used.process.wait(1)

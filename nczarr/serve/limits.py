@@ -1,4 +1,4 @@
-"""What a server may take: every limit in one frozen value; the defaults are those of the command line."""
+"""Resource limits of a server; the defaults are those of the command line."""
 
 from __future__ import annotations
 
@@ -6,19 +6,18 @@ import os
 from typing import NamedTuple
 
 CONCURRENCY = min(16, (os.cpu_count() or 1) + 2)
-"""Pieces of work at once; most of them wait for files or leave the interpreter's lock."""
+"""Default number of concurrent tasks; most wait for files or release the GIL."""
 
 
 class Limits(NamedTuple):
-    """How much one answer, and all of them together, may take.
+    """Resource limits.
 
-    `response`: bytes of one answer; `memory`: bytes of all answers under way and of metadata that is kept;
-    `spill`: bytes of temporary files that hold answers for slow clients;
-    `concurrency`: pieces of work at once; `queue`: how many may wait for that; `connections`: clients at once,
-    others wait until one of them goes.
-    `timeout`: seconds for a piece of work, for a client to send a request, and to take the next piece of an answer;
-    `grace`: seconds in which running answers may end when the server does. `page`: entries of one page.
-    `slow`: seconds that an answer waits for its client in all before it leaves memory.
+    `response`: bytes of one answer; `memory`: bytes of all answers in progress and of cached metadata;
+    `spill`: bytes of temporary files for slow clients; `concurrency`: concurrent tasks; `queue`: waiting
+    requests; `connections`: concurrent clients, others wait; `timeout`: seconds for a task, for a client to
+    send a request, and to take the next piece of an answer; `grace`: seconds for running answers when the
+    server ends; `page`: entries of one page; `slow`: total seconds that an answer may wait for its client in
+    memory.
     """
 
     response: int = 256 << 20
@@ -34,22 +33,22 @@ class Limits(NamedTuple):
 
     @property
     def kept(self) -> int:
-        """Bytes of datasets that are kept open, about."""
+        """Approximate bytes of cached datasets."""
         return self.memory // 4
 
     @property
     def answers(self) -> int:
-        """Bytes of memory for all answers under way."""
+        """Bytes of memory for all answers in progress."""
         return max(1, self.memory - self.kept)
 
     @property
     def immediate(self) -> int:
-        """Bytes of memory up to which work is done at once, without asking for them."""
+        """Bytes of memory up to which work starts at once, without a reservation."""
         return min(8 << 20, self.answers // 64)
 
 
 PIECE = 1 << 18
-"""Bytes that are given to a connection at once, at most."""
+"""Maximum bytes passed to a connection at once."""
 
 LEAST_PIECE = 1 << 14
-"""Bytes that are given to a connection at once where there are many connections."""
+"""Maximum bytes passed to a connection at once while there are many."""

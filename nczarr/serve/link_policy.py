@@ -1,7 +1,7 @@
-"""Files that lead to other files: whether all of these may be read for a client.
+"""Policy for files that name other files: whether a client may read all of them.
 
-References of documents are looked at where they are opened (`stores/reference_policy.py`); what an HDF5 file names is
-opened by the library, so it is looked at before. The same roots are allowed.
+References in documents are checked when they are opened (`stores/reference_policy.py`). The library itself
+opens files that an HDF5 file names, so these are checked first, against the same roots.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from nczarr.registry import load
 from nczarr.stores.reference_policy import ForbiddenTargetError, Policy
 
 DEEPEST = 16
-"""Files that lead to one another that are looked at."""
+"""Maximum depth of files that name further files."""
 
 PREFIXES = ("HDF5_EXT_PREFIX", "HDF5_VDS_PREFIX", "HDF5_EXTFILE_PREFIX")
-"""Variables of the environment that say where HDF5 looks first."""
+"""Environment variables with HDF5's search prefixes."""
 
 
 def forbidden(path: str, leads_to: str, following: Following) -> str | None:
-    """Return the name of a file that a file, or one that it leads to, may not name; None if all may be read.
+    """Return the first name in a file, or in a file it leads to, that may not be read; None if all may.
 
-    `leads_to`: the function of its format that lists names of files. Raises OSError.
+    `leads_to`: function of the format that lists the names in a file. Raises OSError.
     """
     pending, seen = [(path, 0)], {os.path.realpath(path)}
     while pending:
@@ -44,8 +44,10 @@ def forbidden(path: str, leads_to: str, following: Following) -> str | None:
 
 
 def _places(file: str, name: str) -> Iterator[str]:
-    """Where HDF5 looks for a file that another one names: beside it; if it is there, where the process is, and below
-    the prefixes that the environment gives; and for the last part of an absolute path, if there is nothing at that.
+    """Yield the places where HDF5 looks for a named file.
+
+    These are beside the naming file; if it exists, also the working directory and the prefixes of the
+    environment; and the last part of a missing absolute path.
     """
     home = os.path.dirname(file)
     yield os.path.join(home, name)

@@ -1,20 +1,19 @@
-"""NcML 2.2: what a checked dataset declares, as XML in the words of the Common Data Model; no data.
+"""NcML 2.2: declarations of a checked dataset as XML in Common Data Model terms, without data.
 
-Comes in: `Checked`. Goes out: one document that any XML parser reads, whatever names and texts the dataset has. What
-the model and NcML say differently:
+The document is well-formed for all names and texts. Differences between the model and NcML:
 
     int64 uint64 string opaque     long ulong String opaque
-    compound                       Structure, its members as variables inside; at most `MOST_MEMBERS` in a document
+    compound                       Structure with its members as variables; at most `MOST_MEMBERS` in a document
     vlen                           the base type with one more dimension, `*`
-    enum                           enum1 enum2 enum4 by width, with a `typedef`; codes of one and two bytes are unsigned
-    char and string attributes     String; several values stand between separators that none of them holds
-    attributes of compounds        one of `name.member` a member; lists behind one another; opaque values as ubyte
-    enum attributes                their labels, or integers where there is none
+    enum                           enum1 enum2 enum4 by width, with a `typedef`; 1- and 2-byte codes are unsigned
+    char and string attributes     String; several values are joined by a separator that none contains
+    attributes of compounds        one attribute `name.member` per member; lists concatenated; opaque as ubyte
+    enum attributes                labels, or integers where there is no label
 
-NcML has no form for 64-bit enums (integers instead), for dimensions whose name holds blanks, is a number, or is hidden
-by one nearer to the variable (its length instead), for NIL strings (empty ones), and for NULs at the end of char
-attributes. XML 1.0 has none for most control characters: U+FFFD stands instead, as for what is not UTF-8 in strings.
-Source: the NcML 2.2 schema, and answers of servers.
+NcML cannot represent 64-bit enums (written as integers), dimensions whose name contains blanks, is a number,
+or is shadowed by a nearer one (written as their length), NIL strings (empty), and trailing NULs of char
+attributes. XML 1.0 cannot represent most control characters, nor invalid UTF-8: U+FFFD replaces them. Source:
+the NcML 2.2 schema and answers of servers.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from nczarr.check.checked import Checked
 
 NAMESPACE = "http://www.unidata.ucar.edu/namespaces/netcdf/ncml-2.2"
 MOST_MEMBERS = 100_000
-"""Members of structures in one document: few types can stand for any number of them."""
+"""Maximum structure members in one document, because few types can declare any number of them."""
 
 _WORDS = {"int64": "long", "uint64": "ulong", "string": "String"}
 _ENUMS = {1: "enum1", 2: "enum2", 4: "enum4"}
@@ -45,24 +44,24 @@ _NEEDS = re.compile("[" + "".join(_MARKUP) + "]")
 
 
 def text(checked: Checked, location: str | None) -> str:
-    """The NcML document of a dataset; `location`: where it says that the dataset lies."""
+    """Return the NcML document of a dataset; `location`: its URL in the document."""
     return "".join(line + "\n" for line in _Writer(checked).lines(location))
 
 
 def _quoted(value: str) -> str:
-    """A text as the value of an XML attribute."""
+    """Return a text as a quoted XML attribute value."""
     clean = _NOT_XML.sub("\ufffd", value)
     return '"' + _NEEDS.sub(lambda found: _MARKUP[found.group()], clean) + '"'
 
 
 def _element(name: str, ending: str = "/>", /, **attributes: str | None) -> str:
-    """A start tag; attributes that are None are left out."""
+    """Return a start tag; attributes that are None are omitted."""
     given = "".join(f" {key}={_quoted(value)}" for key, value in attributes.items() if value is not None)
     return f"<{name}{given}{ending}"
 
 
 class _Value(NamedTuple):
-    """One attribute of NcML: `type` None is String, `value` None one without values."""
+    """One NcML attribute. `type` None means String; `value` None means no values."""
 
     name: str
     type: str | None
@@ -71,7 +70,7 @@ class _Value(NamedTuple):
 
 
 class _Writer:
-    """Writes one document."""
+    """Writer of one document."""
 
     def __init__(self, checked: Checked) -> None:
         self.checked = checked
@@ -106,7 +105,7 @@ class _Writer:
     def _declared(
         self, name: str, type_name: str, shape: list[str], attributes: Sequence[Attribute], path: str, indent: str
     ) -> Iterator[str]:
-        """A variable, or a member of a structure that a variable of the group at `path` is made of."""
+        """Yield a variable or structure member declared in the group at `path`."""
         declared = self.types.get(type_name)
         while isinstance(declared, VlenType):
             shape = [*shape, "*"]
@@ -127,7 +126,7 @@ class _Writer:
         yield indent + "</variable>"
 
     def _dimension(self, reference: str | int, path: str) -> str:
-        """A dimension as a shape names it, where the name alone leads to it; else its length."""
+        """Return a dimension's name if it is unambiguous in a shape, else its length."""
         if isinstance(reference, int):
             return str(reference)
         name = names.last(reference)
@@ -136,13 +135,13 @@ class _Writer:
         return str(self.checked.dimensions[reference].size)
 
     def _nearest(self, name: str, path: str) -> str:
-        """The FQN of the dimension that a name means in a group."""
+        """Return the FQN of the dimension that a name refers to in a group."""
         while path != "/" and names.join(path, name) not in self.checked.dimensions:
             path = names.parent(path)
         return names.join(path, name)
 
     def _type(self, type_name: str, path: str) -> tuple[str, str | None]:
-        """The word for a type that is no list, and the name of its typedef."""
+        """Return the NcML name of a non-list type, and its typedef."""
         declared = self.types.get(type_name)
         match declared:
             case EnumType():
@@ -157,7 +156,7 @@ class _Writer:
         return _WORDS.get(type_name, type_name), None
 
     def _typedef(self, name: str, path: str) -> str | None:
-        """The FQN of the enum that a typedef means in a group."""
+        """Return the FQN of the enum that a typedef refers to in a group."""
         while True:
             here = names.join(path, name)
             found = self.types.get(here)
@@ -173,7 +172,7 @@ class _Writer:
                 yield indent + _element("attribute", name=name, type=word, value=value, separator=separator)
 
     def _values(self, name: str, value: Constant) -> Iterator[_Value]:
-        """An attribute as NcML has it: one, or one a member of a compound."""
+        """Yield an attribute as NcML attributes: one, or one per member of a compound."""
         declared = self.types.get(value.type)
         match declared:
             case None:
@@ -198,7 +197,7 @@ class _Writer:
                     yield from self._values(f"{name}.{field}", each)
 
     def _members(self, declared: CompoundType, value: Constant) -> Iterator[tuple[str, Constant]]:
-        """The values of each member, those of all records behind one another."""
+        """Yield the values of each member, concatenated over all records."""
         offset = 0
         for number, field in enumerate(declared.fields):
             if isinstance(value.data, bytes):
@@ -214,7 +213,7 @@ class _Writer:
                 yield field.name, self._joined(field.type, records[number :: len(declared.fields)])
 
     def _joined(self, type_name: str, constants: Sequence[Constant]) -> Constant:
-        """Constants of one type behind one another."""
+        """Concatenate constants of one type."""
         count = sum(constant.count for constant in constants)
         if type_name != "string" and is_fixed(type_name, self.types):
             parts = [constant.data for constant in constants if isinstance(constant.data, bytes)]
@@ -260,7 +259,7 @@ def _decoded(data: bytes) -> str:
 
 
 def _char_text(data: bytes) -> str:
-    """Char data as text: UTF-8, else each byte a character of Latin-1."""
+    """Decode char data as UTF-8, else as Latin-1."""
     data = data.rstrip(b"\0")
     try:
         return data.decode("utf-8")

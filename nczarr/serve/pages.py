@@ -1,7 +1,7 @@
-"""Pages for people, and the same for programs: folders, datasets, the form of CDM Remote.
+"""HTML pages and their JSON forms: folders, datasets, the CDM Remote form.
 
-HTML without scripts; every name and text of a dataset is escaped, and whatever of it is no text in UTF-8 is shown as
-the replacement character. A folder is listed a page at a time: only what stands on the page is looked at.
+Pages have no scripts. Names and texts of datasets are escaped; invalid UTF-8 becomes the replacement
+character. Only the entries on the current page of a folder are inspected.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ BROWSE, CDMREMOTE = "browse", "cdmremote"
 """First segments of URLs."""
 
 MOST_VARIABLES = 2000
-"""Variables that a page of a dataset shows."""
+"""Maximum variables on a dataset's page."""
 
 STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem}"
@@ -32,7 +32,7 @@ STYLE = (
 
 
 class Entry(NamedTuple):
-    """One name of a folder: a folder itself, or a dataset with its format and size, as far as they are known."""
+    """One entry of a folder: a folder, or a dataset with its format and size if known."""
 
     place: Place
     form: str | None = None
@@ -40,12 +40,12 @@ class Entry(NamedTuple):
 
     @property
     def links(self) -> dict[str, str]:
-        """Where it is to be had, by kind."""
+        """URLs of the entry by kind."""
         kinds = (BROWSE,) if self.place.folder else (BROWSE, *VERSIONS, CDMREMOTE)
         return {kind: url(kind, *self.place.segments) for kind in kinds}
 
     def members(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return the JSON form."""
         found: dict[str, Any] = {
             "name": shown(self.place.segments[-1]),
             "kind": "folder" if self.place.folder else "dataset",
@@ -56,7 +56,7 @@ class Entry(NamedTuple):
 
 
 class Listing(NamedTuple):
-    """One page of a folder: its entries, the number of the page, and how many pages there are."""
+    """One page of a folder: its entries, its number, and the number of pages."""
 
     folder: Place
     entries: list[Entry]
@@ -64,7 +64,7 @@ class Listing(NamedTuple):
     pages: int
 
     def members(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return the JSON form."""
         here = url(BROWSE, *self.folder.segments)
         following = f"{here}?format=json&page={self.page + 1}" if self.page < self.pages else None
         return {
@@ -77,7 +77,7 @@ class Listing(NamedTuple):
 
 
 def shown(text: str) -> str:
-    """A name as a text that every page can hold."""
+    """Return a name as valid Unicode."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
@@ -91,7 +91,7 @@ def _link(place: str, text: str, label: str = "") -> str:
 
 
 def page(title: str, body: Iterable[str]) -> str:
-    """A whole page."""
+    """Return a whole HTML page."""
     return "".join((
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{_text(title)}</title>',
         f'<meta name="viewport" content="width=device-width"><style>{STYLE}</style></head>\n<body><main>\n',
@@ -102,7 +102,7 @@ def page(title: str, body: Iterable[str]) -> str:
 
 
 def _crumbs(place: Place) -> str:
-    """The way from the root to a place."""
+    """Return the links from the root to a place."""
     found = [_link("/", "root")]
     for number, segment in enumerate(place.segments, 1):
         found.append(_link(url(BROWSE, *place.segments[:number]), segment))
@@ -110,7 +110,7 @@ def _crumbs(place: Place) -> str:
 
 
 def folder(listing: Listing) -> str:
-    """The page of a folder."""
+    """Return the page of a folder."""
     return page(listing.folder.name or "Datasets", _folder(listing))
 
 
@@ -147,7 +147,7 @@ def _row(entry: Entry) -> str:
 
 
 def description(opened: Opened, losses: dict[str, list[str]], place: str) -> dict[str, Any]:
-    """A dataset in JSON: variables, what each version of Zarr loses, and links. `place`: scheme and host."""
+    """Return the JSON form of a dataset: variables, losses in each Zarr version, links. `place`: scheme and host."""
     checked, segments = opened.checked, opened.place.segments
     entry = Entry(opened.place, opened.form.name)
     variables = [
@@ -172,7 +172,7 @@ def description(opened: Opened, losses: dict[str, list[str]], place: str) -> dic
 
 
 def dataset(opened: Opened, losses: dict[str, list[str]], place: str) -> str:
-    """The page of a dataset."""
+    """Return the page of a dataset."""
     return page(opened.place.segments[-1], _dataset(opened, description(opened, losses, place)))
 
 
@@ -210,7 +210,7 @@ def _table(variables: list[dict[str, Any]]) -> str:
 
 
 def form(opened: Opened, location: str) -> str:
-    """The form of CDM Remote for one dataset."""
+    """Return the CDM Remote form of a dataset."""
     return page(f"CDM Remote: {opened.place.segments[-1]}", _form(opened, location))
 
 

@@ -1,8 +1,7 @@
-"""Which dataset below the root a URL names, and what there is in a folder.
+"""Lookup of URL paths below the root: folders and datasets.
 
-Comes in: the segments of a URL's path, decoded one by one. Goes out: a folder, or a dataset and the segments behind it.
-Invariant: no segment leads out of the root: `.`, `..`, separators of any system, NUL, and links that lead elsewhere
-name nothing. Hidden names, and targets that are not finished, are not there.
+Invariant: no segment leads out of the root. `.`, `..`, path separators of any system, NUL, and links that
+leave the root find nothing. Hidden names and unfinished targets are invisible.
 """
 
 from __future__ import annotations
@@ -16,15 +15,17 @@ from threading import Lock
 from typing import NamedTuple
 
 UNFINISHED = re.compile(r"\.(?:partial|replaced)-")
-"""In names of targets that grow, or step aside."""
+"""Pattern in the names of unfinished and replaced targets."""
 
 KNOWN_FOLDERS = 4096
-"""Folders of which it is remembered whether they are stores."""
+"""Maximum folders for which the check for a store is cached."""
 
 
 class Place(NamedTuple):
-    """Something below the root: its `path` in the file system, the `segments` of its name, and those `behind` it in the
-    URL, which only a dataset has. `folder`: it is none; `store`: it is one, but a folder in the file system.
+    """A folder or dataset below the root.
+
+    `path`: in the file system; `segments`: of its name; `behind`: further URL segments, of datasets only;
+    `folder`: it is no dataset; `store`: a dataset that is a folder in the file system.
     """
 
     path: str
@@ -35,17 +36,17 @@ class Place(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Its name below the root."""
+        """Path below the root."""
         return "/".join(self.segments)
 
 
 def is_visible(name: str) -> bool:
-    """Whether a name may be that of something that is served."""
+    """Return whether a name may be served."""
     return bool(name) and name[0] != "." and not UNFINISHED.search(name) and not re.search(r"[/\\\0]", name)
 
 
 class Root:
-    """A folder of datasets, or one dataset, which then is all that there is. Raises OSError if it is out of reach."""
+    """A folder of datasets, or a single dataset. Raises OSError if it is unreachable."""
 
     def __init__(self, path: str) -> None:
         self.real = os.path.realpath(path)
@@ -62,7 +63,7 @@ class Root:
         """The folder out of which nothing leads."""
 
     def find(self, segments: Sequence[str]) -> Place | None:
-        """What the segments name; None: nothing that is served. Raises OSError."""
+        """Return the place that the segments name, None if nothing is served there. Raises OSError."""
         given = tuple(segments)
         if self.only:
             if not given:
@@ -84,7 +85,7 @@ class Root:
         return Place(self.real, given[:1], given[1:], store=os.path.isdir(self.real))
 
     def _below(self, folder: str, name: str) -> tuple[str, int] | None:
-        """The real path and mode of a file or folder in a folder; None if it is not served."""
+        """Return the real path and mode of an entry of a folder; None if it is not served."""
         if not is_visible(name):
             return None
         path = os.path.join(folder, name)
@@ -100,12 +101,12 @@ class Root:
         return (path, status.st_mode) if stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode) else None
 
     def _holds(self, real: str) -> bool:
-        """Whether a real path lies below the root, and nothing on the way there is hidden."""
+        """Return whether a real path is below the root without a hidden folder in between."""
         relative = os.path.relpath(real, self.real)
         return relative == os.curdir or all(map(is_visible, relative.split(os.sep)))
 
     def _is_store(self, path: str) -> bool:
-        """Whether a folder is a store of some format."""
+        """Return whether a folder is a store of any format."""
         status = os.stat(path)
         key = path, status.st_ino, status.st_mtime_ns
         with self._lock:
@@ -122,12 +123,12 @@ class Root:
         return known
 
     def names(self, folder: Place) -> list[str]:
-        """The names in a folder that may be served, sorted; nothing is known of what they name. Raises OSError."""
+        """Return the sorted visible names in a folder, without inspecting them. Raises OSError."""
         if self.only:
             return [self.title]
         with os.scandir(folder.path) as entries:
             return sorted(entry.name for entry in entries if is_visible(entry.name))
 
     def child(self, folder: Place, name: str) -> Place | None:
-        """What a name in a folder is. Raises OSError."""
+        """Return the place of a name in a folder. Raises OSError."""
         return self.find((*folder.segments, name))

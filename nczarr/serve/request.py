@@ -1,7 +1,7 @@
-"""One request as the parts of the server want it: method, segments of its path, query, headers.
+"""Parsed requests: method, path segments, query, headers.
 
-A path is split at its slashes before it is decoded, so that `%2F` is never a separator; a segment that holds one, or a
-NUL, or that is no text in UTF-8 or in the file system's own encoding, names nothing.
+A path is split at its slashes before it is decoded, so `%2F` is never a separator. A segment that contains a
+slash or NUL finds nothing.
 """
 
 from __future__ import annotations
@@ -14,18 +14,20 @@ from urllib.parse import parse_qsl, quote, unquote
 from nczarr.serve.dataset_cache import RefusedError
 
 LONGEST = 8192
-"""Bytes of a path, of a query, and of all headers."""
+"""Maximum bytes of a path, of a query, and of all headers."""
 
 MOST_FIELDS = 64
-"""Members of a query."""
+"""Maximum members of a query."""
 
 _ABSOLUTE = re.compile(rb"https?://([^/@]+)(/.*)?", re.IGNORECASE | re.DOTALL)
 _HOST = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:[]")
 
 
 class Request(NamedTuple):
-    """One request. `segments`: of its path, decoded; the last is empty if it ends in a slash. `query`: by name in lower
-    case, the first of each. `headers`: by name in lower case. `place`: scheme and host as the client knows them.
+    """One request.
+
+    `segments`: decoded path segments, the last empty after a trailing slash; `query`: first value by
+    lower-case name; `headers`: by lower-case name; `place`: scheme and host as the client sees them.
     """
 
     method: str
@@ -37,7 +39,7 @@ class Request(NamedTuple):
 
     @property
     def wants_json(self) -> bool:
-        """Whether a page is to be JSON."""
+        """True if the client asks for JSON instead of HTML."""
         if "format" in self.query:
             return self.query["format"].lower() == "json"
         accepted = self.headers.get("accept", "")
@@ -45,8 +47,9 @@ class Request(NamedTuple):
 
 
 def direct(scope: dict[str, Any]) -> dict[str, Any]:
-    """The scope of a request that names the server in its target, as those to proxies do, without that: the host there
-    stands in place of the one in the headers. Source: RFC 9112 §3.2.2.
+    """Return the scope of a request with an absolute target as that of a plain one (RFC 9112, section 3.2.2).
+
+    The host in the target replaces the `Host` header.
     """
     found = _ABSOLUTE.fullmatch(scope.get("raw_path") or b"")
     if found is None:
@@ -56,7 +59,7 @@ def direct(scope: dict[str, Any]) -> dict[str, Any]:
 
 
 def request(scope: Mapping[str, Any]) -> Request:
-    """The request of an ASGI scope. Raises RefusedError for one that is too long or names nothing."""
+    """Return the request of an ASGI scope. Raises RefusedError for oversized or invalid ones."""
     raw = bytes(scope.get("raw_path") or scope["path"].encode("utf-8")).split(b"?")[0]
     query = bytes(scope.get("query_string", b""))
     if len(raw) > LONGEST or len(query) > LONGEST:
@@ -93,5 +96,5 @@ def _decoded(segment: str) -> str:
 
 
 def url(*segments: str) -> str:
-    """The path of a URL that leads to these segments."""
+    """Return the URL path of segments."""
     return "/" + "/".join(quote(each.encode("utf-8", "surrogateescape"), safe="") for each in segments)

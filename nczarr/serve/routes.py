@@ -1,10 +1,8 @@
-"""What is done for a request: which dataset it names, and what of it. All of this runs in threads of the server.
+"""Routes of the server. All of this runs in worker threads.
 
-    /                       the datasets below the root, a page at a time; /browse/PATH: of one folder or dataset
-    /zarr2/PATH/KEY         a key of the dataset as a Zarr v2 store; /zarr3/PATH/KEY of v3
-    /cdmremote/PATH?req=…   CDM Remote
-
-Comes in: a `Request`. Goes out: an `Answer`, a `Later` with what it needs, or RefusedError.
+/                       the datasets below the root, in pages; /browse/PATH: one folder or dataset
+/zarr2/PATH/KEY         a key of the dataset as a Zarr v2 store; /zarr3/PATH/KEY as v3
+/cdmremote/PATH?req=…   CDM Remote
 """
 
 from __future__ import annotations
@@ -31,9 +29,7 @@ from nczarr.stores.ranges import Range
 
 
 class Later(NamedTuple):
-    """Work that has to wait for its turn: `open` a dataset, in one version of Zarr perhaps, and come again; or make
-    something that needs much memory.
-    """
+    """Work that waits for resources: open the dataset at `place` and come again, or run `work` with `need` bytes."""
 
     place: Place | None = None
     version: str | None = None
@@ -42,7 +38,7 @@ class Later(NamedTuple):
 
 
 class Routes(NamedTuple):
-    """The server's answers, without any of its threads. `disk`: the account of temporary files."""
+    """Answers of the server, independent of threads. `disk`: account of temporary files."""
 
     root: Root
     shelf: Shelf
@@ -50,7 +46,7 @@ class Routes(NamedTuple):
     disk: Disk
 
     def answer(self, asked: Request, at_hand: Opened | None = None) -> Answer | Later:
-        """The answer to a request; `at_hand`: the dataset that was opened for it, whether it is still kept or not.
+        """Return the answer to a request. `at_hand`: the dataset that was opened for it, cached or not.
 
         Raises RefusedError, CompileError, OSError.
         """
@@ -64,14 +60,14 @@ class Routes(NamedTuple):
         raise RefusedError(404, "there is no such page; `/` lists what there is")
 
     def _found(self, segments: tuple[str, ...]) -> Place:
-        """What segments name. Raises RefusedError."""
+        """Return the place of path segments. Raises RefusedError."""
         place = self.root.find(segments)
         if place is None:
             raise RefusedError(404, "there is no such dataset")
         return place
 
     def _open(self, place: Place, at_hand: Opened | None) -> Opened | None:
-        """The dataset at a place, if it is open. Raises OSError."""
+        """Return the dataset at a place if it is open. Raises OSError."""
         return at_hand if at_hand is not None and at_hand.place.path == place.path else self.shelf.known(place)
 
     def _zarr(self, version: str, segments: tuple[str, ...], asked: Request, at_hand: Opened | None) -> Answer | Later:
@@ -100,7 +96,7 @@ class Routes(NamedTuple):
         return work() if need <= self.limits.immediate else Later(work=work, need=need)
 
     def _chunk(self, opened: Opened, version: str, key: str, asked: Request, array: Array, index: Index) -> Answer:
-        """The answer that is a chunk. Raises RefusedError, CompileError, OSError."""
+        """Return the answer for a chunk. Raises RefusedError, CompileError, OSError."""
         tag = tag_of(__version__, opened.stamp, version, key) if opened.alone else None
         if tag is not None and is_had(tag, opened.modified, asked.headers):
             return unchanged(tag, opened.modified)
@@ -147,7 +143,7 @@ class Routes(NamedTuple):
         return conditional(Answer(pages.folder(listing).encode(), HTML), asked.headers, None)
 
     def _listing(self, place: Place, asked: Request) -> Listing:
-        """One page of a folder. Raises RefusedError for a page that there is not."""
+        """Return one page of a folder. Raises RefusedError for a missing page."""
         found = self.root.names(place)
         size = self.limits.page
         count = max(1, -(-len(found) // size))
@@ -159,7 +155,7 @@ class Routes(NamedTuple):
         return Listing(place, [each for each in entries if each is not None], number, count)
 
     def _entry(self, folder: Place, name: str) -> Entry | None:
-        """A name of a folder as an entry; None if it is that of nothing that is served."""
+        """Return the entry of a name in a folder, None if nothing is served there."""
         from nczarr.diagnostics.report import Report
         from nczarr.endpoints import sources
 
@@ -175,14 +171,14 @@ class Routes(NamedTuple):
         return None if form is None else Entry(place, form.name, size)
 
     def _dataset(self, opened: Opened, asked: Request) -> Answer:
-        """The page of a dataset."""
+        """Return the page of a dataset."""
         losses = {version: self._losses(opened, version) for version in stores.VERSIONS}
         if asked.wants_json:
             return conditional(document(pages.description(opened, losses, asked.place)), asked.headers, None)
         return conditional(Answer(pages.dataset(opened, losses, asked.place).encode(), HTML), asked.headers, None)
 
     def _losses(self, opened: Opened, version: str) -> list[str]:
-        """What a version of Zarr does not hold of a dataset, in words."""
+        """Return messages for everything that a Zarr version cannot store of a dataset."""
         try:
             found = stores.view(opened, version, self.limits).losses
         except CompileError as error:
@@ -192,7 +188,7 @@ class Routes(NamedTuple):
         ]
 
     def load(self, place: Place, version: str | None, at_hand: Opened | None = None) -> Opened:
-        """A dataset, open, in one version of Zarr perhaps. Raises RefusedError, CompileError, OSError."""
+        """Open a dataset, with its view in a Zarr version if given. Raises RefusedError, CompileError, OSError."""
         opened = self._open(place, at_hand) or self.shelf.open(place)
         if version is not None:
             stores.view(opened, version, self.limits)
@@ -200,7 +196,7 @@ class Routes(NamedTuple):
 
 
 def _trimmed(segments: tuple[str, ...]) -> tuple[str, ...]:
-    """Segments without the empty one behind a slash at the end."""
+    """Return segments without the empty one of a trailing slash."""
     return segments[:-1] if segments and segments[-1] == "" else segments
 
 

@@ -1,8 +1,8 @@
-"""Whose pages may read what a server answers, in a browser that stands where the server does (CORS; DNS rebinding).
+"""Sites whose pages may read answers in a browser (CORS), and protection against DNS rebinding.
 
-A server that listens on this machine alone answers what may be for its user alone: any page that the user visits can
-send requests to it. So by default only pages of this machine may read the answers, and a request that calls the server
-by a name of somewhere else gets none. Source: the Fetch standard, "CORS protocol".
+A server on the loopback interface may serve private data, and every page that the user visits can send
+requests to it. By default only local pages may read answers, and requests with a foreign host name are
+refused. Source: the Fetch standard, "CORS protocol".
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 
 def is_local(host: str) -> bool:
-    """Whether a name or address is that of this machine alone."""
+    """Return whether a name or address is the local machine."""
     host = host.lower().rstrip(".").strip("[]")
     if host == "localhost" or host.endswith(".localhost"):
         return True
@@ -25,8 +25,8 @@ def is_local(host: str) -> bool:
 
 
 class Sites(NamedTuple):
-    """`origins`: sites whose pages may read answers, `*` for all. `here`: those of this machine may. `local`: the
-    server listens on this machine alone.
+    """`origins`: sites whose pages may read answers, `*` for all; `here`: local pages may; `local`: the
+    server listens on the loopback interface only.
     """
 
     origins: frozenset[str]
@@ -35,8 +35,9 @@ class Sites(NamedTuple):
 
     @classmethod
     def of(cls, asked: Iterable[str] | None, host: str) -> Sites:
-        """What is asked for, of a server that listens at a host: sites, or `none`. Without a word about it the pages of
-        this machine where the server listens here alone, else all.
+        """Return the requested sites for a server on `host`.
+
+        By default local pages on the loopback interface, else all.
         """
         given, local = frozenset(asked or ()), is_local(host)
         if not given:
@@ -45,21 +46,21 @@ class Sites(NamedTuple):
 
     @property
     def are_all(self) -> bool:
-        """Whether pages of every site may read answers."""
+        """True if pages of every site may read answers."""
         return "*" in self.origins
 
     @property
     def are_none(self) -> bool:
-        """Whether no page may."""
+        """True if no page may read answers."""
         return not self.origins and not self.here
 
     def may_read(self, origin: str) -> bool:
-        """Whether pages of a site may read answers."""
+        """Return whether pages of a site may read answers."""
         host = _host(origin) if self.here else None
         return self.are_all or origin in self.origins or (host is not None and is_local(host))
 
     def are_meant(self, host: str) -> bool:
-        """Whether a request means this server by the host that it names."""
+        """Return whether the host of a request is a valid name of this server."""
         name = _host(f"//{host}")
         if not self.local or self.are_all or name is None:
             return True

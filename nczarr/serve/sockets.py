@@ -1,8 +1,8 @@
 """Sockets, connections and signals: uvicorn with this server's limits.
 
-A connection may be idle, or send a request, for a while only; more than there may be wait in the system's own queue
-until one ends. A connection's buffer is empty before the next piece of an answer goes into it, so that what a client
-does not take is never in memory twice.
+Idle connections and slow requests time out. Connections above the limit wait in the system's queue. A
+connection's buffer is empty before the next piece of an answer enters it, so unsent data are never in memory
+twice.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ if TYPE_CHECKING:
     from uvicorn import Server
 
 IDLE = 10
-"""Seconds for which a connection without a request stays."""
+"""Seconds that a connection may be idle."""
 
 HEAD = 1 << 14
-"""Bytes of a request's line and headers."""
+"""Maximum bytes of a request line and headers."""
 
 BACKLOG = 2048
-"""Connections that the system holds for the server."""
+"""Connections queued by the system."""
 
 SPARE = 128
-"""Files that a process has open for other things than connections."""
+"""Open files reserved for other uses than connections."""
 
 M_MMAP_THRESHOLD = -3
-"""The number of the option in malloc.h."""
+"""Option number in malloc.h."""
 
 MAPPED = 1 << 20
-"""Bytes of a block of memory that the system gives, and gets back, by itself."""
+"""Bytes of a memory block that malloc maps separately and returns when it is freed."""
 
 
 def bound(host: str, port: int) -> socket.socket:
-    """A socket that listens at a host and port; 0: a free one. Raises OSError, which names them."""
+    """Return a listening socket; port 0 selects a free one. Raises OSError with host and port."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, kind, protocol, _, place = found[0]
@@ -62,19 +62,19 @@ def bound(host: str, port: int) -> socket.socket:
 
 
 def url_of(listening: socket.socket) -> str:
-    """The URL of the server behind a socket."""
+    """Return the server's URL of a socket."""
     host, port = listening.getsockname()[:2]
     return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
 
 class Listener(NamedTuple):
-    """A server, and the gate that lets so many clients in."""
+    """Server with a gate that limits the number of clients."""
 
     server: Server
     gate: asyncio.Semaphore
 
     async def serve(self, listening: socket.socket) -> None:
-        """Serve until the server is told to end."""
+        """Serve until the server is stopped."""
         accepting = asyncio.ensure_future(self._accept(listening))
         try:
             await self.server.serve(sockets=[])
@@ -83,7 +83,7 @@ class Listener(NamedTuple):
             listening.close()
 
     async def _accept(self, listening: socket.socket) -> None:
-        """Take clients one by one, when there is room for them, until the server ends."""
+        """Accept clients one by one while there is room, until the server ends."""
         loop = asyncio.get_running_loop()
         while True:
             await self.gate.acquire()
@@ -112,7 +112,7 @@ class Listener(NamedTuple):
 
 
 def files() -> int:
-    """How many files the process may have open; as many as it may ask for."""
+    """Raise the limit of open files as far as allowed, and return it."""
     try:
         import resource
     except ImportError:  # Windows
@@ -127,14 +127,14 @@ def files() -> int:
 
 
 def datasets() -> int:
-    """How many datasets may be open, with two files each, so that there are as many files for clients."""
+    """Return the maximum of open datasets, at two files each, that leaves as many files for clients."""
     return files() // 4
 
 
 def return_memory() -> None:
-    """Let the C library of Linux give large blocks back to the system as soon as they are free.
+    """Make the C library of Linux return large freed blocks to the system at once.
 
-    By default it keeps blocks of up to 32 MiB for each thread once one of their size was freed.
+    By default it retains blocks of up to 32 MiB per thread after one of their size was freed.
     """
     if sys.platform == "linux":
         import ctypes
@@ -144,7 +144,7 @@ def return_memory() -> None:
 
 
 def server(application: Application, *, verbose: bool = False) -> Listener:
-    """The server, which serves what a socket gives it. Raises ImportError if uvicorn is not installed."""
+    """Return the uvicorn server of an application. Raises ImportError without uvicorn."""
     import uvicorn
 
     logger = logging.getLogger("uvicorn.error")
@@ -175,14 +175,14 @@ def server(application: Application, *, verbose: bool = False) -> Listener:
 
 
 class _Handler(logging.Handler):
-    """What uvicorn has to say, in the log of the server, without tracebacks."""
+    """Log handler that forwards uvicorn's messages without tracebacks."""
 
     def emit(self, record: logging.LogRecord) -> None:
         to_stderr(f"{record.levelname.lower()}: {record.getMessage().strip()}")
 
 
 def _protocol(limits: Limits, gate: asyncio.Semaphore) -> type[asyncio.Protocol]:
-    """The protocol of a connection, with the limits of this server; its end opens the gate for another."""
+    """Return the connection protocol with the limits of this server; closing a connection opens the gate."""
     from uvicorn.protocols.http.h11_impl import H11Protocol
 
     class Connection(H11Protocol):
@@ -205,7 +205,7 @@ def _protocol(limits: Limits, gate: asyncio.Semaphore) -> type[asyncio.Protocol]
             gate.release()
 
         def eof_received(self) -> bool:  # type: ignore[override]
-            """Let a client that sends nothing more take its answers."""
+            """Let a client that has finished sending receive its answers."""
             self.ended = True
             return self._busy
 
@@ -225,7 +225,7 @@ def _protocol(limits: Limits, gate: asyncio.Semaphore) -> type[asyncio.Protocol]
             return self.cycle is not None and not self.cycle.response_complete
 
         def _wait(self) -> None:
-            """Give the client some time to send a request, or to take the rest of an answer."""
+            """Start the time limit for a request, or for the rest of an answer."""
             self._unwait()
             self.patience = self.loop.call_later(limits.timeout, self._give_up)
 
@@ -249,14 +249,14 @@ def _with_abort(app: Any, abort: Callable[[], None]) -> Any:
 
 
 def run(made: Listener, listening: socket.socket) -> None:
-    """Serve until SIGTERM, which ends it, or SIGINT, which ends it and raises KeyboardInterrupt.
+    """Serve until SIGTERM, or until SIGINT, which raises KeyboardInterrupt.
 
-    Whatever the process was told to do with them before: a shell has what it starts in the background ignore SIGINT.
+    Inherited signal settings are ignored: shells make background processes ignore SIGINT.
     """
     heard: set[int] = set()
 
     def ended(number: int, frame: FrameType | None) -> None:
-        """End the server, unless it has heard the signal itself, and is done."""
+        """Stop the server, unless it has handled the signal itself."""
         heard.add(number)
         made.server.should_exit = True
 

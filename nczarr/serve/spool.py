@@ -1,4 +1,4 @@
-"""Temporary files of answers that wait for slow clients, and the account of the bytes in all of them."""
+"""Temporary files for slow clients, and an account of their bytes."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import IO
 
 
 class FullError(Exception):
-    """The temporary files of all answers have as many bytes as they may have."""
+    """The temporary files of all answers are full."""
 
 
 class Disk:
-    """Bytes of temporary files that all answers have, `most` at a time. May be used from several threads."""
+    """Account of the bytes in temporary files, at most `most`. Thread-safe."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -21,24 +21,24 @@ class Disk:
         self._lock = Lock()
 
     def has(self, size: int) -> bool:
-        """Whether there is room for so many bytes."""
+        """Return whether `size` bytes fit."""
         return self.used + size <= self.most
 
     def take(self, size: int) -> None:
-        """Count so many bytes more. Raises FullError."""
+        """Reserve bytes. Raises FullError."""
         with self._lock:
             if self.used + size > self.most:
                 raise FullError(f"temporary files have {self.used} bytes, and at most {self.most}")
             self.used += size
 
     def give(self, size: int) -> None:
-        """Count so many bytes less."""
+        """Release bytes."""
         with self._lock:
             self.used -= size
 
 
 class Spool:
-    """A temporary file without a name: written once, then read from its start. Raises OSError."""
+    """Unnamed temporary file, written once, then read from its start. Raises OSError."""
 
     def __init__(self, disk: Disk) -> None:
         self._disk = disk
@@ -48,11 +48,11 @@ class Spool:
 
     @property
     def size(self) -> int:
-        """Bytes that it has."""
+        """Bytes in the file."""
         return self._size
 
     def write(self, data: bytes | memoryview) -> None:
-        """Add bytes. Raises FullError, OSError."""
+        """Append bytes. Raises FullError, OSError."""
         assert self._file is not None
         self._disk.take(len(data))
         self._size += len(data)
@@ -61,7 +61,7 @@ class Spool:
             rest = rest[self._file.write(rest) :]
 
     def read(self, size: int) -> bytes:
-        """The next bytes; none at the end. Raises OSError."""
+        """Return the next bytes, empty at the end. Raises OSError."""
         assert self._file is not None
         data = os.pread(self._file.fileno(), size, self._at) if hasattr(os, "pread") else self._seek_read(size)
         self._at += len(data)
@@ -73,11 +73,11 @@ class Spool:
         return self._file.read(size)
 
     def rewind(self, count: int) -> None:
-        """Go back by some bytes, which are read again."""
+        """Go back by `count` bytes."""
         self._at -= count
 
     def close(self) -> None:
-        """Delete the file; its bytes are free for other answers."""
+        """Delete the file and release its bytes."""
         file, self._file = self._file, None
         if file is not None:
             file.close()

@@ -1,8 +1,7 @@
-"""A dataset as a Zarr store that nobody writes: its documents, made once, and its chunks, made when they are asked for.
+"""Zarr view of a dataset: documents, made once, and chunks, made on request.
 
-Comes in: an open dataset and a version. Goes out: the bytes of a key, or the ranges of files in which they lie. What
-the version cannot hold is lost, and said (`View.losses`). A chunk goes the linker's way: as it lies in the source where
-that will do, else decoded and encoded. Never more of a dataset is made than one chunk.
+Losses are listed in `View.losses`. A chunk takes the linker's route: copied where the source's encoding fits,
+else decoded and encoded. At most one chunk of a dataset is made at a time per request.
 """
 
 from __future__ import annotations
@@ -22,21 +21,21 @@ from nczarr.serve.limits import Limits
 from nczarr.stores.ranges import Range
 
 VERSIONS = having("served")
-"""Names of the formats, which are the first segments of URLs."""
+"""Names of the formats that are served; the first URL segments."""
 
 TIMES = 3
-"""How often the bytes of a chunk are in memory while it is made."""
+"""Copies of a chunk in memory while it is made."""
 
 
 class View(NamedTuple):
-    """A dataset in one version: documents by key, arrays by what their keys begin with."""
+    """A dataset in one version: documents by key, arrays by key prefix."""
 
     documents: Mapping[str, bytes]
     arrays: Mapping[str, Array]
     losses: tuple[Loss, ...]
 
     def place(self, key: str) -> tuple[Array, Index] | None:
-        """The array and chunk of a key; None if it is that of no chunk."""
+        """Return the array and chunk index of a key, None if it is no chunk key."""
         end = len(key)
         while True:
             end = key.rfind("/", 0, end)
@@ -50,7 +49,7 @@ class View(NamedTuple):
 
 
 def view(opened: Opened, version: str, limits: Limits) -> View:
-    """A dataset in one version; made once. Raises CompileError if it can be none, OSError."""
+    """Return a dataset in one version; cached. Raises CompileError if it cannot be represented, OSError."""
     with opened.lock:
         known = opened.views.get(version)
         if known is None:
@@ -79,7 +78,7 @@ def _made(opened: Opened, version: str, limits: Limits) -> View:
 
 
 def check(array: Array, limits: Limits) -> int:
-    """Bytes of memory that a chunk needs while it is made. Raises RefusedError where that is over the limit."""
+    """Return the memory in bytes to make a chunk. Raises RefusedError above the limit."""
     size = array.decoded or (0 if array.route == "copy" else array.chunk_size * array.element)
     if size > limits.response:
         text = f"a chunk of `{array.path}` has {size} bytes, and answers have at most {limits.response}"
@@ -88,9 +87,9 @@ def check(array: Array, limits: Limits) -> int:
 
 
 def chunk(array: Array, index: Index, limits: Limits) -> list[Piece] | None:
-    """What a chunk consists of; None if there is none, because it would hold nothing but fill.
+    """Return the pieces of a chunk; None if it contains only fill values.
 
-    Raises CompileError for one that cannot be read, OSError, RefusedError.
+    Raises CompileError if it is unreadable, OSError, RefusedError.
     """
     from nczarr.link.do_task import chunks_of, make, pieces
 

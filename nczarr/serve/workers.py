@@ -1,9 +1,9 @@
-"""Threads that do everything that reads or computes, a bounded number at a time, for the one thread that answers.
+"""Bounded pool of worker threads for the event loop.
 
-Bounded are: pieces of work at once, how many wait, and for how long; and the memory of all answers, from the moment at
-which their work begins until their bytes are sent, in a file, or dropped. Heavy work, which opens a dataset or makes
-something large, has half of the threads, so that what is soon done never waits for it.
-A thread cannot be stopped: work that takes too long is given up by its caller, and keeps its place until it ends.
+Limits apply to concurrent tasks, to queue length and waiting time, and to the memory of all answers, from the
+start of their work until their bytes are sent, moved to a file, or dropped. Heavy tasks, which open datasets
+or make large answers, get half of the threads, so that short tasks never wait for them. A thread cannot be
+stopped: the caller gives up on a task that takes too long, but the task occupies its slot until it ends.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ T = TypeVar("T")
 
 
 class BusyError(Exception):
-    """There is no room for more work now; the text says why."""
+    """There is no capacity for more work; the text says why."""
 
 
 class _Turn(NamedTuple):
-    """A place in a queue: the future is done when the turn comes; `need`: bytes that the work adds to the account."""
+    """An entry of a queue: `come` is done when its turn comes; `need`: bytes that the task adds to the account."""
 
     come: asyncio.Future[None]
     need: int
@@ -35,7 +35,7 @@ class _Turn(NamedTuple):
 
 
 class Share:
-    """Bytes of memory that one answer holds between pieces of work, as part of the account of all answers."""
+    """Memory in bytes that one answer holds between tasks, within the account of all answers."""
 
     def __init__(self, workers: Workers) -> None:
         self._workers = workers
@@ -43,26 +43,26 @@ class Share:
         self.closed = False
 
     def resize(self, size: int) -> None:
-        """Set the bytes that the answer holds. Never waits: the account may go over its limit for a while."""
+        """Set the bytes of the answer, without waiting; the account may exceed its limit for a while."""
         if not self.closed and size != self.size:
             self._workers.charge(size - self.size)
             self.size = size
 
     def lend(self) -> int:
-        """Hand the bytes over to a piece of work, which gives them back when it ends."""
+        """Transfer the bytes to a task, which returns them when it ends."""
         size, self.size = self.size, 0
         return size
 
     def close(self) -> None:
-        """Give everything back, for good."""
+        """Release everything for good."""
         self.resize(0)
         self.closed = True
 
 
 class Workers:
-    """The threads of one server. Its methods are called by the thread of the event loop alone.
+    """Worker threads of one server. Only the event loop's thread calls its methods.
 
-    `disk`: the account of temporary files. `giving`: answers that are being sent.
+    `disk`: account of temporary files; `giving`: answers being sent.
     """
 
     def __init__(self, limits: Limits, disk: Disk | None = None) -> None:
@@ -80,22 +80,22 @@ class Workers:
 
     @property
     def used(self) -> int:
-        """Bytes of memory that all answers have now."""
+        """Bytes of memory of all answers."""
         return self._used
 
     @property
     def pressed(self) -> bool:
-        """Whether work waits for memory that answers hold."""
+        """True if tasks wait for memory that answers hold."""
         return any(queue and not self._has_memory(queue[0].need, begun=queue[0].begun) for queue in self._queues)
 
     @property
     def _queues(self) -> tuple[deque[_Turn], ...]:
-        """All that wait, in the order in which they come in: what holds memory before what asks for it."""
+        """Queues in order of admission: holders of memory first."""
         return self._light, self._going, self._heavy
 
     @property
     def piece(self) -> int:
-        """Bytes to give to a connection at once: all pieces under way have about an eighth of the memory."""
+        """Bytes to pass to a connection at once: all pieces together take about an eighth of the memory."""
         return max(LEAST_PIECE, min(PIECE, self.limits.answers // 8 // max(1, self.giving)))
 
     async def do(
@@ -108,11 +108,11 @@ class Workers:
         share: Share | None = None,
         weigh: Callable[[T], int] | None = None,
     ) -> T:
-        """The result of a piece of work. Raises BusyError, and whatever it raises.
+        """Run a task and return its result. Raises BusyError, and the task's errors.
 
-        `need`: bytes of memory, which make it heavy; what `share` has counts towards them. `begun`: an answer that is
-        being given needs it, so that it waits before all others of its kind, however many wait. `weigh` returns the
-        bytes that the result takes, which `share` has from then on; without it they are as many as before.
+        `need`: memory in bytes, which makes it heavy; the bytes of `share` count towards it. `begun`: an
+        answer in progress needs it, so it goes first, whatever the queue length. `weigh` returns the bytes of
+        the result, which become the share; by default the share is unchanged.
         """
         heavy = heavy or need > 0
         own = share.size if share is not None else 0
@@ -149,7 +149,7 @@ class Workers:
             raise BusyError(f"it takes longer than {self.limits.timeout:g} seconds") from None
 
     async def _enter(self, need: int, *, begun: bool, heavy: bool) -> None:
-        """Wait for room."""
+        """Wait for capacity."""
         queue = self._light if not heavy else self._going if begun and not need else self._heavy
         if not queue and self._fits(need, heavy=heavy, begun=begun):
             self._take(need, heavy=heavy)
@@ -174,17 +174,17 @@ class Workers:
             raise
 
     def _fits(self, need: int, *, heavy: bool, begun: bool) -> bool:
-        """Whether work may begin."""
+        """Return whether a task may start."""
         if self._active >= self.limits.concurrency or (heavy and self._active_heavy >= self._most_heavy):
             return False
         return self._has_memory(need, begun=begun)
 
     def _has_memory(self, need: int, *, begun: bool) -> bool:
-        """Whether there is memory for work. What frees memory never waits for it."""
+        """Return whether there is memory for a task. Tasks that free memory never wait for it."""
         return (begun and not need) or not self._used or self._used + need <= self.limits.answers
 
     def charge(self, size: int) -> None:
-        """Count so many bytes more, or fewer, as used."""
+        """Add bytes, which may be negative, to the account."""
         self._used += size
         if size < 0:
             self._admit()
@@ -201,7 +201,7 @@ class Workers:
         self._admit()
 
     def _admit(self) -> None:
-        """Let those in who wait, the light ones first, as long as there is room."""
+        """Start waiting tasks while there is room, light ones first."""
         for queue in self._queues:
             while queue and self._fits(queue[0].need, heavy=queue[0].heavy, begun=queue[0].begun):
                 turn = queue.popleft()
@@ -210,5 +210,5 @@ class Workers:
                     turn.come.set_result(None)
 
     def close(self) -> None:
-        """Begin nothing more; threads that are at work are not waited for."""
+        """Start no more tasks; running threads are not awaited."""
         self._executor.shutdown(wait=False, cancel_futures=True)

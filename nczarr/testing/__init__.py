@@ -1,4 +1,4 @@
-"""For tests of programs that use nczarr: strategies of valid datasets, their data, and comparison of arrays.
+"""Test tools for programs that use nczarr: strategies of valid datasets with data, and comparison of arrays.
 
-`strategies` needs hypothesis, which the compiler itself does not.
+`strategies` requires hypothesis.
 """

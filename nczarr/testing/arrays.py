@@ -1,4 +1,4 @@
-"""Constants as arrays in memory, and arrays compared bit for bit."""
+"""Constants as arrays in memory, and bitwise comparison of arrays."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from nczarr.ast import Constant
 
 
 def parts_of(constant: Constant, shape: tuple[int, ...], types: Types) -> Parts:
-    """The arrays of a variable of this shape with the constant's values. Raises ValueError if the count differs."""
+    """Return the arrays of a variable with a constant's values. Raises ValueError if the count differs."""
     if constant.count != math.prod(shape):
         raise ValueError(f"{constant.count} values do not make an array of shape {shape}")
     return constant_parts(constant, shape, types)
 
 
 def differences(one: Parts, other: Parts) -> list[str]:
-    """What differs between the arrays of two variables, a line a part; the empty list if all bits are equal."""
+    """Return the differences between the arrays of two variables, one line per part; empty if all bits are equal."""
     found = [f"part {path!r} is only in one" for path in sorted(one.keys() ^ other.keys())]
     for path in sorted(one.keys() & other.keys()):
         first, second = whole(one, path), whole(other, path)
@@ -32,6 +32,6 @@ def differences(one: Parts, other: Parts) -> list[str]:
 
 
 def whole(parts: Parts, path: str = "") -> NDArray[Any]:
-    """All values of one part, little-endian."""
+    """Return all values of one part, little-endian."""
     source = parts[path]
     return little(source.read(tuple(slice(0, length) for length in source.layout.shape)))

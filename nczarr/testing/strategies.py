@@ -1,10 +1,10 @@
-"""Hypothesis strategies: valid datasets of every type, and values for their variables. They shrink to small ones.
+"""Hypothesis strategies for valid datasets of every type with values; examples shrink.
 
     @given(datasets())                    the whole model
-    @given(datasets(cdl=True))            what CDL can say: then a text of it reads back to an equal tree
-    @given(datasets_with_data(cdl=True))  (dataset, parts by FQN of variable)
+    @given(datasets(cdl=True))            datasets whose CDL text reads back to an equal tree
+    @given(datasets_with_data(cdl=True))  (dataset, parts by variable FQN)
 
-Declarations come before their uses, names are legal and in NFC, and every rule of the model is kept.
+Declarations precede their uses, names are legal and in NFC, and all rules of the model hold.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _ODD = st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Cn"), exclu
 
 
 def legal_names() -> st.SearchStrategy[str]:
-    """Names that the netCDF library takes: plain ones, words of our languages, and any Unicode; never `_` alone."""
+    """Return a strategy of legal netCDF names: plain ones, keywords of the languages, any Unicode; never `_` alone."""
     odd = st.text(_ODD, min_size=1, max_size=6)
     plain = st.text("abcdefg_0123456789.+-@", min_size=1, max_size=4)
     drawn = st.one_of(st.sampled_from("abcdefgh"), st.sampled_from(_WORDS), plain, odd)
@@ -73,7 +73,9 @@ def _legal(name: str) -> bool:
 def constants(
     draw: st.DrawFn, type_name: str, types: dict[str, UserType], count: int, *, cdl: bool = False
 ) -> Constant:
-    """`count` values of a type. With `cdl`: only what CDL can say (NaN without payload, named enum values)."""
+    """Return a strategy of `count` values of a type. `cdl`: only representable in CDL (no NaN payloads, named
+    enum values).
+    """
     declared = types.get(type_name)
     if type_name == "string":
         return Constant.strings(draw(st.lists(_strings(), min_size=count, max_size=count)))
@@ -90,7 +92,7 @@ def constants(
 
 @st.composite
 def _packed(draw: st.DrawFn, type_name: str, types: dict[str, UserType], count: int, cdl: bool) -> bytes:
-    """Packed bytes of values of a fixed-size type."""
+    """Return packed bytes of values of a fixed-size type."""
     declared = types.get(type_name)
     if isinstance(declared, EnumType):
         values = st.sampled_from([constant.value for constant in declared.constants])
@@ -132,7 +134,7 @@ def _strings() -> st.SearchStrategy[bytes | None]:
 
 
 class _Scene:
-    """What has been declared so far in one dataset, in the order of a text."""
+    """Declarations drawn so far in one dataset, in text order."""
 
     def __init__(self, draw: st.DrawFn, *, cdl: bool, classic: bool, wide: bool) -> None:
         self.draw = draw
@@ -146,7 +148,7 @@ class _Scene:
         return self.draw(st.integers(0, most))
 
     def group(self, path: str, depth: int) -> dict[str, Any]:
-        """The members of one group."""
+        """Draw the members of one group."""
         taken: set[str] = set()
         types = [] if self.classic else [self.type(path, taken) for _ in range(self.some(3))]
         dimensions = [self.dimension(path, taken) for _ in range(self.some(3))]
@@ -170,11 +172,11 @@ class _Scene:
         }
 
     def has_fill(self, type_name: str) -> bool:
-        """Whether CDL can always write a value that was never given: an enum may have none."""
+        """Return whether CDL can write missing values of a type; an enum may have none."""
         return type_name not in self.types
 
     def name(self, taken: set[str], coordinates: list[Dimension] | None = None) -> str:
-        """A name that nothing in the group has; a variable may have that of a dimension."""
+        """Draw a name unused in the group; a variable may share a dimension's name."""
         free = [dimension.name for dimension in coordinates or () if dimension.name + "\0" not in taken]
         if free and self.some(1):
             shared: str = self.draw(st.sampled_from(free))
@@ -185,7 +187,7 @@ class _Scene:
         return name
 
     def any_type(self, *, fixed: bool = False) -> str:
-        """An atomic type or one declared before."""
+        """Draw an atomic or declared type."""
         known = [path for path in self.types if not fixed or is_fixed(path, self.types)]
         atomic = st.sampled_from([name for name in self.atomic if not fixed or name != "string"])
         return self.draw(st.one_of(atomic, st.sampled_from(known)) if known else atomic)
@@ -226,7 +228,7 @@ class _Scene:
         return CompoundType(name=name, fields=tuple(placed), size=end + draw(st.integers(0, 3)))
 
     def dimension(self, path: str, taken: set[str]) -> Dimension:
-        """Classic datasets have one unlimited dimension at most."""
+        """Draw a dimension; classic datasets have at most one unlimited dimension."""
         free = not self.classic or not any(known.unlimited for known in self.dimensions.values())
         unlimited = free and self.draw(st.booleans())
         low = 0 if unlimited else 1
@@ -268,7 +270,7 @@ class _Scene:
         return tuple(found)
 
     def storage(self, type_name: str, references: tuple[str | int, ...]) -> Storage:
-        """Chunks, codecs and the like that suit the variable."""
+        """Draw storage that suits the variable."""
         draw = self.draw
         fixed = type_name != "string" and is_fixed(type_name, self.types)
         wide = fixed and type_name in ATOMIC and ATOMIC[type_name].size > 1
@@ -303,8 +305,10 @@ def _codecs() -> st.SearchStrategy[Codec]:
 
 @st.composite
 def datasets(draw: st.DrawFn, *, cdl: bool = False, classic: bool = False, wide: bool = False) -> Dataset:
-    """A valid dataset. `cdl`: only what CDL can say; `classic`: only what a netCDF-3 file can hold; `wide`: with the
-    types of CDF-5.
+    """Return a strategy of valid datasets.
+
+    `cdl`: only what CDL can represent; `classic`: only what a netCDF-3 file can hold; `wide`: with the types
+    of CDF-5.
     """
     classic = classic or wide
     members = _Scene(draw, cdl=cdl or classic, classic=classic, wide=wide).group("/", 0)
@@ -320,7 +324,7 @@ def datasets(draw: st.DrawFn, *, cdl: bool = False, classic: bool = False, wide:
 def datasets_with_data(
     draw: st.DrawFn, *, cdl: bool = False, classic: bool = False, wide: bool = False
 ) -> tuple[Dataset, dict[str, Parts]]:
-    """A valid dataset and, for most of its variables, arrays in memory; a variable without arrays is all fill."""
+    """Return a strategy of a valid dataset and arrays for most of its variables; the others are all fill."""
     dataset = draw(datasets(cdl=cdl, classic=classic, wide=wide))
     found = list(walk.groups(dataset))
     types = {names.join(path, node.name): node for path, group in found for node in group.types}

@@ -1,7 +1,7 @@
-"""The programmatic way to a legal tree: the same passes and diagnostics as for text.
+"""Builder: datasets declared by Python calls, with the same checks and diagnostics as texts.
 
-No call of a builder raises for a mistake in what it is given: mistakes are kept, with the caller's file and line,
-and `finish` raises one `CompileError` with all of them, those of the passes too.
+Invalid arguments do not raise. They are collected with the caller's file and line, and `finish` raises one
+`CompileError` with all of them and those of the checks.
 """
 
 from nczarr.api.builder.dataset import DatasetBuilder

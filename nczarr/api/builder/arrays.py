@@ -1,8 +1,7 @@
-"""numpy arrays and nested lists → the parts of a variable, as array sources in memory.
+"""Conversion of NumPy arrays and nested lists to the parts of a variable, as array sources in memory.
 
-Comes in: anything of the variable's shape, of elements as `values.py` has them. Goes out: one `ArrayInMemory` a part.
-Along unlimited dimensions the data may be shorter than the variable; what is missing is fill. Arrays of the
-target's own dtype are taken as they are, other numeric arrays after an exact check; the rest goes value by value.
+Along unlimited dimensions the data may be shorter than the variable; the rest is fill. Arrays of the target's
+dtype are shared, other numeric arrays are converted after an exactness check, everything else value by value.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ Shape = tuple[int, ...]
 
 
 def shape_of(data: Any, type_name: str, rank: int, types: Types) -> Shape:
-    """The shape of data for a variable of this rank. Raises RefusedError for ragged or shallow lists.
+    """Return the shape of data for a variable of this rank. Raises RefusedError for ragged or shallow lists.
 
-    The elements of a vlen or compound value, and the bytes of a text, are not dimensions; char data may come
-    as texts, whose longest then is the length of the last dimension.
+    Elements of vlen and compound values, and bytes of a text, are not dimensions. Char data may be texts: the
+    longest is the length of the last dimension.
     """
     if rank == 0:
         return ()
@@ -70,7 +69,7 @@ def _lengths(data: Any, depth: int) -> list[int]:
 
 
 def _leaves(data: Any, depth: int) -> list[Any]:
-    """The elements of an array or nested list in C order."""
+    """Return the elements of an array or nested list in C order."""
     if hasattr(data, "dtype"):
         return list(data.reshape(-1).tolist()) if data.ndim == depth else [item for row in data for item in row]
     level = [data]
@@ -80,7 +79,7 @@ def _leaves(data: Any, depth: int) -> list[Any]:
 
 
 def parts_of(data: Any, type_name: str, given: Shape, shape: Shape, fill: Constant | None, types: Types) -> Parts:
-    """The arrays of a variable of `shape` whose data, of shape `given`, lie at its start. Raises RefusedError."""
+    """Return the arrays of a variable of `shape` from data of shape `given` at its origin. Raises RefusedError."""
     if is_fixed(type_name, types) or type_name == "string":
         array = _fixed(data, type_name, given, types)
         return {"": ArrayInMemory(_layout(type_name, shape, fill, types), _padded(array, shape, fill))}
@@ -93,7 +92,7 @@ def _layout(type_name: str, shape: Shape, fill: Constant | None, types: Types) -
 
 
 def fill_bytes(fill: Constant | None) -> bytes | None:
-    """A fill value as `Layout.fill` wants it: the bytes of one element, None where there is none."""
+    """Return a fill value as the bytes of one element, or None."""
     data = fill.data if fill is not None else None
     if isinstance(data, tuple):
         return data[0] if data and isinstance(data[0], bytes) else None
@@ -119,7 +118,7 @@ def _fixed(data: Any, type_name: str, shape: Shape, types: Types) -> NDArray[Any
 
 
 def _numbers(array: NDArray[Any], type_name: str, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """An array of another numeric dtype, converted; every value must survive (a double may be rounded to float)."""
+    """Convert an array to another numeric dtype without loss, except that doubles may be rounded to float."""
     with np.errstate(all="ignore"):
         out = array.astype(dtype)
         if dtype.kind == "f" and array.dtype.kind == "f":
@@ -136,7 +135,7 @@ def _numbers(array: NDArray[Any], type_name: str, dtype: np.dtype[Any]) -> NDArr
 
 
 def _array(made: Constant, types: Types) -> NDArray[Any]:
-    """The values of a constant of fixed size, or of strings, as an array in one dimension."""
+    """Return the values of a constant of fixed size, or of strings, as a one-dimensional array."""
     if isinstance(made.data, bytes):
         return np.frombuffer(made.data, numpy_dtype(descr(made.type, types)))
     out = np.empty(made.count, dtype=object)
@@ -145,7 +144,7 @@ def _array(made: Constant, types: Types) -> NDArray[Any]:
 
 
 def _padded(array: NDArray[Any], shape: Shape, fill: Constant | None) -> NDArray[Any]:
-    """The array at the start of a larger one of the given shape, whose rest is fill."""
+    """Return an array of the given shape with the data at its origin and fill elsewhere."""
     if array.shape == shape:
         return array
     out = np.empty(shape, array.dtype)
@@ -158,7 +157,7 @@ def _padded(array: NDArray[Any], shape: Shape, fill: Constant | None) -> NDArray
 
 
 def _spread(elements: Constant, given: Shape, shape: Shape, fill: Constant | None) -> Constant:
-    """The constants of all elements of a larger shape: those given at its start, fill elsewhere."""
+    """Return the constants of all elements of a larger shape, with fill outside the given ones."""
     if given == shape or not isinstance(elements.data, tuple):
         return elements
     width = len(elements.data) // elements.count if elements.count else 1
@@ -177,7 +176,7 @@ def _filler(fill: Constant | None, type_name: str) -> Sequence[Any]:
 
 
 def constant_parts(path: str, made: Constant, shape: Shape, types: Types) -> Parts:
-    """The parts below `path` that hold the values of a constant: counts and content of a vlen, one child a field."""
+    """Return the parts below `path` for the values of a constant: counts and content of a vlen, one child per field."""
     declared = types.get(made.type)
     inside = path + "/" if path else ""
     if isinstance(declared, VlenType):
@@ -197,7 +196,7 @@ def constant_parts(path: str, made: Constant, shape: Shape, types: Types) -> Par
 
 
 def _joined(rows: Sequence[Constant], type_name: str, types: Types) -> Constant:
-    """One constant of the values of many, in order."""
+    """Concatenate constants."""
     if rows and isinstance(rows[0].data, bytes):
         data: Any = b"".join(row.data for row in rows if isinstance(row.data, bytes))
     else:

@@ -1,4 +1,4 @@
-"""The root of a dataset under construction, and `finish`, which makes the tree and runs the passes."""
+"""Root of a dataset under construction, and `finish`, which builds and checks the tree."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class DatasetBuilder(GroupBuilder):
             site.error("bad-special-value", f"{kind!r} is no kind of netCDF file; use nc3, nc6, nc5, nc4 or nc7")
 
     def finish(self, data: Mapping[str, Any] | None = None) -> DatasetHandle:
-        """The checked dataset with these values by FQN of their variable. Raises CompileError with every mistake."""
+        """Return the checked dataset with data by variable FQN. Raises CompileError with all errors."""
         from nczarr.api.handle import DatasetHandle
         from nczarr.check import check
         from nczarr.check.checked import Unchecked
@@ -48,7 +48,7 @@ class DatasetBuilder(GroupBuilder):
 
 
 class Assembly:
-    """One run of `finish`: looks names up, turns values into constants and arrays, and builds the nodes."""
+    """One run of `finish`: resolves names, converts values to constants and arrays, and builds the nodes."""
 
     def __init__(self, root: DatasetBuilder, site: Site, here: Span) -> None:
         self.root = root
@@ -59,7 +59,7 @@ class Assembly:
         self.fills: dict[str, Constant] = {}
 
     def tree(self, data: dict[str, Any]) -> tuple[Dataset, dict[str, Parts]]:
-        """The dataset as it was declared, and the arrays of the variables that have data."""
+        """Return the declared dataset, and the arrays of the variables with data."""
         variables = {each.path: (group, each) for group in groups(self.root) for each in group.variables}
         named = self._named(data, variables)
         shapes = {path: shape for path in named if (shape := self._given(named[path], *variables[path])) is not None}
@@ -78,7 +78,7 @@ class Assembly:
         return dataset, parts
 
     def mapping(self, data: Any) -> dict[Any, Any]:
-        """Return data by name; what is no mapping is reported."""
+        """Return data by name; reports anything but a mapping."""
         try:
             return {} if data is None else dict(data)
         except (TypeError, ValueError):
@@ -87,7 +87,7 @@ class Assembly:
             return {}
 
     def _named(self, data: dict[Any, Any], variables: Mapping[str, object]) -> dict[str, Given]:
-        """The data by the FQN of a declared variable; other names are reported."""
+        """Return data by variable FQN; reports other names."""
         from nczarr.api.builder.foreign_arrays import given
 
         out = {}
@@ -105,7 +105,7 @@ class Assembly:
         return out
 
     def _given(self, data: Given, group: GroupBuilder, variable: PendingVariable) -> tuple[int, ...] | None:
-        """The shape of a variable's data; unlimited dimensions grow to it, others must agree."""
+        """Return the shape of a variable's data; unlimited dimensions grow to it, others must match."""
         from nczarr.api.builder.arrays import shape_of
 
         kind = self.scope.type(variable.type, group.path)
@@ -220,7 +220,7 @@ class Assembly:
 
 
 def _path(written: object) -> object:
-    """A key of `data` as a FQN: a path with or without escaped blanks, or the name of a variable of the root."""
+    """Return a key of `data` as FQN: a path with or without escaped blanks, or the name of a root variable."""
     if not isinstance(written, str):
         return written
     try:

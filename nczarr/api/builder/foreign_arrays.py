@@ -1,8 +1,7 @@
-"""Arrays of other libraries as numpy arrays, before anything else looks at them.
+"""Conversion of other libraries' arrays to NumPy arrays and masks.
 
-Comes in: whatever a caller gives as data or as the value of an attribute. Goes out: numpy arrays, or Python values as
-they are; and which cells are masked. pandas, dask, xarray, netCDF4 and h5py objects are taken by `__array__`, buffers
-by numpy; missing items of pandas are masked cells.
+pandas, dask, xarray, netCDF4 and h5py objects are converted by `__array__`, buffers by NumPy. Missing pandas
+items become masked cells. Plain Python values are returned unchanged.
 """
 
 from __future__ import annotations
@@ -18,22 +17,22 @@ DATES = (
     "give numbers and the attribute `units`: `(times - np.datetime64('1970-01-01')) / np.timedelta64(1, 's')` "
     "with `units = 'seconds since 1970-01-01'`"
 )
-"""How dates are written in netCDF."""
+"""Remedy for dates: netCDF stores them as numbers with units."""
 
 _PLAIN = (str, bytes, int, float, complex, type(None))
 
 
 class Given(NamedTuple):
-    """Data as numpy or Python has them."""
+    """Data as NumPy arrays or Python values."""
 
     values: Any
-    """An array, or what was given if it is none."""
+    """The array, or the given Python value."""
     mask: NDArray[np.bool_] | None = None
-    """Which cells are masked; None: none is."""
+    """Boolean array of masked cells, or None."""
 
 
 def given(data: Any) -> Given:
-    """Return data without the library that they come from. Raises RefusedError for what has no form here."""
+    """Convert data of another library. Raises RefusedError for unsupported kinds."""
     if isinstance(data, _PLAIN):
         return Given(data)
     if isinstance(data, list | tuple):
@@ -52,7 +51,7 @@ def given(data: Any) -> Given:
 
 
 def unmasked(data: Any, what: str) -> Any:
-    """Return data in which nothing is masked. Raises RefusedError for others."""
+    """Return data without masked cells. Raises RefusedError otherwise."""
     found = given(data)
     if found.mask is not None:
         raise RefusedError("type-mismatch", f"{what} has masked or missing items, and no value stands for these")
@@ -60,7 +59,7 @@ def unmasked(data: Any, what: str) -> Any:
 
 
 def _converted(data: Any) -> Given:
-    """Return what `__array__` gives, with its mask."""
+    """Return the result of `__array__` with its mask."""
     made = data if isinstance(data, np.ndarray | np.generic) else _called(data, "__array__")
     if not isinstance(made, np.ndarray | np.generic):
         raise RefusedError("type-mismatch", f"`{type(data).__name__}` makes no array of numpy")
@@ -70,7 +69,7 @@ def _converted(data: Any) -> Given:
 
 
 def _called(data: Any, method: str) -> Any:
-    """Return what a method without arguments gives. Raises RefusedError for whatever the library raises."""
+    """Call a method without arguments. Raises RefusedError for every error of the library."""
     try:
         return getattr(data, method)()
     except Exception as error:  # any library may raise anything here
@@ -79,7 +78,7 @@ def _called(data: Any, method: str) -> Any:
 
 
 def _mask(made: Any) -> NDArray[np.bool_] | None:
-    """Return which elements are masked; None: none is. Raises RefusedError for records that are masked in part."""
+    """Return the mask of the elements, or None. Raises RefusedError for partly masked records."""
     mask = np.ma.getmaskarray(made)
     if mask.dtype.names is not None:
         columns = _columns(mask)
@@ -91,14 +90,14 @@ def _mask(made: Any) -> NDArray[np.bool_] | None:
 
 
 def _columns(mask: Any) -> Any:
-    """Return a structured mask with one truth value a member."""
+    """Return a structured mask with one boolean per member."""
     width = mask.dtype.itemsize
     flat = np.ascontiguousarray(mask).reshape(-1).view(np.uint8).reshape(-1, width).astype(bool)
     return flat.reshape(*mask.shape, width)
 
 
 def _missing(data: Any) -> Given | None:
-    """Return pandas data whose type has missing items beside NaN; these are masked, or None among texts."""
+    """Convert pandas data with a nullable dtype; missing items become masked, or None among texts."""
     if "pandas" not in sys.modules or not hasattr(data, "isna") or not hasattr(data, "to_numpy"):
         return None
     dtypes = [data.dtype] if hasattr(data, "dtype") else list(getattr(data, "dtypes", ()))
@@ -115,7 +114,7 @@ def _missing(data: Any) -> Given | None:
 
 
 def _packed(values: Any) -> Any:
-    """Return numbers in an array of objects as numbers; anything else as it is."""
+    """Convert an object array of numbers to a numeric array; return other arrays unchanged."""
     if values.dtype.kind != "O":
         return values
     kinds = set(map(type, values.reshape(-1)))
@@ -125,7 +124,7 @@ def _packed(values: Any) -> Any:
 
 
 def _has_masked(items: list[Any] | tuple[Any, ...]) -> bool:
-    """Whether a nested list has masked arrays in it."""
+    """Return whether a nested list contains masked arrays."""
     ma = sys.modules.get("numpy.ma")
     if ma is None:
         return False
@@ -138,7 +137,7 @@ def _has_masked(items: list[Any] | tuple[Any, ...]) -> bool:
 
 
 def _masked_list(items: list[Any] | tuple[Any, ...]) -> Given:
-    """Return a nested list with its masked items, which numpy itself would make doubles of."""
+    """Convert a nested list with masked items, which NumPy would convert to doubles."""
     try:
         mask = np.array(_masks(items), dtype=bool)
         values = np.array(_unmasked_items(items), dtype=object)
@@ -150,14 +149,14 @@ def _masked_list(items: list[Any] | tuple[Any, ...]) -> Given:
 
 
 def _masks(item: Any) -> Any:
-    """Return for each item of a nested list whether it is masked."""
+    """Return the mask of a nested list."""
     if isinstance(item, np.ma.MaskedArray):
         return np.ma.getmaskarray(item).tolist()
     return list(map(_masks, item)) if isinstance(item, list | tuple) else np.zeros(np.shape(item), bool).tolist()
 
 
 def _unmasked_items(item: Any) -> Any:
-    """Return a nested list with zeros where items are masked."""
+    """Return a nested list with zeros in place of masked items."""
     if isinstance(item, np.ma.MaskedArray):
         _refuse_dates(item.dtype)
         return np.ma.filled(item.astype(object), 0).tolist()
@@ -165,7 +164,7 @@ def _unmasked_items(item: Any) -> Any:
 
 
 def _refuse_dates(dtype: Any) -> None:
-    """Refuse arrays of dates and of durations, whatever their unit is. Raises RefusedError."""
+    """Raise RefusedError for arrays of dates and durations."""
     if dtype.kind in "mM":
         raise RefusedError("type-mismatch", f"{dtype} is no type of netCDF", DATES)
     for name in dtype.names or ():

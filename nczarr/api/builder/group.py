@@ -20,7 +20,7 @@ TypeLike = TypeHandle | str
 
 
 class VariableBuilder:
-    """A variable that has been declared; attributes can be added to it."""
+    """A declared variable, to which attributes can be added."""
 
     def __init__(self, site: Site, pending: PendingVariable) -> None:
         self._site = site
@@ -28,11 +28,11 @@ class VariableBuilder:
 
     @property
     def path(self) -> str:
-        """The variable's FQN."""
+        """FQN of the variable."""
         return self._pending.path
 
     def attribute(self, name: str, value: Any, type: TypeLike | None = None) -> VariableBuilder:  # noqa: A002
-        """Add an attribute; without a type, text is char and numbers are int, int64, uint64 or double."""
+        """Add an attribute. Without a type, text is char, and numbers are int, int64, uint64 or double."""
         self._pending.attributes.append(pending_attribute(self._site, name, value, type))
         return self
 
@@ -52,7 +52,7 @@ class GroupBuilder:
         self.groups: list[GroupBuilder] = []
 
     def dimension(self, name: str, size: int = 0, *, unlimited: bool = False) -> DimensionHandle:
-        """Declare a dimension; an unlimited one is as long as the longest data along it, and at least `size`."""
+        """Declare a dimension. An unlimited one is as long as the longest data along it, and at least `size`."""
         name = self._site.name(name, "a dimension")
         size = self._site.count(size, 0, "bad-dimension-size", f"the size of dimension `{name}`")
         declared = Dimension(name=name, size=size, unlimited=bool(unlimited), span=caller())
@@ -63,7 +63,7 @@ class GroupBuilder:
         return DimensionHandle(names.join(self.path, name), declared)
 
     def compound(self, name: str, fields: Mapping[str, TypeLike | tuple[Any, ...]]) -> TypeHandle:
-        """Declare a record type: fields by name, each a type or `(type, length, …)` for an array field."""
+        """Declare a compound type. Each field is a type, or `(type, length, …)` for an array field."""
         name = self._site.name(name, "a compound")
         made = []
         for field, spec in dict(fields).items():
@@ -74,7 +74,7 @@ class GroupBuilder:
         return self._declare(CompoundType(name=name, fields=tuple(made), span=caller()))
 
     def enum(self, name: str, base: str, constants: Mapping[str, int]) -> TypeHandle:
-        """Declare named integers of an integer type."""
+        """Declare an enum of an integer type."""
         name = self._site.name(name, "an enum")
         if base not in ATOMIC or not ATOMIC[base].is_integer:
             self._site.error("bad-enum-base", f"the base of enum `{name}` is {base!r}, which is no integer type")
@@ -90,13 +90,13 @@ class GroupBuilder:
         return self._declare(EnumType(name=name, base=base, constants=tuple(made), span=caller()))  # type: ignore[arg-type]
 
     def opaque(self, name: str, size: int) -> TypeHandle:
-        """Declare values of `size` uninterpreted bytes."""
+        """Declare an opaque type of `size` bytes."""
         name = self._site.name(name, "an opaque type")
         size = self._site.count(size, 1, "bad-opaque-size", f"the size of opaque type `{name}`")
         return self._declare(OpaqueType(name=name, size=size, span=caller()))
 
     def vlen(self, name: str, base: TypeLike) -> TypeHandle:
-        """Declare sequences of any length of values of `base`."""
+        """Declare a vlen type with elements of `base`."""
         name = self._site.name(name, "a vlen")
         return self._declare(VlenType(name=name, base=type_name(self._site, base), span=caller()))
 
@@ -105,7 +105,7 @@ class GroupBuilder:
         return TypeHandle(names.join(self.path, declared.name), declared)
 
     def group(self, name: str) -> GroupBuilder:
-        """Declare a group inside this one."""
+        """Declare a child group."""
         name = self._site.name(name, "a group")
         made = GroupBuilder(self._site, names.join(self.path, name), name)
         if len(names.split(made.path)) > MAX_DEPTH:
@@ -115,7 +115,7 @@ class GroupBuilder:
         return made
 
     def attribute(self, name: str, value: Any, type: TypeLike | None = None) -> GroupBuilder:  # noqa: A002
-        """Add an attribute of the group."""
+        """Add an attribute to the group."""
         self.attributes.append(pending_attribute(self._site, name, value, type))
         return self
 
@@ -153,13 +153,13 @@ class GroupBuilder:
 
 
 def pending_attribute(site: Site, name: str, value: Any, kind: TypeLike | None) -> PendingAttribute:
-    """An attribute as it was given, with the caller's place."""
+    """Return a given attribute with the caller's position."""
     named = None if kind is None else type_name(site, kind)
     return PendingAttribute(site.name(name, "an attribute"), value, named, caller())
 
 
 def type_name(site: Site, kind: object) -> str:
-    """The written form of a reference to a type: an atomic name, a bare name, or a FQN."""
+    """Return the written form of a type reference: an atomic name, a bare name, or a FQN."""
     if isinstance(kind, TypeHandle):
         return kind.path
     if isinstance(kind, str) and kind:
@@ -169,7 +169,7 @@ def type_name(site: Site, kind: object) -> str:
 
 
 def dimension_names(site: Site, variable: str, given: object) -> tuple[str | int, ...]:
-    """The written forms of references to dimensions: bare names, FQNs, or sizes of anonymous ones."""
+    """Return the written forms of dimension references: bare names, FQNs, or anonymous sizes."""
     if isinstance(given, str | DimensionHandle) or not isinstance(given, Sequence):
         site.error("undefined-dimension", f"the dimensions of `{variable}` are {given!r}, which is no list")
         return ()
@@ -185,7 +185,7 @@ def dimension_names(site: Site, variable: str, given: object) -> tuple[str | int
 
 
 def _reference(name: str) -> str:
-    """A name or path in NFC; in a path, blanks may be written with or without their escape."""
+    """Return a name or path in NFC; blanks in a path may be escaped."""
     if not name.startswith("/"):
         return names.normal(name)
     try:

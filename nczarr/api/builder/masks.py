@@ -1,4 +1,4 @@
-"""Masked data: the masked cells of a variable get its fill value, where that tells them from all others."""
+"""Masked data: masked cells get the variable's fill value if no other cell equals it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nczarr.arrays.source import Parts
 from nczarr.ast import ATOMIC, Constant
 
 REMEDY = "declare the variable with a `fill_value` that no value has, or fill the array"
-"""Remedy where no fill value can be chosen."""
+"""Remedy if no fill value can be chosen."""
 
 
 def with_fill(
@@ -28,10 +28,10 @@ def with_fill(
     declared: bool,
     no_fill: bool,
 ) -> Parts:
-    """Return the arrays of a variable whose masked cells hold its fill value.
+    """Return the arrays of a variable with the fill value in masked cells.
 
-    A `declared` fill value always stands for missing values. Without one it is netCDF's default of the type, which
-    readers know for numbers of more than one byte; no value of the data may equal it. Raises RefusedError.
+    A `declared` fill value always marks missing values. Without one it is netCDF's default of the type, which
+    readers know for numbers of more than one byte; the data must not contain it. Raises RefusedError.
     """
     if not (is_fixed(type_name, types) or type_name == "string") or fill is None:
         raise RefusedError("type-mismatch", f"some values are masked, and type `{type_name}` has no fill value", REMEDY)
@@ -58,5 +58,5 @@ def with_fill(
 
 
 def _stand_in(kept: Any) -> Any:
-    """Return a value for masked cells that suits the others."""
+    """Return a placeholder for masked cells that fits the type of the others."""
     return kept[0] if len(kept) else 0

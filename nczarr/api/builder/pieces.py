@@ -1,4 +1,4 @@
-"""What builder calls leave behind until `finish`: declarations with the place of each call."""
+"""Pending declarations of a builder, each with the position of its call."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nczarr.source import Span
 
 
 class RefusedError(ValueError):
-    """A value that does not suit its type: a diagnostic code and a message; the caller knows the position."""
+    """A value that does not fit its type: diagnostic code and message."""
 
     def __init__(self, code: str, message: str, remedy: str = "") -> None:
         self.code = code
@@ -25,7 +25,7 @@ class RefusedError(ValueError):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DimensionHandle:
-    """A declared dimension, to be used in `variable(…, dimensions=[…])`."""
+    """A declared dimension, for `variable(…, dimensions=[…])`."""
 
     path: str
     declared: Dimension
@@ -33,7 +33,7 @@ class DimensionHandle:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TypeHandle:
-    """A declared type, to be used wherever a type is named."""
+    """A declared type, usable in place of a type name."""
 
     path: str
     declared: UserType
@@ -41,7 +41,7 @@ class TypeHandle:
 
 @dataclass(slots=True, eq=False)
 class PendingAttribute:
-    """An attribute whose value becomes a constant when all types are known."""
+    """An attribute whose value becomes a constant once all types are known."""
 
     name: str
     value: Any
@@ -51,7 +51,7 @@ class PendingAttribute:
 
 @dataclass(slots=True, eq=False)
 class PendingVariable:
-    """A variable before its references are looked up."""
+    """A variable with unresolved references."""
 
     name: str
     path: str
@@ -63,17 +63,17 @@ class PendingVariable:
 
 
 class Site:
-    """The report of one builder, and the checks that every call makes of its plain arguments."""
+    """Report of one builder, with checks of plain arguments."""
 
     def __init__(self) -> None:
         self.report = Report()
 
     def error(self, code: str, message: str, span: Span | None = None, helps: Iterable[str] = ()) -> None:
-        """Keep one mistake at the caller's line, or at an earlier one."""
+        """Record an error at the caller's line, or at an earlier one."""
         self.report.error(code, message, span or caller(), helps=helps)
 
     def name(self, name: object, what: str) -> str:
-        """The name in NFC; one that is no text at all is reported, the rest is the business of the passes."""
+        """Return a name in NFC; reports non-texts only, the checks validate the rest."""
         if isinstance(name, str) and name:
             try:
                 name.encode("utf-8")
@@ -85,7 +85,7 @@ class Site:
         return "_"
 
     def count(self, number: object, low: int, code: str, what: str) -> int:
-        """An integer from `low` to 2**63 - 1; anything else is reported, and something legal returned."""
+        """Return an integer from `low` to 2**63 - 1; reports other values and returns a valid one."""
         try:
             value = None if isinstance(number, bool) else operator.index(number)  # type: ignore[arg-type]
         except TypeError:

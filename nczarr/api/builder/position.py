@@ -1,4 +1,4 @@
-"""Where a call of the builder stands: the caller's own file and line, as a span like any other."""
+"""Positions of builder calls: the caller's file and line as a span."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ _PACKAGE = __name__.rpartition(".")[0]
 
 
 class Script(Source):
-    """A Python file as a source whose offsets are lines: `2 * line` is the line's first word, one more its end.
+    """A Python file as source; the offsets `2 * line` and `2 * line + 1` are the first word and the end of a
+    line.
 
-    The text comes from `linecache`, so that code typed into a notebook shows as well as a file does.
+    The text comes from `linecache`, which also knows the code of notebooks.
     """
 
     __slots__ = ()
@@ -22,18 +23,18 @@ class Script(Source):
         super().__init__(name, b"")
 
     def position(self, offset: int) -> tuple[int, int]:
-        """Line and column: of the first word, or behind the last."""
+        """Return line and column of the first word, or of the end of the line."""
         line, end = divmod(offset, 2)
         text = self.line_text(line)
         return line, (len(text) if end else len(text) - len(text.lstrip())) + 1
 
     def line_text(self, line: int) -> str:
-        """The text of a line, empty where Python has no text."""
+        """Return the text of a line, empty if unknown."""
         return linecache.getline(self.name, line).rstrip()
 
 
 def caller() -> Span:
-    """The statement outside this package that is being run."""
+    """Return the span of the current statement outside this package."""
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_PACKAGE):
         frame = frame.f_back

@@ -1,6 +1,6 @@
-"""What the names in builder calls mean: just enough look-up to turn values into constants before the passes run.
+"""Name lookup for builder calls, as far as values need it to become constants.
 
-The passes stay the judges: a name that means nothing here is left as it is, and `resolve` reports it.
+Unknown names are left unchanged, and the check `resolve` reports them.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from nczarr.ast.walk import MAX_DEPTH
 
 @dataclass(slots=True)
 class Scope:
-    """Declarations by FQN. `types` has only those whose values are finite: no circles, nothing undefined inside."""
+    """Declarations by FQN. `types` contains only finite types: no cycles, no undefined members."""
 
     types: dict[str, UserType] = field(default_factory=dict)
     dimensions: dict[str, Dimension] = field(default_factory=dict)
 
     def type(self, written: str, group: str) -> str | None:
-        """The atomic name or FQN that a type reference inside a group means, or None."""
+        """Return the atomic name or FQN of a type reference in a group, or None."""
         if written in ATOMIC:
             return written
         return _look_up(written, group, self.types)
 
     def dimension(self, written: str, group: str) -> str | None:
-        """The FQN that a dimension reference inside a group means, or None."""
+        """Return the FQN of a dimension reference in a group, or None."""
         return _look_up(written, group, self.dimensions)
 
 
@@ -44,7 +44,7 @@ def _look_up(written: str, group: str, table: Mapping[str, object]) -> str | Non
 
 
 def groups(root: GroupBuilder) -> Iterator[GroupBuilder]:
-    """Every group, parents first."""
+    """Yield every group, parents first."""
     pending = [root]
     while pending:
         group = pending.pop()
@@ -53,7 +53,7 @@ def groups(root: GroupBuilder) -> Iterator[GroupBuilder]:
 
 
 def survey(root: GroupBuilder) -> Scope:
-    """The declarations of a tree under construction; of two with one FQN, the first."""
+    """Return the declarations of a tree under construction; of duplicates, the first."""
     scope = Scope()
     declared: dict[str, tuple[str, UserType]] = {}
     for group in groups(root):
@@ -75,7 +75,7 @@ def survey(root: GroupBuilder) -> Scope:
 def _closed(
     declared: UserType, home: str, scope: Scope, everything: Mapping[str, tuple[str, UserType]]
 ) -> UserType | None:
-    """The type with the FQNs of its members, or None while one of them is not known."""
+    """Return a type with the FQNs of its members, None while one is unknown."""
 
     def known(written: str) -> str | None:
         path = written if written in ATOMIC else _look_up(written, home, everything)

@@ -1,4 +1,4 @@
-"""Storage options of a variable, as keyword arguments → `Storage`."""
+"""Conversion of keyword arguments to the `Storage` of a variable."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def build(
     no_fill: bool,
     quantize: tuple[str, int] | None,
 ) -> Storage:
-    """The storage of one variable; what is no storage is reported and left out."""
+    """Return the storage of one variable; reports and omits invalid options."""
     lengths = None
     if chunks is not None:
         given = chunks if isinstance(chunks, Sequence) and not isinstance(chunks, str) else [chunks]

@@ -1,8 +1,8 @@
-"""Python and numpy values → constants of the tree: exact, or refused with a code and a reason.
+"""Exact conversion of Python and NumPy values to constants; unsuitable ones are refused with code and reason.
 
-What stands for what: numbers for numbers; `str` or `bytes` for char data, and for one enum constant; `str`, `bytes`
-or None (NIL) for strings; `bytes` for opaque values; a dict or tuple for a record; a list for the elements of a
-vlen. Booleans are refused, because netCDF has none and 1 would be written without a word.
+Accepted are numbers for numbers; `str` or `bytes` for char data and for enum constants; `str`, `bytes` or
+None (NIL) for strings; `bytes` for opaque values; a dict or tuple for a record; a list for a vlen. Booleans
+are refused: netCDF has none, and 1 would be written silently.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _FROM_NUMPY = {descr[1:]: name for name, descr in NUMPY.items() if name not in (
 
 
 def infer(value: Any) -> str:
-    """The atomic type of a value that names none. Raises RefusedError if there is no such type or more than one.
+    """Return the atomic type of an untyped value. Raises RefusedError if there is none or more than one.
 
-    Arrays keep their dtype; text is char, a list of texts string; integers are int, else int64, else uint64.
+    Arrays keep their dtype. Text is char, a list of texts string. Integers are int, else int64, else uint64.
     """
     dtype = getattr(value, "dtype", None)
     if dtype is not None and dtype.kind in "iuf":
@@ -58,14 +58,14 @@ def _numeric(items: list[Any]) -> str:
 
 
 def constant(value: Any, type_name: str, types: Types) -> Constant:
-    """The constant of a declared type that `value` stands for: one value, or a list of them. Raises RefusedError."""
+    """Return the constant of a declared type for one value or a list. Raises RefusedError."""
     if type_name == "char":
         return Constant.text(_text(value))
     return values(_several(value, type_name, types), type_name, types)
 
 
 def _several(value: Any, type_name: str, types: Types) -> list[Any]:
-    """The list of values of the type that `value` is, if only of one value."""
+    """Return the value as a list of values of the type."""
     declared = types.get(type_name)
     if isinstance(declared, VlenType):
         inner = (str, bytes, list) if declared.base == "char" else (list,)
@@ -87,7 +87,7 @@ def _items(value: Any) -> list[Any]:
 
 
 def values(items: Iterable[Any], type_name: str, types: Types) -> Constant:
-    """The constant that holds these values, one each. Raises RefusedError, naming the value that does not suit."""
+    """Return the constant of a list of values. Raises RefusedError that names the unsuitable value."""
     items = list(items)
     count = len(items)
     declared = types.get(type_name)
@@ -157,7 +157,7 @@ def _real(item: Any, atomic: Atomic) -> float:
 
 
 def _refuse_bool(item: Any) -> None:
-    """Refuse what Python would take for a number without a word: booleans, durations, masked items."""
+    """Raise RefusedError for values that Python treats as numbers: booleans, durations, masked items."""
     if isinstance(item, bool):
         raise RefusedError("type-mismatch", f"{item} is a boolean, which netCDF has not; write 0 or 1")
     dtype = getattr(item, "dtype", None)
@@ -234,7 +234,7 @@ def _elements(item: Any, declared: VlenType, types: Types) -> Constant:
 
 
 def _record(item: Any, declared: CompoundType, types: Types) -> list[Constant]:
-    """One constant a field. A dict names each field, a tuple gives them in order; none may be missing."""
+    """Return one constant per field. A dict names every field; a tuple lists them in order."""
     fields = declared.fields
     if isinstance(item, dict):
         unknown = sorted(set(item) - {field.name for field in fields})
@@ -265,7 +265,7 @@ def _record(item: Any, declared: CompoundType, types: Types) -> list[Constant]:
 
 
 def _flat(value: Any, depth: int) -> list[Any]:
-    """The items of a nested list `depth` levels deep, in C order."""
+    """Return the items of a nested list of `depth` levels in C order."""
     items = _items(value)
     return (
         items if depth <= 1 or hasattr(value, "dtype") else [leaf for item in items for leaf in _flat(item, depth - 1)]

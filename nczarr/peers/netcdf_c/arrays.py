@@ -14,26 +14,26 @@ from nczarr.peers.netcdf_c.view import DTYPE, RANGES, View, hidden, integers
 from nczarr.peers.rule import Place
 
 CODECS = frozenset({"zlib", "shuffle", "zstd", "bz2", "blosc", "szip", "fletcher32"})
-"""Codecs that a build with all plugins has."""
+"""Codecs of a build with all plugins."""
 
 _SPECIAL = re.compile(r"-?(?:nan|infinity)f?", re.IGNORECASE)
 
 
 def _described(view: View) -> Iterator[Node]:
-    """Arrays whose document is an object."""
+    """Return the arrays whose document is an object."""
     for _, array in view.arrays:
         if array.document is not None and isinstance(array.document.value, dict):
             yield array
 
 
 def kind(array: Node) -> str | None:
-    """The type of an array without its byte order, `i4`; None if the library knows none."""
+    """Return the type of an array without byte order, such as `i4`; None if the library does not know it."""
     dtype = array.meta.get("dtype")
     return dtype.lstrip("<>|") if isinstance(dtype, str) and DTYPE.fullmatch(dtype) else None
 
 
 def missing(view: View) -> Iterator[Place]:
-    """Members that it does not check for."""
+    """Find missing members, which the library does not check."""
     does = {"zarr_format": "crashes", "order": "crashes", "chunks": "reads other values"}
     for array in _described(view):
         for name in ("zarr_format", "shape", "dtype", "chunks", "order"):
@@ -42,7 +42,7 @@ def missing(view: View) -> Iterator[Place]:
 
 
 def shapes(view: View) -> Iterator[Place]:
-    """Shapes that are none."""
+    """Find invalid shapes."""
     for array in _described(view):
         if "shape" not in array.meta:
             continue
@@ -52,7 +52,7 @@ def shapes(view: View) -> Iterator[Place]:
 
 
 def chunks(view: View) -> Iterator[Place]:
-    """Chunks that do not suit the shape."""
+    """Find chunks that do not fit the shape."""
     for array in _described(view):
         lengths, shape = integers(array.meta.get("chunks", [])), integers(array.meta.get("shape"))
         if "chunks" not in array.meta:
@@ -65,7 +65,7 @@ def chunks(view: View) -> Iterator[Place]:
 
 
 def column_order(view: View) -> Iterator[Place]:
-    """Chunks in the order of Fortran."""
+    """Find chunks in Fortran order."""
     for array in _described(view):
         lengths = integers(array.meta.get("chunks")) or []
         if array.meta.get("order") == "F" and sum(length > 1 for length in lengths) > 1:
@@ -73,7 +73,7 @@ def column_order(view: View) -> Iterator[Place]:
 
 
 def empty_filters(view: View) -> Iterator[Place]:
-    """An empty list of filters."""
+    """Find empty filter lists."""
     for array in _described(view):
         if array.meta.get("filters") == []:
             yield Place(array.key, "/filters", f"`{array.path}` has an empty list of filters")
@@ -91,7 +91,7 @@ def _codecs(array: Node) -> Iterator[tuple[str, Any]]:
 
 
 def nameless_codecs(view: View) -> Iterator[Place]:
-    """Codecs that are no object with an `id`."""
+    """Find codecs without an `id`."""
     for array in _described(view):
         for pointer, codec in _codecs(array):
             if not (isinstance(codec, dict) and isinstance(codec.get("id"), str)):
@@ -99,7 +99,7 @@ def nameless_codecs(view: View) -> Iterator[Place]:
 
 
 def unknown_codecs(view: View) -> Iterator[Place]:
-    """Codecs that it has no plugin for."""
+    """Find codecs without a plugin."""
     for array in _described(view):
         for pointer, codec in _codecs(array):
             name = codec.get("id") if isinstance(codec, dict) else None
@@ -109,7 +109,7 @@ def unknown_codecs(view: View) -> Iterator[Place]:
 
 
 def shuffled_texts(view: View) -> Iterator[Place]:
-    """Texts whose bytes were shuffled by another item size than that of the library's pointers."""
+    """Find texts shuffled with an item size other than the library's pointer size."""
     for array in _described(view):
         known, lengths = kind(array), integers(array.meta.get("chunks"))
         if known is None or known[0] != "S" or lengths is None or (view.nczarr and array.meta["dtype"] == ">S1"):
@@ -124,12 +124,12 @@ def shuffled_texts(view: View) -> Iterator[Place]:
 
 
 def _undone(by: int, size: int) -> bool:
-    """Whether the library undoes a shuffle of a chunk of `size` bytes: its own items are as long, or nothing moves."""
+    """Return whether the library reverts a shuffle of `size` bytes: equal item size, or nothing is moved."""
     return by == POINTER or all(width == 1 or size // width < 2 for width in (by, POINTER))
 
 
 def dtypes(view: View) -> Iterator[Place]:
-    """Types that it does not know."""
+    """Find unknown dtypes."""
     for array in _described(view):
         dtype = array.meta.get("dtype")
         if "dtype" in array.meta and not (isinstance(dtype, str) and DTYPE.fullmatch(dtype)):
@@ -138,7 +138,7 @@ def dtypes(view: View) -> Iterator[Place]:
 
 
 def unmarked(view: View) -> Iterator[Place]:
-    """Wide types without a byte order."""
+    """Find wide dtypes without byte order."""
     for array in _described(view):
         known = kind(array)
         if known and known[0] != "S" and known[1:] != "1" and array.meta["dtype"][0] not in "<>":
@@ -147,7 +147,7 @@ def unmarked(view: View) -> Iterator[Place]:
 
 
 def letters(view: View) -> Iterator[Place]:
-    """Chars that it takes for strings."""
+    """Find chars that the library reads as strings."""
     for array in _described(view):
         described, _, _ = hidden(array, "array")
         own = described.get("nczarr") if isinstance(described, dict) else None
@@ -157,14 +157,14 @@ def letters(view: View) -> Iterator[Place]:
 
 
 def dropped_scalars(view: View) -> Iterator[Place]:
-    """Scalars without an axis."""
+    """Find scalars without an axis."""
     for array in _described(view):
         if array.meta.get("shape") == []:
             yield Place(array.key, "/shape", f"the shape of `{array.path}` is `[]`")
 
 
 def fills(view: View) -> Iterator[Place]:
-    """Fill values that it cannot convert."""
+    """Find fill values that the library cannot convert."""
     for array in _described(view):
         given, known = array.meta.get("fill_value"), kind(array)
         value = given[0] if isinstance(given, list) and given else given
@@ -175,7 +175,7 @@ def fills(view: View) -> Iterator[Place]:
 
 
 def _unconverted(value: Any, known: str, view: View, dtype: str) -> str | None:
-    """What it does with a fill value that does not suit; None if it does."""
+    """Return the effect of an unsuitable fill value, or None."""
     if value is None:
         return None
     if known[0] == "S":
@@ -197,7 +197,7 @@ def _unconverted(value: Any, known: str, view: View, dtype: str) -> str | None:
 
 
 def cut_fills(view: View) -> Iterator[Place]:
-    """Fill values that it rounds."""
+    """Find fill values that the library rounds."""
     for array in _described(view):
         value, known = array.meta.get("fill_value"), kind(array)
         if known in RANGES and isinstance(value, float) and math.isfinite(value) and not value.is_integer():
@@ -205,7 +205,7 @@ def cut_fills(view: View) -> Iterator[Place]:
 
 
 def two_fills(view: View) -> Iterator[Place]:
-    """`_FillValue` that is not what fills missing chunks."""
+    """Find a `_FillValue` that differs from the fill of missing chunks."""
     for array in _described(view):
         own, fill, known = array.attrs.get("_FillValue"), array.meta.get("fill_value"), kind(array)
         own = own[0] if isinstance(own, list) and len(own) == 1 else own
@@ -218,7 +218,7 @@ def two_fills(view: View) -> Iterator[Place]:
 
 
 def _misses_chunks(view: View, array: Node) -> bool:
-    """Whether not all chunks of an array are stored."""
+    """Return whether an array lacks chunks."""
     shape, lengths = integers(array.meta.get("shape")), integers(array.meta.get("chunks"))
     if view.documents.store.distant or shape is None or lengths is None:
         return False
@@ -237,7 +237,7 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def short_chunks(view: View) -> Iterator[Place]:
-    """Chunks with too few bytes."""
+    """Find chunks with too few bytes."""
     for array in _described(view):
         known = kind(array)
         if known is not None:
@@ -248,7 +248,7 @@ def short_chunks(view: View) -> Iterator[Place]:
 
 
 def separators(view: View) -> Iterator[Place]:
-    """Separators that it does not know."""
+    """Find unknown separators."""
     for array in _described(view):
         given = array.meta.get("dimension_separator", ".")
         if given not in (".", "/"):

@@ -1,4 +1,4 @@
-"""Faults of netCDF-C with attributes: values and the types that the store gives them."""
+"""Faults of netCDF-C with attributes: values and stored types."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _UINT, _INT = 1 << 32, 1 << 31
 
 
 class Attribute(NamedTuple):
-    """One attribute that users see. `type`: as written, None if there is none."""
+    """One visible attribute. `type`: as stored, or None."""
 
     node: Node
     name: str
@@ -27,25 +27,25 @@ class Attribute(NamedTuple):
 
     @property
     def items(self) -> list[Any]:
-        """Its values."""
+        """Values of the attribute."""
         return self.value if isinstance(self.value, list) else [self.value]
 
     def at(self, what: str, does: str = "", instead: str = "") -> Place:
-        """Something that is to be said of it."""
+        """Return a finding at the attribute."""
         shown = json.dumps(self.value, ensure_ascii=False) if not isinstance(self.value, Word) else self.value
         shown = shown if len(shown) < 40 else shown[:39] + "…"
         return Place(*self.place, f"attribute `{self.name}` of `{self.node.path}`, `{shown}`, {what}", does, instead)
 
 
 def types_of(node: Node) -> Json:
-    """The types of a node's attributes by name."""
+    """Return the attribute types of a node by name."""
     found, _, _ = hidden(node, "attr")
     types = found.get("types") if isinstance(found, dict) else None
     return types if isinstance(types, dict) else {}
 
 
 def attributes(view: View) -> Iterator[Attribute]:
-    """All attributes that are read as such."""
+    """Yield all attributes that are read as such."""
     for node in view.nodes():
         types = types_of(node)
         for name, value in node.attrs.items():
@@ -58,14 +58,14 @@ def attributes(view: View) -> Iterator[Attribute]:
 
 
 def _number(each: Attribute) -> str | None:
-    """The type of an attribute of numbers, without its byte order."""
+    """Return the type of a numeric attribute without byte order."""
     known = isinstance(each.type, str) and DTYPE.fullmatch(each.type)
     found = each.type.lstrip("<>|") if known else None
     return found if found and found[0] != "S" else None
 
 
 def unknown_types(view: View) -> Iterator[Place]:
-    """Types that it does not know."""
+    """Find unknown types."""
     for each in attributes(view):
         if each.type is not None and not (isinstance(each.type, str) and DTYPE.fullmatch(each.type)):
             yield each.at(f"has the type {json.dumps(each.type, ensure_ascii=False)}")
@@ -76,7 +76,7 @@ def unknown_types(view: View) -> Iterator[Place]:
 
 
 def quoted_numbers(view: View) -> Iterator[Place]:
-    """Texts that are typed as numbers."""
+    """Find texts with a numeric type."""
     for each in attributes(view):
         kind = _number(each)
         if kind is None or _as_text(each.value):
@@ -88,14 +88,16 @@ def quoted_numbers(view: View) -> Iterator[Place]:
 
 
 def _as_text(value: Any) -> bool:
-    """Whether it takes a value for text in JSON, because it is or holds what is no number and no text."""
+    """Return whether the library reads a value as JSON text, because it contains something other than numbers
+    and texts.
+    """
     if isinstance(value, list):
         return any(item is None or isinstance(item, dict | list) for item in value)
     return value is None or isinstance(value, dict)
 
 
 def large_numbers(view: View) -> Iterator[Place]:
-    """Integers outside their type."""
+    """Find integers outside their type."""
     for each in attributes(view):
         kind = _number(each)
         if kind in RANGES and not _as_text(each.value):
@@ -108,7 +110,7 @@ def large_numbers(view: View) -> Iterator[Place]:
 
 
 def bare_texts(view: View) -> Iterator[Place]:
-    """Texts that are written without quotes."""
+    """Find unquoted texts."""
     for each in attributes(view):
         kind = each.type.lstrip("<>|") if isinstance(each.type, str) and DTYPE.fullmatch(each.type) else ""
         if not kind.startswith("S") or isinstance(each.value, list | dict) or each.value is None:
@@ -122,14 +124,14 @@ def bare_texts(view: View) -> Iterator[Place]:
 
 
 def empty_lists(view: View) -> Iterator[Place]:
-    """Empty lists without a type."""
+    """Find empty lists without a type."""
     for each in attributes(view):
         if each.type is None and each.value == []:
             yield each.at("has no type")
 
 
 def mixed_lists(view: View) -> Iterator[Place]:
-    """Lists whose first element has the type that the others do not suit."""
+    """Find lists whose first element has a type that does not fit the others."""
     for each in attributes(view):
         if each.type is not None or not isinstance(each.value, list) or len(each.value) < 2 or _as_text(each.value):
             continue
@@ -148,7 +150,7 @@ def mixed_lists(view: View) -> Iterator[Place]:
 
 
 def _range(first: int) -> tuple[int, int]:
-    """The type that it gives an integer without one."""
+    """Return the type that the library infers for an integer."""
     if -_INT <= first < _INT:
         return RANGES["i4"]
     if 0 <= first < _UINT:
@@ -157,7 +159,7 @@ def _range(first: int) -> tuple[int, int]:
 
 
 def structured(view: View) -> Iterator[Place]:
-    """Values that become the text of their JSON."""
+    """Find values that become JSON text."""
     for each in attributes(view):
         kind = _number(each)
         strings = (
@@ -168,7 +170,7 @@ def structured(view: View) -> Iterator[Place]:
 
 
 def hidden_names(view: View) -> Iterator[Place]:
-    """Attributes with names that the library keeps for itself."""
+    """Find attributes with names that the library reserves."""
     for node in view.nodes():
         for name in node.attrs:
             if name in RESERVED or (name == "_ARRAY_DIMENSIONS" and not node.is_array):
@@ -176,7 +178,7 @@ def hidden_names(view: View) -> Iterator[Place]:
 
 
 def provenance(view: View) -> Iterator[Place]:
-    """`_NCProperties` that is no text."""
+    """Find an `_NCProperties` that is no text."""
     found = view.root.attrs.get("_NCProperties")
     if found is not None and not isinstance(found, str):
         yield Place(view.root.attrs_key, "/_NCProperties", "`_NCProperties` is no text")

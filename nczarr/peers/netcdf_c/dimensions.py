@@ -1,4 +1,4 @@
-"""Faults of netCDF-C with dimensions and references to them."""
+"""Faults of netCDF-C with dimensions and dimension references."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nczarr.peers.rule import Place
 
 
 def dimensions(group: Seen) -> dict[str, Any]:
-    """The dimensions of a group as written."""
+    """Return the dimensions of a group as stored."""
     found = group.home.get("dimensions", group.home.get("dims"))
     return found if isinstance(found, dict) else {}
 
@@ -21,18 +21,18 @@ def _pointer(group: Seen) -> str:
 
 
 def _member(group: Seen) -> str:
-    """The name under which a group has its dimensions; before 4.9.3 it was another."""
+    """Return the member name of a group's dimensions, which differs before 4.9.3."""
     return "dims" if "dims" in group.home and "dimensions" not in group.home else "dimensions"
 
 
 def length(given: Any) -> int | None:
-    """The length that an entry says; None if it says none."""
+    """Return the length of an entry, or None."""
     found = given.get("size") if isinstance(given, dict) else given
     return found if type(found) is int and found >= 0 else None
 
 
 def entries(view: View) -> Iterator[Place]:
-    """Dimensions without a length, and groups without dimensions."""
+    """Find dimensions without a length, and groups without dimensions."""
     if not view.nczarr:
         return
     for group in view.groups:
@@ -47,7 +47,7 @@ def entries(view: View) -> Iterator[Place]:
 
 
 def boolean_unlimited(view: View) -> Iterator[Place]:
-    """`"unlimited": true`."""
+    """Find `"unlimited": true`."""
     for group in view.groups:
         for name, given in dimensions(group).items():
             if isinstance(given, dict) and given.get("unlimited") is True:
@@ -56,7 +56,7 @@ def boolean_unlimited(view: View) -> Iterator[Place]:
 
 
 def _references(view: View) -> Iterator[tuple[Seen, Node, list[Any] | None, str, str]]:
-    """Every array that is described: its group, its references, and where they are."""
+    """Yield every described array: its group, its references, and their position."""
     if not view.nczarr:
         return
     for group, array in view.arrays:
@@ -82,14 +82,14 @@ def _rank(array: Node) -> int | None:
 
 
 def unmarked_scalars(view: View) -> Iterator[Place]:
-    """Arrays of one element without references."""
+    """Find one-element arrays without references."""
     for _, array, found, key, pointer in _references(view):
         if found == [] and array.meta.get("shape") == [1] and not _scalar(view, array):
             yield Place(key, pointer, f"scalar `{array.path}` has the shape `[1]` and no `scalar` member")
 
 
 def missing_references(view: View) -> Iterator[Place]:
-    """Fewer references than axes."""
+    """Find arrays with fewer references than axes."""
     for _, array, found, key, pointer in _references(view):
         rank = _rank(array)
         if rank is None or rank == 0 or _scalar(view, array) or (found == [] and array.meta.get("shape") == [1]):
@@ -106,7 +106,7 @@ def _count(found: list[Any]) -> str:
 
 
 def surplus_references(view: View) -> Iterator[Place]:
-    """More references than axes."""
+    """Find arrays with more references than axes."""
     for _, array, found, key, pointer in _references(view):
         rank = _rank(array)
         if (
@@ -123,7 +123,7 @@ def _axes(rank: int) -> str:
 
 
 def _resolved(view: View) -> Iterator[tuple[Seen, Node, int, str, Seen | None, str, str, str]]:
-    """Every reference: group and array, axis, reference, group that declares it, simple name, and where it stands."""
+    """Yield every reference: group, array, axis, reference, declaring group, simple name, position."""
     groups = {group.path: group for group in view.groups}
     for group, array, found, key, pointer in _references(view):
         for axis, each in enumerate(found or ()):
@@ -134,7 +134,7 @@ def _resolved(view: View) -> Iterator[tuple[Seen, Node, int, str, Seen | None, s
 
 
 def unknown_references(view: View) -> Iterator[Place]:
-    """References to what is not there."""
+    """Find references to missing dimensions."""
     for _, array, _, each, place, name, key, pointer in _resolved(view):
         if place is None:
             text = f"`{array.path}` refers to `{each}`, and there is no such group"
@@ -144,7 +144,7 @@ def unknown_references(view: View) -> Iterator[Place]:
 
 
 def sideways_references(view: View) -> Iterator[Place]:
-    """References to dimensions of groups that are no ancestors."""
+    """Find references to dimensions of groups that are no ancestors."""
     order = [group.path for group in view.groups]
     for group, array, _, each, place, name, key, pointer in _resolved(view):
         if (
@@ -163,7 +163,7 @@ def sideways_references(view: View) -> Iterator[Place]:
 
 
 def unequal_lengths(view: View) -> Iterator[Place]:
-    """Shapes that are not those of the dimensions; without NCZarr, two lengths of one name in one group."""
+    """Find shapes that differ from their dimensions; in pure stores, two lengths of one name in a group."""
     for _, array, axis, each, place, name, _, _ in _resolved(view):
         shape = integers(array.meta.get("shape"))
         wanted = None if place is None else length(dimensions(place).get(name))
@@ -174,7 +174,7 @@ def unequal_lengths(view: View) -> Iterator[Place]:
 
 
 def _named(view: View) -> Iterator[tuple[Seen, Node, list[Any], list[int]]]:
-    """Arrays of a pure store with names of dimensions: group, array, names, shape."""
+    """Yield arrays of a pure store with dimension names: group, array, names, shape."""
     if view.nczarr:
         return
     for group, array in view.arrays:
@@ -196,7 +196,7 @@ def _unequal_names(view: View) -> Iterator[Place]:
 
 
 def unnamed(view: View) -> Iterator[Place]:
-    """Axes without names."""
+    """Find axes without names."""
     if view.nczarr:
         return
     for _, array in view.arrays:
@@ -206,7 +206,7 @@ def unnamed(view: View) -> Iterator[Place]:
 
 
 def missing_names(view: View) -> Iterator[Place]:
-    """Fewer names than axes."""
+    """Find arrays with fewer names than axes."""
     for _, array, given, shape in _named(view):
         fit = all(isinstance(each, str | int | float) for each in given)
         if given and (len(given) < len(shape) or not fit):
@@ -217,7 +217,7 @@ def missing_names(view: View) -> Iterator[Place]:
 
 
 def surplus_names(view: View) -> Iterator[Place]:
-    """More names than axes."""
+    """Find arrays with more names than axes."""
     for _, array, given, shape in _named(view):
         if len(given) > len(shape):
             text = f"`{array.path}` has {_axes(len(shape))}, and names {len(given)}"
@@ -225,7 +225,7 @@ def surplus_names(view: View) -> Iterator[Place]:
 
 
 def illegal_names(view: View) -> Iterator[Place]:
-    """Names of dimensions that it takes for paths."""
+    """Find dimension names that the library reads as paths."""
     for _, array, given, _ in _named(view):
         for axis, name in enumerate(given):
             if isinstance(name, str) and (not name or "/" in name):

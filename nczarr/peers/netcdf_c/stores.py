@@ -1,4 +1,4 @@
-"""Faults of netCDF-C with whole stores and groups: documents, lists of members, older layouts."""
+"""Faults of netCDF-C with whole stores and groups: documents, member lists, older layouts."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ _VERSION = re.compile(r"[0-9]+(?:\.[0-9]+)*")
 
 
 def version_3(view: View) -> Iterator[Place]:
-    """No release reads Zarr v3."""
+    """Find Zarr v3 stores, which no release reads."""
     if view.has_version_3 and not view.has_version_2:
         yield Place("zarr.json", "/zarr_format", "the store is Zarr v3")
 
 
 def both_versions(view: View) -> Iterator[Place]:
-    """A root in both versions."""
+    """Find a root in both versions."""
     if view.has_version_3 and view.has_version_2:
         yield Place("zarr.json", "", "the root has documents of Zarr v2 and v3")
 
 
 def archive(view: View) -> Iterator[Place]:
-    """Stores in one zip file."""
+    """Find stores in a zip file."""
     if view.documents.store.archive:
         yield Place("", "", "the store is a zip archive")
 
@@ -39,7 +39,7 @@ def _opened(view: View) -> Iterator[Document]:
 
 
 def broken(view: View) -> Iterator[Place]:
-    """Documents that its parser refuses."""
+    """Find documents that the parser refuses."""
     for found in _opened(view):
         if found.broken:
             behind = "behind its end" in found.broken
@@ -51,7 +51,7 @@ def broken(view: View) -> Iterator[Place]:
 
 
 def escaped(view: View) -> Iterator[Place]:
-    """Escapes that its parser takes apart."""
+    """Find escapes that the parser splits."""
     for found in _opened(view):
         if found.escaped is not None and isinstance(found.value, dict):
             yield from _differing(found.key, "", found.value, found.escaped)
@@ -81,7 +81,7 @@ def _short(text: str) -> str:
 
 
 def repeated(view: View) -> Iterator[Place]:
-    """Attributes that stand twice."""
+    """Find duplicate attributes."""
     for node in view.nodes():
         if node.attributes is None:
             continue
@@ -91,7 +91,7 @@ def repeated(view: View) -> Iterator[Place]:
 
 
 def format_number(view: View) -> Iterator[Place]:
-    """`zarr_format` other than 2."""
+    """Find a `zarr_format` other than 2."""
     if view.root.document is not None and not view.root.is_array:
         given = view.root.meta.get("zarr_format", 2)
         if given != 2 and isinstance(view.root.document.value, dict):
@@ -103,7 +103,7 @@ def format_number(view: View) -> Iterator[Place]:
 
 
 def superblock(view: View) -> Iterator[Place]:
-    """A superblock whose version is none."""
+    """Find a superblock with an invalid version."""
     found = view.superblock
     key, pointer = view.superblock_key, view.superblock_pointer
     if found is None:
@@ -117,13 +117,13 @@ def superblock(view: View) -> Iterator[Place]:
 
 
 def empty_superblock(view: View) -> Iterator[Place]:
-    """A superblock without a version."""
+    """Find a superblock without a version."""
     if view.superblock == {}:
         yield Place(view.superblock_key, view.superblock_pointer, "the superblock says no version")
 
 
 def no_superblock(view: View) -> Iterator[Place]:
-    """Lists of members without the superblock that makes them count."""
+    """Find member lists without the superblock that makes them effective."""
     if view.nczarr or view.root.is_array:
         return
     found, key, pointer = hidden(view.root, "group")
@@ -132,7 +132,7 @@ def no_superblock(view: View) -> Iterator[Place]:
 
 
 def no_lists(view: View) -> Iterator[Place]:
-    """Groups of an NCZarr store that list nothing."""
+    """Find groups of an NCZarr store without member lists."""
     if not view.nczarr:
         return
     for group in view.groups:
@@ -155,7 +155,7 @@ def no_lists(view: View) -> Iterator[Place]:
 
 
 def no_group(view: View) -> Iterator[Place]:
-    """Groups without `.zgroup`."""
+    """Find groups without `.zgroup`."""
     root = view.root
     if not view.has_version_2 or root.is_array:
         return
@@ -183,7 +183,7 @@ def no_group(view: View) -> Iterator[Place]:
 
 
 def listed(view: View) -> Iterator[Place]:
-    """Listed names with nothing behind them."""
+    """Find listed names that are not stored."""
     for group in view.groups if view.nczarr else ():
         for each in group.listed:
             there = each.node is not None and each.node.is_array
@@ -193,7 +193,7 @@ def listed(view: View) -> Iterator[Place]:
 
 
 def unlisted(view: View) -> Iterator[Place]:
-    """Members that are stored and not listed."""
+    """Find stored members that are not listed."""
     for group in view.groups:
         if not view.nczarr or not group.home:
             continue
@@ -216,7 +216,7 @@ def _listing(node: Node) -> str:
 
 
 def undescribed(view: View) -> Iterator[Place]:
-    """Listed arrays without the attribute that describes them."""
+    """Find listed arrays without their NCZarr attribute."""
     if not view.nczarr:
         return
     for _, array in view.arrays:
@@ -228,7 +228,7 @@ def undescribed(view: View) -> Iterator[Place]:
 
 
 def illegal_names(view: View) -> Iterator[Place]:
-    """Names of members and dimensions that netCDF cannot have."""
+    """Find names of members and dimensions that are invalid in netCDF."""
     if not view.nczarr:
         return
     for group in view.groups:
@@ -245,13 +245,13 @@ def illegal_names(view: View) -> Iterator[Place]:
 
 
 def root_array(view: View) -> Iterator[Place]:
-    """An array as the root."""
+    """Find an array at the root."""
     if view.root.is_array:
         yield Place(".zarray", "", "the root of the store is an array")
 
 
 def capitals(view: View) -> Iterator[Place]:
-    """The layout of 4.8.1 to 4.9.0, and that of 4.8.0."""
+    """Find the layouts of 4.8.0 and of 4.8.1 to 4.9.0."""
     for node in view.root.walk():
         for name in node.meta:
             if name in ("_NCZARR_SUPERBLOCK", "_NCZARR_GROUP", "_NCZARR_ARRAY"):
@@ -262,7 +262,7 @@ def capitals(view: View) -> Iterator[Place]:
 
 
 def read_only(view: View) -> Iterator[Place]:
-    """The layout of 4.9.1 and 4.9.2."""
+    """Find the layout of 4.9.1 and 4.9.2."""
     if view.nczarr and view.older:
         yield Place(
             view.superblock_key, view.superblock_pointer, "the store has the layout of netCDF-C 4.9.1 and 4.9.2"

@@ -1,4 +1,4 @@
-"""What netCDF-C sees of a store: groups and arrays from the lists of NCZarr or, without a superblock, from the keys."""
+"""netCDF-C's view of a store: groups and arrays from NCZarr's lists, or from the keys without a superblock."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ HIDDEN = frozenset({"_nczarr_superblock", "_nczarr_group", "_nczarr_array", "_nc
 RESERVED = frozenset({
     "CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "_Netcdf4Coordinates", "_Netcdf4Dimid",
 })  # fmt: skip
-"""Names of attributes that the library keeps for itself."""
+"""Attribute names that the library reserves."""
 
 DTYPE = re.compile(r"[<>|]?(?:[iu][1248]|f[48]|S[1-9][0-9]{0,8})")
-"""Types that the library knows."""
+"""Dtypes that the library knows."""
 
 RANGES = {f"{kind}{size}": bounds for size in (1, 2, 4, 8) for kind, bounds in (
     ("i", (-(1 << 8 * size - 1), (1 << 8 * size - 1) - 1)), ("u", (0, (1 << 8 * size) - 1)),
 )}  # fmt: skip
-"""The least and greatest value of each integer type."""
+"""Minimum and maximum of each integer type."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """One name that a group lists. `node`: None if nothing is stored there."""
+    """One name in a group's list. `node`: None if it is not stored."""
 
     name: Any
     pointer: str
@@ -37,7 +37,7 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One group as the library opens it: what it lists, and what it does not. `home`: its `_nczarr_group`."""
+    """One group as the library opens it, with listed and unlisted members. `home`: its `_nczarr_group`."""
 
     node: Node
     home: Json
@@ -48,14 +48,12 @@ class Seen:
 
     @property
     def path(self) -> str:
-        """Its name."""
+        """Name of the group."""
         return self.node.path
 
 
 class View:
-    """A store through the library. `nczarr`: whether it takes it for NCZarr; `groups` and `arrays`: those that it
-    opens, in the order in which it does.
-    """
+    """A store as the library sees it. `nczarr`: whether it is NCZarr; `groups` and `arrays`: in opening order."""
 
     def __init__(self, documents: Documents) -> None:
         self.documents = documents
@@ -108,13 +106,12 @@ class View:
 
 
 def holds(node: Node) -> bool:
-    """Whether there is an array at or below a node."""
+    """Return whether there is an array at or below a node."""
     return any(each.is_array for each in node.walk())
 
 
 def hidden(node: Node, what: str) -> tuple[Any, str, str]:
-    """The hidden attribute of a node, the key that has it, and where; releases before 4.9.3 had it in the other "
-    "document."""
+    """Return the hidden attribute of a node, its key and pointer; before 4.9.3 it was in the other document."""
     name = f"_nczarr_{what}"
     if name in node.attrs:
         return node.attrs[name], node.attrs_key, f"{node.attrs_pointer}/{name}"
@@ -124,7 +121,7 @@ def hidden(node: Node, what: str) -> tuple[Any, str, str]:
 
 
 def integers(given: Any) -> list[int] | None:
-    """A list of integers; None if it is none."""
+    """Return a list of integers, or None."""
     if isinstance(given, list) and all(type(each) is int for each in given):
         return given
     return None
