@@ -69,7 +69,7 @@ def doubled(view: View) -> Iterator[Place]:
 
 
 def unequal(view: View) -> Iterator[Place]:
-    """Find one name with several lengths in a group, or of a non-coordinate array over another name."""
+    """Find one name with several lengths in a group."""
     known: dict[tuple[str, str], tuple[int, str]] = {}
     for array in view.arrays:
         given, key, pointer = names_of(array)
