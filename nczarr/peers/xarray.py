@@ -234,10 +234,21 @@ _ZARR = tuple(
     for rule in zarr_python.RULES
     if rule.code not in ("missing-names", "surplus-names")
 )
+_AS_IN_FILES = {
+    "clashing-scalar": clashing,
+    "rounded-integer": rounded,
+    "undecodable-attribute": undecodable,
+    "undecodable-time": times,
+    "hidden-attribute": own_names,
+    "hidden-group": groups,
+}
+"""Rules with the effect and remedy of the rule of the same code for files."""
+
 _NAMES = "write one name an axis in `_ARRAY_DIMENSIONS`, or in `dimension_names` of Zarr v3"
 
 STORES = (
     *_ZARR,
+    *(rule._replace(seen=SEEN, find=_AS_IN_FILES[rule.code]) for rule in FILES if rule.code in _AS_IN_FILES),
     Rule("root-array", "finds no group", SEEN, "write the array in a group", root_array),
     Rule("missing-names", REFUSED, SEEN, _NAMES, missing_names),
     Rule("surplus-names", REFUSED, SEEN, _NAMES, surplus_names),
@@ -246,20 +257,12 @@ STORES = (
         "doubled-dimension", "reads it with a warning, and refuses most of what one does with it", SEEN, _NAMES, doubled
     ),
     Rule("unequal-lengths", REFUSED, SEEN, "write one length a name in each group", unequal),
-    Rule("clashing-scalar", REFUSED, SEEN, "write another name for one of them", clashing),
     Rule(
         "masking-fill",
         "takes it for missing, and makes floating-point numbers of integers",
         SEEN,
         "write `null` if every value counts, or the same value as `_FillValue`",
         masking,
-    ),
-    Rule(
-        "rounded-integer",
-        "reads doubles, which are not exact beyond 2^53",
-        SEEN,
-        "open it with `mask_and_scale=False`, or write no `_FillValue`",
-        rounded,
     ),
     Rule("bad-fill", "cannot read records and raw bytes with a fill value", SEEN, "write `null`", record_fills),
     Rule(
@@ -268,22 +271,6 @@ STORES = (
         SEEN,
         "write an integer, or the eight bytes of a little-endian double in base64",
         unencoded,
-    ),
-    Rule("undecodable-attribute", REFUSED, SEEN, "write one number, and a text for `coordinates`", undecodable),
-    Rule(
-        "undecodable-time",
-        REFUSED,
-        SEEN,
-        "write `days since 2000-01-01` and the like, or open it with `decode_times=False`",
-        times,
-    ),
-    Rule("hidden-attribute", "reads truth values", SEEN, "write another name for it", own_names),
-    Rule(
-        "hidden-group",
-        "shows the root alone",
-        SEEN,
-        "open each group with `group=`, or all with `open_datatree`",
-        groups,
     ),
     Rule(
         "unconsolidated-store", "warns, and lists keys", SEEN, "write the store with `--consolidated`", unconsolidated
