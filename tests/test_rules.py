@@ -459,3 +459,13 @@ PUBLIC = {
 def test_public_import_paths_stay(module: str, names: tuple[str, ...]) -> None:
     loaded = importlib.import_module(module)
     assert [name for name in names if not hasattr(loaded, name)] == []
+
+
+def test_no_test_module_imports_another() -> None:
+    """Helpers have one home, tests/support."""
+    assert not [
+        f"{path.relative_to(ROOT)} imports {node.module}"
+        for path in sorted((ROOT / "tests").rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").rpartition(".")[2].startswith("test_")
+    ]

@@ -14,8 +14,8 @@ from nczarr.diagnostics.report import Report
 from nczarr.options import Options
 from nczarr.select.indexing import read
 from nczarr.source import Source
-from tests.unit.formats.awkward0.test_datasets import CDL
-from tests.unit.formats.ncstream.test_datasets import without_model
+from tests.support.every_type import CDL
+from tests.support.ncstream_datasets import without_model
 
 SECONDS = 20
 """No damaged stream may take longer."""

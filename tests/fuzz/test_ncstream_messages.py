@@ -17,8 +17,8 @@ from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.read.scan import scan
 from nczarr.source import Source
 from tests.support import ncstream_streams as make
+from tests.support.ncstream_messages import OBS, lists, obs_rows, rewritten
 from tests.support.ncstream_streams import RAGGED
-from tests.unit.formats.ncstream.wire.test_messages import OBS, lists, obs_rows, rewritten
 
 STRINGS = [b"", b"station", b"x" * 130, "Grüße".encode()]
 

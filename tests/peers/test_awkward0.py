@@ -5,9 +5,8 @@ from __future__ import annotations
 import base64
 import json
 import lzma
-import subprocess
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -24,17 +23,9 @@ from nczarr.formats.awkward0.columns.nodes import Column, Flat, Lists, Table
 from nczarr.formats.awkward0.write.save import put, save
 from nczarr.formats.awkward0.write.serialize import serialize
 from tests.support.columns import columns, items, mark
-from tests.support.peers import SCRIPTS
+from tests.support.peers.awkward0 import asked
 
 pytestmark = pytest.mark.peer
-READER = SCRIPTS / "read_awkward0.py"
-
-
-def asked(interpreter: str, questions: Iterable[Any]) -> list[Any]:
-    """The answers of one process."""
-    lines = "".join(json.dumps(each) + "\n" for each in questions)
-    ran = subprocess.run([interpreter, READER], input=lines, capture_output=True, text=True, check=True)
-    return [json.loads(line) for line in ran.stdout.splitlines()]
 
 
 def written(obj: Any, **options: Any) -> dict[str, Any]:

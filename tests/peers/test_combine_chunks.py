@@ -19,7 +19,7 @@ from nczarr.arrays.source import itemsize
 from nczarr.check.checked import Checked
 from nczarr.combine import Wanted, combine
 from nczarr.diagnostics.report import Report
-from tests.peers.test_combine import Maker, axes, chunked, contiguous, files, fill, records
+from tests.support.peers.combined_files import Maker, axes, chunked, contiguous, files, fill, records
 
 pytestmark = pytest.mark.peer
 

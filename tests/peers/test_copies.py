@@ -16,7 +16,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.endpoints import targets
 from nczarr.options import Options
 from nczarr.stores.single import open_source
-from tests.peers.test_ncgen import CASES, compiled, corpus, large
+from tests.support.peers.ncgen_cases import CASES, compiled, corpus, large
 
 FILES = [case for case in CASES if case[1] in ("nc4", "nc7") and not large(case)]
 

@@ -24,7 +24,7 @@ from nczarr.check.checked import Checked, Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.testing.strategies import constants, datasets_with_data
 from tests.conftest import run_command
-from tests.property.test_netcdf4 import exact_storage
+from tests.support.exact_storage import exact_storage
 
 pytestmark = [pytest.mark.peer]
 

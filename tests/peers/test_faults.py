@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,7 @@ from nczarr.stores.single import open_source
 from tests.conftest import missing_peer, run_command
 from tests.support.peers import faults_netcdf_c, faults_xarray, faults_zarr_python
 from tests.support.peers.faulty import Fault, described, edit, write
+from tests.support.peers.installed import installed
 from tests.support.peers.worker import Worker
 
 pytestmark = pytest.mark.peer
@@ -50,15 +49,6 @@ def worker() -> Iterator[Worker]:
     made = Worker("read_faults.py", 16 << 30)
     yield made
     made.close()
-
-
-def installed(reader: str) -> str:
-    """The reader with the release of zarr-python that it reads with here, the newest known up to the installed one."""
-    peer = peers.named(reader)
-    if peer is None or not peer.releases:
-        return reader
-    here = number(".".join(re.findall("[0-9]+", version("zarr"))[:2]))
-    return f"{reader}@{[each for each in peer.releases if number(each) <= here][-1]}"
 
 
 def found(reader: str, folder: Path) -> set[str]:

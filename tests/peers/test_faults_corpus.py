@@ -17,9 +17,8 @@ from nczarr.stores.base import Store
 from nczarr.stores.directory import DirectoryStore
 from nczarr.stores.memory import MemoryStore
 from tests.conftest import ROOT, missing_peer, shared_folder
+from tests.support.peers.installed import installed
 from tests.support.peers.worker import Worker
-
-from .test_faults import installed
 
 pytestmark = pytest.mark.peer
 

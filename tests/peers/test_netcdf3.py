@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -15,27 +14,22 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from nczarr import pipeline
-from nczarr.arrays.source import Parts
 from nczarr.ast import Attribute, Constant, Dataset, Kind, Variable
-from nczarr.check import check
-from nczarr.check.checked import Checked, Unchecked
 from nczarr.check.classic_layout import CLASSIC_KINDS
 from nczarr.diagnostics.report import Report
 from nczarr.options import Options
 from nczarr.registry import named
-from nczarr.source import Source
 from nczarr.testing.strategies import datasets_with_data
-from tests.conftest import ROOT, shared_folder
+from tests.conftest import ROOT
 from tests.support.peers.classic import DIFFERENCES, differing, refused, unexplained
 from tests.support.peers.classic_texts import texts
 from tests.support.peers.ncgen import REFUSED
+from tests.support.peers.netcdf3_pairs import Pair, cases, checked_pair, corpus, ours, pieces, read, theirs
 
 pytestmark = pytest.mark.peer
 
 Tool = Callable[[str], str]
 Peer = Callable[[str], ModuleType]
-HUGE = ("ncgen3__big", "bigf3", "bigr3")
-"""Parts of the names of files that declare 4 GB."""
 
 TAKEN: dict[str, tuple[Kind, ...]] = {
     "bigf1": ("nc3", "nc6", "nc5"),
@@ -46,49 +40,6 @@ TAKEN: dict[str, tuple[Kind, ...]] = {
     "bigr3": ("nc5",),
 }
 """Which kinds ncgen takes of the files in `ncgen3` that declare 4 GB; the netCDF format specification says so too."""
-
-
-def corpus() -> Path:
-    folder = shared_folder()
-    return folder / "data/netcdf-c/cdl" if folder else Path()
-
-
-def cases() -> Iterator[tuple[str, Kind]]:
-    """Every file that ncgen takes for a classic kind, but for those of several gigabytes."""
-    if not corpus().name:
-        return
-    for entry in json.loads((corpus() / "index.json").read_text("utf-8"))["files"]:
-        for kind in CLASSIC_KINDS:
-            outcome = entry["ncgen"].get(kind, {})
-            if outcome.get("exit") == 0 and not outcome.get("no_output"):
-                yield Path(entry["file"]).stem, kind
-
-
-def read(text: bytes, name: str, kind: Kind, report: Report) -> Checked | None:
-    return pipeline.read(Source(name, text), report, Options(kind=kind))
-
-
-def pieces(checked: Checked, kind: Kind) -> Iterator[bytes]:
-    """Our file, piece by piece."""
-    report, form = Report(), named("netcdf3")
-    assert form is not None
-    made = pipeline.text(checked, form, report, Options(kind=kind))
-    assert made is not None, [found.message for found in report.sorted()]
-    return made
-
-
-def ours(text: bytes, name: str, kind: Kind) -> bytes:
-    report = Report()
-    checked = read(text, name, kind, report)
-    assert checked is not None, [found.message for found in report.sorted()]
-    return b"".join(pieces(checked, kind))
-
-
-def theirs(ncgen: str, source: Path, kind: Kind, target: Path) -> bytes:
-    """The file of ncgen."""
-    target.unlink(missing_ok=True)
-    subprocess.run([ncgen, "-k", kind, "-o", str(target), str(source)], check=True, capture_output=True)
-    return target.read_bytes()
 
 
 @pytest.mark.sampled(4)
@@ -145,16 +96,7 @@ def test_byte_for_byte(text: str, kind: Kind, tmp_path: Path, tool: Tool) -> Non
     assert ours(text.encode(), "t.cdl", kind) == theirs(tool("ncgen"), source, kind, tmp_path / "theirs.nc")
 
 
-Pair = tuple[Dataset, dict[str, Parts]]
 STEADY = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
-
-
-def checked_pair(pair: Pair, kind: Kind) -> Checked:
-    report = Report()
-    dataset = pair[0].model_copy(update={"kind": None})
-    checked = check(Unchecked(dataset, parts=pair[1]), report, None, kind)
-    assert checked is not None, [found.message for found in report.sorted()]
-    return checked
 
 
 def ncgen_is_right(dataset: Dataset) -> bool:

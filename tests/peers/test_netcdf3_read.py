@@ -28,10 +28,10 @@ from nczarr.registry import named
 from nczarr.source import Source
 from nczarr.stores.single import open_source
 from nczarr.testing.strategies import datasets_with_data
+from tests.support.peers.classic import refused
+from tests.support.peers.netcdf3_pairs import HUGE, cases, checked_pair, corpus, ours, pieces, theirs
+from tests.support.peers.netcdf3_pairs import read as compiled
 from tests.support.targets import content
-
-from .test_netcdf3 import HUGE, cases, checked_pair, corpus, ours, pieces, refused, theirs
-from .test_netcdf3 import read as compiled
 
 pytestmark = pytest.mark.peer
 

@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.support.peers.served_files import FILES, REAL, SMALL, needs_files, same, truth
 from tests.support.serving import Served, serving
-
-from .test_serve_zarr import FILES, REAL, SMALL, needs_files, same, truth
 
 pytestmark = [pytest.mark.peer, pytest.mark.filterwarnings("ignore")]
 

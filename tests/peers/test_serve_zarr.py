@@ -18,20 +18,14 @@ from typing import Any
 import pytest
 
 from tests.conftest import missing_peer
-from tests.support.peers import SCRIPTS, exactness
+from tests.support.peers import SCRIPTS
+from tests.support.peers.served_files import FILES, REAL, SMALL, needs_files, same, truth
 from tests.support.serving import Served, serving
 
 pytestmark = [pytest.mark.peer, pytest.mark.filterwarnings("ignore")]
 
-REAL = exactness.real_folder()
-FILES = [subject.path for subject in exactness.real(REAL)] if REAL is not None else []
-SMALL = sorted(path for path in FILES if path.stat().st_size < 120_000)[::4]
 ZARRITA = "0.7.5"
 
-needs_files = pytest.mark.skipif(REAL is None, reason="no real files: `real-files DIR`, and NCZARR_REAL names DIR")
-
-WRONG = {("bad_missing_data.nc", "temp")}
-"""What netCDF4-python reads as no other does, ncdump included: an array that is shorter than its dimension."""
 
 UNREADABLE = "dataType.match"
 """What zarrita stumbles over where the type of a Zarr v3 array has a configuration, as chars have."""
@@ -84,42 +78,6 @@ def zarrita(tool: Callable[[str], str]) -> Iterator[Node]:
     yield made
     made.process.kill()
     made.process.wait()
-
-
-def truth(path: Path) -> dict[str, Any]:
-    """Every variable whose values are numbers, chars or texts, by its path, as libnetcdf reads it."""
-    import netCDF4
-
-    found: dict[str, Any] = {}
-
-    def collect(group: Any, prefix: str) -> None:
-        for name, variable in group.variables.items():
-            if isinstance(variable.datatype, netCDF4.CompoundType | netCDF4.VLType) or "/" in name:
-                continue
-            if (Path(path).name, name) not in WRONG:
-                found[prefix + name] = variable[...]
-        for name, child in group.groups.items():
-            collect(child, f"{prefix}{name}/")
-
-    with netCDF4.Dataset(path) as file:
-        file.set_auto_maskandscale(False)
-        file.set_auto_chartostring(False)
-        collect(file, "")
-    return found
-
-
-def same(one: Any, other: Any) -> bool:
-    """Whether two arrays have equal shapes and values, bit by bit; texts as texts."""
-    import numpy as np
-
-    one, other = np.asarray(one), np.asarray(other)
-    if one.shape != other.shape:
-        return False
-    if one.dtype.kind in "OTU" or other.dtype.kind in "OTU":
-        return bool((one.astype(object) == other.astype(object)).all())
-    if one.dtype.kind != other.dtype.kind and "V" in one.dtype.kind + other.dtype.kind:
-        return one.tobytes() == other.tobytes()
-    return one.astype(one.dtype.newbyteorder("<")).tobytes() == other.astype(other.dtype.newbyteorder("<")).tobytes()
 
 
 def check_python(path: Path, served: Served) -> int:

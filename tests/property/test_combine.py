@@ -24,8 +24,8 @@ from nczarr.diagnostics.report import Report
 from nczarr.options import Extent, Section, Subset
 from nczarr.select.subset import subset
 from nczarr.testing.strategies import datasets_with_data
-from tests.property.test_subset import checked_of, equal, relaxed
 from tests.support.proof import share
+from tests.support.subsets import checked_of, equal, relaxed
 
 
 def part(checked: Checked, dimension: str, first: int, last: int) -> Checked:

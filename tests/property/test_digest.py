@@ -41,8 +41,8 @@ from nczarr.stores.memory import MemoryStore
 from nczarr.testing.arrays import parts_of, whole
 from nczarr.testing.strategies import constants, datasets_with_data, legal_names
 from tests.support.peers import digest_reference
+from tests.support.stores import opened
 from tests.support.targets import content
-from tests.unit.formats.zarr.test_reading_stores import opened
 
 relaxed = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 Drawn = tuple[Dataset, dict[str, Parts]]

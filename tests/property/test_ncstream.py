@@ -17,9 +17,9 @@ from nczarr.diagnostics.report import Report
 from nczarr.formats.ncstream.write import variable_messages
 from nczarr.options import Options
 from nczarr.source import Source
+from tests.support.ncstream_datasets import plain, without_model
 from tests.support.proof import share
-from tests.unit.formats.ncstream.test_datasets import plain, without_model
-from tests.unit.formats.zarr.test_reading_stores import other_values
+from tests.support.stores import other_values
 
 strategies = pytest.importorskip("nczarr.testing.strategies")
 relaxed = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))

@@ -14,28 +14,18 @@ from nczarr import pipeline
 from nczarr.arrays.source import Parts
 from nczarr.arrays.value_lists import constant_parts
 from nczarr.ast import Dataset
-from nczarr.ast.dataset import Group
 from nczarr.check import check
 from nczarr.check.checked import Checked, Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.endpoints import targets
 from nczarr.options import Options
 from nczarr.testing.strategies import datasets_with_data
+from tests.support.exact_storage import exact_storage
 from tests.support.peers.expected import values
 from tests.support.peers.read_library import File, bits
 from tests.support.proof import share
 
 relaxed = settings(deadline=None, suppress_health_check=list(HealthCheck))
-
-
-def exact_storage(group: Group) -> Group:
-    """Without what changes values (quantize) or leaves them undefined (no fill)."""
-    changed = {"no_fill": False, "quantize": None}
-    kept = tuple(
-        variable.model_copy(update={"storage": variable.storage.model_copy(update=changed)})
-        for variable in group.variables
-    )
-    return group.model_copy(update={"variables": kept, "groups": tuple(map(exact_storage, group.groups))})
 
 
 def assert_file_is_exact(dataset: Dataset, parts: dict[str, Parts]) -> None:

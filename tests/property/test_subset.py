@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import itertools
 import pickle
-from typing import Any
 
-import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from nczarr import names
@@ -25,15 +23,7 @@ from nczarr.options import Extent, Section, Subset
 from nczarr.select.section_syntax import sections
 from nczarr.select.subset import subset
 from nczarr.testing.strategies import datasets_with_data
-
-relaxed = settings(deadline=None, suppress_health_check=list(HealthCheck))
-
-
-def checked_of(drawn: tuple[Dataset, dict[str, Parts]]) -> Checked:
-    report = Report()
-    checked = check(Unchecked(drawn[0], parts=drawn[1]), report)
-    assert checked is not None, report.sorted()
-    return checked
+from tests.support.subsets import checked_of, equal, relaxed
 
 
 @st.composite
@@ -55,21 +45,6 @@ def wanted(draw: st.DrawFn, checked: Checked) -> Subset:
     variables = draw(st.lists(st.sampled_from(known), max_size=2)) if draw(st.booleans()) else []
     groups = draw(st.lists(st.sampled_from(list(checked.groups)), max_size=1)) if draw(st.booleans()) else []
     return Subset(tuple(variables), tuple(groups), tuple(found))
-
-
-def equal(one: Any, other: Any) -> bool:
-    """Equality of values of any type, nested ones too; bit by bit."""
-    if isinstance(one, np.ndarray | np.generic) and isinstance(other, np.ndarray | np.generic):
-        if one.shape != other.shape or one.dtype != other.dtype:
-            return False
-        if not one.dtype.hasobject:
-            return one.tobytes() == other.tobytes()
-        return all(map(equal, np.asarray(one).reshape(-1).tolist(), np.asarray(other).reshape(-1).tolist()))
-    if isinstance(one, tuple) and isinstance(other, tuple):
-        return len(one) == len(other) and all(map(equal, one, other))
-    if isinstance(one, float) and isinstance(other, float):
-        return np.float64(one).tobytes() == np.float64(other).tobytes()
-    return bool(one == other) and type(one) is type(other)
 
 
 def index_of(extent: Extent | None) -> slice:

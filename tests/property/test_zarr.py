@@ -25,8 +25,8 @@ from nczarr.testing.strategies import datasets_with_data
 from tests.support.peers.compare import same
 from tests.support.peers.expected import expected
 from tests.support.proof import share
+from tests.support.stores import opened, other_values, rebuild
 from tests.support.targets import content
-from tests.unit.formats.zarr.test_reading_stores import opened, other_values, rebuild
 
 zarr = pytest.importorskip("zarr", reason="peer zarr is not installed")
 pytestmark = pytest.mark.peer

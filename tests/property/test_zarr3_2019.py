@@ -21,7 +21,7 @@ from nczarr.formats.zarr.draft2019 import keys, wire
 from nczarr.stores.keyvalue import is_key
 from tests.support.draft_2019 import Required, WithAll, WithList
 from tests.support.proof import share
-from tests.unit.formats.zarr.test_reading_stores import other_values
+from tests.support.stores import other_values
 
 strategies = pytest.importorskip("nczarr.testing.strategies")
 relaxed = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))

@@ -17,7 +17,7 @@ from nczarr.options import Options
 from nczarr.secrets import StorageOptions
 from nczarr.stores.remote import RemoteStore
 from tests.remote.conftest import S3
-from tests.remote.test_s3 import make_chunky
+from tests.support.chunky_files import make_chunky
 from tests.support.peers.cluster import Cluster
 
 pytestmark = [pytest.mark.peer, pytest.mark.slow]

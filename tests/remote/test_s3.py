@@ -19,6 +19,7 @@ import pytest
 import nczarr
 from tests.conftest import ROOT
 from tests.remote.conftest import S3
+from tests.support.chunky_files import make_chunky
 from tests.support.peers.exactness import real, real_folder
 from tests.support.proof import PART, PARTS, share
 
@@ -36,21 +37,6 @@ def chunky(tmp_path_factory: pytest.TempPathFactory, peer: object) -> Path:
     path = tmp_path_factory.mktemp("chunky") / "chunky.nc"
     make_chunky(path, CHUNKS, 3000)
     return path
-
-
-def make_chunky(path: Path, count: int, length: int, most: int = 100_000) -> None:
-    import netCDF4
-
-    random_numbers = np.random.default_rng(5)
-    with netCDF4.Dataset(path, "w") as file:
-        file.createDimension("t", count + 5)
-        file.createDimension("x", length)
-        variable = file.createVariable("v", "i4", ("t", "x"), chunksizes=(1, length), zlib=True, complevel=1)
-        variable.units = "K"
-        for start in range(0, count, 50):
-            stop = min(count, start + 50)
-            variable[start:stop] = random_numbers.integers(0, most, (stop - start, length))
-        file.createGroup("g").createVariable("s", str, ("t",))[0] = "text"
 
 
 @pytest.mark.sampled(3)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import struct
 import subprocess
 import sys
 import time
@@ -13,24 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
-
-h5py = pytest.importorskip("h5py")
-
-FREE = 16
-"""Where the offset of the first free block stands behind the signature of a local heap."""
-
-
-def hanging(path: Path) -> Path:
-    """Make a file whose heap of names has a free block that follows itself: HDF5 walks the list forever."""
-    with h5py.File(path, "w", libver="earliest") as file:
-        file["v"] = [1, 2, 3]
-    data = bytearray(path.read_bytes())
-    heap = data.index(b"HEAP")
-    free, segment = struct.unpack_from("<QQ", data, heap + FREE)
-    struct.pack_into("<Q", data, segment + free, free)
-    path.write_bytes(data)
-    assert len(data) < 3000
-    return path
+from tests.support.hanging_file import hanging
 
 
 def _hear() -> None:

@@ -18,7 +18,7 @@ from nczarr.check import check
 from nczarr.check.checked import Checked, Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.stores.memory import MemoryStore
-from tests.unit.formats.zarr.test_reading_stores import opened, written
+from tests.support.stores import opened, written
 
 EXACT = ("nczarr", "nczarr3", "zarr3-2019")
 FORMS = ("zarr2", "zarr3", *EXACT)

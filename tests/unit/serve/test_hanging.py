@@ -12,8 +12,8 @@ import pytest
 
 from nczarr.serve.helpers import Helpers
 from nczarr.serve.limits import Limits
+from tests.support.hanging_file import hanging
 from tests.support.serving import serving
-from tests.unit.cli.test_hanging import hanging
 
 h5py = pytest.importorskip("h5py")
 

@@ -21,12 +21,12 @@ from nczarr.arrays.source import Layout
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.wire import framing
-from nczarr.formats.ncstream.wire.protobuf import encoded
 from nczarr.formats.ncstream.write import variable_messages
 from nczarr.options import Options
 from tests.support import ncstream_streams as streams
-from tests.support.ncstream_streams import END, HEADER, RAGGED, START, block, numbers, structure, variable
-from tests.unit.formats.awkward0.test_datasets import CDL
+from tests.support.every_type import CDL
+from tests.support.ncstream_datasets import plain, without_model
+from tests.support.ncstream_streams import END, RAGGED, START, block, numbers, structure, variable
 
 
 @pytest.fixture
@@ -78,34 +78,6 @@ def test_lists_lie_in_messages_of_bounded_size(dataset: Any, tmp_path: Path, mon
     kinds = [message.kind for message in nczarr.ncstream.read_messages((tmp_path / "d.ncs").read_bytes())]
     assert kinds.count("column") > 12
     assert nczarr.diff(dataset, tmp_path / "d.ncs", storage=True) == []
-
-
-def without_model(data: bytes) -> bytes:
-    """A stream of ours as a sender writes it who knows nothing of the model."""
-    incoming = framing.Incoming(data, nczarr.ncstream.Limits())
-    start, end = incoming.block(8)
-    head = pb.Header.FromString(data[start:end])
-    head.ClearField("nczarr")
-    head.ClearField("fills")
-    made = head.SerializeToString()
-    return START + HEADER + encoded(len(made)) + made + data[end:]
-
-
-def plain(value: Any) -> Any:
-    """A value without what the wire does not keep: NIL, the order of members, enums and opaque values as such."""
-    if isinstance(value, np.void) and value.dtype.names:
-        return {name: plain(value[name]) for name in value.dtype.names}
-    if isinstance(value, np.ndarray) and value.dtype.names:
-        return [plain(each) for each in value]
-    if isinstance(value, np.ndarray):
-        return [plain(each) for each in value.tolist()] if value.ndim else plain(value[()])
-    if isinstance(value, dict):
-        return {name: plain(each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(each) for each in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    return repr(value) if isinstance(value, float) else value
 
 
 def test_the_words_of_the_wire_alone_say_every_value(dataset: Any, tmp_path: Path) -> None:

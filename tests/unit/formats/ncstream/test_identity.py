@@ -15,7 +15,7 @@ from nczarr.diagnostics.report import CompileError
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.wire.byte_pieces import split
 from tests.support import ncstream_streams as make
-from tests.unit.formats.ncstream.wire.test_messages import read, rewritten, same
+from tests.support.ncstream_messages import read, rewritten, same
 
 DTYPES = ["S1", "i1", "u1", "<i2", ">u2", "<i4", ">i4", "<u8", ">i8", "<f4", ">f8", "<f8"]
 TEXTS = st.one_of(st.none(), st.text(max_size=200), st.just("x" * 130), st.just(b"\xff\xfe"))

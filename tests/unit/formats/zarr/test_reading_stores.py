@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import pickle
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,65 +14,19 @@ import pytest
 
 import nczarr
 from nczarr import pipeline, registry
-from nczarr.ast import Constant, Dataset
-from nczarr.check.checked import Checked
-from nczarr.diagnostics.report import Diagnostic, Report
-from nczarr.options import Options
+from nczarr.ast import Constant
+from nczarr.diagnostics.report import Report
 from nczarr.select.indexing import read
 from nczarr.source import Source
-from nczarr.stores.base import Store
 from nczarr.stores.memory import MemoryStore
 from nczarr.stores.open import open_path
 from tests.conftest import run_command, shared_folder
 from tests.support.peers import corpus
-from tests.support.targets import content
+from tests.support.stores import WRITING, opened, other_values, written
 
 SHARED = shared_folder()
 FILES = list(corpus.files(SHARED)) if SHARED is not None else []
 FORMS = ("nczarr", "zarr2", "zarr3", "nczarr3", "zarr3-2019")
-WRITING = Options(allow_loss=frozenset({"all"}))
-READING = Options(allow_loss=frozenset({"bad-metadata", "unreadable-array"}))
-
-
-def opened(store: Store) -> tuple[Checked, list[Diagnostic]]:
-    """The dataset of a store, and what was said of it."""
-    report = Report()
-    found = pipeline.read(store, report, READING)
-    assert found is not None, [each.message for each in report.sorted()]
-    return found, report.sorted()
-
-
-def rebuild(found: Mapping[str, bytes]) -> Dataset:
-    """The tree behind the metadata of a store, which is read without a word."""
-    seen, said = opened(MemoryStore(found))
-    assert {each.code for each in said} <= {"reserved-attribute"}
-    return seen.dataset
-
-
-def written(dataset: Checked, form: str, **options: Any) -> Mapping[str, bytes]:
-    report = Report()
-    found = content(dataset, registry.named(form), report, WRITING._replace(**options))  # type: ignore[arg-type]
-    assert found is not None, [each.message for each in report.sorted()]
-    return found
-
-
-def other_values(wanted: Checked, seen: Checked, nil: str = "None") -> Iterator[str]:
-    """Variables of one type in both that read otherwise."""
-    for path, variable in wanted.variables.items():
-        there = seen.variables.get(path)
-        size = int(np.prod(wanted.shapes[path], dtype=object))
-        if there is None or there.type != variable.type or there.type.startswith("/") != variable.type.startswith("/"):
-            continue
-        if size < 100_000 and not alike(read(wanted, path, ...), read(seen, path, ...), nil):
-            yield path
-
-
-def alike(one: Any, other: Any, nil: str = "None") -> bool:
-    """Bit for bit; values of variable size by what they print, NIL by the word given."""
-    one, other = (np.asarray(each, object if each is None or isinstance(each, str) else None) for each in (one, other))
-    if one.dtype.hasobject or other.dtype.hasobject:
-        return repr(one).replace("None", nil) == repr(other).replace("None", nil)
-    return one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
 
 
 @pytest.mark.skipif(SHARED is None, reason="shared data are not beside the clone")

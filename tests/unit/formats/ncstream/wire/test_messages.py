@@ -23,36 +23,13 @@ from nczarr.formats.ncstream.wire.trees import values as tree_values
 from nczarr.options import Options
 from nczarr.source import Source
 from tests.support import ncstream_streams as make
+from tests.support.ncstream_messages import OBS, lists, obs_rows, read, rewritten, same
 from tests.support.ncstream_streams import RAGGED
-
-
-def read(stream: Any, **options: Any) -> list[Any]:
-    return list(door.read_messages(stream, **options))
 
 
 def one(stream: bytes, **options: Any) -> Any:
     """The last message, which is that of the data."""
     return read(stream, **options)[-1]
-
-
-def rewritten(messages: list[Any]) -> bytes:
-    out = io.BytesIO()
-    door.write_messages(messages, out)
-    return out.getvalue()
-
-
-def same(a: Any, b: Any) -> bool:
-    """Whether two arrays have the same type, byte order aside, and the same bits."""
-    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
-        if a.shape != b.shape or a.dtype.newbyteorder("<") != b.dtype.newbyteorder("<"):
-            return False
-        if a.dtype.names is not None:
-            return all(same(a[name], b[name]) for name in a.dtype.names)
-        if a.dtype.kind == "O":
-            return all(map(same, a.reshape(-1).tolist(), b.reshape(-1).tolist()))
-        little = a.dtype.newbyteorder("<")
-        return a.astype(little).tobytes() == b.astype(little).tobytes()
-    return type(a) is type(b) and bool(a == b)
 
 
 def test_the_smallest_file() -> None:
@@ -218,12 +195,6 @@ def test_opaque_values() -> None:
 # ---- lists -----------------------------------------------------------------------------------------------------------
 
 
-def lists(shape: tuple[int, ...], items: list[Any]) -> Any:
-    made = np.empty(len(items), object)
-    made[:] = items
-    return made.reshape(shape)
-
-
 @pytest.mark.parametrize("length", [3, 400])
 def test_lists_of_numbers(length: int) -> None:
     parts = [np.arange(each, dtype="f4") for each in (0, length, 1, 0, 2, length)]
@@ -304,23 +275,6 @@ def test_lists_of_lists_strings_opaque_values_and_records() -> None:
 
 
 # ---- structures ------------------------------------------------------------------------------------------------------
-
-POINT = [make.variable("x", pb.INT), make.variable("y", pb.INT)]
-OBS = [
-    make.variable("day", pb.BYTE),
-    make.variable("name", pb.STRING),
-    make.structure("at", POINT, 2),
-    make.variable("w", pb.SHORT, 2, unsigned=True),
-    make.variable("two", pb.STRING, 2),
-]
-"""On the wire the structure stands last."""
-
-
-def obs_rows(order: str) -> tuple[bytes, list[list[bytes]]]:
-    row = np.dtype([("day", "i1"), ("name", f"{order}i4"), ("w", f"{order}i2", 2), ("two", f"{order}i4"),
-                    ("at", [("x", f"{order}i4"), ("y", f"{order}i4")], 2)])  # fmt: skip
-    data = np.array([(1, 0, (-1, 2), 1, [(1, 2), (3, 4)]), (2, 3, (5, 6), 2, [(5, 6), (7, 8)])], row)
-    return data.tobytes(), [[b"a"], [b"b", b"c"], [b"d", b"e"], [b"f"]]
 
 
 OBS_VALUES = [

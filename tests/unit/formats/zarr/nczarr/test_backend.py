@@ -18,8 +18,8 @@ from nczarr.registry import named
 from tests.conftest import shared_folder
 from tests.support.making import checked
 from tests.support.peers import corpus
+from tests.support.stores import rebuild
 from tests.support.targets import content
-from tests.unit.formats.zarr.test_reading_stores import rebuild
 
 SHARED = shared_folder()
 FILES = list(corpus.files(SHARED)) if SHARED is not None else []

@@ -13,7 +13,7 @@ from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Diagnostic
 from nczarr.select.indexing import read
 from nczarr.stores.memory import MemoryStore
-from tests.unit.formats.zarr.test_reading_stores import opened
+from tests.support.stores import opened
 
 INNER = {"name": "struct", "configuration": {"fields": [{"name": "p", "data_type": "float64"}]}}
 FIELDS = [

@@ -1,0 +1,18 @@
+"""Installed versions of peers."""
+
+from __future__ import annotations
+
+import re
+from importlib.metadata import version
+
+from nczarr import peers
+from nczarr.peers.rule import number
+
+
+def installed(reader: str) -> str:
+    """The reader with the release of zarr-python that it reads with here, the newest known up to the installed one."""
+    peer = peers.named(reader)
+    if peer is None or not peer.releases:
+        return reader
+    here = number(".".join(re.findall("[0-9]+", version("zarr"))[:2]))
+    return f"{reader}@{[each for each in peer.releases if number(each) <= here][-1]}"

@@ -1,0 +1,53 @@
+"""Texts of the CDL corpus, and their files made by ncgen."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from nczarr import pipeline
+from nczarr.ast import Kind
+from nczarr.check.checked import Checked
+from nczarr.diagnostics.report import Report
+from nczarr.endpoints import targets
+from nczarr.options import Options
+from nczarr.source import Source
+from tests.conftest import shared_folder
+
+LARGE = ("bigf", "bigr", "tst_http_nc4")
+"""Parts of the names of files that declare more than 100 MB."""
+
+
+def corpus() -> Path:
+    folder = shared_folder()
+    return folder / "data/netcdf-c/cdl" if folder else Path()
+
+
+def _cases() -> list[tuple[str, Kind]]:
+    """Every file that ncgen accepts, with the smallest kind that it needs, and nc4."""
+    if not corpus().name:
+        return []
+    found: list[tuple[str, Kind]] = []
+    for entry in json.loads((corpus() / "index.json").read_text("utf-8"))["files"]:
+        wanted = {entry["kind_needed"], *({"nc4"} & set(entry["kinds_ok"]))}
+        found += [(Path(entry["file"]).stem, kind) for kind in ("nc3", "nc6", "nc5", "nc7", "nc4") if kind in wanted]
+    return found
+
+
+CASES = _cases()
+
+
+def large(case: tuple[str, Kind]) -> bool:
+    return any(part in case[0] for part in LARGE)
+
+
+def compiled(text: bytes, name: str, target: Path, kind: Kind) -> Checked:
+    """Our file; a failure of the test if there is an error."""
+    report = Report()
+    options = Options(kind=kind)
+    checked = pipeline.read(Source(name, text), report, options)
+    assert checked is not None, [found.message for found in report.sorted()]
+    form = targets.target_format("x.nc", None, report)
+    assert form is not None
+    assert pipeline.write(checked, str(target), form, report, options), [found.message for found in report.sorted()]
+    return checked

@@ -1,0 +1,77 @@
+"""netCDF-3 files of ours beside those of ncgen."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+from nczarr import pipeline
+from nczarr.arrays.source import Parts
+from nczarr.ast import Dataset, Kind
+from nczarr.check import check
+from nczarr.check.checked import Checked, Unchecked
+from nczarr.check.classic_layout import CLASSIC_KINDS
+from nczarr.diagnostics.report import Report
+from nczarr.options import Options
+from nczarr.registry import named
+from nczarr.source import Source
+from tests.conftest import shared_folder
+
+HUGE = ("ncgen3__big", "bigf3", "bigr3")
+"""Parts of the names of files that declare 4 GB."""
+
+
+def corpus() -> Path:
+    folder = shared_folder()
+    return folder / "data/netcdf-c/cdl" if folder else Path()
+
+
+def cases() -> Iterator[tuple[str, Kind]]:
+    """Every file that ncgen takes for a classic kind, but for those of several gigabytes."""
+    if not corpus().name:
+        return
+    for entry in json.loads((corpus() / "index.json").read_text("utf-8"))["files"]:
+        for kind in CLASSIC_KINDS:
+            outcome = entry["ncgen"].get(kind, {})
+            if outcome.get("exit") == 0 and not outcome.get("no_output"):
+                yield Path(entry["file"]).stem, kind
+
+
+def read(text: bytes, name: str, kind: Kind, report: Report) -> Checked | None:
+    return pipeline.read(Source(name, text), report, Options(kind=kind))
+
+
+def pieces(checked: Checked, kind: Kind) -> Iterator[bytes]:
+    """Our file, piece by piece."""
+    report, form = Report(), named("netcdf3")
+    assert form is not None
+    made = pipeline.text(checked, form, report, Options(kind=kind))
+    assert made is not None, [found.message for found in report.sorted()]
+    return made
+
+
+def ours(text: bytes, name: str, kind: Kind) -> bytes:
+    report = Report()
+    checked = read(text, name, kind, report)
+    assert checked is not None, [found.message for found in report.sorted()]
+    return b"".join(pieces(checked, kind))
+
+
+def theirs(ncgen: str, source: Path, kind: Kind, target: Path) -> bytes:
+    """The file of ncgen."""
+    target.unlink(missing_ok=True)
+    subprocess.run([ncgen, "-k", kind, "-o", str(target), str(source)], check=True, capture_output=True)
+    return target.read_bytes()
+
+
+Pair = tuple[Dataset, dict[str, Parts]]
+
+
+def checked_pair(pair: Pair, kind: Kind) -> Checked:
+    report = Report()
+    dataset = pair[0].model_copy(update={"kind": None})
+    checked = check(Unchecked(dataset, parts=pair[1]), report, None, kind)
+    assert checked is not None, [found.message for found in report.sorted()]
+    return checked
