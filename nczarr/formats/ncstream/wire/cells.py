@@ -14,7 +14,7 @@ from nczarr.arrays.source import Parts, little, numpy_dtype
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import CompoundType, Field, OpaqueType
 from nczarr.formats.ncstream._generated.ncstream_pb2 import UBYTE
-from nczarr.formats.ncstream.wire.dtypes import wire_type
+from nczarr.formats.ncstream.wire.element_types import wire_type
 from nczarr.formats.ncstream.wire.trees import Lists, Numbers, Opaque, Records, Texts, Tree
 from nczarr.formats.ncstream.write.header_writer import in_order, is_structure
 

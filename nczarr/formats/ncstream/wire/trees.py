@@ -121,9 +121,7 @@ def values(tree: Tree, shape: tuple[int, ...]) -> NDArray[Any]:
     Strings become `str`, `bytes` if not UTF-8, or None; opaque values `bytes`; lists arrays.
     """
     match tree:
-        case Numbers():
-            return tree.values.reshape(shape)
-        case Rows():
+        case Numbers() | Rows():
             return tree.values.reshape(shape)
         case Texts():
             return _objects(_texts(tree.items), shape)

@@ -21,7 +21,7 @@ from nczarr.ast.types import CompoundType, EnumType, Field, VlenType
 from nczarr.ast.values import swapped
 from nczarr.check.checked import Checked
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-from nczarr.formats.ncstream.wire.dtypes import OLD_ATTRIBUTE, WIRE, wire_type
+from nczarr.formats.ncstream.wire.element_types import OLD_ATTRIBUTE, WIRE, wire_type
 from nczarr.names import to_bytes
 
 VERSION = 1
