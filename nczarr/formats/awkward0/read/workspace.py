@@ -41,7 +41,7 @@ class Workspace:
         """Return the bytes of a blob (`Blobs.bytes_of`)."""
         return self.blobs.bytes_of(raw, wanted)
 
-    def when_known(self, column: Column, check: Callable[[int], None], at: At | None) -> None:
+    def when_known(self, column: Column, check: Callable[[int], None]) -> None:
         """Pass a column's length to a check, at once or, for an unfinished column, at the end."""
         if isinstance(column, Later):
             self.checks.append((column, check))
@@ -84,14 +84,8 @@ class Workspace:
 
     def finished(self, value: Any) -> Any:
         """Replace remaining blobs by their bytes, or by arrays of the storage."""
-        done: dict[int, Any] = {}
 
-        def finish(value: Any) -> Any:
-            if id(value) not in done:
-                done[id(value)] = made(value)
-            return done[id(value)]
-
-        def made(value: Any) -> Any:
+        def change(value: Any) -> Any:
             match value:
                 case Blob(array=array) if array is not None:
                     return array_values.elements(array)
@@ -99,16 +93,10 @@ class Workspace:
                     return bytes(self.bytes_of(value))
                 case Named():
                     return value.parts
-                case list():
-                    return [finish(each) for each in value]
-                case tuple():
-                    return tuple(map(finish, value))
-                case dict():
-                    return {name: finish(each) for name, each in value.items()}
                 case _:
                     return value
 
-        return finish(value)
+        return array_values.replaced(value, change)
 
     def measured(self, value: Any, at: At | None) -> Measure:
         """Return the cost of a value. Raises RefusedError if it, or the total so far, is too large."""

@@ -21,11 +21,12 @@ from typing import IO, Any
 from nczarr.arrays.lazy_numpy import np
 from nczarr.awkward import expressions
 from nczarr.diagnostics.report import Report
-from nczarr.formats.awkward0.write.archive import Member, checked_key, extend_file, extend_object
+from nczarr.formats.awkward0.write.archive import Member, extend_file, extend_object
 from nczarr.formats.awkward0.write.compression import DEFAULT, Policy, rules
 from nczarr.formats.awkward0.write.serialize import Encoded, encode, naming
 from nczarr.formats.awkward0.write.warnings import say
 from nczarr.stores.base import is_safe, safe_key
+from nczarr.stores.zip import entry_name
 
 SUFFIX = ".awkd"
 MODES = ("a", "w", "x")
@@ -79,7 +80,7 @@ def save(
     say(found, made if len(made) == len(arrays) else None, given=found)
     members = [member for encoded in made for member in _members(encoded)]
     for key, _ in members:
-        checked_key(key)
+        safe_key(entry_name(key))
 
     def check(there: list[str]) -> None:
         _apart(arrays, there, schemasuffix or "")
