@@ -97,7 +97,7 @@ class _Reader:
         """Return a group with its content."""
         path = "/" if around is None else names.join(around.path, name)
         dimensions = self._dimensions(given, path)
-        taken = {names.normal(from_bytes(each)) for each in _names(given)}
+        taken = {names.normal(from_bytes(each.name)) for each in (*_declared(given), *given.groups)}
         known = {each.name: (names.join(path, each.name), each.size) for each in dimensions}
         scope = Scope(
             path,
@@ -311,9 +311,3 @@ def _declared(given: pb.Group | pb.Structure) -> Iterator[pb.Variable | pb.Struc
     """Yield variables, then structures, the order shared with writers."""
     yield from given.vars
     yield from given.structs
-
-
-def _names(given: pb.Group) -> Iterator[bytes]:
-    """Yield the names of the variables and groups in a group."""
-    yield from (each.name for each in _declared(given))
-    yield from (each.name for each in given.groups)

@@ -110,10 +110,10 @@ def blocks_message(
 _SHORT = [bytes([length]) for length in range(128)]
 
 
-def prefixed(items: Sequence[bytes | None], tag: bytes = b"") -> bytes:
+def prefixed(items: Sequence[bytes | memoryview | None], tag: bytes = b"") -> bytes:
     """Return the items, each after the tag and its length."""
     short = [tag + each for each in _SHORT] if tag else _SHORT
-    parts: list[bytes] = []
+    parts: list[Piece] = []
     for item in items:
         data = item or b""
         length = len(data)
@@ -137,14 +137,8 @@ def _lists_message(name: bytes, tree: Lists, section: Section | None, ragged: in
     dtype = dtype_of(content.data_type, big=True)
     data = b"".join(raw(content.values, dtype))
     lengths = tree.counts * (dtype.itemsize * math.prod(tree.inner))
-    stops = lengths.cumsum().tolist()
-    parts: list[Piece] = []
-    view, start = memoryview(data), 0
-    for stop in stops:
-        length = stop - start
-        parts += (_SHORT[length] if length < 128 else protobuf.encoded(length), view[start:stop])
-        start = stop
-    yield b"".join(parts)
+    view = memoryview(data)
+    yield prefixed([view[start:stop] for start, stop in itertools.pairwise([0, *lengths.cumsum().tolist()])])
 
 
 # ---- columns ---------------------------------------------------------------------------------------------------------

@@ -169,19 +169,15 @@ class RowReader:
             starts = [0, *np.cumsum(counts).tolist()]
             heap = tuple(tuple(strings[a:b]) for a, b in itertools.pairwise(starts))
             return Rows(rows, bool(self._big), heap)
-        return _Members(self, counts, strings, self._end - self._start).records(rows, layout, heaps)
-
-    @property
-    def offset(self) -> int:
-        """Stream offset of the message, for errors."""
-        return self._entry.offset
+        members = _Members(self._entry.offset, counts, strings, self._end - self._start)
+        return members.records(rows, layout, heaps)
 
 
 class _Members:
-    """Splitter of rows into members; `most`: bound on the total strings, from the available bytes."""
+    """Splitter of rows into members; `most`: bound on the total strings; `offset`: that of the message."""
 
-    def __init__(self, reader: RowReader, counts: NDArray[np.int64], strings: list[Any], most: int) -> None:
-        self._offset = reader.offset
+    def __init__(self, offset: int, counts: NDArray[np.int64], strings: list[Any], most: int) -> None:
+        self._offset = offset
         self._counts = counts
         self._starts = np.cumsum(counts) - counts
         self._strings = strings
