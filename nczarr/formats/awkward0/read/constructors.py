@@ -37,7 +37,7 @@ def from_buffer(given: Arguments) -> nodes.Flat:
     if wanted is not None and wanted >= LARGEST:
         raise given.refused("count", f"{count} elements of {width} bytes are more than any blob has")
     with given.about("buffer"):
-        data = given.workspace.bytes_of(raw, wanted)
+        data = given.workspace.blobs.bytes_of(raw, wanted)
     size = len(data)
     if wanted is None:
         count = (size - offset) // width if width else 0

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from nczarr.formats.awkward0.columns.nodes import Chunks, Column, Later, Sparse
 from nczarr.formats.awkward0.read import array_values
 from nczarr.formats.awkward0.read.array_values import Measure
-from nczarr.formats.awkward0.wire.blobs import Blob, Blobs, Packed, Raw
+from nczarr.formats.awkward0.wire.blobs import Blob, Blobs, Packed
 from nczarr.formats.awkward0.wire.limits import At, Limits, RefusedError, shown
 
 MOST_OF_GIVEN = 16
@@ -36,10 +36,6 @@ class Workspace:
         self._counted: dict[int, Any] = {}
         self._once: dict[tuple[Any, ...], tuple[Any, Any]] = {}
         self._lists: dict[int, tuple[Any, Column]] = {}
-
-    def bytes_of(self, raw: Raw, wanted: int | None = None) -> memoryview:
-        """Return the bytes of a blob (`Blobs.bytes_of`)."""
-        return self.blobs.bytes_of(raw, wanted)
 
     def when_known(self, column: Column, check: Callable[[int], None]) -> None:
         """Pass a column's length to a check, at once or, for an unfinished column, at the end."""
@@ -90,7 +86,7 @@ class Workspace:
                 case Blob(array=array) if array is not None:
                     return array_values.elements(array)
                 case Blob() | Packed():
-                    return bytes(self.bytes_of(value))
+                    return bytes(self.blobs.bytes_of(value))
                 case Named():
                     return value.parts
                 case _:

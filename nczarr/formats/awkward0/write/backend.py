@@ -185,7 +185,8 @@ class _Arrays:
         counts = self._known(found.counts, "<i8", rows, numbers)
         content = numbers.next()
         size = int(found.counts.sum())
-        bytes_ = self._added(Blob(content, lambda: streaming.characters(source), size, False), described("|u1"), size)
+        blob = Blob(content, lambda: streaming.characters(source), size, packed=False)
+        bytes_ = self._added(blob, described("|u1"), size)
         encoding = expressions.constant("utf-8" if found.utf8 else None)
         made = expressions.texts_from_counts(counts, bytes_, encoding, number)
         if found.nil is None:

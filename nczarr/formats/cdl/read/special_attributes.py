@@ -256,7 +256,8 @@ class Specials:
         if text in words:
             return text
         meant = names.closest(text, words)
-        raise self._bad(f"{name} is one of {spelled}", literals[0], *([f'did you mean "{meant}"?'] if meant else []))
+        helps = [f'did you mean "{meant}"?'] if meant else []
+        raise self._bad(f"{name} is one of {spelled}", literals[0], *helps)
 
 
 def _shared(one: str, other: str) -> int:

@@ -68,7 +68,8 @@ class ListReader(Numerals):
             kind, at_end = match.lastgroup, match.end()
             if kind == "comma":
                 if expect_value:
-                    where, help_ = ("between two commas", "use `_` for the fill value") if here else ("before `,`", "")
+                    where = "between two commas" if here else "before `,`"
+                    help_ = "use `_` for the fill value" if here else ""
                     raise self.stop("expected-value", f"a value is missing {where}", at, at + 1, help_)
                 expect_value = True
             elif kind == "close":

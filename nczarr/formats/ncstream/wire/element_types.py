@@ -59,8 +59,10 @@ OLD_ATTRIBUTE: dict[str, Attribute.Type] = {
 }  # fmt: skip
 """First-generation type of numeric attributes."""
 
-OF_NUMPY: dict[str, int] = {name: number for number, name in NUMPY.items() if number not in ENUM_BASES}
-OF_NUMPY["b1"] = pb.UBYTE
+OF_NUMPY: dict[str, int] = {
+    **{name: number for number, name in NUMPY.items() if number not in ENUM_BASES},
+    "b1": pb.UBYTE,
+}
 """Wire type by NumPy dtype, if none is specified."""
 
 NAMES: dict[int, str] = {number: name for name, number in pb.DataType.items()}
