@@ -79,7 +79,7 @@ CAREFUL_CUT = (
     rb"""(?:[^;"'/\\]++|\\(?s:.)|"[^"\\]*+(?:\\(?s:.)[^"\\]*+)*"|'(?:[^'\\]|\\(?s:.))?'|'"""
     rb"""|//[^\r\n]*+|/\*(?s:.*?)\*/|/(?!\*))*"""
 )
-"""A value list with strings and comments. This and the next three are compiled where they are used, which is rare."""
+"""A value list with strings and comments; as all bytes here, compiled when it is first needed."""
 
 # ---- simple statements: ASCII names without escapes, one declarator, values without strings or one plain string ----
 NAME = rb"[A-Za-z_][A-Za-z0-9_.@+\-]*+"
@@ -124,7 +124,6 @@ HAND_TYPED = 1 << 14
 """Maximum bytes of value lists that are searched for a forgotten semicolon."""
 
 BRACES = rb'"[^"\\]*+(?:\\(?s:.)[^"\\]*+)*"|//[^\r\n]*+|/\*(?s:.*?)\*/|\\(?s:.)|[{}]'
-
 """The braces of a value list, and tokens that can contain some."""
 
 NEXT_STATEMENT = (
