@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Mapping, MutableMapping
+from collections.abc import MutableMapping
 from typing import IO, TYPE_CHECKING, Any
 
 from nczarr.formats.awkward0.read.whitelist import Whitelist
@@ -92,9 +92,10 @@ def hdf5(
     slash are usable but not listed.
     """
     from nczarr.formats.awkward0.wire.hdf5_group import Group
+    from nczarr.formats.awkward0.write import save as saving
 
     read = functools.partial(deserialize, whitelist=whitelist, cache=cache, limits=limits)
-    return Group(group, read, functools.partial(_put, options), _remove, limits)
+    return Group(group, read, functools.partial(saving.put, **options), saving.remove, limits)
 
 
 def serialize(
@@ -138,18 +139,6 @@ def save(
     saving.save(file, array, name, mode, **options)
 
 
-def _put(options: Mapping[str, Any], group: Any, name: str, value: Any) -> None:
-    from nczarr.formats.awkward0.write import save as saving
-
-    saving.put(group, name, value, **options)
-
-
-def _remove(group: Any, name: str) -> None:
-    from nczarr.formats.awkward0.write import save as saving
-
-    saving.remove(group, name)
-
-
 def _arrays(value: Any) -> Any:
     """Replace columns by awkward arrays if awkward is installed."""
     try:
@@ -158,21 +147,6 @@ def _arrays(value: Any) -> Any:
         return value
     from nczarr.formats.awkward0.columns.awkward2 import to_awkward
     from nczarr.formats.awkward0.columns.nodes import Column
+    from nczarr.formats.awkward0.read.array_values import replaced
 
-    done: dict[int, Any] = {}
-
-    def made(value: Any) -> Any:
-        if id(value) not in done:
-            done[id(value)] = changed(value)
-        return done[id(value)]
-
-    def changed(value: Any) -> Any:
-        if isinstance(value, Column):
-            return to_awkward(value)
-        if isinstance(value, list):
-            return [made(each) for each in value]
-        if isinstance(value, tuple):
-            return tuple(map(made, value))
-        return {name: made(each) for name, each in value.items()} if isinstance(value, dict) else value
-
-    return made(value)
+    return replaced(value, lambda each: to_awkward(each) if isinstance(each, Column) else each)

@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.formats.ncstream.wire.limits import DEFAULT, Limits, RefusedError
-from nczarr.source import Source, Span
+from nczarr.source import NOWHERE, Source, Span
 
 if TYPE_CHECKING:
     from nczarr.api.handle import DatasetHandle
@@ -60,15 +60,10 @@ __all__ = [
     "write_points",
 ]
 
-_TYPES = {
-    "CoverageData", "CoverageHeader", "Data", "DataColumn", "End", "Error", "Header", "Message", "Point", "Points",
-    "Start", "Stations",
-}  # fmt: skip
-
 
 def __getattr__(name: str) -> Any:
     """Return a message type; loads protobuf on first use."""
-    if name in _TYPES:
+    if name in __all__:
         from nczarr.formats.ncstream.wire import messages
 
         return getattr(messages, name)
@@ -96,7 +91,9 @@ def read_messages(
     try:
         yield from messages.read(stream, known, limits)
     except RefusedError as error:
-        raise _refusal(error, _name_of(stream)) from None
+        name = getattr(stream, "name", None)
+        source = Source(name if isinstance(name, str) else "stream", b"", binary=True)
+        raise _fault(error.code, str(error), Span(source, error.start, error.end)) from None
 
 
 def write_messages(messages: Iterable[Message], stream: IO[bytes]) -> None:
@@ -109,9 +106,7 @@ def write_messages(messages: Iterable[Message], stream: IO[bytes]) -> None:
             for piece in written(message):
                 _put(piece, stream)
         except UnwritableError as error:
-            report = Report()
-            report.error("unwritable-ncstream", f"{message!r}: {error}")
-            raise CompileError(report.sorted()) from None
+            raise _fault("unwritable-ncstream", f"{message!r}: {error}") from None
 
 
 def data(
@@ -136,10 +131,10 @@ def data(
 
 def header_message(dataset: DatasetHandle | Checked, *, location: str | None = None) -> bytes:
     """Return a dataset's header message, as a server's answer to `req=header`. `location`: its URL or path."""
-    from nczarr.formats.ncstream.write import backend
+    from nczarr.formats.ncstream.wire import framing
     from nczarr.formats.ncstream.write.header_writer import header
 
-    return backend.header_message(header(_checked(dataset), location))
+    return framing.framed(framing.HEADER, header(_checked(dataset), location))
 
 
 def data_messages(
@@ -167,9 +162,7 @@ def data_messages(
             for piece in Values.of(checked, path, ranges).message(profile, deflate):
                 yield bytes(piece)
         except UnwritableError as error:
-            report = Report()
-            report.error("unwritable-ncstream", f"`{path}`: {error}")
-            raise CompileError(report.sorted()) from None
+            raise _fault("unwritable-ncstream", f"`{path}`: {error}") from None
 
 
 def write_points(dataset: DatasetHandle, stream: IO[bytes], variable: str | None = None) -> Report:
@@ -219,15 +212,9 @@ def _put(piece: bytes | bytearray | memoryview, stream: IO[bytes]) -> None:
         rest = rest[taken:]
 
 
-def _name_of(stream: Any) -> str:
-    name = getattr(stream, "name", None)
-    return name if isinstance(name, str) else "stream"
-
-
-def _refusal(error: RefusedError, name: str) -> CompileError:
-    source = Source(name, b"", binary=True)
+def _fault(code: str, message: str, span: Span = NOWHERE) -> CompileError:
     report = Report()
-    report.error(error.code, str(error), Span(source, error.start, error.end))
+    report.error(code, message, span)
     return CompileError(report.sorted())
 
 

@@ -59,17 +59,9 @@ def reference(fqn: str, scope: str, declared: Collection[str], *, words: Collect
     `declared`: FQNs of all items of its kind; names in `words` are never bare.
     """
     name = names.last(fqn)
-    if name not in words:
-        while True:
-            found = names.join(scope, name)
-            if found in declared:
-                if found == fqn:
-                    return identifier(name)
-                break
-            if scope == "/":
-                break
-            scope = names.parent(scope)
-    return path(fqn)
+    while (found := names.join(scope, name)) not in declared and scope != "/":
+        scope = names.parent(scope)
+    return identifier(name) if found == fqn and found in declared and name not in words else path(fqn)
 
 
 def quoted(data: bytes) -> str:

@@ -98,3 +98,14 @@ class Words:
             return self.name(start, end)
         pieces = _PATH_PIECE.finditer(raw)
         return names.fqn(self.name(start + piece.start(1), start + piece.end(1)) for piece in pieces)
+
+
+def strange_character(source: Source, start: int, end: int) -> tuple[str, int, int] | None:
+    """Return the first character of a range that needs an escape in names, and its bytes; None if there is none."""
+    offset = start
+    for character in source.text(start, end):
+        after = offset + len(character.encode("utf-8", "surrogateescape"))
+        if names.is_strange(character) and source.data[offset - 1 : offset] != b"\\":
+            return character, offset, after
+        offset = after
+    return None

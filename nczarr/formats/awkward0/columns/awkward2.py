@@ -103,7 +103,7 @@ class _Columns:
     def _node(self, layout: Any, place: str) -> nodes.Column:
         from awkward import contents as kinds
 
-        inner = f"{place.rstrip('/')}/[]"
+        inner = nodes.below(place, "[]")
         match layout:
             case kinds.EmptyArray():
                 self._lose(place, "is of unknown type, written as float64")
@@ -134,7 +134,7 @@ class _Columns:
                 return nodes.Indexed(layout.index.data, self.column(layout.content, place))
             case kinds.UnionArray():
                 tags = layout.tags.data
-                contents = (self.column(each, f"{place.rstrip('/')}/#{n}") for n, each in enumerate(layout.contents))
+                contents = (self.column(each, nodes.below(place, f"#{n}")) for n, each in enumerate(layout.contents))
                 return nodes.Union(tags, layout.index.data[: len(tags)], tuple(contents))
             case _:
                 raise AssertionError(f"{type(layout).__name__} is no layout of awkward 2")
@@ -161,14 +161,14 @@ class _Columns:
         if isinstance(content, nodes.Flat) and size and not text:
             return nodes.Flat(content.values[: count * size].reshape(count, size, *content.values.shape[1:]))
         self._lose(place, f"has {'texts' if text else 'lists'} of {size} items each, which is not said")
-        return self._as_text(layout, nodes.Lists(np.arange(count + 1, dtype="<i8") * size, content))
+        return self._as_text(layout, nodes.regular(content, count, size))
 
     def _table(self, layout: Any, place: str) -> nodes.Column:
         if layout.is_tuple:
             self._lose(place, "has tuples, written as records with the names 0, 1, …")
         names = tuple(layout.fields)
         columns = (
-            self.column(each, f"{place.rstrip('/')}/{name}") for name, each in zip(names, layout.contents, strict=True)
+            self.column(each, nodes.below(place, name)) for name, each in zip(names, layout.contents, strict=True)
         )
         return nodes.Table(names, tuple(columns), len(layout))
 

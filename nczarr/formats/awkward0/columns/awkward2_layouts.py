@@ -38,7 +38,7 @@ class _Layouts:
         """Return the layout of any column."""
         from awkward import contents
 
-        inner = f"{place.rstrip('/')}/[]"
+        inner = nodes.below(place, "[]")
         match column:
             case nodes.Flat():
                 return self._flat(column.values, place)
@@ -96,7 +96,7 @@ class _Layouts:
         from awkward import contents
 
         if values.dtype.names is not None:
-            parts = [self._flat(values[name], f"{place.rstrip('/')}/{name}") for name in values.dtype.names]
+            parts = [self._flat(values[name], nodes.below(place, name)) for name in values.dtype.names]
             if values.ndim == 1:
                 return contents.RecordArray(parts, list(values.dtype.names), length=len(values))
             flat = values.reshape(-1)
@@ -163,9 +163,7 @@ class _Layouts:
             ]
         except (LookupError, UnicodeError) as error:
             self._unsuited(place, f"has texts that are not of their encoding: {error}")
-        offsets = np.zeros(len(texts) + 1, "i8")
-        np.cumsum([len(text) for text in texts], out=offsets[1:])
-        return offsets, np.frombuffer(b"".join(texts), "u1")
+        return nodes.offsets_of(list(map(len, texts))), np.frombuffer(b"".join(texts), "u1")
 
     def _table(self, column: nodes.Table, place: str) -> Any:
         from awkward import contents
@@ -173,8 +171,7 @@ class _Layouts:
         if len(set(column.names)) < len(column.names):
             self._unsuited(place, "has two columns of one name")
         parts = [
-            self.of(each, f"{place.rstrip('/')}/{name}")
-            for name, each in zip(column.names, column.columns, strict=True)
+            self.of(each, nodes.below(place, name)) for name, each in zip(column.names, column.columns, strict=True)
         ]
         return contents.RecordArray(parts, list(column.names), length=column.length)
 
@@ -205,7 +202,7 @@ class _Layouts:
             self._unsuited(place, f"is a union of {len(column.contents)} kinds; awkward has {MOST_CONTENTS}")
         if not column.contents:
             return contents.EmptyArray()
-        parts = [self.of(each, f"{place.rstrip('/')}/#{n}") for n, each in enumerate(column.contents)]
+        parts = [self.of(each, nodes.below(place, f"#{n}")) for n, each in enumerate(column.contents)]
         if len(parts) == 1:
             return contents.IndexedArray.simplified(_index(column.index[: len(column.tags)]), parts[0])
         tags = index.Index8(np.ascontiguousarray(column.tags).astype("i1", copy=False))

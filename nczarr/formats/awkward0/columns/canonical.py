@@ -13,7 +13,8 @@ from weakref import WeakValueDictionary
 
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.awkward0.columns import nodes as nodes
-from nczarr.formats.awkward0.wire.limits import DEFAULT
+from nczarr.formats.awkward0.columns.cuts import missing, one_item
+from nczarr.formats.awkward0.wire.limits import DEFAULT, LARGEST
 
 DEEPEST = 100
 """Maximum nesting of arrays."""
@@ -92,16 +93,9 @@ def plain(column: nodes.Column, where: NDArray[Any] | None = None, deep: Deep | 
                 tuple(plain(each, None if whole else rows, deeper) for each in column.columns),
                 len(rows),
             )
-        case nodes.Masked():
+        case nodes.Masked() | nodes.BitMasked():
             room.take(column.mask, len(column) if where is None else len(where))
-            mask = column.mask[: len(column)].astype(bool) == column.masked_when
-            return _masked(mask, column.content, np.arange(len(mask)), where, deeper)
-        case nodes.BitMasked():
-            room.take(column.mask, len(column) if where is None else len(where))
-            bits = np.unpackbits(column.mask.view(np.uint8), bitorder="little" if column.lsb_order else "big")[
-                : len(column)
-            ]
-            return _masked(bits.astype(bool) == column.masked_when, column.content, np.arange(len(bits)), where, deeper)
+            return _masked(missing(column), column.content, np.arange(len(column)), where, deeper)
         case nodes.Indexed() if column.optional:
             return _masked(column.index < 0, column.content, column.index, where, deeper)
         case nodes.Indexed():
@@ -138,8 +132,7 @@ def _lists(
     if where is not None:
         starts, stops = starts[where], stops[where]
     counts = np.maximum(np.subtract(stops, starts, dtype=np.int64), 0)
-    offsets = np.zeros(len(counts) + 1, np.int64)
-    np.cumsum(counts, out=offsets[1:])
+    offsets = nodes.offsets_of(counts)
     total = int(offsets[-1])
     deep.room.spend((total - len(content)) * offsets.itemsize)
     filled = starts[counts > 0]
@@ -160,7 +153,8 @@ def _masked(
     if not mask.any():
         return plain(content, index, deep)
     if not len(content):
-        return nodes.Masked(mask, blank(plain(content, None, deep), len(mask)))
+        blank = nodes.Indexed(np.zeros(len(mask), np.int64), one_item(plain(content, None, deep)))
+        return nodes.Masked(mask, plain(blank, None, Deep(0, Room(LARGEST))))
     found = plain(content, np.where(mask, 0, index), deep)
     if isinstance(found, nodes.Masked):
         return nodes.Masked(mask | found.mask, found.content)
@@ -224,9 +218,7 @@ def joined(pieces: list[nodes.Column]) -> nodes.Column:
         case nodes.Lists():
             lists = [each for each in filled if isinstance(each, nodes.Lists)]
             counts = np.concatenate([np.diff(each.offsets) for each in lists])
-            offsets = np.zeros(len(counts) + 1, np.int64)
-            np.cumsum(counts, out=offsets[1:])
-            return nodes.Lists(offsets, joined([each.content for each in lists]))
+            return nodes.Lists(nodes.offsets_of(counts), joined([each.content for each in lists]))
         case nodes.Texts():
             texts = [each for each in filled if isinstance(each, nodes.Texts)]
             if len({each.encoding for each in texts}) > 1:
@@ -248,22 +240,3 @@ def _alike(values: NDArray[Any]) -> tuple[Any, ...]:
     """Return the property that arrays must share to be concatenated: numbers and texts may differ in size."""
     dtype = values.dtype
     return dtype.newbyteorder("<") if dtype.kind in "mMV" else dtype.kind, values.shape[1:]
-
-
-def blank(column: nodes.Column, length: int) -> nodes.Column:
-    """Return placeholder items of the same type."""
-    match column:
-        case nodes.Flat():
-            return nodes.Flat(np.zeros((length, *column.values.shape[1:]), column.values.dtype))
-        case nodes.Lists():
-            return nodes.Lists(np.zeros(length + 1, np.int64), plain(column.content, np.arange(0)))
-        case nodes.Texts():
-            inner = blank(column.bytes, length)
-            assert isinstance(inner, nodes.Lists)
-            return nodes.Texts(inner, column.encoding)
-        case nodes.Table():
-            return nodes.Table(column.names, tuple(blank(each, length) for each in column.columns), length)
-        case nodes.Masked():
-            return nodes.Masked(np.ones(length, bool), blank(column.content, length))
-        case _:
-            raise AssertionError(column)

@@ -86,6 +86,17 @@ def bits(mask: NDArray[Any], count: int, *, lsb_order: bool) -> NDArray[Any]:
     return np.unpackbits(raw, count=count, bitorder="little" if lsb_order else "big").view(np.bool_)
 
 
+def missing(column: nodes.Masked | nodes.BitMasked) -> NDArray[Any]:
+    """Return for each item whether it is missing."""
+    length = len(column)
+    if isinstance(column, nodes.Masked):
+        mask = column.mask[:length] != 0
+    else:
+        mask = bits(column.mask, length, lsb_order=column.lsb_order)
+    found: NDArray[Any] = mask == column.masked_when
+    return found
+
+
 def stand_in(column: nodes.Column) -> nodes.Column:
     """Return an equivalent column that awkward0 can read back, mostly the column itself.
 
@@ -99,7 +110,7 @@ def stand_in(column: nodes.Column) -> nodes.Column:
         case nodes.Flat() if 0 in column.values.shape[1:]:
             count, size, *rest = column.values.shape
             inner = np.empty((count * size, *rest), column.values.dtype)
-            return nodes.Lists(np.arange(count + 1, dtype="<i8") * size, nodes.Flat(inner))
+            return nodes.regular(nodes.Flat(inner), count, size)
         case nodes.Union() if not len(column.tags) and column.contents:
             contents = list(column.contents)
             filled = next((tag for tag, each in enumerate(contents) if len(each)), 0)

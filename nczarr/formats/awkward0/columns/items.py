@@ -46,10 +46,9 @@ class _Walk:
         match column:
             case nodes.Flat():
                 return self._elements(column.values[where])
-            case nodes.Lists():
-                return self._lists(column.content, column.offsets[:-1][where], column.offsets[1:][where])
-            case nodes.Spans():
-                return self._lists(column.content, column.starts[where], column.stops[where])
+            case nodes.Lists() | nodes.Spans():
+                starts, stops = nodes.bounds(column)
+                return self._lists(column.content, starts[where], stops[where])
             case nodes.Texts():
                 return self._texts(column, where)
             case nodes.Table():
@@ -68,7 +67,7 @@ class _Walk:
             case nodes.Sparse():
                 return self._sparse(column, where)
             case nodes.Union():
-                return self._union(column, where)
+                return self._mixed(column.contents, column.tags[where], column.index[where])
             case nodes.Chunks():
                 return self._pieces(column, where)
             case nodes.Objects():
@@ -131,23 +130,18 @@ class _Walk:
             default = []
         return [next(found) if each else default for each in there.tolist()]
 
-    def _union(self, column: nodes.Union, where: NDArray[Any]) -> list[Any]:
-        tags, index = column.tags[where], column.index[where]
-        found: list[Any] = [None] * len(where)
-        for tag in sorted(set(tags.tolist())):
-            places = (tags == tag).nonzero()[0]
-            taken = self.take(column.contents[tag], index[places])
-            for place, item in zip(places.tolist(), taken, strict=True):
-                found[place] = item
-        return found
-
     def _pieces(self, column: nodes.Chunks, where: NDArray[Any]) -> list[Any]:
-        ends = np.cumsum([len(each) for each in column.pieces])
+        sizes = np.array([len(each) for each in column.pieces])
+        ends = np.cumsum(sizes)
         piece = np.searchsorted(ends, where, side="right")
-        found: list[Any] = [None] * len(where)
-        for number in sorted(set(piece.tolist())):
-            places = (piece == number).nonzero()[0]
-            taken = self.take(column.pieces[number], where[places] - (ends[number] - len(column.pieces[number])))
+        return self._mixed(column.pieces, piece, where - (ends - sizes)[piece])
+
+    def _mixed(self, columns: tuple[nodes.Column, ...], which: NDArray[Any], index: NDArray[Any]) -> list[Any]:
+        """Return items of several columns: of which one, and at which position."""
+        found: list[Any] = [None] * len(which)
+        for number in sorted(set(which.tolist())):
+            places = (which == number).nonzero()[0]
+            taken = self.take(columns[number], index[places])
             for place, item in zip(places.tolist(), taken, strict=True):
                 found[place] = item
         return found

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from nczarr.arrays.lazy_numpy import NDArray
+from nczarr.arrays.lazy_numpy import NDArray, np
 
 Integers: TypeAlias = "NDArray[Any]"
 """One-dimensional array of any integer type."""
@@ -53,6 +53,18 @@ class Spans:
 def bounds(lists: Lists | Spans) -> tuple[Integers, Integers]:
     """Return the starts and stops of the lists in their content."""
     return (lists.offsets[:-1], lists.offsets[1:]) if isinstance(lists, Lists) else (lists.starts, lists.stops)
+
+
+def offsets_of(counts: Any) -> NDArray[np.int64]:
+    """Return the offsets of consecutive lists with these item counts."""
+    offsets = np.zeros(len(counts) + 1, np.int64)
+    np.cumsum(counts, dtype=np.int64, out=offsets[1:])
+    return offsets
+
+
+def regular(content: Column, count: int, size: int) -> Lists:
+    """Return `count` consecutive lists of `size` items each."""
+    return Lists(np.arange(count + 1, dtype=np.int64) * size, content)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -178,3 +190,8 @@ Column: TypeAlias = (
     Flat | Lists | Spans | Texts | Table | Masked | BitMasked | Indexed | Sparse | Union | Chunks | Objects | Later
 )
 """Any array that can be persisted."""
+
+
+def below(place: str, step: object) -> str:
+    """Return the place of a part in a report: a column's name, `[]` for list items, `#n` for union contents."""
+    return f"{place.rstrip('/')}/{step}"

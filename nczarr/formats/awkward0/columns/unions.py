@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.formats.awkward0.columns.cuts import bits
+from nczarr.formats.awkward0.columns.cuts import missing
 from nczarr.formats.awkward0.columns.nodes import BitMasked, Indexed, Masked
 
 EXACT = 1 << 53
@@ -48,10 +48,7 @@ def chosen_of_union(column: Masked | BitMasked | Indexed, union: Any) -> Any:
         case Indexed():
             places = np.asarray(column.index).astype("i8")
         case Masked() | BitMasked():
-            length = len(column)
-            mask = column.mask[:length] != 0 if isinstance(column, Masked) else None
-            mask = bits(column.mask, length, lsb_order=column.lsb_order) if isinstance(column, BitMasked) else mask
-            places = np.where(mask == column.masked_when, -1, np.arange(length))
+            places = np.where(missing(column), -1, np.arange(len(column)))
     parts = list(union.contents)
     tags, inner = union.tags.data[places], union.index.data[places]
     if not isinstance(column, Indexed) or column.optional:

@@ -79,7 +79,7 @@ class Arguments:
             if isinstance(value, Blob) and value.array is not None:
                 return array_values.elements(value.array)
             if isinstance(value, Blob | Packed):
-                data = self.workspace.bytes_of(value)
+                data = self.workspace.blobs.bytes_of(value)
                 if len(data) % np.dtype(dtype).itemsize:
                     raise RefusedError("bad-blob", f"{len(data)} bytes are no whole number of items of {dtype}")
                 return Flat(np.frombuffer(data, dtype))

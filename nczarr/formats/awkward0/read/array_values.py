@@ -6,6 +6,7 @@ guesses for other values are not.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -45,6 +46,10 @@ def _check_characters(values: NDArray[Any]) -> None:
             raise RefusedError("bad-awkward-array", f"{int(codes.max())} stands for no character of Unicode")
 
 
+_ARRAYS = ("values", "offsets", "starts", "stops", "mask", "index", "tags")
+"""Fields of columns that are arrays."""
+
+
 def children(value: Any) -> tuple[Any, ...]:
     """Return the direct children of a value."""
     match value:
@@ -70,21 +75,28 @@ def children(value: Any) -> tuple[Any, ...]:
 
 def own(value: Any) -> tuple[NDArray[Any], ...]:
     """Return the arrays that a column itself contains."""
-    match value:
-        case nodes.Flat():
-            return (value.values,)
-        case nodes.Lists():
-            return (value.offsets,)
-        case nodes.Spans():
-            return (value.starts, value.stops)
-        case nodes.Masked() | nodes.BitMasked():
-            return (value.mask,)
-        case nodes.Indexed() | nodes.Sparse():
-            return (value.index,)
-        case nodes.Union():
-            return (value.tags, value.index)
-        case _:
-            return ()
+    if not isinstance(value, nodes.Column):
+        return ()
+    return tuple(getattr(value, name) for name in _ARRAYS if hasattr(value, name))
+
+
+def replaced(value: Any, change: Callable[[Any], Any]) -> Any:
+    """Apply a function to a value and to all in its lists, tuples and dictionaries; to shared values once."""
+    done: dict[int, Any] = {}
+
+    def made(value: Any) -> Any:
+        if id(value) not in done:
+            found = change(value)
+            if isinstance(found, list):
+                found = list(map(made, found))
+            elif isinstance(found, tuple):
+                found = tuple(map(made, found))
+            elif isinstance(found, dict):
+                found = {name: made(each) for name, each in found.items()}
+            done[id(value)] = found
+        return done[id(value)]
+
+    return made(value)
 
 
 def made_bytes(value: Any) -> int:
@@ -132,8 +144,7 @@ def _texts(values: Any) -> nodes.Texts:
         encoded = [each.encode() for each in values]
     except UnicodeEncodeError:
         raise RefusedError("bad-awkward-array", "a text holds half of a surrogate pair, which no UTF-8 holds") from None
-    offsets = np.zeros(len(encoded) + 1, np.int64)
-    np.cumsum([len(each) for each in encoded], out=offsets[1:])
+    offsets = nodes.offsets_of(list(map(len, encoded)))
     return nodes.Texts(nodes.Lists(offsets, nodes.Flat(np.frombuffer(b"".join(encoded), np.uint8))))
 
 
@@ -171,8 +182,7 @@ def flat(values: NDArray[Any]) -> NDArray[Any]:
 def folded(column: nodes.Column, shape: tuple[int, ...]) -> nodes.Column:
     """Nest a column of flattened items into lists of the dimensions after the first."""
     for axis in range(len(shape) - 1, 0, -1):
-        count = int(np.prod(shape[:axis], dtype=object))
-        column = nodes.Lists(np.arange(count + 1, dtype=np.int64) * shape[axis], column)
+        column = nodes.regular(column, math.prod(shape[:axis]), shape[axis])
     return column
 
 
@@ -187,10 +197,7 @@ def described(value: Any) -> str:
 
 def check_element(dtype: Any, shape: tuple[int, ...]) -> None:
     """Raise RefusedError for elements too large for NumPy."""
-    size = dtype.itemsize
-    for each in shape:
-        size *= each
-    if len(shape) > 32 or size >= 2**31:
+    if len(shape) > 32 or math.prod(shape, start=dtype.itemsize) >= 2**31:
         raise RefusedError("bad-awkward-dtype", "an element is too large")
 
 

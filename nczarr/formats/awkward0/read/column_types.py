@@ -8,6 +8,7 @@ unit attribute.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -20,10 +21,9 @@ from nczarr.arrays.parts import Types as Known
 from nczarr.arrays.source import numpy_dtype
 from nczarr.ast import CompoundType, Field, OpaqueType, UserType, VlenType
 from nczarr.ast.node import TypeName
-from nczarr.ast.storage import Element
 from nczarr.ast.walk import MAX_DEPTH
 from nczarr.formats.awkward0.columns.canonical import UnsayableError, plain
-from nczarr.formats.awkward0.columns.nodes import Column, Flat, Lists, Masked, Spans, Table, Texts
+from nczarr.formats.awkward0.columns.nodes import Column, Flat, Lists, Masked, Spans, Table, Texts, regular
 from nczarr.names import name_problem
 
 _KINDS = {known[1:]: name for name, known in NUMPY.items() if known[1] in "iuf"}
@@ -96,9 +96,7 @@ class Types:
                     self.masks.append(name)
                 return self.of(column.content, name)
             case Flat() if column.values.ndim > 1:
-                return self._declared(
-                    VlenType(name=self._free(f"{name}_t"), base=self.of(rows(column).content, f"{name}_item"))
-                )
+                return self._vlen(self.of(rows(column).content, f"{name}_item"), name)
             case Flat():
                 return self.element(column.values.dtype, name)
             case Texts():
@@ -120,8 +118,9 @@ class Types:
                 inner = dtype[each]
                 base, shape = inner.base, inner.shape
                 if base.kind == "S":
-                    base, shape = _char(), (*shape, base.itemsize)
-                fields.append((each, "char" if base.kind == "S" else self.element(base, f"{name}_{each}"), shape))
+                    fields.append((each, "char", (*shape, base.itemsize)))
+                else:
+                    fields.append((each, self.element(base, f"{name}_{each}"), shape))
             return self._compound(fields, name)
         kind = dtype.kind
         if kind in "SU":
@@ -132,7 +131,7 @@ class Types:
             return self._once(OpaqueType(name=self._free(f"opaque_{dtype.itemsize}"), size=dtype.itemsize))
         element = element_of(dtype.newbyteorder("<").str)
         if element is not None and element != "float16":
-            return self._element(element)
+            return self._once(declared(element, self._free(element)))
         found = _KINDS.get(f"{kind}{dtype.itemsize}") if element is None else "float"
         if found is None:
             raise UnsayableError("unreadable-array", f"no type of the model holds elements {dtype}")
@@ -158,9 +157,6 @@ class Types:
 
     def _vlen(self, base: TypeName, name: str) -> TypeName:
         return self._declared(VlenType(name=self._free(f"{name}_t"), base=base))
-
-    def _element(self, element: Element) -> TypeName:
-        return self._once(declared(element, self._free(element)))
 
     def _once(self, made: UserType) -> TypeName:
         """Return the FQN of a type shared within the group."""
@@ -207,7 +203,7 @@ def rows(column: Flat) -> Lists:
     """Return rows of elements as lists."""
     values = column.values
     count, length = values.shape[:2]
-    return Lists(np.arange(count + 1, dtype=np.int64) * length, Flat(values.reshape(count * length, *values.shape[2:])))
+    return regular(Flat(values.reshape(count * length, *values.shape[2:])), count, length)
 
 
 def arrays(column: Column, tree: PartTree, shape: tuple[int, ...], types: Known) -> Iterator[tuple[str, NDArray[Any]]]:
@@ -351,8 +347,6 @@ def _elements(column: Column, type_name: TypeName, types: Known, shape: tuple[in
 
 
 def _shaped(values: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-    import math
-
     if values.size != math.prod(shape):
         raise _unsuited(f"it holds {values.size} values where there are {math.prod(shape)}")
     return values.reshape(shape)
@@ -360,10 +354,6 @@ def _shaped(values: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
 
 def _fields(table: Table) -> list[tuple[str, Column]]:
     return list(zip(table.names, table.columns, strict=True))
-
-
-def _char() -> np.dtype[Any]:
-    return np.dtype("S1")
 
 
 def _unsuited(message: str) -> UnsayableError:

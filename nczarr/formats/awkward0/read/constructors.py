@@ -37,7 +37,7 @@ def from_buffer(given: Arguments) -> nodes.Flat:
     if wanted is not None and wanted >= LARGEST:
         raise given.refused("count", f"{count} elements of {width} bytes are more than any blob has")
     with given.about("buffer"):
-        data = given.workspace.bytes_of(raw, wanted)
+        data = given.workspace.blobs.bytes_of(raw, wanted)
     size = len(data)
     if wanted is None:
         count = (size - offset) // width if width else 0
@@ -159,7 +159,7 @@ def indexed(given: Arguments) -> nodes.Column:
     index = given.integers("index")
     content = given.column("content", later=True)
     flat = array_values.flat(index)
-    given.workspace.when_known(content, lambda length: _check_index(given, "index", flat, length), given.at)
+    given.workspace.when_known(content, lambda length: _check_index(given, "index", flat, length))
     return array_values.folded(nodes.Indexed(flat, content), index.shape)
 
 
@@ -178,7 +178,7 @@ def indexed_masked(given: Arguments) -> nodes.Indexed:
         index = given.workspace.once(f"masked by {missing}", (index,), renumbered)
     if given.bounds(index)[0] < -1:
         raise given.refused("mask", f"a negative index is not {missing}, which masks")
-    given.workspace.when_known(content, lambda length: _check_index(given, "mask", index, length, lowest=-1), given.at)
+    given.workspace.when_known(content, lambda length: _check_index(given, "mask", index, length, lowest=-1))
     return nodes.Indexed(index, content, optional=True)
 
 
@@ -271,7 +271,7 @@ def _union(
                 name = "index" if "index" in given else "tags"
                 raise given.refused(name, f"the index {most} leads nowhere: content {tag} has {length} items")
 
-        given.workspace.when_known(content, check, given.at)
+        given.workspace.when_known(content, check)
     return array_values.folded(nodes.Union(flat, index, contents), tags.shape)
 
 

@@ -109,10 +109,8 @@ class Evaluation:
                     raise _forbidden(each.function, "is not in the whitelist that was given")
                 return Named(each.function)
             case Json():
-                self._workspace.measures[id(each.value)] = (
-                    each.value,
-                    Measure(0, 1, 1),
-                )  # it is as large as the document says
+                own = Measure(0, 1, 1)  # it is as large as the document says
+                self._workspace.measures[id(each.value)] = (each.value, own)
                 return each.value
             case Python():
                 text = "`python` holds a pickled object, and to unpickle one is to run whatever code it names"

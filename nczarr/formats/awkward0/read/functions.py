@@ -50,12 +50,8 @@ FUNCTIONS: dict[tuple[str, ...], Function] = {
     ("awkward0", "JaggedArray", "fromcounts"): _ragged(lists.of_counts, "counts content"),
     ("awkward0", "JaggedArray", "fromoffsets"): _ragged(lists.of_offsets, "offsets content"),
     ("awkward0", "StringArray"): _ragged(lists.of_spans, "starts stops content", texts=True),
-    ("awkward0", "StringArray", "fromcounts"): _function(
-        partial(lists.of_counts, texts=True), "counts content encoding", 2
-    ),
-    ("awkward0", "StringArray", "fromoffsets"): _function(
-        partial(lists.of_offsets, texts=True), "offsets content encoding", 2
-    ),
+    ("awkward0", "StringArray", "fromcounts"): _ragged(lists.of_counts, "counts content", texts=True),
+    ("awkward0", "StringArray", "fromoffsets"): _ragged(lists.of_offsets, "offsets content", texts=True),
     ("awkward0", "Table"): _function(make.table, "columns1", 0),
     ("awkward0", "Table", "frompairs"): _function(make.table_of_pairs, "pairs rowstart", 1),
     ("awkward0", "Table", "fromview"): _function(make.table_view, "view base", 2),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.formats.awkward0.columns.nodes import Column, Flat, Lists, Spans, Texts
+from nczarr.formats.awkward0.columns.nodes import Column, Flat, Lists, Spans, Texts, offsets_of
 from nczarr.formats.awkward0.read import array_values
 from nczarr.formats.awkward0.read.arguments import Arguments
 from nczarr.formats.awkward0.wire.limits import LARGEST, shown
@@ -73,20 +73,8 @@ def _of_counts(given: Arguments, counts: NDArray[Any], content: Column) -> Lists
         if total >= LARGEST:
             raise given.refused("counts", "the counts add up to 2^63 or more")
 
-    def summed() -> NDArray[Any]:
-        offsets = np.empty(len(counts) + 1, np.int64)
-        offsets[0] = 0
-        np.cumsum(counts, dtype=np.int64, out=offsets[1:])
-        return offsets
-
-    offsets: NDArray[Any] = given.workspace.once("offsets", (counts,), summed)
-    total = int(offsets[-1])
-
-    def check(length: int) -> None:
-        if total > length:
-            raise given.refused("counts", f"the counts add up to {total}, and the content has {length} items")
-
-    given.workspace.when_known(content, check, given.at)
+    offsets: NDArray[Any] = given.workspace.once("offsets", (counts,), lambda: offsets_of(counts))
+    _check_content(given, "counts", content, int(offsets[-1]), "the counts add up to")
     return Lists(offsets, content)
 
 
@@ -95,13 +83,7 @@ def _of_offsets(given: Arguments, content: Column) -> Lists:
     ascend = given.workspace.once("do not descend", (offsets,), lambda: bool((offsets[1:] >= offsets[:-1]).all()))
     if not len(offsets) or int(offsets[0]) < 0 or not ascend:
         raise given.refused("offsets", "there are no offsets, or they are negative, or they do not ascend")
-    last = int(offsets[-1])
-
-    def check(length: int) -> None:
-        if last > length:
-            raise given.refused("offsets", f"the last offset is {last}, and the content has {length} items")
-
-    given.workspace.when_known(content, check, given.at)
+    _check_content(given, "offsets", content, int(offsets[-1]), "the last offset is")
     return Lists(offsets, content)
 
 
@@ -125,10 +107,15 @@ def _of_spans(given: Arguments, starts: NDArray[Any], content: Column) -> Spans:
     last = given.workspace.once("furthest", (flat, ends), furthest)
     if last is None:
         raise given.refused("stops", "a list stops before it starts")
+    _check_content(given, "stops", content, last, "a list stops at")
+    return Spans(flat, ends, content)
+
+
+def _check_content(given: Arguments, name: str, content: Column, last: int, what: str) -> None:
+    """Raise RefusedError if the content ends before the last list, once its length is known."""
 
     def check(length: int) -> None:
         if last > length:
-            raise given.refused("stops", f"a list stops at {last}, and the content has {length} items")
+            raise given.refused(name, f"{what} {last}, and the content has {length} items")
 
-    given.workspace.when_known(content, check, given.at)
-    return Spans(flat, ends, content)
+    given.workspace.when_known(content, check)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from nczarr.formats.awkward0.columns.nodes import Chunks, Column, Later, Sparse
 from nczarr.formats.awkward0.read import array_values
 from nczarr.formats.awkward0.read.array_values import Measure
-from nczarr.formats.awkward0.wire.blobs import Blob, Blobs, Packed, Raw
+from nczarr.formats.awkward0.wire.blobs import Blob, Blobs, Packed
 from nczarr.formats.awkward0.wire.limits import At, Limits, RefusedError, shown
 
 MOST_OF_GIVEN = 16
@@ -37,11 +37,7 @@ class Workspace:
         self._once: dict[tuple[Any, ...], tuple[Any, Any]] = {}
         self._lists: dict[int, tuple[Any, Column]] = {}
 
-    def bytes_of(self, raw: Raw, wanted: int | None = None) -> memoryview:
-        """Return the bytes of a blob (`Blobs.bytes_of`)."""
-        return self.blobs.bytes_of(raw, wanted)
-
-    def when_known(self, column: Column, check: Callable[[int], None], at: At | None) -> None:
+    def when_known(self, column: Column, check: Callable[[int], None]) -> None:
         """Pass a column's length to a check, at once or, for an unfinished column, at the end."""
         if isinstance(column, Later):
             self.checks.append((column, check))
@@ -84,31 +80,19 @@ class Workspace:
 
     def finished(self, value: Any) -> Any:
         """Replace remaining blobs by their bytes, or by arrays of the storage."""
-        done: dict[int, Any] = {}
 
-        def finish(value: Any) -> Any:
-            if id(value) not in done:
-                done[id(value)] = made(value)
-            return done[id(value)]
-
-        def made(value: Any) -> Any:
+        def change(value: Any) -> Any:
             match value:
                 case Blob(array=array) if array is not None:
                     return array_values.elements(array)
                 case Blob() | Packed():
-                    return bytes(self.bytes_of(value))
+                    return bytes(self.blobs.bytes_of(value))
                 case Named():
                     return value.parts
-                case list():
-                    return [finish(each) for each in value]
-                case tuple():
-                    return tuple(map(finish, value))
-                case dict():
-                    return {name: finish(each) for name, each in value.items()}
                 case _:
                     return value
 
-        return finish(value)
+        return array_values.replaced(value, change)
 
     def measured(self, value: Any, at: At | None) -> Measure:
         """Return the cost of a value. Raises RefusedError if it, or the total so far, is too large."""

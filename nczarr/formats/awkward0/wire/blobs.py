@@ -112,17 +112,19 @@ MOST_STREAMS = 100
 """Maximum number of consecutive LZMA streams in a blob."""
 
 
-def _stream(begin: Callable[[], Any], errors: Callable[[], Any], several: bool) -> Any:
-    """Return a bounded decompressor from a library's incremental one; `several`: allow consecutive streams."""
+def _stream(begin: Callable[[], tuple[Any, Any]], *, several: bool) -> Any:
+    """Return a bounded decompressor from a library's incremental one and its error; `several`: allow
+    consecutive streams.
+    """
 
     def made(data: memoryview, most: int, key: str) -> bytes | bytearray:
         out: list[bytes] = []
         size, rest = 0, data
         for _ in range(MOST_STREAMS if several else 1):
-            unpacker = begin()
+            unpacker, fault = begin()
             try:
                 piece = unpacker.decompress(rest, most - size)
-            except errors() as error:
+            except fault as error:
                 raise RefusedError("bad-blob", f"blob {shown(key)} cannot be inflated: {error}") from None
             size += len(piece)
             out.append(piece)
@@ -136,32 +138,20 @@ def _stream(begin: Callable[[], Any], errors: Callable[[], Any], several: bool) 
     return made
 
 
-def _zlib() -> Any:
+def _zlib() -> tuple[Any, Any]:
     from zlib_ng import zlib_ng  # inflates in a third of the time of zlib
 
-    return zlib_ng.decompressobj()
-
-
-def _zlib_errors() -> Any:
-    from zlib_ng import zlib_ng
-
-    return (zlib_ng.error,)
+    return zlib_ng.decompressobj(), zlib_ng.error
 
 
 LZMA_MEMORY = 128 << 20
 """Maximum memory of an LZMA decoder; the largest preset has a 64 MiB dictionary."""
 
 
-def _lzma() -> Any:
+def _lzma() -> tuple[Any, Any]:
     import lzma
 
-    return lzma.LZMADecompressor(memlimit=LZMA_MEMORY)
-
-
-def _lzma_errors() -> Any:
-    import lzma
-
-    return (lzma.LZMAError,)
+    return lzma.LZMADecompressor(memlimit=LZMA_MEMORY), lzma.LZMAError
 
 
 def _lz4(data: memoryview, most: int, key: str) -> bytes:
@@ -181,10 +171,10 @@ def _lz4(data: memoryview, most: int, key: str) -> bytes:
     return made
 
 
-_LZMA = _stream(_lzma, _lzma_errors, several=True)
+_LZMA = _stream(_lzma, several=True)
 
 DECOMPRESSORS: dict[str, Callable[[memoryview, int, str], bytes | bytearray]] = {
-    "zlib": _stream(_zlib, _zlib_errors, several=False),
+    "zlib": _stream(_zlib, several=False),
     "lzma": _LZMA,
     "backports.lzma": _LZMA,
     "lz4.block": _lz4,

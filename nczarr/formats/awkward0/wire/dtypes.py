@@ -9,6 +9,7 @@ The byte order is always written: `<i4`, never `int32`. Structures lose their pa
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -93,9 +94,7 @@ def _sub_array(base: np.dtype[Any], shape: Any) -> np.dtype[Any]:
     sizes = (shape,) if _whole(shape) else tuple(shape)
     if not sizes or len(sizes) > MOST_DIMENSIONS or not all(_whole(each) and each >= 0 for each in sizes):
         raise _refused(f"{shown(shape)} is no shape")
-    bytes_ = base.itemsize
-    for each in sizes:
-        bytes_ *= each
+    bytes_ = math.prod(sizes, start=base.itemsize)
     if bytes_ > LARGEST_ITEM or max(sizes) > LARGEST_ITEM:
         raise _refused(f"an element of the shape {shown(list(sizes))} has {shown(bytes_)} bytes")
     return np.dtype((base, sizes))

@@ -14,9 +14,8 @@ from tempfile import SpooledTemporaryFile
 from typing import IO, TYPE_CHECKING, Literal, TypeAlias
 
 from nczarr.stores import finish
-from nczarr.stores.base import safe_key
 from nczarr.stores.finish import put_in_place
-from nczarr.stores.zip import entry_name, new_entry
+from nczarr.stores.zip import new_entry
 
 if TYPE_CHECKING:
     from zipfile import ZipFile
@@ -28,11 +27,6 @@ Check: TypeAlias = Callable[[list[str]], None]
 """Function of the existing member names that raises on a conflict."""
 
 IN_MEMORY = 64 << 20
-
-
-def checked_key(key: str) -> str:
-    """Return the key. Raises UnsafeKeyError (a ValueError) for an invalid member name."""
-    return safe_key(entry_name(key))
 
 
 def extend_file(path: str, mode: str, members: Iterable[Member], check: Check) -> None:

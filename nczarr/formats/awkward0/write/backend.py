@@ -141,7 +141,7 @@ class _Arrays:
         """Return the expression of one array."""
         source = self._sources[part]
         if type_name == "string":
-            return self._texts(source, count, rows, numbers)
+            return self._texts(source, rows, numbers)
         if self._tables and not rows and isinstance(self._types.get(type_name), CompoundType):
             return records(
                 type_name,
@@ -165,30 +165,31 @@ class _Arrays:
         number = numbers.next()
         size = count * math.prod(rows) * itemsize(element)
         packed = SMALLEST <= size <= LARGEST_PACKED and isinstance(element, str) and element[1] in "iu"
-        self.blobs.append(Blob(number, lambda: streaming.elements(source, members), size, packed))
-        return self._read(number, described_rows(element, rows), count, packed=packed)
+        blob = Blob(number, lambda: streaming.elements(source, members), size, packed)
+        return self._added(blob, described_rows(element, rows), count)
 
-    def _read(self, number: int, element: Any, count: int, *, packed: bool) -> Expression:
-        raw = expressions.read(f"{number}{SUFFIX}")
-        raw = expressions.inflated(raw) if packed else raw
-        return expressions.buffer(raw, element, expressions.constant(count), number)
+    def _added(self, blob: Blob, element: Any, count: int) -> Expression:
+        """Add a blob; return the expression of its elements."""
+        self.blobs.append(blob)
+        raw = expressions.read(f"{blob.number}{SUFFIX}")
+        raw = expressions.inflated(raw) if blob.packed else raw
+        return expressions.buffer(raw, element, expressions.constant(count), blob.number)
 
-    def _texts(self, source: ArraySource, count: int, rows: tuple[int, ...], numbers: Numbers) -> Expression:
+    def _texts(self, source: ArraySource, rows: tuple[int, ...], numbers: Numbers) -> Expression:
         """Return texts as bytes and lengths, masked if some are NIL."""
         found = streaming.texts(source)
-        masked = None if found.nil is None else numbers.next()
-        mask = None
         if found.nil is not None:
+            masked = numbers.next()
             mask = self._known(found.nil.view("u1"), "|b1", rows, numbers)
         number = numbers.next()
         counts = self._known(found.counts, "<i8", rows, numbers)
         content = numbers.next()
         size = int(found.counts.sum())
-        self.blobs.append(Blob(content, lambda: streaming.characters(source), size, packed=False))
-        bytes_ = self._read(content, described("|u1"), size, packed=False)
+        blob = Blob(content, lambda: streaming.characters(source), size, packed=False)
+        bytes_ = self._added(blob, described("|u1"), size)
         encoding = expressions.constant("utf-8" if found.utf8 else None)
         made = expressions.texts_from_counts(counts, bytes_, encoding, number)
-        if mask is None:
+        if found.nil is None:
             return made
         return expressions.call(
             expressions.awkward("MaskedArray"), mask, made, expressions.constant(True), number=masked
@@ -197,6 +198,6 @@ class _Arrays:
     def _known(self, values: Any, element: str, rows: tuple[int, ...], numbers: Numbers) -> Expression:
         """Return the expression of values in memory."""
         number, packed = numbers.next(), SMALLEST <= values.nbytes <= LARGEST_PACKED
-        self.blobs.append(Blob(number, lambda: iter((values.tobytes(),)), values.nbytes, packed))
+        blob = Blob(number, lambda: iter((values.tobytes(),)), values.nbytes, packed)
         count = len(values) // math.prod(rows) if math.prod(rows) else 0
-        return self._read(number, described_rows(element, rows), count, packed=packed)
+        return self._added(blob, described_rows(element, rows), count)

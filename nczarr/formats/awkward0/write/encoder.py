@@ -96,7 +96,7 @@ class Encoder:
                 assert_never(column)
 
     def _lists(self, column: nodes.Lists | nodes.Spans, number: int, place: str) -> Expression:
-        bounds, inner = self._bounds(column, place), f"{place.rstrip('/')}/[]"
+        bounds, inner = self._bounds(column, place), nodes.below(place, "[]")
         return made.call(*self._ragged("JaggedArray", bounds, column.content, place, inner), number=number)
 
     def _texts(self, column: nodes.Texts, number: int, place: str) -> Expression:
@@ -131,7 +131,7 @@ class Encoder:
         if min(lengths, default=column.length) > column.length:
             columns = tuple(self._cut(each, 0, column.length) for each in columns)
         pairs = [
-            (name, self.column(each, "Table.contents", f"{place.rstrip('/')}/{name}"))
+            (name, self.column(each, "Table.contents", nodes.below(place, name)))
             for name, each in zip(names, columns, strict=True)
         ]
         if pairs or not column.length:
@@ -209,7 +209,7 @@ class Encoder:
         if not sequential:
             parts.append(self._array(index, "UnionArray.index", place))
         contents = [
-            self.column(content, "UnionArray.contents", f"{place.rstrip('/')}/#{tag}")
+            self.column(content, "UnionArray.contents", nodes.below(place, f"#{tag}"))
             for tag, content in enumerate(column.contents)
         ]
         function = awkward("UnionArray", "fromtags") if sequential else awkward("UnionArray")

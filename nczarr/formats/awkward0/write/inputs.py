@@ -57,9 +57,9 @@ def json_of(given: Any, place: str = "/", depth: int = 0) -> Any:
     if isinstance(given, str):
         return str(given)
     if isinstance(given, list):
-        return [json_of(each, f"{place.rstrip('/')}/{n}", depth + 1) for n, each in enumerate(given)]
+        return [json_of(each, nodes.below(place, n), depth + 1) for n, each in enumerate(given)]
     if isinstance(given, dict) and all(isinstance(name, str) for name in given):
-        return {name: json_of(each, f"{place.rstrip('/')}/{name}", depth + 1) for name, each in given.items()}
+        return {name: json_of(each, nodes.below(place, name), depth + 1) for name, each in given.items()}
     number = _number(given)
     if number is None:
         shown = repr(given)
@@ -106,5 +106,5 @@ def of_numpy(values: NDArray[Any], report: Report) -> nodes.Column | None:
     column: nodes.Column = nodes.Masked(masked.reshape(-1), nodes.Flat(np.asarray(values.data).reshape(-1)))
     for size in values.shape[:0:-1]:
         count = len(column) // size if size else int(np.prod(values.shape[: values.ndim - 1]))
-        column = nodes.Lists(np.arange(count + 1, dtype="<i8") * size, column)
+        column = nodes.regular(column, count, size)
     return column

@@ -21,16 +21,16 @@ from typing import IO, Any
 from nczarr.arrays.lazy_numpy import np
 from nczarr.awkward import expressions
 from nczarr.diagnostics.report import Report
-from nczarr.formats.awkward0.write.archive import Member, checked_key, extend_file, extend_object
+from nczarr.formats.awkward0.wire.hdf5_group import DOCUMENT
+from nczarr.formats.awkward0.write.archive import Member, extend_file, extend_object
 from nczarr.formats.awkward0.write.compression import DEFAULT, Policy, rules
 from nczarr.formats.awkward0.write.serialize import Encoded, encode, naming
 from nczarr.formats.awkward0.write.warnings import say
 from nczarr.stores.base import is_safe, safe_key
+from nczarr.stores.zip import entry_name
 
 SUFFIX = ".awkd"
 MODES = ("a", "w", "x")
-SCHEMA = "schema.json"
-"""Name of the document dataset in its HDF5 group."""
 
 
 class NameTakenError(KeyError, ValueError):
@@ -79,7 +79,7 @@ def save(
     say(found, made if len(made) == len(arrays) else None, given=found)
     members = [member for encoded in made for member in _members(encoded)]
     for key, _ in members:
-        checked_key(key)
+        safe_key(entry_name(key))
 
     def check(there: list[str]) -> None:
         _apart(arrays, there, schemasuffix or "")
@@ -112,7 +112,7 @@ def put(
     """
     _free(group, name)
     found = report if report is not None else Report()
-    names = naming(name, "/", suffix, f"/{SCHEMA}")
+    names = naming(name, "/", suffix, f"/{DOCUMENT}")
     made = encode(obj, names, rules(compression), found, doc=doc, metadata=metadata)
     say(found, made, given=found)
     assert made is not None
@@ -134,7 +134,7 @@ def remove(group: Any, name: str) -> None:
     Raises KeyError if the array does not exist.
     """
     found = isinstance(name, str) and is_safe(name) and all(each in group for each in _ancestors(name))
-    if not found or not all(_is_group(group, each) for each in _ancestors(name)) or SCHEMA not in group[name]:
+    if not found or not all(_is_group(group, each) for each in _ancestors(name)) or DOCUMENT not in group[name]:
         raise KeyError(name)
     array = group[name]
     for key in [key for key in array if not _is_group(array, key)]:
@@ -196,5 +196,5 @@ def _free(group: Any, name: str) -> None:
     for each in _ancestors(name):
         if each not in group and group.get(each, getlink=True) is None:
             return
-        if each == name or not _is_group(group, each) or SCHEMA in group[each]:
+        if each == name or not _is_group(group, each) or DOCUMENT in group[each]:
             raise NameTakenError(f"{name!r} cannot be written: the group has {each!r}")

@@ -6,14 +6,14 @@ atomic attributes become constants; lists that need type lookup remain spans.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from nczarr import names
 from nczarr.ast import Attribute, Constant, Dimension, Kind
 from nczarr.diagnostics.report import Label, Report
 from nczarr.formats.cdl.read.patterns import PRIMITIVES
 from nczarr.formats.cdl.read.scope import Scope, VariableDraft
-from nczarr.formats.cdl.read.special_attributes import GLOBAL, Specials
+from nczarr.formats.cdl.read.special_attributes import GLOBAL, SPECIAL, Specials
 from nczarr.formats.cdl.values.literal_values import Converter, plain_numbers
 from nczarr.formats.cdl.values.literals import ListReader
 from nczarr.formats.cdl.values.numerals import Literal
@@ -50,8 +50,10 @@ class Assembler:
         return Span(self.source, token.start, token.end)
 
     # ---- dimensions and variables ------------------------------------------------------------------------------
-    def add_dimension(self, scope: Scope, name: str, length: int | None, place: Span, size_place: Span) -> None:
-        """Add a dimension; `length` is None after a fault. 0 means unlimited, with a warning."""
+    def add_dimension(
+        self, scope: Scope, name: str, length: int | None, place: Span, size_place: Span, *, unlimited: bool = False
+    ) -> None:
+        """Add a dimension; `length` is None after a fault, or if it is unlimited. 0 means that, with a warning."""
         if length is not None and length >= 2**63:
             message = f"a dimension has at most 2^63 - 1 elements, not {length}"
             self.report.error("bad-dimension-size", message, size_place)
@@ -61,7 +63,7 @@ class Assembler:
             help_ = "write UNLIMITED, or a positive size"
             self.report.warning("zero-dimension", message, size_place, helps=[help_])
         self.uses[names.join(scope.path, name) + "="] = (size_place,)
-        scope.dimensions.append(Dimension(name=name, size=length or 0, unlimited=length == 0, span=place))
+        scope.dimensions.append(Dimension(name=name, size=length or 0, unlimited=unlimited or length == 0, span=place))
 
     def declare(
         self, scope: Scope, type_name: str, name: str, dimensions: list[str], place: Span, uses: list[Span]
@@ -122,7 +124,7 @@ class Assembler:
         values: Span,
     ) -> None:
         """Read the values of an attribute and add it to its known owner."""
-        if self.specials.is_special(name):
+        if name in SPECIAL:
             self._special(scope, variable, declared, name, place, values)
             return
         if name.startswith("_") and (meant := self.specials.misspelled(name)) is not None:
@@ -257,9 +259,7 @@ class Assembler:
             variable = scope.variable_by_name.get(name)
             return (scope, variable) if variable is not None else None
         *path, last = names.split(name) or ("",)
-        holder: Scope | None = self.root
-        for part in path:
-            holder = holder.child(part) if holder is not None else None
+        holder = self._group(path)
         variable = holder.variable_by_name.get(last) if holder is not None else None
         return (holder, variable) if holder is not None and variable is not None else None
 
@@ -280,7 +280,7 @@ class Assembler:
     def undefined_variable(self, scope: Scope, word: Token) -> None:
         """Report an undefined variable."""
         name = self.words.reference(word.start, word.end)
-        if self.source.data[word.start] == 0x2F and not self._group_exists(name):
+        if self.source.data[word.start] == 0x2F and self._group(names.split(name)[:-1]) is None:
             group = names.parent(name)
             self.report.error("undefined-group", f"group `{group}` is not defined", self.span(word))
             return
@@ -302,11 +302,12 @@ class Assembler:
         message = f"variable `{name}` is not defined{where}"
         self.report.error("undefined-variable", message, self.span(word), helps=helps, others=others)
 
-    def _group_exists(self, path: str) -> bool:
+    def _group(self, path: Iterable[str]) -> Scope | None:
+        """Return the group that these names lead to, or None."""
         holder: Scope | None = self.root
-        for part in names.split(path)[:-1]:
+        for part in path:
             holder = holder.child(part) if holder is not None else None
-        return holder is not None
+        return holder
 
     def values(self, scope: Scope, word: Token, start: int, end: int) -> None:
         """Process `x = values` of a data section."""

@@ -75,10 +75,11 @@ KIND = {
     "string": P.STRING,
     "char": P.CHAR,
 }
-_CAREFUL_CUT = (
+CAREFUL_CUT = (
     rb"""(?:[^;"'/\\]++|\\(?s:.)|"[^"\\]*+(?:\\(?s:.)[^"\\]*+)*"|'(?:[^'\\]|\\(?s:.))?'|'"""
     rb"""|//[^\r\n]*+|/\*(?s:.*?)\*/|/(?!\*))*"""
 )
+"""A value list with strings and comments; as all bytes here, compiled when it is first needed."""
 
 # ---- simple statements: ASCII names without escapes, one declarator, values without strings or one plain string ----
 NAME = rb"[A-Za-z_][A-Za-z0-9_.@+\-]*+"
@@ -122,33 +123,15 @@ def simple_run(section: int) -> re.Pattern[bytes] | None:
 HAND_TYPED = 1 << 14
 """Maximum bytes of value lists that are searched for a forgotten semicolon."""
 
-_BRACES = rb'"[^"\\]*+(?:\\(?s:.)[^"\\]*+)*"|//[^\r\n]*+|/\*(?s:.*?)\*/|\\(?s:.)|[{}]'
+BRACES = rb'"[^"\\]*+(?:\\(?s:.)[^"\\]*+)*"|//[^\r\n]*+|/\*(?s:.*?)\*/|\\(?s:.)|[{}]'
+"""The braces of a value list, and tokens that can contain some."""
 
-
-@cache
-def careful_cut() -> re.Pattern[bytes]:
-    """Return the pattern of a value list with strings and comments; compiled on first use."""
-    return re.compile(_CAREFUL_CUT)
-
-
-@cache
-def braces() -> re.Pattern[bytes]:
-    """Return the pattern of a value list's braces, and of tokens that can contain some; compiled on first use."""
-    return re.compile(_BRACES)
-
-
-_NEXT_STATEMENT = (
+NEXT_STATEMENT = (
     rb"[\r\n][ \t]*+(?:(?:types|dimensions|variables|data|group):"
     rb"|(?:%(name)s(?:[ \t]++%(name)s)?)?[ \t]*+:[ \t]*+%(name)s[ \t]*+="
     rb"|%(name)s[ \t]++%(name)s[ \t]*+[(,;]|%(name)s[ \t]*+=)" % {b"name": NAME}
 )
-_NEXT_DATA = rb"[\r\n][ \t]*+(?:group:|[/\w]%s[ \t]*+=|%s[ \t]*+=)" % (NAME, NAME)
+"""A line that seems to begin a statement, after an attribute."""
 
-
-@cache
-def next_statement(*, attribute: bool) -> re.Pattern[bytes]:
-    """Return the pattern of a line that seems to start a statement after an attribute or data values.
-
-    Compiled on first use, because texts without data never need it.
-    """
-    return re.compile(_NEXT_STATEMENT if attribute else _NEXT_DATA)
+NEXT_DATA = rb"[\r\n][ \t]*+(?:group:|[/\w]%s[ \t]*+=|%s[ \t]*+=)" % (NAME, NAME)
+"""A line that seems to begin a statement, after data values."""

@@ -69,13 +69,10 @@ class Scope:
         return next((group for group in self.groups if group.name == name), None)
 
     def has_type(self, name: str) -> bool:
-        """Return whether a type of this name exists in this group, an ancestor, or anywhere in the tree."""
-        scope: Scope | None = self
+        """Return whether a type of this name exists anywhere in the tree."""
         root = self
-        while scope is not None:
-            if any(declared.name == name for declared in scope.types):
-                return True
-            root, scope = scope, scope.parent
+        while root.parent is not None:
+            root = root.parent
         return any(declared.name == name for group in root.walk() for declared in group.types)
 
     def walk(self) -> Iterator[Scope]:

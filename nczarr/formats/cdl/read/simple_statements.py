@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from nczarr import names
-from nczarr.ast import Attribute, Dimension
+from nczarr.ast import Attribute
 from nczarr.formats.cdl.read.patterns import PRIMITIVES, STATEMENT
 from nczarr.formats.cdl.read.scope import Scope
 from nczarr.formats.cdl.words import RESERVED
@@ -62,13 +61,9 @@ def _simple_dimension(assembler: Assembler, scope: Scope, match: re.Match[bytes]
     if match["dimension"] in _RESERVED_BYTES:
         name = assembler.words.declared(start, end, "dimension")
     size: bytes = match["size"]
-    place = Span(source, start, end)
-    if size in (b"UNLIMITED", b"unlimited"):
-        assembler.uses[names.join(scope.path, name) + "="] = (Span(source, *match.span("size")),)
-        scope.dimensions.append(Dimension(name=name, size=0, unlimited=True, span=place))
-        return
-    size_place = Span(source, *match.span("size"))
-    assembler.add_dimension(scope, name, int(size), place, size_place)
+    unlimited = size in (b"UNLIMITED", b"unlimited")
+    place, size_place = Span(source, start, end), Span(source, *match.span("size"))
+    assembler.add_dimension(scope, name, None if unlimited else int(size), place, size_place, unlimited=unlimited)
 
 
 def _simple_attribute(assembler: Assembler, scope: Scope, match: re.Match[bytes]) -> None:

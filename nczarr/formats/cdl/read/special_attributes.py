@@ -17,7 +17,7 @@ from nczarr.ast.kinds import KIND_SPELLINGS
 from nczarr.ast.storage import CODEC_IDS, FILTER_LIMIT, most_digits
 from nczarr.diagnostics.report import Label, Report
 from nczarr.formats.cdl.read.scope import VariableDraft
-from nczarr.formats.cdl.values.numerals import Literal
+from nczarr.formats.cdl.values.numerals import Literal, Stop
 from nczarr.formats.cdl.words import QUANTIZE
 from nczarr.source import Source, Span
 
@@ -56,10 +56,6 @@ class Specials:
         }
         self.known = {*SPECIAL, "_FillValue"}
 
-    def is_special(self, name: str) -> bool:
-        """Return whether a name is exactly that of a special attribute."""
-        return name in SPECIAL
-
     def misspelled(self, name: str) -> str | None:
         """Return the special name that a name resembles, or None."""
         if name in self.known:
@@ -82,7 +78,10 @@ class Specials:
             message = f"attribute `{variable.name}:{name}` is already given"
             self.report.error("duplicate-name", message, place, others=[first])
             return
-        value = self.readers[name](variable, literals, place)
+        try:
+            value = self.readers[name](variable, literals, place)
+        except Stop:
+            return
         if value is not None:
             if name in ("_DeflateLevel", "_Shuffle", "_Fletcher32", "_Filter") and not variable.dimensions and value:
                 message = f"the scalar variable `{variable.name}` cannot be compressed or filtered"
@@ -93,8 +92,9 @@ class Specials:
 
     def kind(self, literals: Sequence[Literal], place: Span) -> Kind | None:
         """Return the value of `:_Format`."""
-        text = self._text(literals, place, "_Format", "a kind of netCDF file, in quotes")
-        if text is None:
+        try:
+            text = self._text(literals, place, "_Format", "a kind of netCDF file, in quotes")
+        except Stop:
             return None
         found = KIND_SPELLINGS.get(text)
         if found is None:
@@ -133,16 +133,15 @@ class Specials:
             span=span,
         )
 
-    # ---- one reader a special: value, or None after a fault ---------------------------------------------------
+    # ---- one reader a special, which raises Stop after a fault ------------------------------------------------
     def _layout(self, variable: VariableDraft, literals: Sequence[Literal], place: Span) -> object:
         return self._word(literals, place, "_Storage", ("contiguous", "chunked", "compact"))
 
     def _endian(self, variable: VariableDraft, literals: Sequence[Literal], place: Span) -> object:
         word = self._word(literals, place, "_Endianness", ("little", "big", "native"))
-        if word is not None and variable.type in ("char", "string"):
+        if variable.type in ("char", "string"):
             message = f"a variable of type {variable.type} has no byte order"
-            self.report.error("bad-special-value", message, self._at(literals[0]), helps=["remove `_Endianness`"])
-            return None
+            raise self._bad(message, literals[0], "remove `_Endianness`")
         return None if word == "native" else word
 
     def _chunks(self, variable: VariableDraft, literals: Sequence[Literal], place: Span) -> object:
@@ -151,29 +150,23 @@ class Specials:
         sizes: list[int] = []
         for literal in literals:
             if literal.kind != "int" or literal.value < 0:
-                message = "a chunk size is a positive integer"
-                self.report.error("bad-chunk-size", message, self._at(literal))
-                return None
+                raise self._bad("a chunk size is a positive integer", literal, code="bad-chunk-size")
             sizes.append(literal.value)
         rank = len(variable.dimensions)
         if len(sizes) != rank:
             ones = "dimension" if rank == 1 else "dimensions"
             given = "1 chunk size is" if len(sizes) == 1 else f"{len(sizes)} chunk sizes are"
             message = f"`{variable.name}` has {rank or 'no'} {ones}, {given} given"
-            self.report.error("bad-chunk-size", message, self._at(literals[0]), helps=["give one size a dimension"])
-            return None
+            raise self._bad(message, literals[0], "give one size a dimension", code="bad-chunk-size")
         if 0 in sizes and any(sizes):
-            bad = literals[sizes.index(0)]
-            self.report.error("bad-chunk-size", "a chunk size is at least 1", self._at(bad))
-            return None
+            raise self._bad("a chunk size is at least 1", literals[sizes.index(0)], code="bad-chunk-size")
         return tuple(sizes)
 
     def _deflate(self, variable: VariableDraft, literals: Sequence[Literal], place: Span) -> object:
         level = self._integer(literals, place, "_DeflateLevel")
-        if level is not None and not -1 <= level <= 9:
-            self.report.error("bad-special-value", "_DeflateLevel is 0 .. 9", self._at(literals[0]))
-            return None
-        return max(level, 0) if level is not None else None
+        if not -1 <= level <= 9:
+            raise self._bad("_DeflateLevel is 0 .. 9", literals[0])
+        return max(level, 0)
 
     def _flag(self, variable: VariableDraft, literals: Sequence[Literal], place: Span) -> object:
         if len(literals) == 1:
@@ -182,41 +175,31 @@ class Specials:
                 return bool(value)
             if literals[0].kind == "string" and value in (b"true", b"false", b"1", b"0"):
                 return value in (b"true", b"1")
-        where = self._at(literals[0]) if literals else place
-        self.report.error("bad-special-value", 'expected "true" or "false"', where, helps=["1 and 0 are good as well"])
-        return None
+        raise self._bad('expected "true" or "false"', literals[0] if literals else place, "1 and 0 are good as well")
 
     def _filter(self, variable: VariableDraft, literals: Sequence[Literal], place: Span) -> object:
         wanted = '_Filter is "ID,parameter,…|ID,…", numbers only'
         text = self._text(literals, place, "_Filter", 'a text such as "307,9"')
-        if text is None:
-            return None
         codecs: list[Codec] = []
         for piece in text.split("|"):
             numbers = [part.strip() for part in piece.split(",")]
             if not all(re.fullmatch(r"[0-9]{1,10}[uU]?", part) for part in numbers):
-                self.report.error("bad-special-value", wanted, self._at(literals[0]))
-                return None
+                raise self._bad(wanted, literals[0])
             values = [int(part.rstrip("uU")) for part in numbers]
             if max(values) >= FILTER_LIMIT:
-                self.report.error("bad-special-value", "filter parameters have 32 bits", self._at(literals[0]))
-                return None
+                raise self._bad("filter parameters have 32 bits", literals[0])
             codecs.append(Codec(id=values[0], parameters=tuple(values[1:])))
         return tuple(codecs)
 
     def _codecs(self, variable: VariableDraft, literals: Sequence[Literal], place: Span) -> object:
         text = self._text(literals, place, "_Codecs", "a JSON list of codecs, in quotes")
-        if text is None:
-            return None
         try:
             listed = json.loads(text)
         except (ValueError, RecursionError):
             listed = None
         items = listed if isinstance(listed, list) else [listed]
         if not all(isinstance(item, dict) and isinstance(item.get("id"), str) for item in items):
-            message = '_Codecs is a JSON list such as [{"id": "zlib", "level": 5}]'
-            self.report.error("bad-special-value", message, self._at(literals[0]))
-            return None
+            raise self._bad('_Codecs is a JSON list such as [{"id": "zlib", "level": 5}]', literals[0])
         codecs: list[Codec] = []
         for item in items:
             name = _ZARR_IDS.get(item["id"], item["id"])
@@ -234,49 +217,47 @@ class Specials:
     def _quantize(self, variable: VariableDraft, literals: Sequence[Literal], place: Span) -> object:
         name = self.source.text(place.start, place.end)
         digits = self._integer(literals, place, name)
-        if digits is None:
-            return None
         algorithm = QUANTIZE[name]
         limit = most_digits(variable.type, algorithm)
         if not limit:
             message = f"only float and double variables can be quantized; `{variable.name}` is {variable.type}"
-            self.report.error("bad-special-value", message, place)
-            return None
+            raise self._bad(message, place)
         if not 1 <= digits <= limit:
             unit = "bits" if algorithm == "bitround" else "digits"
-            message = f"a {variable.type} variable keeps 1 .. {limit} significant {unit}"
-            self.report.error("bad-special-value", message, self._at(literals[0]))
-            return None
+            raise self._bad(f"a {variable.type} variable keeps 1 .. {limit} significant {unit}", literals[0])
         return Quantize(algorithm=algorithm, digits=digits)  # type: ignore[arg-type]
 
     # ---- shapes of values -----------------------------------------------------------------------------------
     def _at(self, literal: Literal) -> Span:
         return Span(self.source, literal.start, literal.end)
 
-    def _one(self, literals: Sequence[Literal], place: Span, kind: str, message: str) -> Literal | None:
+    def _bad(self, message: str, where: Literal | Span, *helps: str, code: str = "bad-special-value") -> Stop:
+        """Report a fault of a value; return the exception to raise."""
+        self.report.error(code, message, self._at(where) if isinstance(where, Literal) else where, helps=helps)
+        return Stop()
+
+    def _one(self, literals: Sequence[Literal], place: Span, kind: str, message: str) -> Literal:
         if len(literals) == 1 and literals[0].kind == kind:
             return literals[0]
-        wrong = next((literal for literal in literals if literal.kind != kind), literals[1] if literals[1:] else None)
-        self.report.error("bad-special-value", message, self._at(wrong) if wrong is not None else place)
-        return None
+        wrong = next((literal for literal in literals if literal.kind != kind), literals[1] if literals[1:] else place)
+        raise self._bad(message, wrong)
 
-    def _text(self, literals: Sequence[Literal], place: Span, name: str, wanted: str) -> str | None:
-        literal = self._one(literals, place, "string", f"{name} is {wanted}")
-        return literal.value.decode("utf-8", "replace") if literal is not None else None
+    def _text(self, literals: Sequence[Literal], place: Span, name: str, wanted: str) -> str:
+        text: bytes = self._one(literals, place, "string", f"{name} is {wanted}").value
+        return text.decode("utf-8", "replace")
 
-    def _integer(self, literals: Sequence[Literal], place: Span, name: str) -> int | None:
-        literal = self._one(literals, place, "int", f"{name} is one integer")
-        return literal.value if literal is not None else None
+    def _integer(self, literals: Sequence[Literal], place: Span, name: str) -> int:
+        found: int = self._one(literals, place, "int", f"{name} is one integer").value
+        return found
 
-    def _word(self, literals: Sequence[Literal], place: Span, name: str, words: tuple[str, ...]) -> str | None:
+    def _word(self, literals: Sequence[Literal], place: Span, name: str, words: tuple[str, ...]) -> str:
         spelled = ", ".join(f'"{word}"' for word in words if word != "native")
         text = self._text(literals, place, name, f"one of {spelled}")
-        if text is None or text in words:
+        if text in words:
             return text
         meant = names.closest(text, words)
         helps = [f'did you mean "{meant}"?'] if meant else []
-        self.report.error("bad-special-value", f"{name} is one of {spelled}", self._at(literals[0]), helps=helps)
-        return None
+        raise self._bad(f"{name} is one of {spelled}", literals[0], *helps)
 
 
 def _shared(one: str, other: str) -> int:

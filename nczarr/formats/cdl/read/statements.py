@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from nczarr import names
-from nczarr.ast import Dimension
 from nczarr.check.duplicate_names import numbered
 from nczarr.diagnostics.report import Label
 from nczarr.formats.cdl.read.contexts import Parts, integer, token_of
@@ -177,8 +176,7 @@ def dimension(assembler: Assembler, scope: Scope, name: Token, size: Any) -> Non
     if token is None:
         return
     if token.type == P.UNLIMITED:
-        assembler.uses[names.join(scope.path, declared) + "="] = (assembler.span(token),)
-        scope.dimensions.append(Dimension(name=declared, size=0, unlimited=True, span=assembler.span(name)))
+        assembler.add_dimension(scope, declared, None, assembler.span(name), assembler.span(token), unlimited=True)
         return
     what = "a dimension size is an integer"
     length = integer(assembler, size, "bad-dimension-size", what, 0, "a dimension size cannot be negative")

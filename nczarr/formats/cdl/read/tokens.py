@@ -14,22 +14,24 @@ import re
 from nczarr import names
 from nczarr.diagnostics.report import Report
 from nczarr.formats.cdl.read.patterns import (
+    BRACES,
+    CAREFUL_CUT,
     HAND_TYPED,
     HEADER,
     KIND,
     MAX_GROUPS,
     NAME,
+    NEXT_DATA,
+    NEXT_STATEMENT,
     PLAIN,
     PUNCTUATION,
     SECTIONS,
     SPACE,
     WORDS,
-    braces,
-    careful_cut,
-    next_statement,
     simple_run,
 )
 from nczarr.formats.cdl.read.preamble import check_bytes, line_end, opens_comment, scan_header, skip_character
+from nczarr.formats.cdl.words import strange_character
 from nczarr.source import Buffer, Source, Span
 from nczarr.syntax._generated.CDLParser import CDLParser as P
 from nczarr.syntax.tokens import Token
@@ -170,22 +172,22 @@ class FastTokens:
         """
         section = SECTIONS.get(text.lower())
         if section is not None:
-            colon = self._section(section, text, at, end, fresh=fresh)
+            colon = self._section(text, at, end, fresh=fresh)
             if colon:
                 self._add(section, at, colon)
                 if section != P.GROUP:
                     self.section = section
                 return colon, section != P.GROUP
-        if not text.isascii():
-            bad = self._strange(at, end)
-            if bad is not None:
-                end = bad
-                if end == at:
-                    return skip_character(self.source.data, at), False
+        strange = None if text.isascii() else strange_character(self.source, at, end)
+        if strange is not None:
+            self._bad_character(*strange)
+            end = strange[1]
+            if end == at:
+                return skip_character(self.source.data, at), False
         self._add(WORDS.get(text, P.NAME), at, end)
         return end, False
 
-    def _section(self, section: int, text: bytes, at: int, end: int, *, fresh: bool) -> int:
+    def _section(self, text: bytes, at: int, end: int, *, fresh: bool) -> int:
         """Return the offset after a section's colon, else 0; reports near misses (`DATA:`, `data :`)."""
         data = self.source.data
         if text in SECTIONS and end < self.length and data[end] == 0x3A:
@@ -219,17 +221,6 @@ class FastTokens:
             return False
         declared = re.compile(rb"[\s,]%s\s*[(,;]" % word)
         return declared.search(self.source.data, begin, self.tokens[-1].stop + 1) is not None
-
-    def _strange(self, at: int, end: int) -> int | None:
-        """Report the first character that needs an escape in names; return its offset or None."""
-        offset = at
-        for character in self.source.text(at, end):
-            if names.is_strange(character) and self.source.data[offset - 1 : offset] != b"\\":
-                size = len(character.encode("utf-8", "surrogateescape"))
-                self._bad_character(character, offset, offset + size)
-                return offset
-            offset += len(character.encode("utf-8", "surrogateescape"))
-        return None
 
     def _bad_character(self, character: str, start: int, end: int) -> None:
         """Report an invalid character, only the first per statement, because they often come in groups."""
@@ -302,13 +293,13 @@ class FastTokens:
             return end
         data = self.source.data
         depth = 0
-        for match in braces().finditer(data, at, end):
+        for match in re.compile(BRACES).finditer(data, at, end):
             depth += {b"{": 1, b"}": -1}.get(match.group(), 0)
             if depth < 0:  # the brace of a group or of the dataset
                 end = match.start()
                 end -= len(bytes(data[at:end])) - len(bytes(data[at:end]).rstrip())
                 break
-        for match in next_statement(attribute=attribute).finditer(data, at, end):
+        for match in re.compile(NEXT_STATEMENT if attribute else NEXT_DATA).finditer(data, at, end):
             before = bytes(data[at : match.start()])
             if before.count(b'"') % 2 == 0 and before.rstrip()[-1:] not in (b"", b",", b"{"):
                 return at + len(before.rstrip())
@@ -323,7 +314,7 @@ def cut(data: Buffer, at: int) -> int:
         slash = data.find(b"/", here, end)
         plain = end if slash < 0 else slash
         if any(data.find(special, here, plain) >= 0 for special in (b'"', b"'", b"\\")):
-            match = careful_cut().match(data, here)
+            match = re.compile(CAREFUL_CUT).match(data, here)
             return match.end() if match else here
         if slash < 0:
             return end

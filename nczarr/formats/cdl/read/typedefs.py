@@ -116,11 +116,8 @@ def _compound(assembler: Assembler, scope: Scope, parts: Parts) -> None:
     path = names.join(scope.path, declared)
     assembler.uses[path] = tuple(uses)
     assembler.uses[path + "="] = (assembler.span(parts.tokens[0]),)
-    if fields:
-        scope.types.append(CompoundType(name=declared, fields=tuple(fields), span=assembler.span(name)))
-    else:
-        placeholder = (Field(name="_", type="byte"),)
-        scope.types.append(CompoundType(name=declared, fields=placeholder, span=assembler.span(name)))
+    made = tuple(fields) or (Field(name="_", type="byte"),)
+    scope.types.append(CompoundType(name=declared, fields=made, span=assembler.span(name)))
 
 
 def _field(assembler: Assembler, context: Any, fields: list[Field], uses: list[Span]) -> None:

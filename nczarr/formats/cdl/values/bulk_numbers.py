@@ -15,7 +15,6 @@ from typing import Any
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.ast import ATOMIC, Constant
 from nczarr.ast.values import single
-from nczarr.diagnostics.report import Report
 from nczarr.formats.cdl.values.decimals import decimals, parsed
 from nczarr.formats.cdl.values.literals import SPECIAL_WORDS
 from nczarr.formats.cdl.values.numerals import SUFFIXES
@@ -42,9 +41,7 @@ class _GiveUp(Exception):  # noqa: N818
     """Input that only literal-by-literal reading can handle."""
 
 
-def read_numbers(
-    source: Source, start: int, end: int, type_name: str, fill: Constant | None, report: Report
-) -> NDArray[Any] | None:
+def read_numbers(source: Source, start: int, end: int, type_name: str, fill: Constant | None) -> NDArray[Any] | None:
     """Return the numbers of a flat list in the dtype of an atomic type. None: read literal by literal."""
     out = _Growing()
     at = start

@@ -27,6 +27,11 @@ _DATE = re.compile(
 )
 _MONTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _GREGORIAN = (1582, 10, 15)
+"""First day of the Gregorian calendar in the civil one, which is Julian until 4 October 1582."""
+
+CALENDARS = frozenset(
+    ("standard", "gregorian", "proleptic_gregorian", "julian", "noleap", "365_day", "all_leap", "366_day", "360_day")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +58,7 @@ def time_units(variable: Variable) -> TimeUnits | None:
     }
     match = _UNITS.fullmatch(texts.get("units", ""))
     calendar = texts.get("calendar", "standard").lower()
-    if match is None or match.group(1).lower() not in _SECONDS or calendar not in _CALENDARS:
+    if match is None or match.group(1).lower() not in _SECONDS or calendar not in CALENDARS:
         return None
     epoch = _moment(match.group(2), calendar)
     if epoch is None:
@@ -73,7 +78,7 @@ def _moment(text: str, calendar: str) -> Fraction | None:
     if int(hour or 0) > 24 or int(minute or 0) > 59:
         return None
     clock = int(hour or 0) * 3600 + int(minute or 0) * 60 + Fraction(second.rstrip(".") if second else 0)
-    return _CALENDARS[calendar](*date) * 86400 + clock
+    return _days(*date, calendar) * 86400 + clock
 
 
 def _leap(year: int, calendar: str) -> bool:
@@ -92,37 +97,16 @@ def _month_length(year: int, month: int, calendar: str) -> int:
     return 29 if month == 2 and _leap(year, calendar) else _MONTHS[month - 1]
 
 
-def _julian(year: int, month: int, day: int) -> int:
-    """Return the days from 1 January 0 (Julian), shifted to agree with the Gregorian day count."""
-    before = sum(_MONTHS[: month - 1]) + (1 if month > 2 and year % 4 == 0 else 0)
-    return 365 * year + (year + 3) // 4 + before + day - 3
-
-
-def _gregorian(year: int, month: int, day: int) -> int:
-    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
-    before = sum(_MONTHS[: month - 1]) + (1 if month > 2 and leap else 0)
+def _days(year: int, month: int, day: int, calendar: str) -> int:
+    """Return the days from year 0 of the calendar to a date; Julian ones agree with the Gregorian count."""
+    if calendar == "360_day":
+        return 360 * year + 30 * (month - 1) + day - 1
+    in_year = sum(_MONTHS[: month - 1]) + (month > 2 and _leap(year, calendar)) + day - 1
+    if calendar in ("noleap", "365_day"):
+        return 365 * year + in_year
+    if calendar in ("all_leap", "366_day"):
+        return 366 * year + in_year
+    if calendar == "julian" or (calendar != "proleptic_gregorian" and (year, month, day) < _GREGORIAN):
+        return 365 * year + (year + 3) // 4 + in_year - 2
     past = year - 1
-    return 365 * year + past // 4 - past // 100 + past // 400 + 1 + before + day - 1
-
-
-def _mixed(year: int, month: int, day: int) -> int:
-    """Return the days in the civil calendar: Julian to 4 October 1582, Gregorian from 15 October."""
-    return _gregorian(year, month, day) if (year, month, day) >= _GREGORIAN else _julian(year, month, day)
-
-
-def _no_leap(year: int, month: int, day: int) -> int:
-    return 365 * year + sum(_MONTHS[: month - 1]) + day - 1
-
-
-def _all_leap(year: int, month: int, day: int) -> int:
-    return 366 * year + sum(_MONTHS[: month - 1]) + (1 if month > 2 else 0) + day - 1
-
-
-def _even(year: int, month: int, day: int) -> int:
-    return 360 * year + 30 * (month - 1) + day - 1
-
-
-_CALENDARS = {
-    "standard": _mixed, "gregorian": _mixed, "proleptic_gregorian": _gregorian, "julian": _julian,
-    "noleap": _no_leap, "365_day": _no_leap, "all_leap": _all_leap, "366_day": _all_leap, "360_day": _even,
-}  # fmt: skip
+    return 365 * year + past // 4 - past // 100 + past // 400 + 1 + in_year

@@ -5,6 +5,8 @@ Recursion follows the type, so deeply nested text is safe.
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -182,16 +184,11 @@ class Encoder:
             message = f"compound `{declared.name}` has {len(declared.fields)} {ones}, {len(given)} values are given"
             self.convert.error("too-many-values", message, given[len(declared.fields)])
             return None
-        fills = self._field_fills(declared, type_name, place)
-        values: list[Constant] = []
-        sound = True
-        for index, field in enumerate(declared.fields):
-            fill = fills[index] if index < len(fills) else None
-            value = self._field(given[index] if index < len(given) else None, field, fill, literal, place)
-            sound = sound and value is not None
-            if value is not None:
-                values.append(value)
-        if not sound:
+        fills = self._field_fills(type_name, place)
+        every = itertools.zip_longest(declared.fields, given, fills)
+        found = [self._field(value, field, fill, literal, place) for field, value, fill in every]
+        values = [value for value in found if value is not None]
+        if len(values) < len(found):
             return None
         if not is_fixed(type_name, self.types):
             return Constant(type=type_name, count=1, data=tuple(values))
@@ -206,7 +203,7 @@ class Encoder:
                 return True
         return False
 
-    def _field_fills(self, declared: CompoundType, type_name: TypeName, place: Slot) -> tuple[Constant, ...]:
+    def _field_fills(self, type_name: TypeName, place: Slot) -> tuple[Constant, ...]:
         """Return the fields of the variable's `_FillValue`, if they are separate constants."""
         if place.fill is None or place.fill.type != type_name or not isinstance(place.fill.data, tuple):
             return ()
@@ -215,9 +212,7 @@ class Encoder:
     def _field(
         self, literal: Literal | None, field: Field, fill: Constant | None, whole: Literal, place: Slot
     ) -> Constant | None:
-        count = 1
-        for length in field.shape:
-            count *= length
+        count = math.prod(field.shape)
         what = f"field `{field.name}`"
         if literal is not None and literal.kind == "fill" and not place.may_fill:
             self.convert.error("fill-in-attribute", "an attribute cannot hold the fill mark `_`", literal)

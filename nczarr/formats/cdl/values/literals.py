@@ -10,6 +10,7 @@ import re
 
 from nczarr import names
 from nczarr.formats.cdl.values.numerals import Literal, Numerals, Stop, show
+from nczarr.formats.cdl.words import strange_character
 from nczarr.source import Buffer, Span
 
 _ITEM = re.compile(
@@ -67,7 +68,9 @@ class ListReader(Numerals):
             kind, at_end = match.lastgroup, match.end()
             if kind == "comma":
                 if expect_value:
-                    raise self._no_value(here, at, at + 1, top, stack)
+                    where = "between two commas" if here else "before `,`"
+                    help_ = "use `_` for the fill value" if here else ""
+                    raise self.stop("expected-value", f"a value is missing {where}", at, at + 1, help_)
                 expect_value = True
             elif kind == "close":
                 if not stack:
@@ -94,14 +97,6 @@ class ListReader(Numerals):
         if expect_value and top:
             raise self.stop("expected-value", "a value is missing after `,`", end, end + 1)
         return top
-
-    def _no_value(
-        self, here: list[Literal], start: int, end: int, top: list[Literal], stack: list[tuple[list[Literal], int]]
-    ) -> Stop:
-        if not here:
-            return self.stop("expected-value", "a value is missing before `,`", start, end)
-        help_ = "use `_` for the fill value"
-        return self.stop("expected-value", "a value is missing between two commas", start, end, help_)
 
     def _adjacent(self, kind: str, start: int, end: int, previous: int) -> Stop:
         """Explain two values without a comma: a missing comma, or a missing semicolon before the next statement."""
@@ -196,17 +191,11 @@ class ListReader(Numerals):
             return Literal("nil", None, "string", start, end)
         if text in SPECIAL_WORDS:
             return Literal("float", *SPECIAL_WORDS[text], start, end)
-        if not text.isascii():
-            self._check_characters(start, end)
+        strange = None if text.isascii() else strange_character(self.source, start, end)
+        if strange is not None:
+            character, first, last = strange
+            raise self.stop("bad-character", names.bad_character(character), first, last)
         return Literal("name", text.decode("utf-8", "replace"), "", start, end)
-
-    def _check_characters(self, start: int, end: int) -> None:
-        offset = start
-        for character in self.source.text(start, end):
-            width = len(character.encode("utf-8", "surrogateescape"))
-            if names.is_strange(character) and self.source.data[offset - 1 : offset] != b"\\":
-                raise self.stop("bad-character", names.bad_character(character), offset, offset + width)
-            offset += width
 
     def unescape(self, raw: bytes, start: int) -> bytes:
         """Return the bytes of a quoted text; `start`: its offset, for reports of bad escapes."""

@@ -11,6 +11,7 @@ each compound and vlen value, and each array field.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -184,7 +185,7 @@ class _VariableReader:
     def _bulk(self) -> Columns | None:
         from nczarr.formats.cdl.values.bulk_numbers import read_numbers
 
-        values = read_numbers(self.source, self.span.start, self.span.end, self.variable.type, self.fill, self.report)
+        values = read_numbers(self.source, self.span.start, self.span.end, self.variable.type, self.fill)
         if values is None or not len(values):
             return None
         row = self._row(0)
@@ -209,10 +210,7 @@ class _VariableReader:
 
     def _row(self, axis: int) -> int:
         """Return the elements of one step along `axis`; all later dimensions are fixed."""
-        total = 1
-        for behind in range(axis + 1, len(self.dimensions)):
-            total *= self._size(behind)
-        return total
+        return math.prod(map(self._size, range(axis + 1, len(self.dimensions))))
 
     # ---- lists -------------------------------------------------------------------------------------------------------
     def _block(self, literals: Sequence[Literal], axis: int, prefix: tuple[int, ...]) -> None:
@@ -223,10 +221,7 @@ class _VariableReader:
             return
         lengths = [self._size(k) for k in range(axis, inner)]
         grows = self._is_unlimited(axis)
-        places = 1
-        for length in lengths[1:]:
-            places *= length
-        limit = None if grows else places * lengths[0]
+        limit = None if grows else math.prod(lengths)
         row_name = self._name(inner)
         for count, literal in enumerate(literals):
             if literal.kind != "list":

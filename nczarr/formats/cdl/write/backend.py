@@ -94,8 +94,6 @@ def _wanted(checked: Checked, fqn: str, options: Options) -> bool:
 
 def _is_coordinate(checked: Checked, name: str, group: str) -> bool:
     """Return whether a variable has the name of a dimension in scope."""
-    while names.join(group, name) not in checked.dimensions:
-        if group == "/":
-            return False
+    while (found := names.join(group, name)) not in checked.dimensions and group != "/":
         group = names.parent(group)
-    return True
+    return found in checked.dimensions

@@ -1,34 +1,58 @@
-"""Declarations of one group in ncdump's layout: types, dimensions, variables and attributes."""
+"""Declarations of one group in ncdump's layout: types, dimensions, variables and attributes.
+
+Storage becomes special attributes, in the order of `ncdump -s`.
+"""
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable, Iterator
 from typing import assert_never
 
 from nczarr import names
+from nczarr.arrays.parts import Types, part_tree
+from nczarr.arrays.value_lists import constant_parts
 from nczarr.ast import (
     ATOMIC,
     Attribute,
+    Codec,
     CompoundType,
     Constant,
     Dataset,
     Dimension,
     EnumType,
     Group,
+    Kind,
     OpaqueType,
+    Storage,
     UserType,
     Variable,
     VlenType,
 )
+from nczarr.ast.storage import CODEC_IDS
 from nczarr.ast.types import dependencies_first
 from nczarr.check.anonymous_dimensions import Anonymous
 from nczarr.check.checked import Checked
-from nczarr.formats.cdl.spelling import SECTIONS, TYPE_WORDS, attribute_owner, identifier, quoted, reference
-from nczarr.formats.cdl.write.constants import attribute_texts, needs_type
+from nczarr.formats.cdl.spelling import SECTIONS, TYPE_WORDS, attribute_owner, identifier, quoted, reference, suffixed
+from nczarr.formats.cdl.words import QUANTIZE
 from nczarr.formats.cdl.write.fold import fold
-from nczarr.formats.cdl.write.special_attributes import FORMATS, special_attributes
+from nczarr.formats.cdl.write.value_streams import column
 
 _CLASSIC = frozenset(("nc3", "nc6", "nc5", "nc7"))
+
+FORMATS: dict[Kind, str] = {
+    "nc3": "classic",
+    "nc6": "64-bit offset",
+    "nc5": "cdf5",
+    "nc4": "netCDF-4",
+    "nc7": "netCDF-4 classic model",
+}
+"""`_Format` values by file kind."""
+
+_QUANTIZE = {algorithm: name for name, algorithm in QUANTIZE.items()}
+_SHUFFLE, _DEFLATE, _FLETCHER = CODEC_IDS["shuffle"], CODEC_IDS["deflate"], CODEC_IDS["fletcher32"]
+_FLAG_ORDER = (_FLETCHER, _SHUFFLE, _DEFLATE)
+_LEVELS = range(1, 10)
 
 
 class Header:
@@ -138,3 +162,57 @@ def _dimension(dimension: Dimension) -> str:
 def ordered(types: tuple[UserType, ...], path: str) -> Iterable[UserType]:
     """Return a group's types with dependencies first, because CDL has no forward references."""
     return dependencies_first({names.join(path, declared.name): declared for declared in types}).values()
+
+
+def needs_type(value: Constant) -> bool:
+    """Return whether an attribute declares its type: user-defined types, strings, and empty constants."""
+    return value.type not in ATOMIC or value.type == "string" or value.count == 0
+
+
+def attribute_texts(value: Constant, types: Types) -> list[str]:
+    """Return the values of an attribute with type suffixes; char data are one string."""
+    if value.type == "char":
+        return [quoted(value.data)] if isinstance(value.data, bytes) and value.data else []
+    atomic = ATOMIC.get(value.type)
+    if atomic is not None and isinstance(value.data, bytes):
+        numbers = struct.unpack(f"<{value.count}{atomic.code}", value.data)
+        return [suffixed(number, atomic) for number in numbers]
+    parts = constant_parts(value, (value.count,), types)
+    return column(parts, part_tree(value.type, types), types).take(value.count)
+
+
+def special_attributes(storage: Storage) -> Iterator[tuple[str, str]]:
+    """Yield name and written value of each specified property."""
+    if storage.layout is not None:
+        yield "_Storage", f'"{storage.layout}"'
+    if storage.chunks:
+        yield "_ChunkSizes", ", ".join(map(str, storage.chunks))
+    yield from _codecs(storage.codecs)
+    if storage.endian is not None:
+        yield "_Endianness", f'"{storage.endian}"'
+    if storage.no_fill:
+        yield "_NoFill", '"true"'
+    if storage.quantize is not None:
+        yield _QUANTIZE[storage.quantize.algorithm], str(storage.quantize.digits)
+
+
+def _codecs(codecs: tuple[Codec, ...]) -> Iterator[tuple[str, str]]:
+    """Yield Fletcher32, shuffle and deflate as separate attributes if they are the whole chain, else
+    `_Filter`.
+
+    Separate attributes imply libnetcdf's order of these codecs.
+    """
+    ids = [codec.id for codec in codecs]
+    usual = all(
+        len(codec.parameters) == 1 and codec.parameters[0] in _LEVELS if codec.id == _DEFLATE else not codec.parameters
+        for codec in codecs
+    )
+    if usual and ids == [number for number in _FLAG_ORDER if number in ids]:
+        if _FLETCHER in ids:
+            yield "_Fletcher32", '"true"'
+        if _SHUFFLE in ids:
+            yield "_Shuffle", '"true"'
+        if _DEFLATE in ids:
+            yield "_DeflateLevel", str(codecs[ids.index(_DEFLATE)].parameters[0])
+    elif codecs:
+        yield "_Filter", '"' + "|".join(",".join(map(str, (codec.id, *codec.parameters))) for codec in codecs) + '"'

@@ -44,9 +44,8 @@ def sayable(checked: Checked) -> Said:
     """Return the dataset without unspellable items, and the losses; the dataset itself if unchanged."""
     walk = _Walk(checked)
     dataset = walk.group("/", checked.dataset)
-    if dataset is checked.dataset:
-        return Said(checked, tuple(walk.losses))
-    return Said(remaining(checked, dataset), tuple(walk.losses))
+    kept = checked if dataset is checked.dataset else remaining(checked, dataset)
+    return Said(kept, tuple(walk.losses))
 
 
 def has_spelling(name: str) -> bool:

@@ -6,6 +6,7 @@ content.
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any, Protocol
 
@@ -81,19 +82,12 @@ class Ragged:
     def take(self, count: int) -> list[str]:
         """Return the texts of the next values, each in braces."""
         lengths = self._counts.take(count).tolist() if count else []
-        total = sum(lengths)
-        texts, at = [], 0
+        cuts = list(itertools.pairwise(itertools.accumulate(lengths, initial=0)))
         if isinstance(self._content, Plain) and self._content.type_name == "char":
-            data = self._content.take_chars(total)
-            for length in lengths:
-                texts.append(f"{{{quoted(data[at : at + length]) if length else ''}}}")
-                at += length
-            return texts
-        items = self._content.take(total)
-        for length in lengths:
-            texts.append(f"{{{', '.join(items[at : at + length])}}}")
-            at += length
-        return texts
+            data = self._content.take_chars(sum(lengths))
+            return [f"{{{quoted(data[start:stop]) if start < stop else ''}}}" for start, stop in cuts]
+        items = self._content.take(sum(lengths))
+        return [f"{{{', '.join(items[start:stop])}}}" for start, stop in cuts]
 
 
 class Record:

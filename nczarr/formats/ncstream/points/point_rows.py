@@ -25,12 +25,11 @@ LOCATION = ("time", "latitude", "longitude", "altitude", "nominal_time")
 
 
 class Member(NamedTuple):
-    """One member of a collection: name, atomic type in the model, shape, and byte offset in a row."""
+    """One member of a collection: name, atomic type in the model, and shape."""
 
     name: str
     type: str
     shape: tuple[int, ...]
-    start: int
 
     @property
     def elements(self) -> int:
@@ -73,10 +72,8 @@ def row_dtype(members: Iterable[Member]) -> np.dtype[Any]:
     for number, each in enumerate(members):
         if each.type == "string":
             fields.append((str(number), ">i4", ()))
-        elif each.type == "char":
-            fields.append((str(number), "S1", each.shape))
         else:
-            fields.append((str(number), f">{ATOMIC[each.type].code}", each.shape))
+            fields.append((str(number), "S1" if each.type == "char" else f">{ATOMIC[each.type].code}", each.shape))
     return np.dtype(fields)
 
 

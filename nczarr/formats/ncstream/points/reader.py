@@ -22,14 +22,13 @@ from nczarr.ast import Attribute, Constant, Dataset, Dimension, Variable
 from nczarr.ast.types import CompoundType, Field
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
-from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream._generated import pointstream_pb2 as points_pb
 from nczarr.formats.ncstream.points.point_rows import LOCATION, Collection, Member, parts
-from nczarr.formats.ncstream.read.scan import entries
-from nczarr.formats.ncstream.wire.dtypes import ATOMS, ENUM_BASES
+from nczarr.formats.ncstream.read.scan import entries, refuse, refuse_error
+from nczarr.formats.ncstream.wire.element_types import ATOMS, ENUM_BASES, name_of
 from nczarr.formats.ncstream.wire.framing import COLLECTION, FEATURE, STATIONS, Incoming
 from nczarr.formats.ncstream.wire.limits import DEFAULT, RefusedError, bad, contradictory, oversized
-from nczarr.names import name_problem
+from nczarr.names import from_bytes, name_problem
 from nczarr.options import Options
 from nczarr.source import Source, Span
 
@@ -59,7 +58,7 @@ def read(source: Source, report: Report, options: Options) -> Unchecked | None:
         for stem, each, (record, _, _) in zip(stems, found, declared, strict=True):
             values["/" + stem] = parts(each, record)
     except RefusedError as error:
-        report.error(error.code, str(error), Span(source, error.start, error.end))
+        refuse(error, source, report)
         return None
     dataset = Dataset(
         name="",
@@ -89,9 +88,7 @@ def _collections(source: Source, report: Report) -> Iterator[Collection]:
                 text = f"a list of {len(entry.message.stations)} stations is passed over"
                 report.warning("skipped-stations", text, Span(source, entry.offset, entry.end))
             case "error":
-                text = entry.message.message.decode("utf-8", "replace")
-                span = Span(source, entry.offset, entry.end)
-                report.error("stream-error", f"the sender of the stream gave up: {text!r}", span)
+                refuse_error(entry, Span(source, entry.offset, entry.end), report)
             case "end":
                 end = entry.end
             case _:
@@ -107,30 +104,25 @@ def _begun(message: points_pb.PointFeatureCollection, offset: int) -> Collection
     if len(message.members) > MOST_MEMBERS:
         raise oversized(f"a collection has {len(message.members)} members, more than {MOST_MEMBERS}", offset)
     members: list[Member] = []
-    start = 0
     for given in message.members:
-        name = names.normal(given.name.decode("utf-8", "surrogateescape"))
+        name = names.normal(from_bytes(given.name))
         problem = name_problem(name)
         if problem is not None:
             raise bad(f"a member of the collection cannot be called so: {problem}", offset)
         word = ATOMS.get(given.dataType) or ENUM_BASES.get(given.dataType)
         if word is None:
-            text = f"member `{name}` has the type {_type_name(given.dataType)}, which rows of points do not hold"
+            text = f"member `{name}` has the type {name_of(given.dataType)}, which rows of points do not hold"
             raise bad(text, offset)
         shape = tuple(each.size for each in given.section.range)
         if not all(shape) or math.prod(shape) >= LONGEST_ROW:
             raise bad(f"member `{name}` has the lengths {', '.join(map(str, shape))}", offset)
-        members.append(Member(name, word, shape, start))
-        start += members[-1].width
+        members.append(Member(name, word, shape))
     if len({each.name for each in members}) < len(members):
         raise contradictory("two members of the collection have the same name", offset)
-    if start >= LONGEST_ROW:
-        raise oversized(f"a row has {start} bytes", offset)
-    return Collection(message, offset, tuple(members), start, array("d"), array("q"), [], [])
-
-
-def _type_name(data_type: int) -> str:
-    return pb.DataType.Name(data_type) if data_type in pb.DataType.values() else str(data_type)
+    length = sum(each.width for each in members)
+    if length >= LONGEST_ROW:
+        raise oversized(f"a row has {length} bytes", offset)
+    return Collection(message, offset, tuple(members), length, array("d"), array("q"), [], [])
 
 
 def location_names(taken: set[str]) -> tuple[str, ...]:

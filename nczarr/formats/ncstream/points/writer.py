@@ -17,16 +17,15 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.part_fills import all_fill
 from nczarr.arrays.parts import escape, is_fixed
 from nczarr.arrays.source import Parts
-from nczarr.ast import Constant, Variable
+from nczarr.ast import Variable
 from nczarr.ast.types import ATOMIC, CompoundType, EnumType
 from nczarr.ast.types import Field as TypeField
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.formats.ncstream._generated import pointstream_pb2 as points_pb
 from nczarr.formats.ncstream.points.point_rows import LOCATION, Member, rows
-from nczarr.formats.ncstream.wire.dtypes import WIRE
-from nczarr.formats.ncstream.wire.framing import COLLECTION, END, FEATURE
-from nczarr.formats.ncstream.wire.protobuf import encoded
+from nczarr.formats.ncstream.wire.element_types import WIRE
+from nczarr.formats.ncstream.wire.framing import COLLECTION, END, FEATURE, framed
 
 SHORT = {"latitude": "lat", "longitude": "lon", "altitude": "alt"}
 """Alternative names of location members."""
@@ -84,9 +83,9 @@ def _plan(checked: Checked, path: str, report: Report) -> _Plan | None:
         report.error("unsuited-points", text, variable.span)
         return None
     words = {field.name: _word(field, checked) for field in record.fields}
-    unsuited = [name for name, word in words.items() if word is None]
+    unsuited = [field for field in record.fields if words[field.name] is None]
     if unsuited:
-        text = f"member `{unsuited[0]}` of `{path}` has type `{dict(_types(record))[unsuited[0]]}`: rows of points "
+        text = f"member `{unsuited[0].name}` of `{path}` has type `{unsuited[0].type}`: rows of points "
         report.error("unsuited-points", text + "hold numbers, chars and strings", variable.span)
         return None
     places = _places(variable, record, words)
@@ -97,15 +96,11 @@ def _plan(checked: Checked, path: str, report: Report) -> _Plan | None:
         report.error("unsuited-points", text, variable.span, helps=helps)
         return None
     members = tuple(
-        Member(field.name, words[field.name] or "", field.shape, 0)
+        Member(field.name, words[field.name] or "", field.shape)
         for field in record.fields
         if not (field.name in places and field.type == "double")
     )
     return _Plan(path, variable, record, members, places)
-
-
-def _types(record: CompoundType) -> Iterator[tuple[str, str]]:
-    return ((field.name, field.type) for field in record.fields)
 
 
 def _word(field: TypeField, checked: Checked) -> str | None:
@@ -128,24 +123,17 @@ def _places(variable: Variable, record: CompoundType, words: Mapping[str, str | 
 
 
 def _text(variable: Variable, name: str) -> bytes:
-    """Return the text of an attribute, empty if it is missing."""
-    for attribute in variable.attributes:
-        if attribute.name == name:
-            return _said(attribute.value)
-    return b""
-
-
-def _said(value: Constant) -> bytes:
-    if value.type == "char" and isinstance(value.data, bytes):
+    """Return the text of an attribute, empty if it is missing or no text."""
+    value = next((each.value for each in variable.attributes if each.name == name), None)
+    if value is not None and value.type == "char" and isinstance(value.data, bytes):
         return value.data.rstrip(b"\0")
-    if value.type == "string" and value.count == 1 and isinstance(value.data[0], bytes):
+    if value is not None and value.type == "string" and value.count == 1 and isinstance(value.data[0], bytes):
         return value.data[0]
     return b""
 
 
 def _pieces(checked: Checked, plan: _Plan) -> Iterator[bytes]:
-    header = _header(plan).SerializeToString()
-    yield COLLECTION + encoded(len(header)) + header
+    yield framed(COLLECTION, _header(plan))
     [length] = checked.shapes[plan.path]
     sources = checked.parts.get(plan.path) or all_fill(
         checked.fills[plan.path], plan.variable.type, (length,), checked.types
@@ -202,8 +190,7 @@ def _where(columns: Mapping[str, NDArray[Any]], plan: _Plan, count: int) -> Iter
 def _feature(where: Sequence[float], data: bytes, texts: list[bytes]) -> bytes:
     time, lat, lon, alt, nominal = where
     place = points_pb.Location(time=time, lat=lat, lon=lon, alt=alt, nomTime=nominal)
-    block = points_pb.PointFeature(loc=place, data=data, sdata=texts).SerializeToString()
-    return FEATURE + encoded(len(block)) + block
+    return framed(FEATURE, points_pb.PointFeature(loc=place, data=data, sdata=texts))
 
 
 def _warn(checked: Checked, plan: _Plan, report: Report) -> None:

@@ -13,12 +13,9 @@ from nczarr.ast.node import TypeName
 from nczarr.ast.types import EnumType
 from nczarr.ast.values import swapped
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-from nczarr.formats.ncstream.wire.dtypes import ATOMS, ENUM_BASES, UNSIGNED
+from nczarr.formats.ncstream.wire.element_types import ATOMS, ENUM_BASES, OLD_ATTRIBUTE, UNSIGNED_NAMES
 
-_OLD: dict[int, str] = {
-    pb.Attribute.BYTE: "byte", pb.Attribute.SHORT: "short", pb.Attribute.INT: "int", pb.Attribute.LONG: "int64",
-    pb.Attribute.FLOAT: "float", pb.Attribute.DOUBLE: "double",
-}  # fmt: skip
+_OLD = {int(old): name for name, old in OLD_ATTRIBUTE.items() if not name.startswith("u")}
 
 
 class UnreadableAttributeError(ValueError):
@@ -55,7 +52,7 @@ def _type(given: pb.Attribute) -> str:
     if found is None:
         raise UnreadableAttributeError(f"there is no type {given.dataType or given.type} of attributes")
     if given.unsigned:
-        found = UNSIGNED.get(found, found)
+        found = UNSIGNED_NAMES.get(found, found)
     return found
 
 
@@ -76,6 +73,6 @@ def fill_value(value: Constant, type_name: TypeName, enums: Iterable[EnumType]) 
             return Constant(type=type_name, count=1, data=data)
         return Constant.strings([value.data]) if type_name == "string" else None
     widths = {ATOMIC[enum.base].size for enum in enums if type_name not in ATOMIC}
-    if UNSIGNED.get(value.type) == type_name or widths == {ATOMIC[value.type].size}:
+    if UNSIGNED_NAMES.get(value.type) == type_name or widths == {ATOMIC[value.type].size}:
         return Constant(type=type_name, count=value.count, data=value.data)
     return None

@@ -7,6 +7,7 @@ the file, which can be copied or referenced directly.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,25 +25,16 @@ from nczarr.ast.types import EnumType
 from nczarr.ast.walk import building
 from nczarr.check.checked import Unchecked
 from nczarr.check.fill_values import variable_fill
-from nczarr.check.tables import Tables, tables
-from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
+from nczarr.check.tables import Tables
+from nczarr.diagnostics.report import Report
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.points import reader
-from nczarr.formats.ncstream.read import header_tree
-from nczarr.formats.ncstream.read.header_reader import (
-    dataset_of,
-    immediate_values,
-    shapes_of,
-    suited_fills,
-    told_fills,
-)
+from nczarr.formats.ncstream.read.header_reader import HeaderReader, immediate_values
 from nczarr.formats.ncstream.read.lazy_local import Held, Piece, sources
 from nczarr.formats.ncstream.read.scan import Entry, entries, is_counted, refuse, refuse_error, scan
-from nczarr.formats.ncstream.read.unique_names import named
 from nczarr.formats.ncstream.wire import header_merge
 from nczarr.formats.ncstream.wire.decode import column_tree
-from nczarr.formats.ncstream.wire.definitions import Declared, Definitions
-from nczarr.formats.ncstream.wire.dtypes import full_bytes, full_name
+from nczarr.formats.ncstream.wire.definitions import Definitions
 from nczarr.formats.ncstream.wire.element_types import section_of
 from nczarr.formats.ncstream.wire.framing import Incoming
 from nczarr.formats.ncstream.wire.limits import DEFAULT, RefusedError
@@ -127,23 +119,18 @@ class Given(NamedTuple):
     ranges: tuple[range, ...]
 
 
-class _Reader:
+class _Reader(HeaderReader):
     """State of one read."""
 
     def __init__(self, source: Source, found: list[Entry], report: Report, options: Options) -> None:
-        self._source = source
-        self._report = report
-        self._options = options
-        self._file = FileBytes.of(source)
         data = [entry for entry in found if entry.kind in ("data", "column")]
         given = [entry for entry in found if entry.kind == "header"]
-        self._header = header_merge.merged([each.message for each in given]) if given else header_merge.made_up(data)
+        header = header_merge.merged([each.message for each in given]) if given else header_merge.made_up(data)
         first = given[0] if given else found[0]
-        self._span = Span(source, first.offset, first.end)
+        super().__init__(source, header, Span(source, first.offset, first.end), report, options)
+        self._file = FileBytes.of(source)
         self._has_header = bool(given)
-        self._definitions = Definitions(self._header)
-        self._named = named(self._header)
-        spelled = set(map(full_name, self._named.spelled.values()))
+        spelled = set(map(names.cdm_full_name, self._named.spelled.values()))
         self._data: dict[str, list[Entry]] = {}
         for entry in data:
             name = wire_name(entry)
@@ -151,40 +138,15 @@ class _Reader:
 
     def read(self) -> Unchecked | None:
         """Return the dataset with the array sources of its variables."""
-        asked = header_tree.Asked(self._span, self._report, self._options, self._opaque_size)
-        made = dataset_of(self._named.header, asked, self._source.name)
-        if made is None:
-            return None
-        made.namesakes += self._named.namesakes
-        known = tables(made.dataset)
-        fills, shapes = told_fills(self._header), shapes_of(known)
-        for path, variable in known.variables.items():
-            messages = self._data.pop(self._named.wire_name(path), [])
-            shape = shapes.get(path)
-            given = [each for entry in messages if (each := self._given(path, entry, shape)) is not None]
-            if shape is not None:
-                own = suited_fills(fills.get(path, {}), variable, known, self._ignored)
-                found = self._parts(path, given, shape, known, own)
-                if found:
-                    made.parts[path] = found
-        for messages in self._data.values():
-            for entry in messages:
+        made = super().read()
+        if made is not None:
+            for entry in itertools.chain.from_iterable(self._data.values()):
                 self._lost(f"`{wire_name(entry)}` is no variable of the header", entry)
         return made
 
-    def _ignored(self, message: str) -> None:
-        """Warn about ignored values of the header."""
-        self._report.warning("ignored-values", message, self._span)
-
     def _lost(self, message: str, entry: Entry) -> None:
         """Report skipped data as an error, unless the options allow the loss."""
-        code = "unreadable-array"
-        allowed = self._options.accepts(code)
-        helps = () if allowed else (f"`--allow-loss {code}` reads the rest",)
-        found = Diagnostic(
-            code, Severity.ERROR, message, Label(Span(self._source, entry.offset, entry.end)), helps=helps
-        )
-        self._report.lose(found, allowed=allowed)
+        self._asked.lost("unreadable-array", message, Span(self._source, entry.offset, entry.end))
 
     def _given(self, path: str, entry: Entry, shape: tuple[int, ...] | None) -> Given | None:
         """Return a message with its region, or report an invalid region and return None."""
@@ -192,7 +154,7 @@ class _Reader:
         try:
             section, _ = section_of(entry.message, entry.offset, ragged=ragged)
         except RefusedError as fault:
-            refuse(fault, self._source, self._report)
+            refuse(fault, self._source, self._asked.report)
             return None
         if shape is None:
             return None
@@ -210,19 +172,20 @@ class _Reader:
         return Given(entry, ranges)
 
     def _parts(
-        self, path: str, given: list[Given], shape: tuple[int, ...], known: Tables, fills: Mapping[str, bytes]
+        self, path: str, shape: tuple[int, ...] | None, known: Tables, fills: Mapping[str, bytes]
     ) -> Parts | None:
-        """Return the array sources of a variable, None if the stream has no values for it."""
         variable = known.variables[path]
-        written = self._named.spelled.get(path, path)
-        declared = self._definitions.find(full_bytes(written))
+        messages = self._data.pop(self._named.wire_name(path), [])
+        given = [each for entry in messages if (each := self._given(path, entry, shape)) is not None]
+        if shape is None:
+            return None
         if not given:
-            return self._immediate(path, declared, shape, known)
+            return self._immediate(path, shape, known)
         if len(given) == 1:
             plain = self._plain(given[0], variable.type, shape, known.types, fills)
             if plain is not None:
                 return {"": plain}
-        alone = header_merge.alone(written, declared)
+        alone = self._alone(path)
         pieces = tuple(
             Piece(each.ranges, InFile(self._file, each.entry.offset, each.entry.end, alone)) for each in given
         )
@@ -249,11 +212,11 @@ class _Reader:
             fill = None if fill is None else fill[::-1]
         return AffineArray(in_one_piece(dtype, shape, fill), self._file, place[0], math.prod(shape[1:]) * width)
 
-    def _immediate(self, path: str, declared: Declared | None, shape: tuple[int, ...], known: Tables) -> Parts | None:
+    def _immediate(self, path: str, shape: tuple[int, ...], known: Tables) -> Parts | None:
         """Return the values of a variable that the header contains, None if there are none."""
         type_name = known.variables[path].type
         try:
-            values = immediate_values(declared, type_name, shape, known.types)
+            values = immediate_values(self._declared(path), type_name, shape, known.types)
         except ValueError as fault:
             self._ignored(f"the values of `{path}` in the header are left out: {fault}")
             return None
@@ -262,13 +225,10 @@ class _Reader:
         return {"": ArrayInMemory(in_one_piece(descr(type_name, known.types), shape), values)}
 
     def _opaque_size(self, path: str, members: tuple[str, ...]) -> int | None:
-        """Return the common size of the opaque values of a variable or member, None if sizes differ."""
         sizes: set[int] = set()
-        written = self._named.spelled.get(path, path)
-        for entry in self._data.get(full_name(written), ()):
+        for entry in self._data.get(self._named.wire_name(path), ()):
             try:
-                declared = self._definitions.find(full_bytes(written))
-                tree = InFile(self._file, entry.offset, entry.end, header_merge.alone(written, declared)).tree()
+                tree = InFile(self._file, entry.offset, entry.end, self._alone(path)).tree()
             except ValueError:
                 return None  # told where the values are read
             found = opaque_sizes(tree, members)
@@ -281,7 +241,7 @@ class _Reader:
 def wire_name(entry: Entry) -> str:
     """Return the full variable name of a data message in the sender's spelling."""
     name: bytes = entry.message.name if entry.kind == "column" else entry.message.varName
-    return name.removeprefix(b"/").decode("utf-8", "surrogateescape")
+    return names.from_bytes(name.removeprefix(b"/"))
 
 
 def plain_numbers(entry: Entry) -> tuple[tuple[int, int] | None, bool]:

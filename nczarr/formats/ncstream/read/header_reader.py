@@ -1,35 +1,93 @@
-"""Dataset tree, variable shapes and fill values of a header.
+"""Dataset of a header: tree, variable shapes, fill values, and the values that it contains.
 
 The tree is the model in the header (written by `header_writer.py`), else derived from its declarations.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.parts import Types, descr, is_fixed, parts, size
-from nczarr.arrays.source import itemsize
+from nczarr.arrays.source import Parts, itemsize
 from nczarr.arrays.validate_constant import sound_types
 from nczarr.ast import ATOMIC, Dimension, Variable
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import CompoundType
 from nczarr.check.checked import Unchecked
-from nczarr.check.tables import Tables
+from nczarr.check.tables import Tables, tables
 from nczarr.check.type_sizes import oversized
+from nczarr.diagnostics.report import Report
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.read import header_tree
+from nczarr.formats.ncstream.read.unique_names import named
+from nczarr.formats.ncstream.wire import header_merge
 from nczarr.formats.ncstream.wire.cells import fixed
 from nczarr.formats.ncstream.wire.decode import unsigned
-from nczarr.formats.ncstream.wire.definitions import Declared
-from nczarr.formats.ncstream.wire.element_types import NUMPY, dtype_of
+from nczarr.formats.ncstream.wire.definitions import Declared, Definitions
+from nczarr.formats.ncstream.wire.element_types import NUMPY, dtype_of, full_bytes
 from nczarr.formats.ncstream.wire.trees import Numbers, Tree
 from nczarr.json import ast_document
-from nczarr.source import Source
+from nczarr.options import Options
+from nczarr.source import Source, Span
 
 MODEL = "nczarr"
 """Name of the header field that contains the model, as shown in diagnostics."""
+
+
+class HeaderReader(ABC):
+    """Reader of the dataset of a header, in which `span` is; subclasses find the values."""
+
+    def __init__(self, source: Source, header: pb.Header, span: Span, report: Report, options: Options) -> None:
+        self._source = source
+        self._header = header
+        self._asked = header_tree.Asked(span, report, options, self._opaque_size)
+        self._definitions = Definitions(header)
+        self._named = named(header)
+
+    def read(self) -> Unchecked | None:
+        """Return the dataset with the array sources of its variables."""
+        made = dataset_of(self._named.header, self._asked, self._source.name)
+        if made is None:
+            return None
+        made.namesakes += self._named.namesakes
+        known = tables(made.dataset)
+        fills, shapes = told_fills(self._header), shapes_of(known)
+        for path, variable in known.variables.items():
+            shape = shapes.get(path)
+            own = {} if shape is None else suited_fills(fills.get(path, {}), variable, known, self._ignored)
+            found = self._parts(path, shape, known, own)
+            if found:
+                made.parts[path] = found
+        return made
+
+    @abstractmethod
+    def _parts(
+        self, path: str, shape: tuple[int, ...] | None, known: Tables, fills: Mapping[str, bytes]
+    ) -> Parts | None:
+        """Return the array sources of a variable, None if it has no values or no valid shape."""
+
+    @abstractmethod
+    def _opaque_size(self, path: str, members: tuple[str, ...]) -> int | None:
+        """Return the common size of the opaque values of a variable or member, else None."""
+
+    def _ignored(self, message: str) -> None:
+        """Warn about ignored values of the header."""
+        self._asked.report.warning("ignored-values", message, self._asked.span)
+
+    def _written(self, path: str) -> str:
+        """Return the sender's path of a variable."""
+        return self._named.spelled.get(path, path)
+
+    def _declared(self, path: str) -> Declared | None:
+        """Return the declaration of a variable."""
+        return self._definitions.find(full_bytes(self._written(path)))
+
+    def _alone(self, path: str) -> bytes:
+        """Return a serialized header that declares only this variable."""
+        return header_merge.alone(self._written(path), self._declared(path))
 
 
 def dataset_of(header: pb.Header, asked: header_tree.Asked, name: str) -> Unchecked | None:

@@ -19,7 +19,7 @@ from nczarr.ast.walk import MAX_DEPTH
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.read.attributes import UnreadableAttributeError, constant, fill_value
-from nczarr.formats.ncstream.wire.dtypes import ATOMS, ENUM_BASES, UNSIGNED
+from nczarr.formats.ncstream.wire.element_types import ATOMS, ENUM_BASES, UNSIGNED_NAMES
 from nczarr.formats.ncstream.wire.scopes import LARGEST, Scope, UnreadableVariableError, lengths_of, reference, split
 from nczarr.names import from_bytes, name_problem
 from nczarr.options import Options
@@ -39,6 +39,13 @@ class Asked(NamedTuple):
     report: Report
     options: Options
     opaque_size: OpaqueSize
+
+    def lost(self, code: str, message: str, span: Span | None = None) -> None:
+        """Report a skipped item as an error, unless the options allow the loss."""
+        allowed = self.options.accepts(code)
+        helps = () if allowed else (f"`--allow-loss {code}` reads the rest",)
+        found = Diagnostic(code, Severity.ERROR, message, Label(self.span if span is None else span), helps=helps)
+        self.report.lose(found, allowed=allowed)
 
 
 def dataset(header: pb.Header, asked: Asked) -> Dataset:
@@ -76,19 +83,12 @@ class _Reader:
     def __init__(self, asked: Asked) -> None:
         self._asked = asked
 
-    def lost(self, code: str, message: str) -> None:
-        """Report a skipped item as an error, unless the options allow the loss."""
-        allowed = self._asked.options.accepts(code)
-        helps = () if allowed else (f"`--allow-loss {code}` reads the rest",)
-        found = Diagnostic(code, Severity.ERROR, message, Label(self._asked.span), helps=helps)
-        self._asked.report.lose(found, allowed=allowed)
-
     def _name(self, given: bytes, what: str) -> str | None:
         """Return a normalized name, or report an invalid one and return None."""
         name = names.normal(from_bytes(given))
         problem = name_problem(name)
         if problem is not None:
-            self.lost("unreadable-array", f"{what} is left out: {problem}")
+            self._asked.lost("unreadable-array", f"{what} is left out: {problem}")
             return None
         return name
 
@@ -97,7 +97,7 @@ class _Reader:
         """Return a group with its content."""
         path = "/" if around is None else names.join(around.path, name)
         dimensions = self._dimensions(given, path)
-        taken = {names.normal(from_bytes(each)) for each in _names(given)}
+        taken = {names.normal(from_bytes(each.name)) for each in (*_declared(given), *given.groups)}
         known = {each.name: (names.join(path, each.name), each.size) for each in dimensions}
         scope = Scope(
             path,
@@ -123,7 +123,7 @@ class _Reader:
 
     def _groups(self, given: pb.Group, scope: Scope, depth: int) -> Iterator[Group]:
         if given.groups and depth >= MAX_DEPTH:
-            self.lost("unreadable-array", f"groups nest more than {MAX_DEPTH} deep below `{scope.path}`")
+            self._asked.lost("unreadable-array", f"groups nest more than {MAX_DEPTH} deep below `{scope.path}`")
             return
         for each in given.groups:
             called = self._name(each.name, f"a group of `{scope.path}`")
@@ -139,7 +139,7 @@ class _Reader:
                 continue
             if each.length > LARGEST or called in made:
                 why = "there are two of that name" if called in made else f"{each.length} is no length"
-                self.lost("unreadable-array", f"dimension `{called}` of `{path}` is left out: {why}")
+                self._asked.lost("unreadable-array", f"dimension `{called}` of `{path}` is left out: {why}")
                 continue
             made[called] = Dimension(name=called, size=each.length, unlimited=each.isUnlimited, span=self._asked.span)
         return list(made.values())
@@ -160,7 +160,9 @@ class _Reader:
                 label = names.normal(from_bytes(item.value))
                 code = item.code & ((1 << 8 * ATOMIC[base].size) - 1)
                 if code in codes or label in labels or name_problem(label) is not None:
-                    self.lost("unreadable-array", f"constant {label!r} of enum `{called}` cannot be, or is there twice")
+                    self._asked.lost(
+                        "unreadable-array", f"constant {label!r} of enum `{called}` cannot be, or is there twice"
+                    )
                     continue
                 codes[code] = label
                 labels.add(label)
@@ -179,7 +181,7 @@ class _Reader:
                     raise UnreadableAttributeError("nothing can have that name")
                 made.append(Attribute(name=name, value=constant(each), span=self._asked.span))
             except UnreadableAttributeError as fault:
-                self.lost("lost-attribute", f"attribute {name!r} of `{owner}` is left out: {fault}")
+                self._asked.lost("lost-attribute", f"attribute {name!r} of `{owner}` is left out: {fault}")
         return tuple(made)
 
     # ---- variables ---------------------------------------------------------------------------------------------------
@@ -195,7 +197,7 @@ class _Reader:
                 while len(scope.types) > before:
                     scope.types.popitem()
                 fqn = names.join(scope.path, called)
-                self.lost("unreadable-array", f"`{fqn}` cannot be a variable: {fault}")
+                self._asked.lost("unreadable-array", f"`{fqn}` cannot be a variable: {fault}")
 
     def _variable(self, given: pb.Variable | pb.Structure, name: str, scope: Scope) -> Variable:
         fqn = names.join(scope.path, name)
@@ -230,7 +232,7 @@ class _Reader:
                 value = fill_value(each.value, type_name, enums)
                 if value is None:
                     text = f"`_FillValue` of `{fqn}` is left out: {each.value.type} is no value of {type_name}"
-                    self.lost("lost-attribute", text)
+                    self._asked.lost("lost-attribute", text)
                     continue
                 each = Attribute(name=each.name, value=value, span=each.span)
             made.append(each)
@@ -255,7 +257,7 @@ class _Reader:
             why = "nobody declares" if enum is None else "has integers of another size"
             text = f"`{fqn}` is of enum {from_bytes(given.enumType)!r}, which {why}: its integers are read"
             self._asked.report.warning("unknown-enum", text, self._asked.span)
-        return UNSIGNED.get(found, found) if given.unsigned else found
+        return UNSIGNED_NAMES.get(found, found) if given.unsigned else found
 
     def _compound(self, given: pb.Structure, name: str, members: tuple[str, ...], owner: _Owner) -> TypeName:
         """Declare the record type. Raises UnreadableVariableError."""
@@ -309,9 +311,3 @@ def _declared(given: pb.Group | pb.Structure) -> Iterator[pb.Variable | pb.Struc
     """Yield variables, then structures, the order shared with writers."""
     yield from given.vars
     yield from given.structs
-
-
-def _names(given: pb.Group) -> Iterator[bytes]:
-    """Yield the names of the variables and groups in a group."""
-    yield from (each.name for each in _declared(given))
-    yield from (each.name for each in given.groups)

@@ -9,25 +9,24 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from functools import lru_cache
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from nczarr.arrays.blocks import Index, every_block, first_of
 from nczarr.arrays.decoded_parts import Sections, overlap
 from nczarr.arrays.decoded_parts import sources as sources_of
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.part_fills import all_fill
-from nczarr.arrays.parts import Part, Types, parts
+from nczarr.arrays.parts import Part, Types, part_tree, parts, spread
 from nczarr.arrays.source import Parts
 from nczarr.ast.node import TypeName
 from nczarr.ast.values import Constant
-from nczarr.formats.ncstream.read.merge import joined, numbers, taken
 from nczarr.formats.ncstream.wire.cells import arrays
 from nczarr.formats.ncstream.wire.trees import Records, Tree
 
-if TYPE_CHECKING:
-    from nczarr.formats.ncstream.read.merge import Values
+Values: TypeAlias = "Mapping[str, NDArray[Any]]"
+"""Values by part; when flat, with one row per cell or per element of content."""
 
 LARGEST = 2**63 - 1
 """Maximum cells of a variable whose lists are merged."""
@@ -138,7 +137,7 @@ class Decoder(Sections):
         self.held = held
         self.type, self.shape, self.types = held.type, held.shape, held.types
         self.is_consecutive = held.is_consecutive
-        self._known: OrderedDict[int, dict[str, NDArray[Any]]] = OrderedDict()
+        self._recent = lru_cache(KEPT)(lambda section: _read(lambda: held.decoded(held.pieces[section])))
         self._ends: dict[str, list[int]] | None = None
         self._whole: dict[str, NDArray[Any]] | None = None
 
@@ -154,13 +153,7 @@ class Decoder(Sections):
 
     def decoded(self, section: int) -> dict[str, NDArray[Any]]:
         """Return the values of a message by part. Raises OSError."""
-        known = self._known.get(section)
-        if known is None:
-            known = _read(lambda: self.held.decoded(self.held.pieces[section]))
-            self._known[section] = known
-            while len(self._known) > KEPT:
-                self._known.popitem(last=False)
-        return known
+        return self._recent(section)
 
     def content(self, stretch: int) -> dict[str, NDArray[Any]]:
         """Return the values of a message, or of all messages merged once if they are not consecutive."""
@@ -206,3 +199,49 @@ def sources(held: Held, fills: Mapping[str, bytes]) -> Parts:
     usual = all_fill(held.fill, held.type, held.shape, held.types)
     every = {part: fills.get(part, each.layout.fill) for part, each in usual.items()}
     return sources_of(Decoder(held), every)
+
+
+# ---- selection and merging of cells ----------------------------------------------------------------------------------
+
+
+def joined(every: Sequence[Values]) -> dict[str, NDArray[Any]]:
+    """Concatenate values."""
+    if len(every) == 1:
+        return dict(every[0])
+    return {part: np.concatenate([each[part].reshape(-1) for each in every]) for part in every[0]}
+
+
+def taken(values: Values, cells: NDArray[np.int64], type_name: TypeName, types: Types) -> Values:
+    """Return the values of the cells with these numbers."""
+    flat = {path: each.reshape(-1) for path, each in values.items()}
+    found = spread(
+        part_tree(type_name, types),
+        cells,
+        lambda leaf, cells: flat[leaf.path][cells],
+        lambda tree, cells: _items(flat[tree.counts.path], cells),
+        lambda number, field, cells: _rows(cells, field.shape),
+    )
+    return dict(found)
+
+
+def _items(counts: NDArray[Any], cells: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the item numbers of the lists in the given cells."""
+    kept = counts[cells]
+    starts = (np.cumsum(counts) - counts)[cells]
+    ends = np.cumsum(kept)
+    total = int(ends[-1]) if len(ends) else 0
+    return np.repeat(starts - (ends - kept), kept) + np.arange(total, dtype=np.int64)
+
+
+def _rows(cells: NDArray[np.int64], shape: tuple[int, ...]) -> NDArray[np.int64]:
+    """Return the element numbers of an array field."""
+    width = math.prod(shape)
+    return cells if width == 1 else (cells[:, None] * width + np.arange(width, dtype=np.int64)).reshape(-1)
+
+
+def numbers(ranges: Sequence[range], shape: tuple[int, ...]) -> NDArray[np.int64]:
+    """Return the C-order cell numbers of a section of a shape."""
+    found = np.zeros((), np.int64)
+    for indices, length in zip(ranges, shape, strict=True):
+        found = found[..., None] * length + np.arange(indices.start, indices.stop, indices.step, dtype=np.int64)
+    return found.reshape(-1)

@@ -11,10 +11,11 @@ from __future__ import annotations
 import itertools
 import math
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from functools import lru_cache
+from typing import Any
 
+from nczarr.arrays.blocks import every_index, grid_of, index_of, linear_block, number_of, region_of
 from nczarr.arrays.decoded_parts import Sections
 from nczarr.arrays.lazy_numpy import NDArray
 from nczarr.arrays.parts import parts
@@ -27,65 +28,15 @@ KEPT = 8
 """Number of decoded blocks in the cache."""
 
 
-class Grid(NamedTuple):
-    """Blocks of a shape: one index along the dimensions before `axis`, `step` indices along it."""
-
-    shape: tuple[int, ...]
-    axis: int
-    step: int
-
-    @classmethod
-    def of(cls, shape: tuple[int, ...], most: int) -> Grid:
-        """Return a grid with at most `most` cells per block."""
-        axis, inner = len(shape) - 1, 1
-        while axis > 0 and inner * shape[axis] <= most:
-            inner *= shape[axis]
-            axis -= 1
-        return cls(shape, max(0, axis), max(1, most // inner))
-
-    @property
-    def along(self) -> int:
-        """Number of blocks along `axis`."""
-        return -(-self.shape[self.axis] // self.step) if self.shape else 1
-
-    def __len__(self) -> int:
-        return math.prod(self.shape[: self.axis]) * self.along
-
-    def region(self, number: int) -> Region:
-        """Return the cells of a block."""
-        if not self.shape:
-            return ()
-        number, last = divmod(number, self.along)
-        leading: list[range] = []
-        for length in reversed(self.shape[: self.axis]):
-            number, index = divmod(number, length)
-            leading.append(range(index, index + 1))
-        stretch = range(last * self.step, min((last + 1) * self.step, self.shape[self.axis]))
-        return (*reversed(leading), stretch, *map(range, self.shape[self.axis + 1 :]))
-
-    def met(self, region: Region) -> Iterator[int]:
-        """Yield the blocks that intersect a region, in order."""
-        if not self.shape:
-            yield 0
-            return
-        part = region[self.axis]
-        last = range(part.start // self.step, -(-part.stop // self.step))
-        for index in itertools.product(*region[: self.axis], last):
-            number = 0
-            for each, length in zip(index, (*self.shape[: self.axis], self.along), strict=True):
-                number = number * length + each
-            yield number
-
-
 class Blocks(Sections):
     """Decoder of a variable's blocks for all its parts, with a cache. Pickles as a description."""
 
     def __init__(self, variable: Variable) -> None:
         self.variable = variable
         self.type, self.shape, self.types = variable.type, variable.shape, variable.types
-        self.grid = Grid.of(variable.shape, MOST)
-        self._lock = threading.Lock()
-        self._kept: OrderedDict[int, dict[str, NDArray[Any]]] = OrderedDict()
+        self.block = linear_block(variable.shape, MOST)
+        self.counts = grid_of(variable.shape, self.block)
+        self._recent = lru_cache(KEPT)(self._requested)
         self._growing = threading.Lock()
         self._ends: dict[str, list[int]] = {
             each.path: [] for each in parts(variable.type, (), variable.types) if None in each.shape
@@ -101,7 +52,18 @@ class Blocks(Sections):
 
     def meeting(self, region: Region) -> Iterator[tuple[int, Region]]:
         """Yield the blocks that intersect a region, by number."""
-        return ((number, self.grid.region(number)) for number in self.grid.met(region))
+        blocks = [
+            range(part.start // length, -(-part.stop // length))
+            for part, length in zip(region, self.block, strict=True)
+        ]
+        for index in every_index(blocks):
+            number = number_of(index, self.counts)
+            yield number, self.region(number)
+
+    def region(self, number: int) -> Region:
+        """Return the cells of a block."""
+        found = region_of(index_of(number, self.counts), self.block, self.shape)
+        return tuple(range(part.start, part.stop) for part in found)
 
     def each(self, call: Callable[[Any], None], sections: Iterable[Any]) -> None:
         """Call a function with each block, `KEPT` blocks concurrently."""
@@ -111,17 +73,10 @@ class Blocks(Sections):
 
     def decoded(self, section: int) -> dict[str, NDArray[Any]]:
         """Return the values of a block by part. Raises OSError."""
-        with self._lock:
-            known = self._kept.get(section)
-            if known is not None:
-                self._kept.move_to_end(section)
-                return known
-        found = self.variable.values(self.grid.region(section), keep=True)
-        with self._lock:
-            self._kept[section] = found
-            while len(self._kept) > KEPT:
-                self._kept.popitem(last=False)
-        return found
+        return self._recent(section)
+
+    def _requested(self, section: int) -> dict[str, NDArray[Any]]:
+        return self.variable.values(self.region(section), keep=True)
 
     def content(self, stretch: int) -> dict[str, NDArray[Any]]:
         """Return the values of a block by part. Raises OSError."""
@@ -132,10 +87,10 @@ class Blocks(Sections):
 
         Requests missing blocks.
         """
-        found = self._ends[part]
+        found, total = self._ends[part], math.prod(self.counts)
         with self._growing:
-            while len(found) < len(self.grid) and (stop is None or not found or found[-1] < stop):
-                self._grow(range(len(found), min(len(found) + KEPT, len(self.grid))))
+            while len(found) < total and (stop is None or not found or found[-1] < stop):
+                self._grow(range(len(found), min(len(found) + KEPT, total)))
         return found
 
     def _grow(self, numbers: range) -> None:

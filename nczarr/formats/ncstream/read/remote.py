@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from nczarr.arrays.blocks import every_block, linear_block, region_of
 from nczarr.arrays.decoded_parts import Sections, in_one_piece, sources
 from nczarr.arrays.lazy_numpy import NDArray
 from nczarr.arrays.memory import ArrayInMemory
@@ -24,28 +25,17 @@ from nczarr.ast.types import CompoundType
 from nczarr.ast.walk import building
 from nczarr.check.checked import Unchecked
 from nczarr.check.fill_values import variable_fill
-from nczarr.check.tables import Tables, tables
+from nczarr.check.tables import Tables
 from nczarr.diagnostics.report import Report
-from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-from nczarr.formats.ncstream.read import header_tree
-from nczarr.formats.ncstream.read.header_reader import (
-    dataset_of,
-    immediate_values,
-    shapes_of,
-    suited_fills,
-    told_fills,
-)
+from nczarr.formats.ncstream.read.header_reader import HeaderReader, immediate_values
 from nczarr.formats.ncstream.read.lazy_remote import Blocks
 from nczarr.formats.ncstream.read.remote_request import TEXT, Region, Variable, each_at_once
 from nczarr.formats.ncstream.read.scan import refuse_error, scan
-from nczarr.formats.ncstream.read.unique_names import named
 from nczarr.formats.ncstream.wire import header_merge
-from nczarr.formats.ncstream.wire.definitions import Declared, Definitions
-from nczarr.formats.ncstream.wire.dtypes import full_bytes
 from nczarr.formats.ncstream.wire.trees import opaque_sizes
 from nczarr.options import Options
 from nczarr.source import Source, Span
-from nczarr.stores.cdm_remote import Served
+from nczarr.stores.cdm_remote import Served, Service
 
 PIECE = 16 << 20
 """Maximum bytes of values requested in one answer."""
@@ -85,27 +75,10 @@ class Answers(Sections):
 
 def divided(region: Region, width: int) -> Iterator[Region]:
     """Yield pieces of a region of at most `PIECE` bytes, cut along its leading dimensions."""
-    inner = width
-    axis = len(region)
-    while axis and inner * len(region[axis - 1]) <= PIECE:
-        axis -= 1
-        inner *= len(region[axis])
-    if not axis:
-        yield region
-        return
-    step = max(1, PIECE // inner)
-    whole = region[axis - 1]
-    for start in range(whole.start, whole.stop, step):
-        cut = (*region[: axis - 1], range(start, min(start + step, whole.stop)), *region[axis:])
-        yield from _single(cut, axis - 1)
-
-
-def _single(region: Region, axes: int) -> Iterator[Region]:
-    """Yield one region for each index along the first `axes` dimensions."""
-    import itertools
-
-    for leading in itertools.product(*region[:axes]):
-        yield (*(range(index, index + 1) for index in leading), *region[axes:])
+    lengths = tuple(map(len, region))
+    block = linear_block(lengths, PIECE // width)
+    for index in every_block(lengths, block):
+        yield tuple(whole[part] for whole, part in zip(region, region_of(index, block, lengths), strict=True))
 
 
 # ---- from the header -------------------------------------------------------------------------------------------------
@@ -125,57 +98,34 @@ def read(source: Source, report: Report, options: Options) -> Unchecked | None:
     if report.errors > before:
         return None
     with building():
-        return _Reader(source, header_merge.merged(given), report, options).read()
+        span = Span(source, 0, len(source.data))
+        return _Reader(source.service, source, header_merge.merged(given), span, report, options).read()
 
 
-class _Reader:
+class _Reader(HeaderReader):
     """State of one read."""
 
-    def __init__(self, source: Served, header: pb.Header, report: Report, options: Options) -> None:
-        self._source = source
-        self._header = header
-        self._report = report
-        self._options = options
-        self._definitions = Definitions(header)
-        self._named = named(header)
+    def __init__(self, service: Service, *header: Any) -> None:
+        super().__init__(*header)
+        self._service = service
 
-    def read(self) -> Unchecked | None:
-        """Return the dataset with the array sources of its variables."""
-        span = Span(self._source, 0, len(self._source.data))
-        asked = header_tree.Asked(span, self._report, self._options, self._opaque_size)
-        made = dataset_of(self._named.header, asked, self._source.name)
-        if made is None:
+    def _variable(self, path: str, type_name: TypeName, shape: tuple[int, ...], types: Types, behind: int) -> Variable:
+        return Variable(self._service, self._written(path), type_name, shape, types, behind, self._alone(path))
+
+    def _parts(
+        self, path: str, shape: tuple[int, ...] | None, known: Tables, fills: Mapping[str, bytes]
+    ) -> Parts | None:
+        if shape is None:
             return None
-        made.namesakes += self._named.namesakes
-        known = tables(made.dataset)
-        fills = told_fills(self._header)
-        for path, shape in shapes_of(known).items():
-            own = suited_fills(fills.get(path, {}), known.variables[path], known, self._ignored)
-            made.parts[path] = self._parts(path, shape, known, own)
-        return made
-
-    def _ignored(self, message: str) -> None:
-        """Warn about ignored values of the header."""
-        self._report.warning("ignored-values", message, Span(self._source, 0, len(self._source.data)))
-
-    def _declared(self, path: str) -> Declared | None:
-        return self._definitions.find(full_bytes(self._named.spelled.get(path, path)))
-
-    def _variable(self, path: str, type_name: TypeName, shape: tuple[int, ...], types: Types) -> Variable:
-        declared = self._declared(path)
-        behind = max(0, len(declared.shape) - len(shape)) if declared is not None else 0
-        path = self._named.spelled.get(path, path)
-        return Variable(self._source.service, path, type_name, shape, types, behind, header_merge.alone(path, declared))
-
-    def _parts(self, path: str, shape: tuple[int, ...], known: Tables, fills: Mapping[str, bytes]) -> Parts:
-        """Return the array sources of a variable."""
         found = known.variables[path]
         fill = variable_fill(found, known)
         usual = all_fill(fill, found.type, shape, known.types)
         if not math.prod(shape):
             return dict(usual)
         values = self._immediate(path, found.type, shape, known.types)
-        variable = self._variable(path, found.type, shape, dict(known.types))
+        declared = self._declared(path)
+        behind = max(0, len(declared.shape) - len(shape)) if declared is not None else 0
+        variable = self._variable(path, found.type, shape, dict(known.types), behind)
         filled = {part: fills.get(part, each.layout.fill) for part, each in usual.items()}
         if values is not None:
             return {"": ArrayInMemory(in_one_piece(descr(found.type, known.types), shape, filled[""]), values)}
@@ -191,17 +141,14 @@ class _Reader:
             return None  # then they are asked for
 
     def _opaque_size(self, path: str, members: tuple[str, ...]) -> int | None:
-        """Return the common size of the opaque values of a small variable or member, else None."""
         declared = self._declared(path)
         if declared is None or any(each.isVlen for each in declared.shape):
             return None
         shape = tuple(each.length for each in declared.shape)
         if not 0 < math.prod(shape) <= LOOKED_AT:
             return None
-        path = self._named.spelled.get(path, path)
-        variable = Variable(self._source.service, path, "", shape, {}, 0, header_merge.alone(path, declared))
         try:
-            tree = variable.tree(tuple(map(range, shape)), keep=True)
+            tree = self._variable(path, "", shape, {}, 0).tree(tuple(map(range, shape)), keep=True)
         except ValueError:
             return None  # told where the values are read
         sizes = opaque_sizes(tree, members)

@@ -19,7 +19,7 @@ from nczarr.formats.ncstream.read.lazy_local import Held, Piece
 from nczarr.formats.ncstream.read.scan import entries, said
 from nczarr.formats.ncstream.wire.decode import column_tree
 from nczarr.formats.ncstream.wire.definitions import Definitions
-from nczarr.formats.ncstream.wire.dtypes import full_bytes
+from nczarr.formats.ncstream.wire.element_types import full_bytes
 from nczarr.formats.ncstream.wire.framing import Incoming
 from nczarr.formats.ncstream.wire.limits import DEFAULT
 from nczarr.formats.ncstream.wire.trees import Tree

@@ -12,7 +12,6 @@ from nczarr import names
 from nczarr.check.checked import Namesake
 from nczarr.check.duplicate_names import apart, namesakes
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-from nczarr.formats.ncstream.wire.dtypes import full_name
 from nczarr.names import from_bytes
 
 
@@ -28,7 +27,7 @@ class Named(NamedTuple):
 
     def wire_name(self, path: str) -> str:
         """Return the full name of a variable in messages."""
-        return full_name(self.spelled.get(path, path))
+        return names.cdm_full_name(self.spelled.get(path, path))
 
 
 def named(header: pb.Header) -> Named:

@@ -81,29 +81,3 @@ def check_block(size: int, what: str) -> None:
     """Raise UnwritableError if a block is too large for other programs."""
     if size > LONGEST_BLOCK:
         raise UnwritableError(f"{what} takes {size} bytes, more than a block can have ({LONGEST_BLOCK})")
-
-
-def split(shape: tuple[int, ...], most: int) -> Iterator[tuple[range, ...]]:
-    """Yield regions of at most `most` elements, each contiguous in C order."""
-    total = 1
-    for length in shape:
-        total *= length
-    strides = []
-    step = total
-    for length in shape:
-        step //= max(1, length)
-        strides.append(step)
-    done = 0
-    while done < total:
-        rest, start = done, []
-        for stride in strides:
-            start.append(rest // stride)
-            rest %= stride
-        part, count = [], 1
-        for place, (first, length, stride) in enumerate(zip(start, shape, strides, strict=True)):
-            whole = not any(start[place + 1 :])
-            size = max(1, min(length - first, most // stride)) if whole else 1
-            part.append(range(first, first + size))
-            count *= size
-        yield tuple(part)
-        done += count

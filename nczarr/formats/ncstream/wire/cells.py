@@ -14,8 +14,8 @@ from nczarr.arrays.source import Parts, little, numpy_dtype
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import CompoundType, Field, OpaqueType
 from nczarr.formats.ncstream._generated.ncstream_pb2 import UBYTE
-from nczarr.formats.ncstream.wire.dtypes import wire_type
-from nczarr.formats.ncstream.wire.trees import Lists, Numbers, Opaque, Records, Texts, Tree
+from nczarr.formats.ncstream.wire.element_types import wire_type
+from nczarr.formats.ncstream.wire.trees import Lists, Numbers, Opaque, Records, Texts, Tree, objects
 from nczarr.formats.ncstream.write.header_writer import in_order, is_structure
 
 
@@ -100,9 +100,7 @@ def fixed(tree: Tree, type_name: TypeName, shape: tuple[int, ...], types: Types)
     if type_name == "string":
         if not isinstance(tree, Texts):
             raise UnsuitedError("it holds no texts")
-        texts = np.empty(len(tree.items), dtype=object)
-        texts[:] = tree.items
-        return _shaped(texts, shape)
+        return _shaped(objects(tree.items, (len(tree),)), shape)
     wanted = numpy_dtype(descr(type_name, types))
     if isinstance(declared, OpaqueType):
         if not isinstance(tree, Opaque) or any(len(each) != declared.size for each in tree.items):

@@ -246,7 +246,9 @@ class Decoder:
             shapes.append(shape)
             members.append(self._tree(each, count * math.prod(shape)))
         made = Records(count, names, tuple(shapes), tuple(members))
-        check_record(made, offset)
+        size = record_size(made)
+        if size >= 1 << 31:  # the limit of numpy
+            raise oversized(f"a record takes {size} bytes", offset)
         return made
 
     def _own_shape(self, member: Column, count: int, rank: int) -> tuple[int, ...]:
@@ -274,13 +276,6 @@ def _outer(shape: tuple[int, ...], lists: int, place: int | None) -> int:
     if math.prod(shape) == lists:
         return len(shape)
     return next((each for each in reversed(range(len(shape))) if math.prod(shape[:each]) == lists), len(shape))
-
-
-def check_record(records: Records, offset: int) -> None:
-    """Raise RefusedError for a record of 2³¹ bytes or more, the limit of NumPy."""
-    size = record_size(records)
-    if size >= 1 << 31:
-        raise oversized(f"a record takes {size} bytes", offset)
 
 
 def record_size(records: Records) -> int:

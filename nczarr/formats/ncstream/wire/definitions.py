@@ -55,11 +55,6 @@ def shape_of(declared: Declared) -> tuple[int, ...]:
     return tuple(each.length for each in declared.shape if not each.isVlen)
 
 
-def is_ragged(declared: Declared) -> bool:
-    """Return whether a dimension is ragged."""
-    return any(each.isVlen for each in declared.shape)
-
-
 def ragged_place(declared: Declared) -> int | None:
     """Return the position of the first ragged dimension, or None."""
     return next((place for place, each in enumerate(declared.shape) if each.isVlen), None)
@@ -112,7 +107,7 @@ class Layouts:
             self._left -= 1
             if self._left < 0:
                 raise oversized(f"a structure has more than {self._limits.columns} members", self._offset)
-            if is_ragged(each) or each.dataType in (pb.OPAQUE, pb.SEQUENCE):
+            if ragged_place(each) is not None or each.dataType in (pb.OPAQUE, pb.SEQUENCE):
                 continue
             member, dtype, shape = self._member(each, depth)
             members.append(member)

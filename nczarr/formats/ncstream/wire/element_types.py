@@ -1,4 +1,4 @@
-"""NumPy equivalents of wire element types, and sections.
+"""Element types of the wire, their equivalents in NumPy and in the model, and sections.
 
 Invariant: the shape of a section is possible for an array.
 """
@@ -6,9 +6,15 @@ Invariant: the shape of a section is possible for an array.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
+from nczarr import names
 from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.parts import Types
+from nczarr.ast.node import TypeName
+from nczarr.ast.types import ATOMIC, CompoundType, EnumType, OpaqueType, VlenType
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
+from nczarr.formats.ncstream._generated.ncstream_pb2 import Attribute, DataType
 from nczarr.formats.ncstream.wire.limits import LARGEST, MOST_DIMENSIONS, bad, oversized
 
 Section = tuple[range, ...]
@@ -23,10 +29,40 @@ NUMPY: dict[int, str] = {
 UNSIGNED: dict[int, int] = {pb.BYTE: pb.UBYTE, pb.SHORT: pb.USHORT, pb.INT: pb.UINT, pb.LONG: pb.ULONG}
 """Effect of the `unsigned` flag on a type (first generation)."""
 
-OF_NUMPY: dict[str, int] = {
-    "S1": pb.CHAR, "i1": pb.BYTE, "i2": pb.SHORT, "i4": pb.INT, "i8": pb.LONG, "f4": pb.FLOAT, "f8": pb.DOUBLE,
-    "u1": pb.UBYTE, "u2": pb.USHORT, "u4": pb.UINT, "u8": pb.ULONG, "b1": pb.UBYTE,
+WIRE: dict[str, DataType] = {
+    "char": DataType.CHAR, "byte": DataType.BYTE, "short": DataType.SHORT, "int": DataType.INT,
+    "int64": DataType.LONG, "float": DataType.FLOAT, "double": DataType.DOUBLE, "string": DataType.STRING,
+    "ubyte": DataType.UBYTE, "ushort": DataType.USHORT, "uint": DataType.UINT, "uint64": DataType.ULONG,
 }  # fmt: skip
+"""Wire type by atomic type."""
+
+ATOMS: dict[int, str] = {int(wire): name for name, wire in WIRE.items()}
+"""Inverse of `WIRE`."""
+
+UNSIGNED_NAMES: dict[str, str] = {ATOMS[one]: ATOMS[other] for one, other in UNSIGNED.items()}
+"""Effect of the `unsigned` flag on an atomic type."""
+
+ENUMS: dict[int, DataType] = {1: DataType.ENUM1, 2: DataType.ENUM2, 4: DataType.ENUM4, 8: DataType.LONG}
+"""Wire type of an enum by its size. No 8-byte enum exists; those are plain integers."""
+
+ENUM_BASES: dict[int, str] = {
+    int(DataType.ENUM1): "ubyte",
+    int(DataType.ENUM2): "ushort",
+    int(DataType.ENUM4): "uint",
+}
+"""Base types of the wire's enums, whose codes are unsigned."""
+
+OLD_ATTRIBUTE: dict[str, Attribute.Type] = {
+    "byte": Attribute.BYTE, "ubyte": Attribute.BYTE, "short": Attribute.SHORT, "ushort": Attribute.SHORT,
+    "int": Attribute.INT, "uint": Attribute.INT, "int64": Attribute.LONG, "uint64": Attribute.LONG,
+    "float": Attribute.FLOAT, "double": Attribute.DOUBLE,
+}  # fmt: skip
+"""First-generation type of numeric attributes."""
+
+OF_NUMPY: dict[str, int] = {
+    **{name: number for number, name in NUMPY.items() if number not in ENUM_BASES},
+    "b1": pb.UBYTE,
+}
 """Wire type by NumPy dtype, if none is specified."""
 
 NAMES: dict[int, str] = {number: name for name, number in pb.DataType.items()}
@@ -36,9 +72,36 @@ RAGGED = 2**64 - 1
 """Length that marks a ragged dimension."""
 
 
+class WireType(NamedTuple):
+    """A wire type: element type, and number of ragged dimensions after those of the variable.
+
+    `declared`: FQN of the compound or enum.
+    """
+
+    element: DataType
+    ragged: int = 0
+    declared: TypeName | None = None
+
+
 def name_of(data_type: int) -> str:
     """Return the name of a type; an unknown type is its number."""
     return NAMES.get(data_type, str(data_type))
+
+
+def wire_type(type_name: TypeName, types: Types) -> WireType:
+    """Return the wire type of a type. Each list level adds a ragged dimension."""
+    ragged = 0
+    while isinstance(declared := types.get(type_name), VlenType):
+        type_name, ragged = declared.base, ragged + 1
+    match declared:
+        case CompoundType():
+            return WireType(DataType.STRUCTURE, ragged, type_name)
+        case EnumType():
+            return WireType(ENUMS[ATOMIC[declared.base].size], ragged, type_name)
+        case OpaqueType():
+            return WireType(DataType.OPAQUE, ragged)
+        case _:
+            return WireType(WIRE[type_name], ragged)
 
 
 def dtype_of(data_type: int, *, big: bool) -> np.dtype[np.generic]:
@@ -104,3 +167,8 @@ def known_type(data_type: int, offset: int) -> None:
     """Raise RefusedError if the format has no such type."""
     if data_type not in NAMES:
         raise bad(f"there is no data type {data_type}", offset)
+
+
+def full_bytes(path: str) -> bytes:
+    r"""Return the wire's full name: `/` between groups, no leading slash, `.` and `\` escaped."""
+    return names.to_bytes(names.cdm_full_name(path))

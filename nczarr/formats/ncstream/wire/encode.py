@@ -24,9 +24,9 @@ from nczarr.formats.ncstream.wire.byte_pieces import (
     size_of,
     written,
 )
-from nczarr.formats.ncstream.wire.element_types import RAGGED, Section, dtype_of, shape_of, write_section
+from nczarr.formats.ncstream.wire.element_types import RAGGED, Section, dtype_of, write_section
 from nczarr.formats.ncstream.wire.framing import COLUMN
-from nczarr.formats.ncstream.wire.pack_rows import VERSION, begun, head
+from nczarr.formats.ncstream.wire.pack_rows import VERSION, begun, check_places, head
 from nczarr.formats.ncstream.wire.trees import (
     Lists,
     Numbers,
@@ -73,8 +73,8 @@ def numbers_message(
     dtype = dtype_of(data_type, big=True)
     size = count * dtype.itemsize
     check_block(size, "a variable")
-    if section is not None and math.prod(shape_of(section)) != count:
-        raise UnwritableError(f"{count} values, and the section has {math.prod(shape_of(section))} places")
+    if section is not None:
+        check_places(count, section)
     message = head(name, data_type, section)
     pieces: Iterable[Piece] = itertools.chain.from_iterable(raw(each, dtype) for each in arrays)
     if deflate is not None:
@@ -100,8 +100,8 @@ def blocks_message(
     """Yield a message of `count` strings or opaque values. `nil`: runs of NIL strings, given as None."""
     message = head(name, data_type, section)
     message.nil.extend(nil)
-    if section is not None and math.prod(shape_of(section)) != count:
-        raise UnwritableError(f"{count} values, and the section has {math.prod(shape_of(section))} places")
+    if section is not None:
+        check_places(count, section)
     yield begun(message) + protobuf.encoded(count)
     for each in batches:
         yield prefixed(each)
@@ -110,13 +110,14 @@ def blocks_message(
 _SHORT = [bytes([length]) for length in range(128)]
 
 
-def prefixed(items: Sequence[bytes | None]) -> bytes:
-    """Return the items, each after its length."""
-    parts: list[bytes] = []
+def prefixed(items: Sequence[bytes | memoryview | None], tag: bytes = b"") -> bytes:
+    """Return the items, each after the tag and its length."""
+    short = [tag + each for each in _SHORT] if tag else _SHORT
+    parts: list[Piece] = []
     for item in items:
         data = item or b""
         length = len(data)
-        parts += (_SHORT[length] if length < 128 else protobuf.encoded(length), data)
+        parts += (short[length] if length < 128 else tag + protobuf.encoded(length), data)
     return b"".join(parts)
 
 
@@ -136,14 +137,8 @@ def _lists_message(name: bytes, tree: Lists, section: Section | None, ragged: in
     dtype = dtype_of(content.data_type, big=True)
     data = b"".join(raw(content.values, dtype))
     lengths = tree.counts * (dtype.itemsize * math.prod(tree.inner))
-    stops = lengths.cumsum().tolist()
-    parts: list[Piece] = []
-    view, start = memoryview(data), 0
-    for stop in stops:
-        length = stop - start
-        parts += (_SHORT[length] if length < 128 else protobuf.encoded(length), view[start:stop])
-        start = stop
-    yield b"".join(parts)
+    view = memoryview(data)
+    yield prefixed([view[start:stop] for start, stop in itertools.pairwise([0, *lengths.cumsum().tolist()])])
 
 
 # ---- columns ---------------------------------------------------------------------------------------------------------
@@ -178,8 +173,8 @@ def _column(name: bytes, tree: Tree, section: Section | None, *, top: bool = Fal
         content = tree.content
         inside = (range(len(content)),)
     inner = tree.inner if isinstance(tree, Lists) else ()
-    if section is not None and math.prod(shape_of(section)) != len(tree) * math.prod(inner):
-        raise UnwritableError(f"{len(tree)} values, and the section has {math.prod(shape_of(section))} places")
+    if section is not None:
+        check_places(len(tree), section, each=math.prod(inner))
     if len(content) >= 1 << 32:
         raise UnwritableError(f"{len(content)} elements are more than a column can count")
     if len(content):
@@ -198,9 +193,9 @@ def _values(content: Tree, counts: NDArray[np.int64] | None, section: Section) -
                 yield protobuf.tagged(10, found.size)
                 yield found
         case Texts():
-            strings = _fields(11, content.items)
+            strings = prefixed(content.items, protobuf.encoded(11 << 3 | protobuf.BYTES))
         case Opaque():
-            opaque = _fields(13, content.items)
+            opaque = prefixed(content.items, protobuf.encoded(13 << 3 | protobuf.BYTES))
         case Lists():
             members = _column(b"", content, (range(len(content)),))
             members = [protobuf.tagged(1, size_of(members)), *members]
@@ -230,15 +225,3 @@ def _members(records: Records, section: Section) -> Iterator[Piece | Raw]:
         one = _column(name.encode("utf-8", "surrogateescape"), member, whole)
         yield protobuf.tagged(1, size_of(one))
         yield from one
-
-
-def _fields(number: int, items: Sequence[bytes | None]) -> bytes:
-    """Return a repeated bytes field."""
-    tag = protobuf.encoded(number << 3 | protobuf.BYTES)
-    short = [tag + each for each in _SHORT]
-    parts: list[bytes] = []
-    for item in items:
-        data = item or b""
-        length = len(data)
-        parts += (short[length] if length < 128 else tag + protobuf.encoded(length), data)
-    return b"".join(parts)

@@ -13,7 +13,7 @@ from typing import IO, Any, NamedTuple
 
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.ncstream.wire.limits import Limits, bad, oversized, truncated
-from nczarr.formats.ncstream.wire.protobuf import Buffer
+from nczarr.formats.ncstream.wire.protobuf import Buffer, encoded
 
 START = b"CDFS"
 HEADER = b"\xad\xec\xce\xda"
@@ -44,6 +44,12 @@ AHEAD, MOST = 1 << 18, 1 << 20
 
 Stream = bytes | bytearray | memoryview | mmap | IO[bytes]
 """Source of messages."""
+
+
+def framed(magic: bytes, message: Any) -> bytes:
+    """Return a message of one block: its magic, and the length and bytes of a protobuf message."""
+    block: bytes = message.SerializeToString(deterministic=True)
+    return magic + encoded(len(block)) + block
 
 
 class Bounds(NamedTuple):

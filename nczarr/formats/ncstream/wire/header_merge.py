@@ -52,11 +52,9 @@ class _Merged:
         for kind in _KINDS:
             known = self._known[kind]
             for each in getattr(more, kind):
-                if each.name in known:
-                    known[each.name].CopyFrom(each)
-                else:
+                if each.name not in known:
                     known[each.name] = getattr(self._group, kind).add()
-                    known[each.name].CopyFrom(each)
+                known[each.name].CopyFrom(each)
         for inner in more.groups:
             if inner.name in self._groups:
                 self._groups[inner.name].add(inner)

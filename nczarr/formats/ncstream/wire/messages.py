@@ -25,9 +25,8 @@ from nczarr.formats.ncstream.wire.element_types import NAMES, Section, shape_of
 from nczarr.formats.ncstream.wire.encode import column_message, data_message
 from nczarr.formats.ncstream.wire.framing import Incoming, Stream
 from nczarr.formats.ncstream.wire.limits import DEFAULT, Limits
-from nczarr.formats.ncstream.wire.protobuf import encoded
 from nczarr.formats.ncstream.wire.trees import Lists, Tree, element_type, tree_of, values
-from nczarr.names import to_bytes
+from nczarr.names import from_bytes, to_bytes
 from nczarr.options import UNREAD, Options
 from nczarr.source import Source, Span
 
@@ -303,7 +302,7 @@ def _of_data(entry: Entry, incoming: Incoming, definitions: Definitions, limits:
         name = entry.column.name
         return DataColumn(name, found.tree, found.section, found.shape, message=message, offset=entry.offset)
     return Data(
-        message.varName.decode("utf-8", "surrogateescape"),
+        from_bytes(message.varName),
         found.tree,
         found.section,
         found.shape,
@@ -326,8 +325,7 @@ def written(message: Message) -> Iterator[Piece]:
         case End():
             yield framing.END
         case _Block():
-            block = message.message.SerializeToString(deterministic=True)
-            yield _MAGIC[message.kind] + encoded(len(block)) + block
+            yield framing.framed(_MAGIC[message.kind], message.message)
         case DataColumn():
             yield from column_message(to_bytes(message.name), message.tree, message.section)
         case Data():

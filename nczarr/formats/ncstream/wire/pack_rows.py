@@ -14,7 +14,7 @@ from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.wire import protobuf
 from nczarr.formats.ncstream.wire.byte_pieces import Piece, UnwritableError, check_block, raw
 from nczarr.formats.ncstream.wire.element_types import Section, dtype_of, shape_of, write_section
-from nczarr.formats.ncstream.wire.framing import DATA, LAST_RECORD, RECORD
+from nczarr.formats.ncstream.wire.framing import DATA, LAST_RECORD, RECORD, framed
 from nczarr.formats.ncstream.wire.trees import Numbers, Records, Rows, Texts, nil_runs
 
 VERSION = 3
@@ -34,8 +34,7 @@ def head(name: bytes, data_type: int, section: Section | None, *, big: bool = Tr
 
 def begun(message: pb.Data) -> bytes:
     """Return the magic and header block of a message."""
-    block = message.SerializeToString(deterministic=True)
-    return DATA + protobuf.encoded(len(block)) + block
+    return framed(DATA, message)
 
 
 class _Strings(NamedTuple):
@@ -55,34 +54,20 @@ class _Packed(NamedTuple):
 
 def structure(name: bytes, tree: Records | Rows, section: Section) -> Iterator[Piece]:
     """Yield a message with all records in one block."""
+    strings: list[bytes | None]
     if isinstance(tree, Rows):
-        yield from _unknown(name, tree, section)
-        return
-    if math.prod(shape_of(section)) != len(tree):
-        raise UnwritableError(f"{len(tree)} records, and the section has {math.prod(shape_of(section))} places")
-    packed = _packed(tree, each=False)
-    strings = [item for each in packed.strings for item in each.items]
-    message = pb.StructureData(nrows=len(tree), rowLength=packed.rows.dtype.itemsize)
-    for each in packed.strings:
-        message.heapCount.extend([each.length] * (each.cells * len(tree)))
+        rows, big, counts = tree.values, tree.big, list(map(len, tree.heap))
+        strings = [item for each in tree.heap for item in each]
+    else:
+        check_places(len(tree), section, "records")
+        packed, big = _packed(tree, each=False), True
+        rows = packed.rows
+        counts = [each.length for each in packed.strings for _ in range(each.cells * len(tree))]
+        strings = [item for each in packed.strings for item in each.items]
+    message = pb.StructureData(nrows=len(tree), rowLength=rows.dtype.itemsize, heapCount=counts)
     message.sdata.extend(item or b"" for item in strings)
-    top = head(name, pb.STRUCTURE, section)
+    top = head(name, pb.STRUCTURE, section, big=big)
     top.nil.extend(nil_runs(strings))
-    yield from _block(top, message, packed.rows)
-
-
-def _unknown(name: bytes, tree: Rows, section: Section) -> Iterator[Piece]:
-    """Yield a message of rows with unknown members."""
-    message = pb.StructureData(nrows=len(tree), rowLength=tree.values.dtype.itemsize)
-    message.heapCount.extend(map(len, tree.heap))
-    strings = [item for each in tree.heap for item in each]
-    message.sdata.extend(item or b"" for item in strings)
-    top = head(name, pb.STRUCTURE, section, big=tree.big)
-    top.nil.extend(nil_runs(strings))
-    yield from _block(top, message, tree.values)
-
-
-def _block(top: pb.Data, message: pb.StructureData, rows: NDArray[Any]) -> Iterator[Piece]:
     size = int(rows.size) * int(rows.dtype.itemsize)
     field = protobuf.tagged(2, size) if size else b""
     rest = message.SerializeToString(deterministic=True)
@@ -91,6 +76,13 @@ def _block(top: pb.Data, message: pb.StructureData, rows: NDArray[Any]) -> Itera
     yield begun(top) + protobuf.encoded(total) + field
     yield from raw(rows, rows.dtype)
     yield rest
+
+
+def check_places(count: int, section: Section, what: str = "values", each: int = 1) -> None:
+    """Raise UnwritableError unless a section has as many places as values; `each`: places of one."""
+    places = math.prod(shape_of(section))
+    if places != count * each:
+        raise UnwritableError(f"{count} {what}, and the section has {places} places")
 
 
 def sequence(name: bytes, tree: Records | Rows) -> Iterator[Piece]:

@@ -1,7 +1,9 @@
 """Rows of structures and sequences: packed records with a string heap.
 
-With a declaration, rows become records whose members are views; without one they stay raw. Invariant: rows
-follow the byte order flag; without it they are big-endian up to version 2.
+With a declaration, rows become records whose members are views; without one they stay raw. The records of a
+sequence, each a block with its own heap, become rows with one heap; those without strings that differ only in
+their row, as writers produce them, are read at once. Invariants: rows follow the byte order flag; without it
+they are big-endian up to version 2. Row and heap sizes of a block agree with its data.
 """
 
 from __future__ import annotations
@@ -10,6 +12,8 @@ import itertools
 import math
 from typing import Any, NamedTuple
 
+from google.protobuf.message import DecodeError
+
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.read.scan import Entry, parsed
@@ -17,10 +21,13 @@ from nczarr.formats.ncstream.wire import definitions as known
 from nczarr.formats.ncstream.wire import protobuf
 from nczarr.formats.ncstream.wire.definitions import Declared, Layout, Layouts
 from nczarr.formats.ncstream.wire.element_types import Section, shape_of
-from nczarr.formats.ncstream.wire.limits import Limits, contradictory
+from nczarr.formats.ncstream.wire.limits import Limits, bad, contradictory
 from nczarr.formats.ncstream.wire.protobuf import UNPACKED, Buffer
-from nczarr.formats.ncstream.wire.sequences import Sequence, rows_of
 from nczarr.formats.ncstream.wire.trees import Numbers, Records, Rows, Texts, Tree, with_nil
+
+MAGIC = 4
+"""Bytes of the magic before each block and at the end."""
+
 
 _MEMBER, _DATA, _HEAP, _STRINGS = 1, 2, 3, 4
 _BULK = frozenset({_MEMBER, _DATA, _HEAP})
@@ -56,7 +63,7 @@ class RowReader:
     def structure(self, section: Section | None, nil: NDArray[np.uint64]) -> Tree:
         """Return the records of a structure. Selects the section if a server sends all records."""
         block = self._block(self._start, self._end)
-        self._check(block)
+        _check_rows(block.rows, block.length, block.end - block.start, self._base + block.start)
         layout = self._layout(block.members)
         dtype = self._dtype(layout, block.length)
         rows = np.frombuffer(self._buffer, dtype, block.rows, block.start) if block.rows else np.zeros(0, dtype)
@@ -117,13 +124,6 @@ class RowReader:
             pieces.append(np.fromiter(some, np.uint64, len(some)))
         return np.concatenate([np.zeros(0, np.uint64), *pieces]).astype(np.int64)
 
-    def _check(self, block: _Block) -> None:
-        """Raise RefusedError unless bytes and row count agree."""
-        size = block.end - block.start
-        if block.rows * block.length != size or (block.rows and not block.length):
-            text = f"{block.rows} rows of {block.length} bytes in {size} bytes"
-            raise contradictory(text, self._base + block.start, self._base + block.end)
-
     def _layout(self, members: tuple[int, ...]) -> Layout | None:
         if self._declared is None:
             return None
@@ -169,19 +169,15 @@ class RowReader:
             starts = [0, *np.cumsum(counts).tolist()]
             heap = tuple(tuple(strings[a:b]) for a, b in itertools.pairwise(starts))
             return Rows(rows, bool(self._big), heap)
-        return _Members(self, counts, strings, self._end - self._start).records(rows, layout, heaps)
-
-    @property
-    def offset(self) -> int:
-        """Stream offset of the message, for errors."""
-        return self._entry.offset
+        members = _Members(self._entry.offset, counts, strings, self._end - self._start)
+        return members.records(rows, layout, heaps)
 
 
 class _Members:
-    """Splitter of rows into members; `most`: bound on the total strings, from the available bytes."""
+    """Splitter of rows into members; `most`: bound on the total strings; `offset`: that of the message."""
 
-    def __init__(self, reader: RowReader, counts: NDArray[np.int64], strings: list[Any], most: int) -> None:
-        self._offset = reader.offset
+    def __init__(self, offset: int, counts: NDArray[np.int64], strings: list[Any], most: int) -> None:
+        self._offset = offset
         self._counts = counts
         self._starts = np.cumsum(counts) - counts
         self._strings = strings
@@ -221,3 +217,108 @@ class _Members:
         for start in self._starts[places].tolist():
             found += self._strings[start : start + count]
         return Texts(found)
+
+
+# ---- sequences -------------------------------------------------------------------------------------------------------
+
+
+class Gathered(NamedTuple):
+    """Rows of all records, `length` bytes each, with the listed `members`.
+
+    `counts`: entries of all heaps. `before`: by row, entries in the heaps before its own.
+    """
+
+    data: bytes
+    length: int
+    members: tuple[int, ...]
+    counts: NDArray[np.int64]
+    before: NDArray[np.int64]
+    strings: list[Any]
+
+
+class Sequence:
+    """The blocks of a sequence of `count` records; `base` is the stream offset of the buffer. Raises RefusedError."""
+
+    def __init__(self, buffer: Buffer, start: int, end: int, count: int, base: int) -> None:
+        self._buffer = buffer
+        self._start = start
+        self._end = end - MAGIC
+        self._count = count
+        self._base = base
+
+    def gathered(self) -> Gathered:
+        """Return all records."""
+        return self._alike() or self._each()
+
+    def _record(self, at: int) -> tuple[int, int]:
+        """Return the range of the block after the magic at `at`."""
+        length, start = protobuf.varint(self._buffer, at + MAGIC, self._end, self._base)
+        return start, start + length
+
+    def _parsed(self, start: int, end: int) -> pb.StructureData:
+        data: Any = memoryview(self._buffer)[start:end]
+        try:
+            message = pb.StructureData.FromString(data)
+        except DecodeError:
+            raise bad("a record is no protobuf message of its kind", self._base + start) from None
+        _check_rows(rows_of(message), message.rowLength, len(message.data), self._base + start, self._base + end)
+        if sum(message.heapCount) != len(message.sdata):
+            text = f"a heap of {sum(message.heapCount)} strings, of which {len(message.sdata)} are there"
+            raise contradictory(text, self._base + start, self._base + end)
+        return message
+
+    def _alike(self) -> Gathered | None:
+        """Return all records at once if they differ only in their row, else None."""
+        size = self._end - self._start
+        if self._count < 2 or size % self._count:
+            return None
+        start, end = self._record(self._start)
+        first = self._parsed(start, end)
+        rows = [
+            (value, after) for number, _, _, value, after in protobuf.fields(self._buffer, start, end) if number == 2
+        ]
+        if first.sdata or len(rows) != 1 or end - self._start != size // self._count:
+            return None
+        every = np.frombuffer(self._buffer, np.uint8, size, self._start).reshape(self._count, -1)
+        begin, stop = rows[0][0] - self._start, rows[0][1] - self._start
+        if (every[:, :begin] != every[0, :begin]).any() or (every[:, stop:] != every[0, stop:]).any():
+            return None
+        none = np.zeros(0, np.int64)
+        data = every[:, begin:stop].tobytes()
+        return Gathered(data, first.rowLength, tuple(first.member), none, none, [])
+
+    def _each(self) -> Gathered:
+        """Return the records one by one."""
+        data = bytearray()
+        strings: list[Any] = []
+        counts: list[int] = []
+        before: list[int] = []
+        like: tuple[int, tuple[int, ...]] | None = None
+        at = self._start
+        for _ in range(self._count):
+            start, end = self._record(at)
+            message = self._parsed(start, end)
+            found = (message.rowLength, tuple(message.member))
+            like = like or found
+            if found != like:
+                raise contradictory("records of one sequence differ in their members", self._base + start)
+            data += message.data
+            before += [len(counts)] * rows_of(message)
+            strings += message.sdata
+            counts += message.heapCount
+            at = end
+        length, members = like or (0, ())
+        heaps = np.array(before if strings else [], np.int64)
+        return Gathered(bytes(data), length, members, np.array(counts, np.int64), heaps, strings)
+
+
+def rows_of(message: pb.StructureData) -> int:
+    """Return the number of rows of a block; a missing count means 1."""
+    return message.nrows if message.HasField("nrows") else 1
+
+
+def _check_rows(rows: int, length: int, size: int, start: int, end: int | None = None) -> None:
+    """Raise RefusedError unless the bytes and the number of rows agree; `start`, `end`: range of the block."""
+    if rows * length != size or (rows and not length):
+        end = start + size if end is None else end
+        raise contradictory(f"{rows} rows of {length} bytes in {size} bytes", start, end)

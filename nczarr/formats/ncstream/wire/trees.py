@@ -13,6 +13,7 @@ from typing import Any
 
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
+from nczarr.formats.ncstream.wire.element_types import data_type_of
 from nczarr.formats.ncstream.wire.limits import bad
 
 
@@ -121,21 +122,20 @@ def values(tree: Tree, shape: tuple[int, ...]) -> NDArray[Any]:
     Strings become `str`, `bytes` if not UTF-8, or None; opaque values `bytes`; lists arrays.
     """
     match tree:
-        case Numbers():
-            return tree.values.reshape(shape)
-        case Rows():
+        case Numbers() | Rows():
             return tree.values.reshape(shape)
         case Texts():
-            return _objects(_texts(tree.items), shape)
+            return objects(_texts(tree.items), shape)
         case Opaque():
-            return _objects(tree.items, shape)
+            return objects(tree.items, shape)
         case Lists():
             return _lists(tree, shape)
         case Records():
             return _records(tree).reshape(shape)
 
 
-def _objects(items: Sequence[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+def objects(items: Sequence[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    """Return an array of objects."""
     made = np.empty(len(items), object)
     made[:] = items
     return made.reshape(shape)
@@ -214,8 +214,6 @@ def tree_of(array: NDArray[Any], data_type: int | None = None) -> Tree:
 
     `data_type`: needed if the dtype does not imply it.
     """
-    from nczarr.formats.ncstream.wire.element_types import data_type_of
-
     if array.dtype.names is not None:
         shapes = tuple(array.dtype[name].shape for name in array.dtype.names)
         members = tuple(tree_of(array[name]) for name in array.dtype.names)

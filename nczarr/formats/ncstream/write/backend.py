@@ -11,11 +11,11 @@ from collections.abc import Iterator
 
 from nczarr.diagnostics.report import Report
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-from nczarr.formats.ncstream.wire import protobuf
 from nczarr.formats.ncstream.wire.byte_pieces import Piece
-from nczarr.formats.ncstream.wire.framing import END, ERROR, HEADER, START
+from nczarr.formats.ncstream.wire.framing import END, ERROR, HEADER, START, framed
 from nczarr.formats.ncstream.write.header_writer import header
 from nczarr.formats.ncstream.write.variable_messages import Values
+from nczarr.names import to_bytes
 from nczarr.options import Options
 from nczarr.plan.plans import StreamPlan
 
@@ -28,7 +28,7 @@ def write(plan: StreamPlan, report: Report, options: Options) -> Iterator[bytes]
     """
     checked = plan.checked
     yield START
-    yield header_message(header(checked))
+    yield framed(HEADER, header(checked))
     for path in checked.variables:
         storage = plan.storage.get(path)
         level = storage.codecs[0].parameters[0] if storage is not None and storage.codecs[0].parameters else None
@@ -39,7 +39,7 @@ def write(plan: StreamPlan, report: Report, options: Options) -> Iterator[bytes]
                 yield piece
         except OSError as error:
             if not begun:
-                yield error_message(str(error.strerror or error))
+                yield framed(ERROR, pb.Error(message=to_bytes(str(error.strerror or error))))
             raise
     yield END
 
@@ -53,15 +53,3 @@ def _one_behind(pieces: Iterator[Piece]) -> Iterator[bytes]:
         waiting = piece
     if waiting is not None:
         yield bytes(waiting)
-
-
-def header_message(given: pb.Header) -> bytes:
-    """Return a header as a message."""
-    block = given.SerializeToString(deterministic=True)
-    return HEADER + protobuf.encoded(len(block)) + block
-
-
-def error_message(text: str) -> bytes:
-    """Return an error message, which ends a stream."""
-    block = pb.Error(message=text.encode("utf-8", "surrogateescape")).SerializeToString()
-    return ERROR + protobuf.encoded(len(block)) + block

@@ -21,7 +21,7 @@ from nczarr.ast.types import CompoundType, EnumType, Field, VlenType
 from nczarr.ast.values import swapped
 from nczarr.check.checked import Checked
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-from nczarr.formats.ncstream.wire.dtypes import OLD_ATTRIBUTE, WIRE, wire_type
+from nczarr.formats.ncstream.wire.element_types import OLD_ATTRIBUTE, WIRE, wire_type
 from nczarr.names import to_bytes
 
 VERSION = 1
@@ -167,7 +167,8 @@ class _Heading:
             return _texts(name, [value.data])
         if isinstance(value.data, bytes):
             return _numbers(name, value.type, value.count, value.data)
-        return _texts(name, [text.decode("utf-8", "replace").encode() for text in _known(value)])
+        texts = [text if isinstance(text, bytes) else b"" for text in value.data]  # NIL becomes empty
+        return _texts(name, [text.decode("utf-8", "replace").encode() for text in texts])
 
     def _lists(self, name: bytes, value: Constant, declared: VlenType) -> pb.Attribute | None:
         """Convert one list of numbers to an attribute of numbers."""
@@ -193,12 +194,6 @@ def _labels(value: Constant, declared: EnumType) -> Iterator[bytes]:
     assert isinstance(value.data, bytes)
     for number in Constant(type=declared.base, count=value.count, data=value.data).as_numbers():
         yield to_bytes(known.get(int(number), str(number)))
-
-
-def _known(value: Constant) -> Iterator[bytes]:
-    """Yield strings; NIL becomes empty."""
-    for text in value.data:
-        yield text if isinstance(text, bytes) else b""
 
 
 def _texts(name: bytes, texts: list[bytes]) -> pb.Attribute:

@@ -16,8 +16,7 @@ from nczarr.ast.node import TypeName
 from nczarr.check.checked import Checked
 from nczarr.formats.ncstream.wire.byte_pieces import Piece
 from nczarr.formats.ncstream.wire.cells import Cursor
-from nczarr.formats.ncstream.wire.dtypes import full_bytes, wire_type
-from nczarr.formats.ncstream.wire.element_types import NUMPY
+from nczarr.formats.ncstream.wire.element_types import NUMPY, full_bytes, wire_type
 from nczarr.formats.ncstream.wire.encode import column_message, data_message, numbers_message
 from nczarr.formats.ncstream.wire.limits import LONGEST_BLOCK
 from nczarr.formats.ncstream.wire.trees import Lists, Numbers, Opaque, Records, Texts, Tree

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 import nczarr.ncstream as door
 from nczarr.diagnostics.report import CompileError
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-from nczarr.formats.ncstream.wire.byte_pieces import split
 from tests.support import ncstream_streams as make
 from tests.support.ncstream_messages import read, rewritten, same
 
@@ -157,20 +156,6 @@ def test_nothing_and_one(shape: tuple[int, ...], column: bool) -> None:
         assert found.section == made.section
         if array.dtype.names is None or column:
             assert same(found.values, array)
-
-
-@pytest.mark.parametrize("shape", [(), (7,), (3, 4), (2, 3, 4), (5, 1, 2, 3), (1,), (4, 3, 1)])
-@pytest.mark.parametrize("most", [1, 2, 5, 7, 12, 100])
-def test_parts_are_stretches(shape: tuple[int, ...], most: int) -> None:
-    """Every part is contiguous, and they make the whole in order."""
-    whole = np.arange(count(shape)).reshape(shape)
-    seen: list[int] = []
-    for part in split(shape, most):
-        cut = whole[tuple(slice(each.start, each.stop) for each in part)].reshape(-1).tolist()
-        assert 0 < len(cut) <= most
-        assert cut == list(range(len(seen), len(seen) + len(cut)))
-        seen += cut
-    assert len(seen) == count(shape)
 
 
 def test_what_has_no_form_is_said() -> None:

@@ -115,7 +115,7 @@ def test_bulk_and_slow_agree(type_name: str, items: list[tuple[str, str]], slab:
     fill = Constant.numbers(type_name, [DEFAULT[type_name] if type_name != "float" else 9.969209968386869e36])
     before, bulk_numbers.SLAB = bulk_numbers.SLAB, slab
     try:
-        quick = bulk_numbers.read_numbers(Source("t", text), 0, len(text), type_name, fill, Report())
+        quick = bulk_numbers.read_numbers(Source("t", text), 0, len(text), type_name, fill)
     finally:
         bulk_numbers.SLAB = before
     if quick is None:
@@ -143,7 +143,7 @@ def test_bulk_and_slow_agree(type_name: str, items: list[tuple[str, str]], slab:
 def test_what_bulk_takes(type_name: str, text: str, expected: list[float] | None) -> None:
     data = f"{text}, {text}".encode()
     fill = Constant.numbers(type_name, [DEFAULT[type_name]]) if type_name != "float" else None
-    found = bulk_numbers.read_numbers(Source("t", data), 0, len(data), type_name, fill, Report())
+    found = bulk_numbers.read_numbers(Source("t", data), 0, len(data), type_name, fill)
     if expected is None:
         assert found is None or len(found) == 12
     else:

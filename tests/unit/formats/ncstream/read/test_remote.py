@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import pickle
 import random
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -244,16 +246,19 @@ def test_lists_come_in_blocks_of_cells(monkeypatch: pytest.MonkeyPatch, most: in
             assert "/r(0:0,1:1,:)" in server.variables
 
 
-def test_blocks_of_cells_cover_each_cell_once() -> None:
+def test_blocks_of_cells_cover_each_cell_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    service: Any = None
+    variable = remote_request.Variable(service, "/v", "int", (), {}, 0, b"")
     for shape in [(), (5,), (3, 4), (2, 3, 5), (1, 1), (7, 1, 2)]:
         for most in (1, 2, 3, 5, 8, 1000):
-            grid = lazy_remote.Grid.of(shape, most)
+            monkeypatch.setattr(lazy_remote, "MOST", most)
+            blocks = lazy_remote.Blocks(replace(variable, shape=shape))
             seen = np.zeros(shape, int)
-            for number in range(len(grid)):
-                region = grid.region(number)
+            for number in range(math.prod(blocks.counts)):
+                region = blocks.region(number)
                 assert 1 <= int(np.prod([len(each) for each in region])) <= max(1, most)
                 seen[tuple(slice(each.start, each.stop) for each in region)] += 1
-                assert number in list(grid.met(region))
+                assert (number, region) in list(blocks.meeting(region))
             assert (seen == 1).all()
 
 
