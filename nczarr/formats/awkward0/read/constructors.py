@@ -309,6 +309,19 @@ def appendable(given: Arguments) -> nodes.Chunks:
 
 def objects(given: Arguments) -> nodes.Objects:
     """Build `ObjectArray`: items for a function that is named but never called."""
+    generator, args, kwargs = _call(given)
+    args, kwargs = given.workspace.finished(args), given.workspace.finished(kwargs)
+    return nodes.Objects(given.column("content"), generator.parts, args, tuple(kwargs.items()))
+
+
+def virtual(given: Arguments) -> nodes.Column:
+    """Build `VirtualArray`: the result of a table function, evaluated at once. Its type is ignored."""
+    made = given.apply(*_call(given), given.at)
+    return given.column_of("generator", made)
+
+
+def _call(given: Arguments) -> tuple[Named, tuple[Any, ...], dict[str, Any]]:
+    """Return the function, positional and keyword arguments of a generator."""
     generator, args, kwargs = given.value("generator"), given.value("args", ()), given.value("kwargs", {})
     if not isinstance(generator, Named):
         raise given.wrong("generator", "a function")
@@ -316,19 +329,7 @@ def objects(given: Arguments) -> nodes.Objects:
         raise given.wrong("args", "a list")
     if not isinstance(kwargs, dict):
         raise given.wrong("kwargs", "an object")
-    args, kwargs = given.workspace.finished(tuple(args)), given.workspace.finished(kwargs)
-    return nodes.Objects(given.column("content"), generator.parts, args, tuple(kwargs.items()))
-
-
-def virtual(given: Arguments) -> nodes.Column:
-    """Build `VirtualArray`: the result of a table function, evaluated at once. Its type is ignored."""
-    generator, args, kwargs = given.value("generator"), given.value("args", ()), given.value("kwargs", {})
-    if not isinstance(generator, Named):
-        raise given.wrong("generator", "a function")
-    if not isinstance(args, list | tuple) or not isinstance(kwargs, dict):
-        raise given.wrong("args", "a list")
-    made = given.apply(generator, tuple(args), kwargs, given.at)
-    return given.column_of("generator", made)
+    return generator, tuple(args), kwargs
 
 
 def type_(given: Arguments) -> Any:

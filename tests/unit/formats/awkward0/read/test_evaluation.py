@@ -153,6 +153,21 @@ def test_one_value_wherever_references_lead() -> None:
     assert table.columns[0] is table.columns[1]
 
 
+@pytest.mark.parametrize("name", ["VirtualArray", "ObjectArray"])
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"generator": {"json": 1}}, "`generator` must be a function"),
+        ({"args": {"json": 1}}, "`args` must be a list"),
+        ({"kwargs": {"json": [1]}}, "`kwargs` must be an object"),
+    ],
+)
+def test_invalid_arguments_of_a_generator_are_named(name: str, given: dict[str, Any], message: str) -> None:
+    function = {"generator": {"function": ["awkward0", "JaggedArray"]}, **given}
+    content = {"content": {"json": [1]}} if name == "ObjectArray" else {}
+    assert message in refused(stored(call(name, **function, **content)), whitelist="*").message
+
+
 def test_a_forward_reference_to_an_integer() -> None:
     schema = {"list": [buffer("1") | {"args": [{"read": "1"}, {"dtype": "<i8"}, {"ref": 5}]}, {"json": 1, "id": 5}]}
     found, count = nczarr.awkward0.columns(stored(schema, _1=ints(8)))
