@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-from nczarr.arrays.blocks import Index, Selection, every_block, grid_of, number_of
+from nczarr.arrays.blocks import Index, Selection, every_block, grid_of, lengths_of, number_of
 from nczarr.arrays.chunk_references import unmasked
 from nczarr.arrays.decode import DECODING_ERRORS, Config
 from nczarr.arrays.decoded_parts import DecodedCells
@@ -25,7 +25,7 @@ from nczarr.arrays.source import ArraySource, Layout, Stored, itemsize, numpy_dt
 from nczarr.arrays.strided import FileBytes
 from nczarr.formats.netcdf4 import library_calls
 from nczarr.formats.netcdf4.chunk_index import ChunkTable, chunk_table
-from nczarr.formats.netcdf4.hdf5 import closing, hdf5, open_file
+from nczarr.formats.netcdf4.hdf5 import closing, hdf5, opened_file
 from nczarr.formats.netcdf4.library import library
 from nczarr.formats.netcdf4.objects import find
 from nczarr.formats.netcdf4.stored_variable import StoredVariable
@@ -145,11 +145,8 @@ class ChunkedArray(ArraySource):
         self.file.check()
         variable, h5 = self.library.sections, hdf5(library())
         assert isinstance(variable, StoredVariable)
-        file = open_file(h5, self.file.path)
-        if file < 0:
-            h5.lib.fail_hdf5("H5Fopen")
         with (
-            closing(h5, "H5Fclose", file),
+            opened_file(h5, self.file.path, needed=True) as file,
             closing(h5, "H5Dclose", find(h5, file, variable.group, variable.name)) as it,
         ):
             table = chunk_table(h5, it, self.layout.chunks, self.extent, self.layout.shape)
@@ -220,8 +217,7 @@ class ChunkedArray(ArraySource):
             return assembled(stored, inside, self._chunk, self.extent)
         out = fill_array(self.layout, tuple(max(0, stop - start) for start, stop in bounds))
         if all(part.start < part.stop for part in inside):
-            box = tuple(slice(0, part.stop - part.start) for part in inside)
-            out[box] = assembled(stored, inside, self._chunk, self.extent)
+            out[tuple(map(slice, lengths_of(inside)))] = assembled(stored, inside, self._chunk, self.extent)
         return out
 
     def _chunk(self, index: Index) -> NDArray[Any] | None:

@@ -46,9 +46,9 @@ from nczarr.formats.netcdf4.fill_values import beyond
 from nczarr.formats.netcdf4.inquiry import COMPOUND, ENUM, OPAQUE, Inquiry, Members, TypeInfo, VariableInfo
 from nczarr.formats.netcdf4.library import MissingLibraryError, library
 from nczarr.formats.netcdf4.objects import DatasetInfo, Datasets, datasets
-from nczarr.formats.netcdf4.omissions import Seen, agrees, look, strange, unseen
+from nczarr.formats.netcdf4.omissions import agrees, look, strange, unseen
 from nczarr.formats.netcdf4.stored_variable import StoredVariable, opened
-from nczarr.formats.netcdf4.survey import Refusal, Survey
+from nczarr.formats.netcdf4.survey import Refusal, Seen, Survey
 from nczarr.options import Options
 from nczarr.source import Source
 

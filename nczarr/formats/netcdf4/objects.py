@@ -11,7 +11,7 @@ from nczarr.arrays.codecs import FLETCHER32, SHUFFLE
 from nczarr.arrays.source import Descr, itemsize
 from nczarr.ast import Codec
 from nczarr.check.duplicate_names import apart
-from nczarr.formats.netcdf4.hdf5 import Hdf5, ObjectInfo, closing, hdf5, object_path, open_file
+from nczarr.formats.netcdf4.hdf5 import BASIC, Hdf5, ObjectInfo, closing, hdf5, object_path, opened_file
 from nczarr.formats.netcdf4.library import Library
 
 NON_COORDINATE = "_nc4_non_coord_"
@@ -29,7 +29,7 @@ _LITTLE, _BIG = 0, 1
 _UNFILTERED_EDGES = 0x2
 """H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS."""
 
-_UNDEFINED_FILL, _OWN_FILL = 0, 2
+_UNDEFINED_FILL, OWN_FILL = 0, 2
 """H5D_fill_value_t."""
 
 _NEVER = 1
@@ -153,7 +153,7 @@ class Datasets:
 def _file_number(h5: Hdf5, place: int, name: bytes) -> int:
     """Return HDF5's number of an object's file; external links lead to others. Raises OSError."""
     info = ObjectInfo()
-    h5.do("H5Oget_info_by_name3", place, name, byref(info), 1, 0)
+    h5.do("H5Oget_info_by_name3", place, name, byref(info), BASIC, 0)
     return int(info.file)
 
 
@@ -161,12 +161,8 @@ def _file_number(h5: Hdf5, place: int, name: bytes) -> int:
 def datasets(lib: Library, path: str) -> Iterator[Datasets | None]:
     """Yield the datasets of a file that the library has open too; None if HDF5 cannot open it."""
     h5 = hdf5(lib)
-    file = open_file(h5, path)
-    if file < 0:
-        yield None
-        return
-    with closing(h5, "H5Fclose", file):
-        yield Datasets(h5, file)
+    with opened_file(h5, path) as file:
+        yield None if file < 0 else Datasets(h5, file)
 
 
 def describe(h5: Hdf5, dataset: int) -> DatasetInfo:
@@ -258,7 +254,7 @@ def _fill(h5: Hdf5, made: int, kind: int, dtype: Descr | None) -> tuple[bytes | 
     h5.H5Pget_fill_time(made, byref(when))
     size = 0 if dtype is None else itemsize(dtype)
     undefined = status.value == _UNDEFINED_FILL or when.value == _NEVER
-    given = status.value == _OWN_FILL
+    given = status.value == OWN_FILL
     if not size:
         return None, undefined, given
     buffer = create_string_buffer(size)

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Iterator
 
 from nczarr import names
-from nczarr.arrays.blocks import Index, Selection, every_block, first_of, linear_block, region_of
+from nczarr.arrays.blocks import Index, Selection, every_block, first_of, lengths_of, linear_block, region_of
 from nczarr.arrays.counts import Counts
 from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.library_lock import LOCK
@@ -123,11 +123,11 @@ class _Writer:
         for index in wanted:
             region = region_of(index, rows, self.shape)
             reader.go_to(first_of(region, self.shape))
-            self.put(region, reader.take(math.prod(part.stop - part.start for part in region)))
+            self.put(region, reader.take(math.prod(lengths_of(region))))
 
     def put(self, region: Selection, values: Values) -> None:
         start = sizes([part.start for part in region])
-        count = sizes([part.stop - part.start for part in region])
+        count = sizes(lengths_of(region))
         with LOCK:
             self.lib.put_vara(self.group, self.number, start, count, values.address)
         self.counts.add("encode", 1, values.array.nbytes, values.array.nbytes)
