@@ -79,10 +79,10 @@ def verify(
 
 def expanded(source: Source | Store, report: Report, limits: Limits, templates: Mapping[str, str]) -> Iterator[bytes]:
     """Yield as `lines`, for a source or folder; warnings are in the report."""
-    from nczarr.formats.reference import expansion, folder, wire
+    from nczarr.formats.reference import expansion, parquet, wire
 
     if not isinstance(source, Source):
-        yield from folder.expand(source, report, limits)
+        yield from parquet.expand(source, report, limits)
         return
     read = wire.read(source, report, limits, templates)
     if read is None:
@@ -95,10 +95,10 @@ def expanded(source: Source | Store, report: Report, limits: Limits, templates: 
 
 def compacted(source: Source | Store, report: Report, limits: Limits) -> dict[str, Any]:
     """Return as `compact`, for a source or folder; warnings are in the report. Recorded target properties remain."""
-    from nczarr.formats.reference import compaction, expansion, folder, wire
+    from nczarr.formats.reference import compaction, expansion, parquet, wire
 
     if not isinstance(source, Source):
-        return compaction.compact(dict(folder.entries(source, report, limits)))
+        return compaction.compact(dict(parquet.entries(source, report, limits)))
     read = wire.read(source, report, limits)
     if read is None:
         raise CompileError(report.sorted())

@@ -74,8 +74,7 @@ class Block(NamedTuple):
     @property
     def times(self) -> slice | None:
         """Position of the times (first block only); None without times."""
-        timed = self.checked and self.data[_FLAGS] & _TIMES
-        return slice(_FLAGS + 1, _FLAGS + 1 + _TIME_BYTES) if timed else None
+        return slice(_FLAGS + 1, _FLAGS + 1 + _TIME_BYTES) if self.data[_FLAGS] & _TIMES else None
 
 
 class Message(NamedTuple):
@@ -111,21 +110,22 @@ def _address(h5: Hdf5, file: int, place: ObjectPath) -> int:
     raise OSError(errno.EIO, f"the HDF5 library: no object `{place.names[-1]}`")
 
 
-def change_messages(raw: Raw, address: int, changes: Mapping[int, Change], base: int = 0) -> bool:
+def change_messages(raw: Raw, address: int, changes: Mapping[int, Change], base: int | None = None) -> bool:
     """Change the messages of an object by type; False for an unsupported header, or without such messages.
 
-    `base`: offset of HDF5's data. Addresses and lengths have eight bytes.
+    `base`: offset of HDF5's data in a file of any program, where headers of version 1 are supported too.
+    Addresses and lengths have eight bytes.
     """
     done = False
     try:
-        pending = [first_block(raw, base + address)]
+        pending = [first_block(raw, (base or 0) + address, old=base is not None)]
         while pending:
             block = pending.pop()
             data = bytearray(block.data)
             for message in _messages(block):
                 body = block.data[message.body]
                 if message.kind == _CONTINUATION:
-                    pending.append(_further_block(raw, base, body, block.head))
+                    pending.append(_further_block(raw, base or 0, body, block.head))
                 elif message.kind in changes:
                     changed = None if message.flags & _SHARED else changes[message.kind](body)
                     if changed is None:
@@ -139,8 +139,8 @@ def change_messages(raw: Raw, address: int, changes: Mapping[int, Change], base:
     return done
 
 
-def first_block(raw: Raw, address: int) -> Block:
-    """Return the block at the address of an object. Raises OddHeaderError."""
+def first_block(raw: Raw, address: int, *, old: bool = False) -> Block:
+    """Return the block at the address of an object; version 1 only if `old`. Raises OddHeaderError."""
     prefix = _read(raw, address, _FLAGS + 1 + _TIME_BYTES + 4 + 8)
     if len(prefix) > len(_HEADER) and prefix.startswith(_HEADER):
         flags = prefix[_FLAGS]
@@ -149,7 +149,7 @@ def first_block(raw: Raw, address: int) -> Block:
         length = int.from_bytes(prefix[start : start + width], "little")
         head = 6 if flags & _ORDERED else 4
         return _block(raw, address, start + width + length + _CHECKSUM, start + width, head)
-    if len(prefix) >= _OLD_START and prefix.startswith(_OLD_HEADER):
+    if old and len(prefix) >= _OLD_START and prefix.startswith(_OLD_HEADER):
         length = int.from_bytes(prefix[8:12], "little")
         return _block(raw, address, _OLD_START + length, _OLD_START, _OLD_HEAD)
     raise OddHeaderError

@@ -23,8 +23,8 @@ from nczarr.formats.reference.columns import (
 )
 from nczarr.formats.reference.evaluation import Scope
 from nczarr.formats.reference.expressions import Hole, Name, Pieces
-from nczarr.formats.reference.limits import RefusedTextError, check_length
-from nczarr.formats.reference.templates import pieces
+from nczarr.formats.reference.jinja import pieces
+from nczarr.formats.reference.limits import RefusedTextError, check_length, shortened
 from nczarr.formats.reference.wire import Generator, range_fault
 
 if TYPE_CHECKING:
@@ -79,16 +79,14 @@ class Family:
     def lines(self, start: int, stop: int) -> list[str]:
         """Return keys and references as members of an object. Raises MemberFaultError."""
         entries = _entries(start, stop)
-        form, columns = (
-            f"{self._key.form}:[{self._url.form}",
-            [*self._key.columns(entries), *self._url.columns(entries)],
-        )
+        form = f"{self._key.form}:[{self._url.form}"
+        columns = [*self._key.columns(entries), *self._url.columns(entries)]
         if self._range is not None:
-            form, columns = form + ",%d,%d", [*columns, *self.ranges(start, stop)]
+            form += ",%d,%d"
+            columns += self.ranges(start, stop)
         if self._key.bound + self._url.bound > self._limits.text:
             self._key.lines(entries), self._url.lines(entries)
-        form += "]"
-        return [form % each for each in zip(*columns, strict=True)] if columns else [form % ()] * len(entries)
+        return _filled(form + "]", columns, len(entries))
 
     def urls(self, start: int, stop: int) -> list[str]:
         """Return URLs as JSON; only one if all entries share it. Raises MemberFaultError."""
@@ -146,6 +144,11 @@ def _entries(start: int, stop: int) -> Integers:
     return np.arange(start, stop, dtype=np.int64)
 
 
+def _filled(form: str, columns: list[list[Any]], count: int) -> list[str]:
+    """Return a `%s` format with the values of columns, `count` times."""
+    return [form % each for each in zip(*columns, strict=True)] if columns else [form % ()] * count
+
+
 def _parsed(member: str, text: str, scope: Scope) -> Pieces:
     try:
         return pieces(text, scope.limits, scope.account)
@@ -182,10 +185,7 @@ class _Text:
 
     def lines(self, entries: Integers) -> list[str]:
         """Return the texts as JSON."""
-        columns = self.columns(entries)
-        found = (
-            [self.form % each for each in zip(*columns, strict=True)] if columns else [self.form % ()] * len(entries)
-        )
+        found = _filled(self.form, self.columns(entries), len(entries))
         if self.bound > self._limits.text:
             self._check(found)
         return found
@@ -238,7 +238,5 @@ class _Number:
         try:
             return int(text)
         except ValueError:
-            shown = text if len(text) <= 40 else f"{text[:37]}…"
-            raise MemberFaultError(
-                self._member, "bad-generator", f"`{self._member}` renders to `{shown}`, which is no integer"
-            ) from None
+            message = f"`{self._member}` renders to `{shortened(text, 40)}`, which is no integer"
+            raise MemberFaultError(self._member, "bad-generator", message) from None

@@ -72,6 +72,11 @@ class RefusedTextError(ValueError):
         self.message = message
 
 
+def shortened(text: str, most: int = 60) -> str:
+    """Return a text for messages, of at most so many characters."""
+    return text if len(text) <= most else f"{text[: most - 3]}…"
+
+
 def check_length(length: int, limits: Limits) -> None:
     """Check the length of a text. Raises RefusedTextError."""
     if length > limits.text:

@@ -22,7 +22,6 @@ from nczarr.formats.reference.index import AHEAD, Entry, Index, odd
 from nczarr.formats.reference.index import FEW as FEW_KEYS
 from nczarr.formats.reference.limits import DEFAULT, Limits
 from nczarr.formats.reference.parts import Missing, Refs, encode, prepare, refuse
-from nczarr.formats.reference.texts import data_of
 from nczarr.json.positions import Faults
 from nczarr.source import Source
 from nczarr.stores.reference import Reference
@@ -80,7 +79,7 @@ class DocumentReferences:
         if isinstance(value, dict):
             return encode(value).encode()
         try:
-            return data_of(value)
+            return wire.data_of(value)
         except binascii.Error as error:
             report = Report()
             why = f"{str(error)[:1].lower()}{str(error)[1:]}"

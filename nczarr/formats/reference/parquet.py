@@ -20,7 +20,8 @@ from typing import Any, NamedTuple
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Report, Severity
 from nczarr.formats.reference.limits import DEFAULT, Limits
 from nczarr.formats.reference.parquet_rows import Grid, Record, RecordFaultError, grid, read
-from nczarr.formats.reference.wire import report_repeated
+from nczarr.formats.reference.parts import encode
+from nczarr.formats.reference.wire import report_repeated, text_of
 from nczarr.json.positions import Faults, members
 from nczarr.json.tolerant import NotJsonError, parse
 from nczarr.source import Source
@@ -38,6 +39,9 @@ USUAL, SHARE = 100_000, 10
 
 ROWS = 1 << 16
 """Rows converted to Python numbers at once."""
+
+PIECE = 1 << 16
+"""Characters per output piece."""
 
 ROW = 32
 """Maximum bytes of a row besides texts and data."""
@@ -234,6 +238,38 @@ def opened(store: Store, report: Report, limits: Limits = DEFAULT) -> ParquetRef
     before = report.errors
     header = _header(Source(METADATA, data), report, limits)
     return ParquetReferences(store, header, limits) if header is not None and report.errors == before else None
+
+
+def entries(store: Store, report: Report, limits: Limits) -> Iterator[tuple[str, Any]]:
+    """Yield keys and values of version 0: documents, then chunks in C order. Raises CompileError, OSError."""
+    references = opened(store, report, limits)
+    if references is None:
+        raise CompileError(report.sorted())
+    for number, (key, found) in enumerate(references.entries(), 1):
+        if number > limits.entries:
+            text = f"`{key}` brings the entries to more than the limit, {limits.entries}"
+            report.error("oversized-expansion", text, helps=["`--max-entries` sets another limit"])
+            raise CompileError(report.sorted())
+        if isinstance(found, bytes):
+            yield key, references.documents.get(key) or text_of(found)
+        else:
+            yield key, [found.url] if found.length is None else [found.url, found.offset, found.length]
+
+
+def expand(store: Store, report: Report, limits: Limits) -> Iterator[bytes]:
+    """Yield the document's JSON text, one entry a line. Raises CompileError, OSError."""
+    text, written, begin = "{", 0, "\n"
+    for key, value in entries(store, report, limits):
+        text += f"{begin}{encode(key)}:{encode(value)}"
+        begin = ",\n"
+        if len(text) >= PIECE:
+            written += len(text)
+            if written > limits.output:
+                report.error("oversized-expansion", f"the expanded document has more than {limits.output} bytes")
+                raise CompileError(report.sorted())
+            yield text.encode()
+            text = ""
+    yield f"{text}\n}}\n".encode()
 
 
 def _header(source: Source, report: Report, limits: Limits) -> Header | None:
