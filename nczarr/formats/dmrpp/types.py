@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from nczarr import names
 from nczarr.arrays.parts import Types, descr
-from nczarr.arrays.source import Descr, itemsize
+from nczarr.arrays.source import itemsize
 from nczarr.ast import ATOMIC, CompoundType, EnumConstant, EnumType, Field
 from nczarr.formats.dmrpp.scope import Scope
 from nczarr.formats.dmrpp.wire import ATOMIC_OF, VARIABLES
@@ -130,15 +130,6 @@ def _declared(name: str, fields: tuple[Field, ...], home: Scope, *, fixed: bool)
             raise FaultError(f"the type `{name}` has other members elsewhere")
         number += 1
         wanted = f"{name}_t{number}"
-
-
-def stored_descr(dtype: Descr, *, big: bool) -> Descr:
-    """Return a dtype in the byte order of the file."""
-    if not big:
-        return dtype
-    if isinstance(dtype, str):
-        return dtype.replace("<", ">")
-    return tuple((name, stored_descr(field, big=True), shape) for name, field, shape in dtype)
 
 
 def layout_of(element: Element, type_name: str, types: Types) -> tuple[int, tuple[Member, ...]] | None:

@@ -22,6 +22,7 @@ from nczarr.arrays import codecs
 from nczarr.arrays.blocks import Index, every_block, region_of
 from nczarr.arrays.c_structs import struct
 from nczarr.arrays.counts import Counts, Route, Step
+from nczarr.arrays.elements import in_order
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.library_lock import LOCK
 from nczarr.arrays.manifest import Place
@@ -31,7 +32,6 @@ from nczarr.arrays.route import matches, way
 from nczarr.arrays.source import ArraySource, Descr, Layout, itemsize, numpy_dtype
 from nczarr.arrays.thread_pool import DISTANT_WORKERS, Crew, Task
 from nczarr.diagnostics.report import Report
-from nczarr.formats.netcdf4.choose_source import in_order
 from nczarr.formats.netcdf4.define import chunk_lengths
 from nczarr.formats.netcdf4.fill_values import restore
 from nczarr.formats.netcdf4.filter_plugins import BUILT_IN, OURS, available, is_lent, lend

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from nczarr import names
 from nczarr.arrays.blocks import Index, Selection, every_block, first_of, lengths_of, linear_block, region_of
 from nczarr.arrays.counts import Counts
+from nczarr.arrays.elements import in_order
 from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.library_lock import LOCK
 from nczarr.arrays.parts import is_fixed
@@ -19,7 +20,6 @@ from nczarr.arrays.source import ArraySource, Parts, fill_of, little_descr, unwr
 from nczarr.ast import Constant, Variable, VlenType
 from nczarr.check.checked import Checked
 from nczarr.formats.netcdf4.c_values import Reader, Values, c_dtype, constant_values, structs, texts
-from nczarr.formats.netcdf4.choose_source import in_order
 from nczarr.formats.netcdf4.define import Ids, chunk_lengths, grows
 from nczarr.formats.netcdf4.fill_values import is_large, library_default, library_fill, own_fill
 from nczarr.formats.netcdf4.library import Library, sizes
