@@ -23,10 +23,9 @@ from nczarr.arrays.manifest import Columns, Manifest, Place
 from nczarr.arrays.memory import fill_array
 from nczarr.arrays.source import ArraySource, Layout, Stored, itemsize, numpy_dtype
 from nczarr.arrays.strided import FileBytes
-from nczarr.formats.netcdf4 import library_calls
 from nczarr.formats.netcdf4.chunk_index import ChunkTable, chunk_table
 from nczarr.formats.netcdf4.hdf5 import closing, hdf5, opened_file
-from nczarr.formats.netcdf4.library import library
+from nczarr.formats.netcdf4.library import called, is_here, library
 from nczarr.formats.netcdf4.objects import find
 from nczarr.formats.netcdf4.stored_variable import StoredVariable
 from nczarr.stores import ranges
@@ -106,7 +105,7 @@ class ChunkedArray(ArraySource):
     @property
     def manifest(self) -> Manifest:
         """Allocated chunks whose bytes alone define their values. Raises OSError."""
-        rows = self._table
+        rows = self._known.table
         if self._outgrown:
             whole = np.array([not self._is_cut(index) for index in self._indices(rows)], bool)
             rows = ChunkTable(rows.chunk[whole], rows.offset[whole], rows.length[whole], rows.mask[whole])
@@ -124,14 +123,10 @@ class ChunkedArray(ArraySource):
         return any(end < (number + 1) * each and end < length for number, each, end, length in lengths)
 
     @property
-    def _table(self) -> ChunkTable:
-        """Chunk table, read from HDF5 once in a process. Raises OSError."""
-        return self._known.table
-
-    @property
     def _known(self) -> _Known:
-        if not self._own and not library_calls.is_here():  # two threads may ask; nothing waits for a file that hangs
-            self._own.append(_Known(library_calls.call(str(self.file.path), _looked_up, self)))
+        """Chunk table, read from HDF5 once in a process. Raises OSError."""
+        if not self._own and not is_here():  # two threads may ask; nothing waits for a file that hangs
+            self._own.append(_Known(called(str(self.file.path), _looked_up, self)))
         if not self._own:
             with LOCK:
                 if not self._own:
@@ -171,7 +166,7 @@ class ChunkedArray(ArraySource):
         Raises OSError if the file is unavailable or changed, CompileError for a wrong chunk length.
         """
         self.file.check()
-        table = self._table
+        table = self._known.table
         number = number_of(index, grid_of(self.layout.shape, self.layout.chunks))
         row = int(np.searchsorted(table.chunk, number))
         if row == len(table.chunk) or table.chunk[row] != number:
@@ -256,7 +251,7 @@ class ChunkedArray(ArraySource):
         """
         if self.own != self.layout.fill:
             return iter(()) if 0 in self.extent else every_block(self.extent, chunks)
-        found = self._indices(self._table)
+        found = self._indices(self._known.table)
         if chunks == self.layout.chunks:
             return found
         return iter(sorted(covering(found, self.layout.chunks, chunks, self.layout.shape)))

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from ctypes import byref, c_int64, c_size_t, c_uint64, create_string_buffer
 
 from nczarr.arrays.library_lock import LOCK
-from nczarr.formats.netcdf4 import library_calls
 from nczarr.formats.netcdf4.hdf5 import (
     BASIC,
     DATASET,
@@ -24,7 +23,7 @@ from nczarr.formats.netcdf4.hdf5 import (
     links,
     opened_file,
 )
-from nczarr.formats.netcdf4.library import MissingLibraryError, library
+from nczarr.formats.netcdf4.library import MissingLibraryError, called, library
 from nczarr.names import from_bytes
 
 HARD, SOFT, EXTERNAL = 0, 1, 64
@@ -45,7 +44,7 @@ def leading(path: str) -> list[str]:
 
     Empty if the library is missing or cannot open it. Raises OSError.
     """
-    found: list[str] = library_calls.call(path, _leading, path)
+    found: list[str] = called(path, _leading, path)
     return found
 
 

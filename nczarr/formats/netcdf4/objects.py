@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from ctypes import byref, c_char_p, c_int, c_size_t, c_uint, c_uint64, c_void_p, cast, create_string_buffer
@@ -326,23 +327,27 @@ def _number(h5: Hdf5, kind: int, size: int, family: int) -> Descr | None:
 def _record(h5: Hdf5, kind: int, size: int) -> Descr | None:
     """Return the `Descr` of a compound type with ordered members and without gaps."""
     members: list[tuple[str, Descr, tuple[int, ...]]] = []
-    called = _member_names(h5, kind)
     end = 0
-    for place in range(h5.H5Tget_nmembers(kind)):
-        if h5.H5Tget_member_offset(kind, place) != end:
+    for place, (name, shape, element) in enumerate(_members(h5, kind)):
+        field = descr_of(h5, element)
+        if field is None or h5.H5Tget_member_offset(kind, place) != end:
             return None
-        with closing(h5, "H5Tclose", h5.H5Tget_member_type(kind, place)) as member:
-            end += h5.H5Tget_size(member)
-            shape = array_shape(h5, member)
-            with closing(h5, "H5Tclose", _element(h5, member)) as element:
-                field = descr_of(h5, element)
-        if field is None:
-            return None
-        members.append((called[place], field, shape))
+        end += math.prod(shape) * h5.H5Tget_size(element)
+        members.append((name, field, shape))
     return tuple(members) if end == size and members else None
 
 
-def array_shape(h5: Hdf5, kind: int) -> tuple[int, ...]:
+def _members(h5: Hdf5, kind: int) -> Iterator[tuple[str, tuple[int, ...], int]]:
+    """Yield name in the tree (NFC and unique), shape and element type of each member of a record."""
+    written = [_member_name(h5, kind, place) for place in range(h5.H5Tget_nmembers(kind))]
+    for place, (name, _) in enumerate(apart([("field", each) for each in written])):
+        with closing(h5, "H5Tclose", h5.H5Tget_member_type(kind, place)) as member:
+            base = "H5Tget_super" if h5.H5Tget_class(member) == _ARRAY else "H5Tcopy"
+            with closing(h5, "H5Tclose", h5.do(base, member)) as element:
+                yield name, _array_shape(h5, member), element
+
+
+def _array_shape(h5: Hdf5, kind: int) -> tuple[int, ...]:
     """Return the shape of an array type; `()` for others."""
     if h5.H5Tget_class(kind) != _ARRAY:
         return ()
@@ -350,11 +355,6 @@ def array_shape(h5: Hdf5, kind: int) -> tuple[int, ...]:
     lengths = (c_uint64 * max(1, rank))()
     h5.H5Tget_array_dims2(kind, lengths)
     return tuple(lengths[:rank])
-
-
-def _element(h5: Hdf5, kind: int) -> int:
-    """Return an array type's element type, else a copy of the type; callers close it."""
-    return h5.do("H5Tget_super" if h5.H5Tget_class(kind) == _ARRAY else "H5Tcopy", kind)
 
 
 def outline(h5: Hdf5, kind: int) -> Outline:
@@ -365,20 +365,8 @@ def outline(h5: Hdf5, kind: int) -> Outline:
             return Outline(family, size, base=outline(h5, base))
     if family != COMPOUND:
         return Outline(family, size)
-    members = []
-    called = _member_names(h5, kind)
-    for place in range(h5.H5Tget_nmembers(kind)):
-        with closing(h5, "H5Tclose", h5.H5Tget_member_type(kind, place)) as member:
-            shape = array_shape(h5, member)
-            with closing(h5, "H5Tclose", _element(h5, member)) as element:
-                members.append((called[place], shape, outline(h5, element)))
+    members = ((name, shape, outline(h5, element)) for name, shape, element in _members(h5, kind))
     return Outline(family, size, tuple(members))
-
-
-def _member_names(h5: Hdf5, kind: int) -> list[str]:
-    """Return the names of a record's members in the tree: NFC and unique."""
-    written = [_member_name(h5, kind, place) for place in range(h5.H5Tget_nmembers(kind))]
-    return [name for name, _ in apart([("field", name) for name in written])]
 
 
 def _member_name(h5: Hdf5, kind: int, place: int) -> str:

@@ -27,13 +27,12 @@ from nczarr.arrays.parts import descr, is_fixed, parts
 from nczarr.arrays.source import Layout, numpy_dtype
 from nczarr.arrays.strided import FileBytes
 from nczarr.ast import UserType
-from nczarr.formats.netcdf4 import library_calls
 from nczarr.formats.netcdf4.c_values import c_dtype, unpacked
 from nczarr.formats.netcdf4.filter_plugins import lend_readers
 from nczarr.formats.netcdf4.hdf5 import Hdf5, closing, hdf5, opened_file
 from nczarr.formats.netcdf4.image import Image, opened_without_fills, opened_without_strange
 from nczarr.formats.netcdf4.inquiry import Inquiry
-from nczarr.formats.netcdf4.library import CallError, Library, library, sizes
+from nczarr.formats.netcdf4.library import CallError, Library, called, is_here, library, sizes
 from nczarr.formats.netcdf4.objects import FixedText, find, text_of
 
 SLAB = 8 << 20
@@ -129,9 +128,9 @@ class StoredVariable(Sections):
     def _given(self, region: Selection) -> dict[str, NDArray[Any]]:
         """Return the parts of a region within the extent."""
         try:
-            found: dict[str, NDArray[Any]] = library_calls.call(self.path, _given, self, region)
+            found: dict[str, NDArray[Any]] = called(self.path, _given, self, region)
         except OSError as error:
-            if library_calls.is_here():
+            if is_here():
                 raise
             path = names.fqn((*self.group, self.name))
             unreadable(self.file.name, f"the values of `{path}` cannot be read: {error.strerror or error}")

@@ -166,11 +166,7 @@ def strange_objects(h5: Hdf5, file: int, found: Survey) -> Iterator[tuple[str, s
 
 def fqn(place: str) -> str:
     """Return the FQN of a group path in the file."""
-    made = "/"
-    for name in place.split("/"):
-        if name:
-            made = names.join(made, name)
-    return made
+    return names.fqn(filter(None, place.split("/")))
 
 
 def hidden_attributes(h5: Hdf5, file: int, place: str, shown: frozenset[str]) -> list[str]:
