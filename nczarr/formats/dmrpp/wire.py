@@ -30,7 +30,7 @@ PLACEHOLDER = "OPeNDAP_DMRpp_DATA_ACCESS_URL"
 SUFFIX = ".dmrpp"
 
 HDF5, HDF4 = b"\x89HDF\r\n\x1a\n", b"\x0e\x03\x13\x01"
-"""First bytes of files; those of HDF5 may stand behind a user block."""
+"""Signatures of files; HDF5's may follow a user block."""
 
 ATOMIC_OF = {
     "Byte": "ubyte", "UByte": "ubyte", "UInt8": "ubyte", "Int8": "byte", "Char": "char", "Int16": "short",

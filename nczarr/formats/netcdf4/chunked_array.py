@@ -49,7 +49,7 @@ class _Known:
     def __init__(self, table: ChunkTable) -> None:
         self.table = table
         self.lengths: dict[int, int | None] = {}
-        """The bytes of every chunk by the mask of steps left out; None where they depend on the values."""
+        """Size of a chunk in bytes by mask of skipped steps; None if it depends on the values."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -27,7 +27,7 @@ from nczarr.formats.netcdf4.library import MissingLibraryError, called, library
 from nczarr.names import from_bytes
 
 HARD, SOFT, EXTERNAL = 0, 1, 64
-"""H5L_type_t; programs may define others."""
+"""Kinds of links (H5L_type_t); programs may define others."""
 
 VIRTUAL = 3
 """H5D_layout_t."""

@@ -27,7 +27,7 @@ BASIC, ATTRIBUTES = 0x1, 0x4
 """Requested object information (H5O_INFO_…)."""
 
 GROUP, DATASET, NAMED_TYPE = 0, 1, 2
-"""H5O_type_t."""
+"""Kinds of objects (H5O_type_t)."""
 
 
 class LinkInfo(ctypes.Structure):

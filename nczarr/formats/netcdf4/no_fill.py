@@ -25,7 +25,7 @@ from nczarr.formats.netcdf4.unsafe_fill_values import HAS_VALUE
 from nczarr.plan.plans import FilePlan
 
 _TIME, _IF_SET = 0x0C, 2
-"""Bits of the time when fill is written in such a message, and HDF5's default: with the space, if there is a value."""
+"""Bits of the fill time in such a message; HDF5's default time: on allocation, if the value is user-defined."""
 
 _TIME_SHIFT = 2
 """Position of these bits; in version 2, index of the time's byte."""

@@ -20,13 +20,13 @@ from nczarr.formats.netcdf4.hdf5 import BASIC, Hdf5, ObjectInfo, hdf5, object_pa
 from nczarr.formats.netcdf4.library import Library
 
 _HEADER, _MORE = b"OHDR\x02", b"OCHK"
-"""Signatures of the first block of a header, with its version, and of the others."""
+"""Signatures: of the first block of a header, with the version; of further blocks."""
 
 _OLD_HEADER, _OLD_START = b"\x01", 16
-"""First byte of a header of version 1, which has no signatures and checksums, and offset of its messages."""
+"""Version 1, without signatures and checksums: first byte of a header, offset of its messages."""
 
 _ORDERED, _LIMITS, _TIMES = 0x04, 0x10, 0x20
-"""Flags of a header: messages have an order of creation, limits of attributes are given, times are given."""
+"""Flags of a header: creation order of messages, limits of attributes, times."""
 
 _FLAGS = len(_HEADER)
 """Offset of the flags of a header; optional times follow."""
@@ -36,13 +36,13 @@ _TIME_BYTES = 16
 
 _CHECKSUM = 4
 _OFFSET = _LENGTH = 8
-"""Bytes of a checksum, and of an address and a length in files that the library makes."""
+"""Sizes in bytes: of a checksum; of an address and a length in the library's files."""
 
 _OLD_HEAD = 8
 """Bytes before the body of a message in version 1; in version 2 fewer."""
 
 OLD_FILL, FILL, _CONTINUATION = 0x04, 0x05, 0x10
-"""Types of messages."""
+"""Types of messages: fill values (old and new), continuation."""
 
 _SHARED = 0x02
 """Flag of a message stored elsewhere."""

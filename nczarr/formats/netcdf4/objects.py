@@ -19,7 +19,7 @@ NON_COORDINATE = "_nc4_non_coord_"
 """Name prefix of a variable that has a dimension's name without being its coordinate variable."""
 
 COMPACT, CONTIGUOUS, CHUNKED = 0, 1, 2
-"""Layouts (H5D_layout_t); others are virtual, or of the future."""
+"""Layouts (H5D_layout_t), without virtual and unknown ones."""
 
 INTEGER, FLOAT, STRING, OPAQUE, COMPOUND, ENUM, VLEN, _ARRAY = 0, 1, 3, 5, 6, 8, 9, 10
 """Classes of types (H5T_class_t)."""
@@ -31,7 +31,7 @@ _UNFILTERED_EDGES = 0x2
 """H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS."""
 
 _UNDEFINED_FILL, OWN_FILL = 0, 2
-"""H5D_fill_value_t."""
+"""States of a fill value (H5D_fill_value_t): undefined, user-defined."""
 
 _NEVER = 1
 """H5D_FILL_TIME_NEVER."""

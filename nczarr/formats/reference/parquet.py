@@ -13,7 +13,7 @@ import json
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
@@ -35,7 +35,7 @@ HELD = 64 << 20
 """Size of the file cache, in bytes."""
 
 USUAL, SHARE = 100_000, 10
-"""A file may have so many rows, and the limit of entries by so much: it is read as a whole, whatever its rows are."""
+"""Maximum rows of a file, which is read whole; with a larger limit of entries, that limit divided by `SHARE`."""
 
 ROWS = 1 << 16
 """Rows converted to Python numbers at once."""
@@ -67,20 +67,19 @@ class ParquetReferences:
     def __init__(self, store: Store, header: Header, limits: Limits) -> None:
         self._store = store
         self._header = header
+        self.documents = header.documents
+        """Unparsed documents by key."""
+        self.noted = header.noted
+        """Notes of the metadata on targets."""
         self._limits = limits
         self._held: OrderedDict[tuple[str, int], Record | None] = OrderedDict()
         self._bytes = 0
         self._lock = threading.Lock()
 
-    @property
-    def noted(self) -> Any:
-        """Notes of the metadata on targets."""
-        return self._header.noted
-
     def find(self, key: str) -> bytes | Reference | None:
         """Return the bytes or location of a key, or None. Raises OSError, CompileError."""
-        if key in self._header.documents:
-            return self._header.documents[key].encode()
+        if key in self.documents:
+            return self.documents[key].encode()
         folder = key[: key.rfind("/") + 1]
         array = self._header.arrays.get(folder)
         number = None if array is None else array.number(key[len(folder) :])
@@ -92,7 +91,7 @@ class ParquetReferences:
 
     def keys(self, prefix: str = "") -> Iterator[str]:
         """Yield keys with `prefix`, sorted, reading the arrays' files. Raises as `find`."""
-        found = [key for key in self._header.documents if key.startswith(prefix)]
+        found = [key for key in self.documents if key.startswith(prefix)]
         for folder in self._header.arrays:
             if folder.startswith(prefix) or prefix.startswith(folder):
                 found += [key for key, _, _ in self._chunks(folder) if key.startswith(prefix)]
@@ -103,14 +102,14 @@ class ParquetReferences:
 
         Reads the files of that array. Raises as `find`.
         """
-        keys = [key for key in self._header.documents if key.startswith(prefix)]
+        keys = [key for key in self.documents if key.startswith(prefix)]
         if prefix in self._header.arrays:
             keys += [key for key, _, _ in self._chunks(prefix)]
         return sorted({key[len(prefix) :].split("/", 1)[0] for key in keys if key != prefix})
 
     def odd(self) -> list[str]:
         """Return the document keys invalid in stores."""
-        return [key for key in self._header.documents if not is_safe(key)]
+        return [key for key in self.documents if not is_safe(key)]
 
     def named(self) -> Iterator[tuple[str | None, str]]:
         """Yield every URL once with a key that names it. Reads all files. Raises as `find`."""
@@ -126,14 +125,9 @@ class ParquetReferences:
                         known.add(url)
                         yield url, folder + array.name(place * self._header.record_size + row)
 
-    @property
-    def documents(self) -> Mapping[str, str]:
-        """Unparsed documents by key."""
-        return self._header.documents
-
     def entries(self) -> Iterator[tuple[str, bytes | Reference]]:
         """Yield keys with bytes or locations: documents, then chunks in C order. Raises as `find`."""
-        for key, text in self._header.documents.items():
+        for key, text in self.documents.items():
             yield key, text.encode()
         for folder in self._header.arrays:
             for key, record, row in self._chunks(folder):

@@ -35,7 +35,7 @@ FAST = LARGEST_END // 2
 """Exclusive limit of packed offsets and lengths (62 bits), with valid sums."""
 
 TOP, INNER = "{", '{"refs":{'
-"""What stands before members, and before those of `refs` where more follow."""
+"""Text before members of a document; text before members of `refs` with others after them."""
 
 _BITS = 62
 _MASK = FAST - 1

@@ -53,7 +53,7 @@ class Zarr3Reader(Reader):
     def __init__(self, documents: Documents) -> None:
         super().__init__(documents)
         self._announced: set[str] = set()
-        """Prefixes of the nodes whose draft members were reported."""
+        """Prefixes of nodes with reported draft members."""
         held = (documents.get(DOCUMENT) or {}).get("consolidated_metadata")
         members = held.get("metadata") if isinstance(held, dict) else None
         if isinstance(members, dict):
