@@ -14,7 +14,7 @@ from typing import Any, Literal
 from nczarr.api.combine import combine
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report
 from nczarr.formats.reference.limits import DEFAULT, Limits
-from nczarr.options import FOLLOWING, Following, Writing
+from nczarr.options import FOLLOWING, Following, Options, Writing
 from nczarr.source import Source
 from nczarr.stores.base import Store
 
@@ -57,8 +57,6 @@ def verify(
     All targets are checked, and `sample` chunks of each array, `all` or none are read and decoded.
     `following`: how references are followed. Raises OSError if the document is unreadable.
     """
-    from nczarr.endpoints import sources
-    from nczarr.options import Options
     from nczarr.secrets import StorageOptions
     from nczarr.verify import verify as verified
 
@@ -66,8 +64,7 @@ def verify(
         raise ValueError(f"{chunks!r}, {sample!r}: chunks are none, sample or all, and a sample is 1 or more")
     options = Options(storage=StorageOptions(storage_options), following=following)
     report = Report()
-    written = isinstance(document, Mapping | bytes) or (isinstance(document, str) and document.lstrip().startswith("{"))
-    source = _source(document) if written else sources.opened(os.fspath(document), report, options)  # type: ignore[arg-type]
+    source = _opened(document, report, options)
     if source is not None:
         try:
             verified(source, {"none": 0, "all": None}.get(chunks, sample), report, options)
@@ -118,6 +115,15 @@ def written(document: Mapping[str, Any]) -> Iterator[bytes]:
 
 
 def _source(document: Described) -> Source | Store:
+    report = Report()
+    source = _opened(document, report, Options())
+    if source is None:
+        raise CompileError(report.sorted())
+    return source
+
+
+def _opened(document: Described, report: Report, options: Options) -> Source | Store | None:
+    """Return the source or folder of a document; None (reported) if there is none."""
     if isinstance(document, Mapping):
         return Source("document", json.dumps(document).encode())
     if isinstance(document, str) and document.lstrip().startswith("{"):
@@ -125,10 +131,5 @@ def _source(document: Described) -> Source | Store:
     if isinstance(document, bytes):
         return Source("document", document)
     from nczarr.endpoints import sources
-    from nczarr.options import Options
 
-    report = Report()
-    source = sources.opened(os.fspath(document), report, Options())
-    if source is None:
-        raise CompileError(report.sorted())
-    return source
+    return sources.opened(os.fspath(document), report, options)

@@ -306,18 +306,12 @@ class ArrayReader:
         if it.type == "char":
             return (text.encode("latin-1", "replace") or b"\0")[:1]
         if isinstance(dtype, str):
-            type_name = it.type if it.type in ATOMIC else _base(it)
+            type_name = it.type if it.type in ATOMIC else getattr(it.types[it.type], "base", "int")
             found = fill_number(text, type_name, it.declared)
             if found is None:
                 raise FaultError(f"`{text[:40]}` is no fill value of its type")
             return found
         return record_fill(text, dtype)
-
-
-def _base(it: Described) -> str:
-    """Return the integer type of an enum."""
-    base: str = getattr(it.types[it.type], "base", "int")
-    return base
 
 
 def _prefix(path: str) -> str:

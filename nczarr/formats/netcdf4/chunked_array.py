@@ -38,11 +38,6 @@ _BATCH = 1 << 12
 """Chunks whose positions are converted to Python numbers at once."""
 
 
-def _looked_up(array: ChunkedArray) -> ChunkTable:
-    with LOCK:
-        return array.looked_up()
-
-
 class _Known:
     """Chunk table of an array in one process; its identity is the array's cache key."""
 
@@ -126,7 +121,7 @@ class ChunkedArray(ArraySource):
     def _known(self) -> _Known:
         """Chunk table, read from HDF5 once in a process. Raises OSError."""
         if not self._own and not is_here():  # two threads may ask; nothing waits for a file that hangs
-            self._own.append(_Known(called(str(self.file.path), _looked_up, self)))
+            self._own.append(_Known(called(str(self.file.path), ChunkedArray.looked_up, self)))
         if not self._own:
             with LOCK:
                 if not self._own:
@@ -141,6 +136,7 @@ class ChunkedArray(ArraySource):
         variable, h5 = self.library.sections, hdf5(library())
         assert isinstance(variable, StoredVariable)
         with (
+            LOCK,
             opened_file(h5, self.file.path, needed=True) as file,
             closing(h5, "H5Dclose", find(h5, file, variable.group, variable.name)) as it,
         ):

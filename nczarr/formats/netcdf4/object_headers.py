@@ -35,7 +35,7 @@ _TIME_BYTES = 16
 """Size of the times: access, modification, change and birth."""
 
 _CHECKSUM = 4
-_OFFSET = _LENGTH = 8
+_OFFSET = 8
 """Sizes in bytes: of a checksum; of an address and a length in the library's files."""
 
 _OLD_HEAD = 8

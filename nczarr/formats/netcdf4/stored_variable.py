@@ -128,7 +128,7 @@ class StoredVariable(Sections):
     def _given(self, region: Selection) -> dict[str, NDArray[Any]]:
         """Return the parts of a region within the extent."""
         try:
-            found: dict[str, NDArray[Any]] = called(self.path, _given, self, region)
+            found: dict[str, NDArray[Any]] = called(self.path, StoredVariable.given_here, self, region)
         except OSError as error:
             if is_here():
                 raise
@@ -208,10 +208,6 @@ class StoredVariable(Sections):
         ragged = [part.path for part in parts(self.type, self.shape, self.types) if None in part.shape]
         found = [{path: len(each[path]) for path in ragged} for each in map(self.decoded, self._stretches)]
         return {path: list(itertools.accumulate(each[path] for each in found)) for path in ragged}
-
-
-def _given(variable: StoredVariable, region: Selection) -> dict[str, NDArray[Any]]:
-    return variable.given_here(region)
 
 
 _SELECT_SET = 0

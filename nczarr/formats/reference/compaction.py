@@ -12,9 +12,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from nczarr.formats.reference.bundles import bundle, kin
 from nczarr.formats.reference.expressions import quoted
-from nczarr.formats.reference.families import FEWEST, Family, family_of, generators
+from nczarr.formats.reference.families import FEWEST, Family, bundle, family_of, generators, kin
 from nczarr.formats.reference.grouping import LONGEST, Group, Target, grouped
 from nczarr.formats.reference.parts import encode, quote
 from nczarr.formats.reference.write_expressions import PACKED

@@ -22,7 +22,6 @@ from nczarr.stores.reference import Reference
 
 if TYPE_CHECKING:
     from pyarrow import ChunkedArray, DataType, Table
-    from pyarrow.parquet import ColumnSchema
 
 LONGEST = 65_536
 """Maximum characters of a URL; dictionaries repeat it in any number of rows."""
@@ -137,7 +136,7 @@ def read(data: bytes, least: int, most: int, largest: int) -> Record:
 
     try:
         metadata = parquet.read_metadata(pa.BufferReader(data))
-        texts = [path for path in map(_path, metadata.schema) if path in TEXTS]
+        texts = [column.path for column in metadata.schema if column.path in TEXTS]
         file = parquet.ParquetFile(pa.BufferReader(data), metadata=metadata, read_dictionary=texts, pre_buffer=False)
         rows, names = metadata.num_rows, set(file.schema_arrow.names)
         if not least <= rows <= most:
@@ -152,10 +151,6 @@ def read(data: bytes, least: int, most: int, largest: int) -> Record:
     _check(table)
     columns = {name: table[name] if name in names else None for name in (*TEXTS, *NUMBERS)}
     return Record(**columns, rows=table.num_rows, nbytes=table.nbytes)
-
-
-def _path(column: ColumnSchema) -> str:
-    return str(column.path)
 
 
 def _check(table: Table) -> None:

@@ -93,7 +93,8 @@ def read(source: Source, report: Report, limits: Limits, overrides: Mapping[str,
         return None
     version = members.get("version")
     if version is None:
-        refs = members if isinstance(members, Table) else Table({key: _plain(each) for key, each in members.items()})
+        plain = ((key, dict(each) if isinstance(each, Table) else each) for key, each in members.items())
+        refs = members if isinstance(members, Table) else Table(dict(plain))
         refs.discard("version")
         check_values(refs, (), 0, faults)
         document = Document(0, {}, (), refs)
@@ -106,10 +107,6 @@ def read(source: Source, report: Report, limits: Limits, overrides: Mapping[str,
     if report.errors == before:
         _check_count(document, limits, faults)
     return document if report.errors == before else None
-
-
-def _plain(value: Any) -> Any:
-    return dict(value) if isinstance(value, Table) else value
 
 
 def _members(faults: Faults, limits: Limits) -> Mapping[str, Any] | None:
