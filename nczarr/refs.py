@@ -14,7 +14,7 @@ from typing import Any, Literal
 from nczarr.api.combine import combine
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report
 from nczarr.formats.reference.limits import DEFAULT, Limits
-from nczarr.options import FOLLOWING, Following, Writing
+from nczarr.options import FOLLOWING, Following, Options, Writing
 from nczarr.source import Source
 from nczarr.stores.base import Store
 
@@ -57,8 +57,6 @@ def verify(
     All targets are checked, and `sample` chunks of each array, `all` or none are read and decoded.
     `following`: how references are followed. Raises OSError if the document is unreadable.
     """
-    from nczarr.endpoints import sources
-    from nczarr.options import Options
     from nczarr.secrets import StorageOptions
     from nczarr.verify import verify as verified
 
@@ -66,8 +64,7 @@ def verify(
         raise ValueError(f"{chunks!r}, {sample!r}: chunks are none, sample or all, and a sample is 1 or more")
     options = Options(storage=StorageOptions(storage_options), following=following)
     report = Report()
-    written = isinstance(document, Mapping | bytes) or (isinstance(document, str) and document.lstrip().startswith("{"))
-    source = _source(document) if written else sources.opened(os.fspath(document), report, options)  # type: ignore[arg-type]
+    source = _opened(document, report, options)
     if source is not None:
         try:
             verified(source, {"none": 0, "all": None}.get(chunks, sample), report, options)
@@ -79,10 +76,10 @@ def verify(
 
 def expanded(source: Source | Store, report: Report, limits: Limits, templates: Mapping[str, str]) -> Iterator[bytes]:
     """Yield as `lines`, for a source or folder; warnings are in the report."""
-    from nczarr.formats.reference import expansion, folder, wire
+    from nczarr.formats.reference import expansion, parquet, wire
 
     if not isinstance(source, Source):
-        yield from folder.expand(source, report, limits)
+        yield from parquet.expand(source, report, limits)
         return
     read = wire.read(source, report, limits, templates)
     if read is None:
@@ -95,10 +92,10 @@ def expanded(source: Source | Store, report: Report, limits: Limits, templates: 
 
 def compacted(source: Source | Store, report: Report, limits: Limits) -> dict[str, Any]:
     """Return as `compact`, for a source or folder; warnings are in the report. Recorded target properties remain."""
-    from nczarr.formats.reference import compaction, expansion, folder, wire
+    from nczarr.formats.reference import compaction, expansion, parquet, wire
 
     if not isinstance(source, Source):
-        return compaction.compact(dict(folder.entries(source, report, limits)))
+        return compaction.compact(dict(parquet.entries(source, report, limits)))
     read = wire.read(source, report, limits)
     if read is None:
         raise CompileError(report.sorted())
@@ -118,6 +115,15 @@ def written(document: Mapping[str, Any]) -> Iterator[bytes]:
 
 
 def _source(document: Described) -> Source | Store:
+    report = Report()
+    source = _opened(document, report, Options())
+    if source is None:
+        raise CompileError(report.sorted())
+    return source
+
+
+def _opened(document: Described, report: Report, options: Options) -> Source | Store | None:
+    """Return the source or folder of a document; None (reported) if there is none."""
     if isinstance(document, Mapping):
         return Source("document", json.dumps(document).encode())
     if isinstance(document, str) and document.lstrip().startswith("{"):
@@ -125,10 +131,5 @@ def _source(document: Described) -> Source | Store:
     if isinstance(document, bytes):
         return Source("document", document)
     from nczarr.endpoints import sources
-    from nczarr.options import Options
 
-    report = Report()
-    source = sources.opened(os.fspath(document), report, Options())
-    if source is None:
-        raise CompileError(report.sorted())
-    return source
+    return sources.opened(os.fspath(document), report, options)

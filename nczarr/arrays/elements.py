@@ -17,7 +17,7 @@ from typing import Any
 
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.parts import Types, descr
-from nczarr.arrays.source import Descr, itemsize
+from nczarr.arrays.source import Descr, itemsize, numpy_dtype
 from nczarr.ast import CompoundType, EnumConstant, EnumType, Field, UserType
 from nczarr.ast.storage import Element
 
@@ -139,3 +139,12 @@ def swapped(data: bytes, dtype: str) -> bytes:
         return data[::-1]
     half = len(data) // 2
     return data[:half][::-1] + data[half:][::-1]
+
+
+def in_order(data: bytes, dtype: Descr, wanted: Descr) -> bytes:
+    """Convert one element to the byte order of `wanted`, a dtype that is equal otherwise."""
+    if dtype == wanted:
+        return data
+    if isinstance(dtype, str):
+        return swapped(data, dtype)
+    return np.frombuffer(data, numpy_dtype(dtype)).astype(numpy_dtype(wanted)).tobytes()

@@ -56,17 +56,17 @@ class Runs(ArraySource):
     starts: list[int]
     offsets: list[int]
     values: NDArray[Any]
+    undefined: bool = False
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """Return the values of a region."""
         shape = self.layout.shape
         bounds = [part.indices(length)[:2] for part, length in zip(selection, shape, strict=True)]
         out = fill_array(self.layout, tuple(max(0, stop - start) for start, stop in bounds))
-        if not out.size:
+        if not out.size or not self.starts:
             return out
         if not shape:
-            if self.starts:
-                out[()] = self.values[0]
+            out[()] = self.values[0]
             return out
         # Whole trailing dimensions make rows contiguous: copy the longest rows that there are.
         row_axes = len(shape) - 1
@@ -129,9 +129,9 @@ def chunks_of_run(
             yield from ((index, *rest) for rest in every_index([range(count) for count in grid[1:]]))
 
 
-def fill_source(layout: Layout) -> Runs:
-    """Return an array of fill."""
-    return Runs(layout, [], [0], fill_array(layout, (0,)))
+def fill_source(layout: Layout, *, undefined: bool = False) -> Runs:
+    """Return an array of fill; `undefined`: without a reliable value."""
+    return Runs(layout, [], [0], fill_array(layout, (0,)), undefined)
 
 
 def padded(values: NDArray[Any], chunks: tuple[int, ...], fill: bytes) -> NDArray[Any]:

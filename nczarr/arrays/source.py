@@ -46,6 +46,13 @@ def little_descr(descr: Descr) -> Descr:
     return tuple((name, little_descr(field), shape) for name, field, shape in descr)
 
 
+def big_descr(descr: Descr) -> Descr:
+    """Return the big-endian element type."""
+    if isinstance(descr, str):
+        return descr.replace("<", ">")
+    return tuple((name, big_descr(field), shape) for name, field, shape in descr)
+
+
 def itemsize(descr: Descr) -> int:
     """Return the bytes of one element; 0 for variable-length texts."""
     if isinstance(descr, str):

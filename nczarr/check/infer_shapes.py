@@ -83,8 +83,7 @@ def shapes_of(work: Unchecked, report: Report) -> Shapes:
         if len(present) < len(dimensions):
             continue
         found[path] = tuple(dimension.size for dimension in present)
-        _storage(variable, present, report)
-        _element(variable, known.types, report)
+        check_storage(variable, present, known.types, report)
     return found
 
 
@@ -94,8 +93,8 @@ def _check_length(length: int, what: str, span: Span, report: Report) -> None:
         report.error("bad-dimension-size", f"{what} has the length {length}; the largest is {LONGEST}", span)
 
 
-def _storage(variable: Variable, dimensions: list[Dimension], report: Report) -> None:
-    """Check a variable's chunks, layout and codecs against its dimensions."""
+def check_storage(variable: Variable, dimensions: list[Dimension], types: Types, report: Report) -> None:
+    """Check a variable's storage against its dimensions and type."""
     storage = variable.storage
     place = storage.span if storage.span.source is not None else variable.span
     if storage.chunks is not None and len(storage.chunks) != len(dimensions):
@@ -126,6 +125,7 @@ def _storage(variable: Variable, dimensions: list[Dimension], report: Report) ->
         elif storage.codecs:
             message = f"`{variable.name}` cannot be {storage.layout}: it has filters, which need chunks"
             report.error("bad-storage", message, variable.span, helps=["store it chunked, or remove the filters"])
+    _element(variable, types, report)
 
 
 def _element(variable: Variable, types: Types, report: Report) -> None:

@@ -16,7 +16,7 @@ from nczarr import pipeline
 from nczarr.ast import Kind
 from nczarr.check.classic_layout import CLASSIC_KINDS, lay_out
 from nczarr.diagnostics.report import Report
-from nczarr.formats.netcdf3.header import header
+from nczarr.formats.netcdf3.backend import header
 from nczarr.options import Options
 from nczarr.source import Source
 

@@ -18,6 +18,6 @@ FORMAT = Format(
     r"<(?:\w+:)?Dataset\s[^>]*xml\.opendap\.org/dap/dmrpp/",
     read="nczarr.formats.dmrpp.frontend:read",
     write="nczarr.formats.dmrpp.backend:write",
-    losses="nczarr.formats.dmrpp.losses:losses",
+    losses="nczarr.formats.dmrpp.link_plan:losses",
     resident=True,
 )

@@ -15,15 +15,21 @@ from nczarr.arrays.codecs import DEFLATE, SHUFFLE, to_configs
 from nczarr.arrays.grid import Encoding
 from nczarr.arrays.memory import fill_source
 from nczarr.arrays.parts import Types, descr, is_fixed
-from nczarr.arrays.source import ArraySource, Descr, Layout, Parts, itemsize
+from nczarr.arrays.source import ArraySource, Descr, Layout, Parts, big_descr, itemsize
 from nczarr.ast import ATOMIC, Codec, Storage
 from nczarr.capabilities import ChunkKeys
 from nczarr.formats.dmrpp import inline_values
-from nczarr.formats.dmrpp.chunk_grid import chunk_lengths, in_order, numbers_of, targets_of
-from nczarr.formats.dmrpp.fill_values import padded_fill, record_fill
-from nczarr.formats.dmrpp.raw_elements import Pad, RawElements
-from nczarr.formats.dmrpp.references import DocumentReferences, Inline, Ranges
-from nczarr.formats.dmrpp.types import FaultError, layout_of, stored_descr, whole
+from nczarr.formats.dmrpp.raw_elements import Pad, RawElements, padded_fill, record_fill
+from nczarr.formats.dmrpp.references import (
+    DocumentReferences,
+    Inline,
+    Ranges,
+    chunk_lengths,
+    in_order,
+    numbers_of,
+    targets_of,
+)
+from nczarr.formats.dmrpp.types import FaultError, layout_of, whole
 from nczarr.formats.dmrpp.wire import FILTERS, fill_number
 from nczarr.formats.dmrpp.xml_reader import Element
 from nczarr.stores.base import Store, is_safe
@@ -130,15 +136,8 @@ class ArrayReader:
         codecs = () if plain else (Codec(id=DEFLATE),)
         self._references.add(_prefix(it.path), Inline(data, ".".join("0" for _ in it.shape) or "0"))
         big = compact and block.attributes.get("byteOrder") == "BE"
-        return {
-            "": self._source(
-                it,
-                block,
-                Layout("", it.shape, tuple(max(1, length) for length in it.shape), codecs),
-                big=big,
-                held=True,
-            )
-        }, storage
+        layout = Layout("", it.shape, tuple(max(1, length) for length in it.shape), codecs)
+        return {"": self._source(it, block, layout, big=big, held=True)}, storage
 
     def _element(self, it: Described, block: Element) -> tuple[int, Pad]:
         """Return the size of a stored element in bytes, and the padding of texts."""
@@ -270,7 +269,7 @@ class ArrayReader:
         size, pad = self._element(it, block)
         text = it.type == "string"
         dtype: Descr = "|O" if text else descr(it.type, it.types)
-        stored = stored_descr(dtype, big=big)
+        stored = big_descr(dtype) if big else dtype
         fill = self._text_fill(block) if text else self._fill(it, block, dtype)
         padded = None if text else layout_of(it.element, it.type, it.types)
         raw, raw_fill = stored, fill
@@ -279,7 +278,7 @@ class ArrayReader:
             raw_fill = None if fill is None else fill[:size].ljust(size, blank)
         elif padded is not None:
             raw = f"|V{size}"
-            raw_fill = None if fill is None else padded_fill(fill, dtype, padded, big=big)
+            raw_fill = None if fill is None else padded_fill(fill, dtype, stored, padded)
         made = StoredArray(
             layout._replace(dtype=raw if text or padded else dtype, fill=raw_fill),
             self._store,
@@ -307,18 +306,12 @@ class ArrayReader:
         if it.type == "char":
             return (text.encode("latin-1", "replace") or b"\0")[:1]
         if isinstance(dtype, str):
-            type_name = it.type if it.type in ATOMIC else _base(it)
+            type_name = it.type if it.type in ATOMIC else getattr(it.types[it.type], "base", "int")
             found = fill_number(text, type_name, it.declared)
             if found is None:
                 raise FaultError(f"`{text[:40]}` is no fill value of its type")
             return found
         return record_fill(text, dtype)
-
-
-def _base(it: Described) -> str:
-    """Return the integer type of an enum."""
-    base: str = getattr(it.types[it.type], "base", "int")
-    return base
 
 
 def _prefix(path: str) -> str:

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from nczarr import names
 from nczarr.ast import ATOMIC, Attribute, Constant
 from nczarr.ast.types import EnumType
-from nczarr.formats.dmrpp.scope import Scope
-from nczarr.formats.dmrpp.types import FaultError
+from nczarr.formats.dmrpp.types import FaultError, Scope
 from nczarr.formats.dmrpp.wire import ATOMIC_OF, VARIABLES, number_of
 from nczarr.formats.dmrpp.xml_reader import Element
 

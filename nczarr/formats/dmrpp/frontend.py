@@ -15,8 +15,7 @@ from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
 from nczarr.formats.dmrpp.arrays import ArrayReader, Described
 from nczarr.formats.dmrpp.attributes import attributes
 from nczarr.formats.dmrpp.references import DocumentReferences
-from nczarr.formats.dmrpp.scope import Scope
-from nczarr.formats.dmrpp.types import FaultError, enum_of, size_of, type_of, whole
+from nczarr.formats.dmrpp.types import FaultError, Scope, enum_of, size_of, type_of, whole
 from nczarr.formats.dmrpp.wire import PLACEHOLDER, SUFFIX, VARIABLES, foreign_kind
 from nczarr.formats.dmrpp.xml_reader import Element, parse
 from nczarr.options import Options
@@ -52,15 +51,12 @@ def read(source: Source, report: Report, options: Options) -> Unchecked | None:
     references = DocumentReferences()
     store = ReferenceStore(references, policy, source.name, options.storage.of("source"))
     with building():
-        reader = _Reader(source, report, options, ArrayReader(store, references, url, old=_is_old(root)))
+        old = not root.attributes.get("dmrpp:version")
+        reader = _Reader(source, report, options, ArrayReader(store, references, url, old=old))
         unchecked = reader.read(root)
     before = report.errors
     store.check(report)
     return unchecked if report.errors == before else None
-
-
-def _is_old(root: Element) -> bool:
-    return not root.attributes.get("dmrpp:version")
 
 
 def _target(root: Element, source: Source) -> str:

@@ -1,21 +1,24 @@
-"""Representation of variables' values in a document: byte ranges of chunks, or inline."""
+"""Representation of variables' values in a document: byte ranges of chunks, or inline; and what a document loses."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import NamedTuple
 
+from nczarr import names
 from nczarr.arrays.blocks import grid_of, number_of
 from nczarr.arrays.chunk_references import WHOLE, columns_of
 from nczarr.arrays.codecs import SHUFFLE
 from nczarr.arrays.manifest import Columns
 from nczarr.arrays.parts import Types, descr, is_fixed, size
-from nczarr.arrays.source import ArraySource, Descr, Stored, itemsize, little_descr
-from nczarr.ast import CompoundType, OpaqueType, VlenType
+from nczarr.arrays.source import ArraySource, Descr, Stored, big_descr, itemsize, little_descr
+from nczarr.ast import Attribute, CompoundType, Dataset, EnumType, OpaqueType, VlenType
+from nczarr.ast.walk import groups
 from nczarr.check.checked import Checked
-from nczarr.formats.dmrpp.types import stored_descr
 from nczarr.formats.dmrpp.wire import FILTER_NAMES, foreign_kind
 from nczarr.options import Options
+from nczarr.plan.plans import Loss
 from nczarr.stores.url import is_remote
 
 TEXT = 16
@@ -100,7 +103,7 @@ def _linked(source: ArraySource, dtype: Descr) -> Linked | None:
         return None
     big = stored.dtype != dtype
     width = itemsize(dtype)
-    if big and stored.dtype != stored_descr(dtype, big=True):
+    if big and stored.dtype != big_descr(dtype):
         return None
     for codec in stored.codecs:
         shuffled = codec.parameters[0] if codec.id == SHUFFLE and codec.parameters else width
@@ -120,3 +123,44 @@ def _linked(source: ArraySource, dtype: Descr) -> Linked | None:
         return None
     one_piece = stored.chunks == source.layout.shape and not stored.codecs and len(known) == 1
     return Linked(columns, stored, big, one_piece)
+
+
+def losses(checked: Checked, options: Options) -> Iterator[Loss]:
+    """Yield everything that the document omits or changes. Raises OSError."""
+    if checked.dataset.version != Dataset.model_fields["version"].default:
+        yield Loss("version", "annotation", "/", f"the version of the data model, {checked.dataset.version}")
+    if options.chunks or options.codecs or options.shards:
+        yield Loss("storage", "annotation", "/", "chunks and codecs that are asked for: those of the target stay")
+    used = set[str]()
+    for fqn, variable in checked.variables.items():
+        way = way_of(checked, fqn, options)
+        if isinstance(way, Refused):
+            text = f"no byte ranges lead to `{fqn}`: {way.why}"
+            yield Loss("unreferable-variable", "value", fqn, text, variable.span)
+            continue
+        _use(variable.type, checked, used)
+    for fqn, declared in checked.types.items():
+        if not isinstance(declared, EnumType) and fqn not in used:
+            yield Loss("type-name", "annotation", fqn, f"type `{fqn}`", declared.span)
+    for path, group in groups(checked.dataset):
+        yield from _attributes(path, group.attributes, checked)
+        for variable in group.variables:
+            yield from _attributes(names.join(path, variable.name), variable.attributes, checked)
+
+
+def _use(type_name: str, checked: Checked, used: set[str]) -> None:
+    """Record a type and its component types."""
+    declared = checked.types.get(type_name)
+    if declared is None or type_name in used:
+        return
+    used.add(type_name)
+    for field in declared.fields if isinstance(declared, CompoundType) else ():
+        _use(field.type, checked, used)
+
+
+def _attributes(path: str, attributes: tuple[Attribute, ...], checked: Checked) -> Iterator[Loss]:
+    for attribute in attributes:
+        declared = checked.types.get(attribute.value.type)
+        if declared is not None and not isinstance(declared, EnumType):
+            what = f"attribute `{attribute.name}` of `{path}` has a value of type `{attribute.value.type}`"
+            yield Loss("lost-attribute", "value", path, f"{what}: it would be left out", attribute.span)

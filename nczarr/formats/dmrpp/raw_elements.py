@@ -1,4 +1,4 @@
-"""Conversion of arrays of raw elements to the model's: padded records and fixed-length texts.
+"""Conversion of arrays of raw elements to the model's: padded records and fixed-length texts; fill values of records.
 
 The raw source fetches and decodes chunks.
 """
@@ -11,13 +11,18 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from nczarr.arrays.blocks import Index, Selection
+from nczarr.arrays.elements import in_order
 from nczarr.arrays.grid import converted
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.source import DerivedSource, Descr, Layout, numpy_dtype
+from nczarr.arrays.source import DerivedSource, Descr, Layout, itemsize, numpy_dtype
 from nczarr.formats.dmrpp.types import Member
+from nczarr.formats.dmrpp.wire import number_of
 
 Pad = Literal["null_term", "null_pad", "space_pad"]
 """HDF5's padding of texts shorter than their type."""
+
+_NAMES = {"i1": "byte", "u1": "ubyte", "i2": "short", "u2": "ushort", "i4": "int", "u4": "uint", "i8": "int64",
+          "u8": "uint64", "f4": "float", "f8": "double"}  # fmt: skip
 
 
 def unpadded(text: bytes, pad: Pad) -> bytes:
@@ -71,3 +76,33 @@ class RawElements(DerivedSource):
             }
         )
         return converted(values.view(padded).astype(dtype), self.layout.dtype)
+
+
+def record_fill(text: str, dtype: Descr) -> bytes | None:
+    """Return the fill value of records from the texts of all numbers; a single 0 means zeros."""
+    leaves = list(_leaves(dtype))
+    words = text.split()
+    if words == ["0"]:
+        return bytes(itemsize(dtype))
+    if len(words) != len(leaves) or not all(leaf in _NAMES for leaf in leaves):
+        return None
+    numbers = [number_of(word, _NAMES[leaf]) for word, leaf in zip(words, leaves, strict=True)]
+    return None if None in numbers else b"".join(number or b"" for number in numbers)
+
+
+def _leaves(dtype: Descr) -> list[str]:
+    """Return the types of all numbers of an element, in order."""
+    if isinstance(dtype, str):
+        return [dtype[1:]]
+    return [leaf for _, field, shape in dtype for _ in range(math.prod(shape)) for leaf in _leaves(field)]
+
+
+def padded_fill(fill: bytes, dtype: Descr, stored: Descr, layout: tuple[int, tuple[Member, ...]]) -> bytes:
+    """Return a fill value as stored in a padded record."""
+    packed = in_order(fill, dtype, stored)
+    made, at = bytearray(layout[0]), 0
+    for (_, field, shape), member in zip(() if isinstance(dtype, str) else dtype, layout[1], strict=True):
+        length = itemsize(field) * math.prod(shape)
+        made[member.offset : member.offset + length] = packed[at : at + length]
+        at += length
+    return bytes(made)

@@ -1,19 +1,37 @@
-"""Types of a document: enumerations, and compounds from structures."""
+"""Declarations of a document: scopes for name lookup; enumerations, and compounds from structures."""
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeVar
 
 from nczarr import names
 from nczarr.arrays.parts import Types, descr
-from nczarr.arrays.source import Descr, itemsize
-from nczarr.ast import ATOMIC, CompoundType, EnumConstant, EnumType, Field
-from nczarr.formats.dmrpp.scope import Scope
+from nczarr.arrays.source import itemsize
+from nczarr.ast import (
+    ATOMIC,
+    Attribute,
+    CompoundType,
+    Dimension,
+    EnumConstant,
+    EnumType,
+    Field,
+    Group,
+    UserType,
+    Variable,
+)
 from nczarr.formats.dmrpp.wire import ATOMIC_OF, VARIABLES
 from nczarr.formats.dmrpp.xml_reader import Element
 
 MOST_DIGITS = 18
+
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+_SEGMENT = re.compile(r"((?:[^\\/]|\\.)+)", re.DOTALL)
+
+Declared = TypeVar("Declared", Dimension, UserType)
 
 
 class FaultError(ValueError):
@@ -25,6 +43,71 @@ class Member(NamedTuple):
 
     name: str
     offset: int
+
+
+@dataclass(eq=False)
+class Scope:
+    """A group during reading. `path`: its FQN."""
+
+    name: str
+    path: str
+    parent: Scope | None = None
+    types: list[UserType] = field(default_factory=list)
+    dimensions: list[Dimension] = field(default_factory=list)
+    variables: list[Variable] = field(default_factory=list)
+    attributes: tuple[Attribute, ...] = ()
+    groups: list[Scope] = field(default_factory=list)
+
+    def root(self) -> Scope:
+        """Return the scope of the document."""
+        return self if self.parent is None else self.parent.root()
+
+    def _below(self, segments: list[str]) -> Scope | None:
+        scope: Scope | None = self
+        for segment in segments:
+            scope = next((group for group in scope.groups if group.name == segment), None) if scope else None
+        return scope
+
+    def home_of(self, written: str) -> tuple[Scope, str] | None:
+        """Return group and simple name of a DAP4 name, or None.
+
+        A leading slash starts at the root, else the path starts at this group.
+        """
+        segments = [_ESCAPED.sub(r"\1", each) for each in _SEGMENT.findall(written)]
+        if not segments:
+            return None
+        start = self.root() if written.startswith("/") else self
+        home = start._below(segments[:-1])
+        return None if home is None else (home, segments[-1])
+
+    def dimension(self, written: str) -> tuple[str, Dimension] | None:
+        """Return FQN and dimension of a DAP4 name, relative to this or an enclosing group."""
+        return self._found(written, lambda scope: scope.dimensions)
+
+    def type(self, written: str) -> tuple[str, UserType] | None:
+        """Return FQN and type of a DAP4 name, looked up like dimensions."""
+        return self._found(written, lambda scope: scope.types)
+
+    def _found(self, written: str, declared: Callable[[Scope], list[Declared]]) -> tuple[str, Declared] | None:
+        scope: Scope | None = self
+        while scope is not None:
+            home = scope.home_of(written)
+            for each in declared(home[0]) if home else ():
+                if home and each.name == home[1]:
+                    return names.join(home[0].path, each.name), each
+            scope = None if written.startswith("/") else scope.parent
+        return None
+
+    def node(self) -> Group:
+        """Return the group as a node of the tree."""
+        return Group(
+            name=self.name,
+            types=tuple(self.types),
+            dimensions=tuple(self.dimensions),
+            variables=tuple(self.variables),
+            attributes=self.attributes,
+            groups=tuple(group.node() for group in self.groups),
+        )
 
 
 def size_of(element: Element, scope: Scope) -> int | tuple[str, int]:
@@ -132,15 +215,6 @@ def _declared(name: str, fields: tuple[Field, ...], home: Scope, *, fixed: bool)
         wanted = f"{name}_t{number}"
 
 
-def stored_descr(dtype: Descr, *, big: bool) -> Descr:
-    """Return a dtype in the byte order of the file."""
-    if not big:
-        return dtype
-    if isinstance(dtype, str):
-        return dtype.replace("<", ">")
-    return tuple((name, stored_descr(field, big=True), shape) for name, field, shape in dtype)
-
-
 def layout_of(element: Element, type_name: str, types: Types) -> tuple[int, tuple[Member, ...]] | None:
     """Return size and member offsets of a padded record; None if packed. Raises FaultError.
 
@@ -154,9 +228,9 @@ def layout_of(element: Element, type_name: str, types: Types) -> tuple[int, tupl
     numbers = [0, *(whole(word, "offset of a member") for word in written.split())]
     if len(numbers) != len(packed) + 1:
         raise FaultError(f"`structOffset` has {len(numbers) - 1} numbers for {len(packed)} members")
-    for (name, field, shape), start, stop in zip(packed, numbers[:-1], numbers[1:], strict=True):
-        size = itemsize(field) * math.prod(shape)
-        if start + size > stop or (size != stop - start and not isinstance(field, str)):
+    for (name, inner, shape), start, stop in zip(packed, numbers[:-1], numbers[1:], strict=True):
+        size = itemsize(inner) * math.prod(shape)
+        if start + size > stop or (size != stop - start and not isinstance(inner, str)):
             raise FaultError(f"`structOffset` leaves {stop - start} bytes for its member `{name}`, which has {size}")
     if numbers[-1] == itemsize(packed):
         return None

@@ -17,8 +17,7 @@ from nczarr.arrays.source import ArraySource, Descr, Parts, itemsize, little, un
 from nczarr.ast import ATOMIC, CompoundType, EnumType, Storage, Variable
 from nczarr.check.checked import Checked
 from nczarr.formats.dmrpp.link_plan import Held, Linked, Way
-from nczarr.formats.dmrpp.wire import FILTER_NAMES, fill_number, text_of
-from nczarr.formats.dmrpp.xml_writer import escaped, is_safe_text, tag
+from nczarr.formats.dmrpp.wire import FILTER_NAMES, escaped, fill_number, is_safe_text, tag, text_of
 
 BATCH = 1 << 14
 """Chunks whose positions are converted to Python numbers at once."""

@@ -1,8 +1,9 @@
-"""Constants of DMR++ documents: namespaces, types, filters; and the texts of numbers."""
+"""Constants of DMR++ documents: namespaces, types, filters; the texts of numbers; lines of XML."""
 
 from __future__ import annotations
 
 import os
+import re
 import stat
 import struct
 
@@ -29,7 +30,7 @@ PLACEHOLDER = "OPeNDAP_DMRpp_DATA_ACCESS_URL"
 SUFFIX = ".dmrpp"
 
 HDF5, HDF4 = b"\x89HDF\r\n\x1a\n", b"\x0e\x03\x13\x01"
-"""First bytes of files; those of HDF5 may stand behind a user block."""
+"""Signatures of files; HDF5's may follow a user block."""
 
 ATOMIC_OF = {
     "Byte": "ubyte", "UByte": "ubyte", "UInt8": "ubyte", "Int8": "byte", "Char": "char", "Int16": "short",
@@ -51,6 +52,12 @@ FILTERS = {"deflate": DEFLATE, "shuffle": SHUFFLE, "fletcher32": FLETCHER32}
 """Filters by the words of `compressionType`."""
 
 FILTER_NAMES = {number: name for name, number in FILTERS.items()}
+
+_UNSAFE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters invalid in XML 1.0."""
+
+_TEXT = {ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;", ord("\r"): "&#13;"}
+_VALUE = {**_TEXT, ord('"'): "&quot;", ord("\n"): "&#10;", ord("\t"): "&#9;"}
 
 
 def number_of(text: str, type_name: str) -> bytes | None:
@@ -88,6 +95,31 @@ def fill_number(text: str, type_name: str, declared: bytes | None) -> bytes | No
 def dap4_name(fqn: str) -> str:
     """Return a FQN in DAP4 notation."""
     return "".join("/" + part.replace("\\", "\\\\") for part in names.split(fqn))
+
+
+def is_safe_text(text: str) -> bool:
+    """Return whether a text contains only characters valid in XML."""
+    return _UNSAFE.search(text) is None
+
+
+def shown(data: bytes) -> str:
+    """Decode bytes to text valid in XML; other characters become U+FFFD."""
+    return _UNSAFE.sub("\ufffd", data.decode("utf-8", "replace"))
+
+
+def escaped(text: str) -> str:
+    """Escape a text for element content."""
+    return text.translate(_TEXT)
+
+
+def tag(name: str, /, *, closed: bool = True, **given: str | int | None) -> str:
+    """Return a tag with the attributes that are not None; `__` in a name becomes a colon."""
+    written = (
+        f' {key.replace("__", ":")}="{str(value).translate(_VALUE)}"'
+        for key, value in given.items()
+        if value is not None
+    )
+    return f"<{name}{''.join(written)}{'/' * closed}>"
 
 
 def foreign_kind(path: str) -> str | None:

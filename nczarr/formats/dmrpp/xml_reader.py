@@ -35,12 +35,12 @@ class Chunks:
     def __init__(self) -> None:
         self.offsets, self.lengths, self.positions = array("q"), array("q"), array("q")
         self.rank: int | None = None
-        """Numbers of a position; None before the first chunk, 0 if chunks have no position."""
+        """Length of a position; None before the first chunk, 0 without positions."""
         self.hrefs: dict[int, str] = {}
         self.masks: dict[int, int] = {}
-        """Filters that were left out, bit by bit, by row."""
+        """Bit masks of skipped filters by row."""
         self.fault: str | None = None
-        """The fault of the first invalid chunk."""
+        """Fault of the first invalid chunk."""
 
     def __len__(self) -> int:
         return len(self.offsets)

@@ -150,11 +150,12 @@ def _check_places(header: Header, values: Values, source: Source, report: Report
 
 
 class _Range(NamedTuple):
-    """Bytes of a variable."""
+    """Bytes of a variable, or of its part in a record."""
 
     begin: int
     end: int
     owner: VariableEntry
+    record: bool = False
 
 
 def _begin(variable: VariableEntry, source: Source) -> Span:
@@ -165,17 +166,13 @@ def _taken(header: Header, values: Values) -> Iterator[_Range]:
     """Yield the bytes of each variable with values, those of records in the first one."""
     for variable, place in zip(header.variables, values.places, strict=True):
         if not place.record or values.records:
-            yield _Range(place.begin, place.begin + place.size, variable)
+            yield _Range(place.begin, place.begin + place.size, variable, place.record)
 
 
 def _fixed_and_records(header: Header, values: Values) -> Iterator[_Range]:
     """Yield fixed variables, and all records as one range, owned by their first variable."""
-    growing = []
-    for one, place in _placed(header, values):
-        if place.record:
-            growing.append(one)
-        else:
-            yield one
+    yield from (one for one in _taken(header, values) if not one.record)
+    growing = [one for one in _taken(header, values) if one.record]
     if growing:
         first = min(growing, key=lambda one: one.begin)
         end = max(one.end for one in growing)
@@ -184,16 +181,11 @@ def _fixed_and_records(header: Header, values: Values) -> Iterator[_Range]:
 
 def _first_record(header: Header, values: Values) -> Iterator[_Range]:
     """Yield the parts of the first record, and the beginning of the second."""
-    growing = [one for one, place in _placed(header, values) if place.record]
+    growing = [one for one in _taken(header, values) if one.record]
     yield from growing
     if growing and values.records > 1:
         first = min(growing, key=lambda one: one.begin)
         yield _Range(first.begin + values.record_size, first.end + values.record_size, first.owner)
-
-
-def _placed(header: Header, values: Values) -> Iterator[tuple[_Range, Place]]:
-    places = (place for place in values.places if not place.record or values.records)
-    return zip(_taken(header, values), places, strict=True)
 
 
 # ---- the tree --------------------------------------------------------------------------------------------------------

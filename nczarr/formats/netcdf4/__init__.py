@@ -19,5 +19,5 @@ FORMAT = Format(
     second_reader="libnetcdf",
     leads_to="nczarr.formats.netcdf4.external_links:leading",
     warms="nczarr.formats.netcdf4.library:library",
-    isolates="nczarr.formats.netcdf4.library_calls:use",
+    isolates="nczarr.formats.netcdf4.library:use",
 )

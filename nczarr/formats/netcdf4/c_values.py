@@ -108,7 +108,7 @@ class Reader:
             case Leaf(type="string"):
                 return texts(self._next(count))
             case _:
-                return Values(structs(self._next(count), self._dtype))
+                return Values(recast(self._next(count), self._dtype))
 
     def own_sources(self) -> list[ArraySource]:
         """Return the arrays whose leading dimensions are those of the variable."""
@@ -161,24 +161,16 @@ def read_flat(source: Any, shape: tuple[int, ...], first: int, count: int) -> ND
     return rows.reshape(-1)[first - low * row : first - low * row + count]
 
 
-def structs(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Convert packed little-endian values to C structs."""
-    if values.dtype.fields is None:
-        return np.ascontiguousarray(values, dtype)
-    out = np.zeros(values.shape, dtype)
-    _assign(out, values)
-    return out
-
-
-def _assign(out: NDArray[Any], values: NDArray[Any]) -> None:
-    """Copy records field by field, by position: their field names differ."""
-    assert out.dtype.names is not None
+def recast(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Convert fixed-size values: packed ones to C structs, or the reverse. Fields go by position: names differ."""
+    if dtype.names is None:
+        return np.ascontiguousarray(values, dtype).reshape(values.shape)
     assert values.dtype.names is not None
-    for target, name in zip(out.dtype.names, values.dtype.names, strict=True):
-        if out.dtype[target].base.fields is not None:
-            _assign(out[target], values[name])
-        else:
-            out[target] = values[name]
+    out = np.zeros(values.shape, dtype)
+    for target, name in zip(dtype.names, values.dtype.names, strict=True):
+        field = dtype[target].base
+        out[target] = values[name] if field.names is None else recast(values[name], field)
+    return out
 
 
 def texts(values: NDArray[Any]) -> Values:
@@ -201,7 +193,7 @@ def unpacked(memory: NDArray[Any], type_name: str, types: Types) -> Iterator[tup
         if leaf.counts:
             return memory["length"].astype("<i8")
         if leaf.type != "string":
-            return packed(memory, numpy_dtype(descr(leaf.type, types)))
+            return recast(memory, numpy_dtype(descr(leaf.type, types)))
         out = np.empty(memory.shape, object)
         for index, address in np.ndenumerate(memory):
             out[index] = ctypes.string_at(int(address)) if address else None
@@ -221,16 +213,6 @@ def unpacked(memory: NDArray[Any], type_name: str, types: Types) -> Iterator[tup
     )
 
 
-def packed(memory: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Convert fixed-size C structs to packed little-endian values."""
-    if dtype.names is None:
-        return np.ascontiguousarray(memory, dtype).reshape(memory.shape)
-    out = np.zeros(memory.shape, dtype)
-    for number, name in enumerate(dtype.names):
-        out[name] = packed(memory[f"f{number}"], dtype[name].base)
-    return out
-
-
 def constant_of(memory: NDArray[Any], type_name: str, types: Types) -> Constant:
     """Return the values of an attribute, a 1-D array of C structs, as a constant."""
     import ctypes
@@ -240,7 +222,7 @@ def constant_of(memory: NDArray[Any], type_name: str, types: Types) -> Constant:
     if type_name == "string":
         return Constant.strings(ctypes.string_at(int(address)) if address else None for address in memory)
     if is_fixed(type_name, types):
-        data = packed(memory, numpy_dtype(descr(type_name, types))).tobytes()
+        data = recast(memory, numpy_dtype(descr(type_name, types))).tobytes()
         return Constant(type=type_name, count=count, data=data)
     items: list[Constant] = []
     if isinstance(declared, VlenType):

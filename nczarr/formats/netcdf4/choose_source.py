@@ -7,39 +7,17 @@ without a `Descr`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
 
 from nczarr.arrays import codecs, decoded_parts
-from nczarr.arrays.blocks import Index, Selection
 from nczarr.arrays.decode import Config
-from nczarr.arrays.grid import converted
-from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.memory import fill_array
+from nczarr.arrays.elements import in_order
+from nczarr.arrays.memory import fill_source
 from nczarr.arrays.parts import descr, is_fixed
-from nczarr.arrays.source import ArraySource, Descr, Layout, Parts, Stored, itemsize, little_descr, numpy_dtype
+from nczarr.arrays.source import ArraySource, Layout, Parts, Stored, itemsize, little_descr
 from nczarr.arrays.strided import AffineArray
 from nczarr.formats.netcdf4.chunked_array import ChunkedArray
 from nczarr.formats.netcdf4.objects import CHUNKED, CONTIGUOUS, DatasetInfo
 from nczarr.formats.netcdf4.stored_variable import StoredVariable
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Unwritten(ArraySource):
-    """Array without any stored data: fill values everywhere."""
-
-    layout: Layout
-    undefined: bool = False
-
-    def read(self, selection: Selection) -> NDArray[Any]:
-        """Return the fill value over a region."""
-        bounds = [part.indices(length)[:2] for part, length in zip(selection, self.layout.shape, strict=True)]
-        return fill_array(self.layout, tuple(max(0, stop - start) for start, stop in bounds))
-
-    def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
-        """Return no chunks."""
-        return iter(())
 
 
 def sources(variable: StoredVariable, dataset: DatasetInfo | None) -> Parts:
@@ -60,22 +38,13 @@ def sources(variable: StoredVariable, dataset: DatasetInfo | None) -> Parts:
     return {"": made} if made is not None else found
 
 
-def in_order(element: bytes, dtype: Descr, wanted: Descr) -> bytes:
-    """Convert one element to the byte order of `wanted`."""
-    if dtype == wanted:
-        return element
-    if isinstance(dtype, str):
-        return element[::-1]
-    return converted(np.frombuffer(element, numpy_dtype(dtype)), wanted).tobytes()
-
-
 def _contiguous(variable: StoredVariable, dataset: DatasetInfo, layout: Layout) -> ArraySource | None:
     """Return a source of contiguous or unallocated data; None for other datasets."""
     if dataset.layout != CONTIGUOUS or dataset.elsewhere or dataset.extent != variable.shape:
         return None
     assert dataset.dtype is not None
     if dataset.address is None:
-        return Unwritten(layout, dataset.undefined)
+        return fill_source(layout, undefined=dataset.undefined)
     if dataset.dtype != layout.dtype:
         layout = layout._replace(dtype=dataset.dtype, fill=dataset.fill)
     row = math.prod(variable.shape[1:]) * itemsize(dataset.dtype)

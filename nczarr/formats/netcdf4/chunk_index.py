@@ -12,6 +12,7 @@ from array import array
 from ctypes import byref, c_int, c_uint64
 from typing import Any, NamedTuple
 
+from nczarr.arrays.blocks import grid_of
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.netcdf4.hdf5 import ON_CHUNK, Hdf5, closing
 
@@ -59,14 +60,11 @@ def chunk_table(
     h5: Hdf5, dataset: int, chunks: tuple[int, ...], extent: tuple[int, ...], shape: tuple[int, ...]
 ) -> ChunkTable:
     """Return allocated chunks within `extent`, indexed in the grid of `shape`. Raises OSError."""
-    turn = _turn(h5, dataset, chunks)
-    if turn is not None:
-        walk = _Walk(chunks, extent, shape, turn)
-        walk.through(h5, dataset)
-        if walk.proved(h5, dataset):
-            return walk.table()
-    walk = _Walk(chunks, extent, shape, None)
+    walk = _Walk(chunks, extent, shape, _turn(h5, dataset, chunks))
     walk.through(h5, dataset)
+    if not walk.proved(h5, dataset):
+        walk = _Walk(chunks, extent, shape, None)
+        walk.through(h5, dataset)
     return walk.table()
 
 
@@ -93,9 +91,9 @@ class _Walk:
         self, chunks: tuple[int, ...], extent: tuple[int, ...], shape: tuple[int, ...], turn: _Turn | None
     ) -> None:
         self._chunks, self._rank, self._turn = chunks, len(chunks), turn
-        counts = [-(-length // each) for length, each in zip(shape, chunks, strict=True)]
+        counts = grid_of(shape, chunks)
         self._steps = np.array([math.prod(counts[axis + 1 :]) for axis in range(self._rank)], np.int64)
-        self._within = np.array([-(-length // each) for length, each in zip(extent, chunks, strict=True)], np.int64)
+        self._within = np.array(grid_of(extent, chunks), np.int64)
         self._places, self._facts = array("Q"), array("Q")
         self._columns: list[list[Any]] = [[], [], [], []]
         self._proofs: list[tuple[tuple[int, ...], int]] = []

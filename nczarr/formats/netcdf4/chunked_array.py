@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-from nczarr.arrays.blocks import Index, Selection, every_block, grid_of, number_of
+from nczarr.arrays.blocks import Index, Selection, every_block, grid_of, lengths_of, number_of
 from nczarr.arrays.chunk_references import unmasked
 from nczarr.arrays.decode import DECODING_ERRORS, Config
 from nczarr.arrays.decoded_parts import DecodedCells
@@ -23,10 +23,9 @@ from nczarr.arrays.manifest import Columns, Manifest, Place
 from nczarr.arrays.memory import fill_array
 from nczarr.arrays.source import ArraySource, Layout, Stored, itemsize, numpy_dtype
 from nczarr.arrays.strided import FileBytes
-from nczarr.formats.netcdf4 import library_calls
 from nczarr.formats.netcdf4.chunk_index import ChunkTable, chunk_table
-from nczarr.formats.netcdf4.hdf5 import closing, hdf5, open_file
-from nczarr.formats.netcdf4.library import library
+from nczarr.formats.netcdf4.hdf5 import closing, hdf5, opened_file
+from nczarr.formats.netcdf4.library import called, is_here, library
 from nczarr.formats.netcdf4.objects import find
 from nczarr.formats.netcdf4.stored_variable import StoredVariable
 from nczarr.stores import ranges
@@ -39,18 +38,13 @@ _BATCH = 1 << 12
 """Chunks whose positions are converted to Python numbers at once."""
 
 
-def _looked_up(array: ChunkedArray) -> ChunkTable:
-    with LOCK:
-        return array.looked_up()
-
-
 class _Known:
     """Chunk table of an array in one process; its identity is the array's cache key."""
 
     def __init__(self, table: ChunkTable) -> None:
         self.table = table
         self.lengths: dict[int, int | None] = {}
-        """The bytes of every chunk by the mask of steps left out; None where they depend on the values."""
+        """Size of a chunk in bytes by mask of skipped steps; None if it depends on the values."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,7 +100,7 @@ class ChunkedArray(ArraySource):
     @property
     def manifest(self) -> Manifest:
         """Allocated chunks whose bytes alone define their values. Raises OSError."""
-        rows = self._table
+        rows = self._known.table
         if self._outgrown:
             whole = np.array([not self._is_cut(index) for index in self._indices(rows)], bool)
             rows = ChunkTable(rows.chunk[whole], rows.offset[whole], rows.length[whole], rows.mask[whole])
@@ -124,14 +118,10 @@ class ChunkedArray(ArraySource):
         return any(end < (number + 1) * each and end < length for number, each, end, length in lengths)
 
     @property
-    def _table(self) -> ChunkTable:
-        """Chunk table, read from HDF5 once in a process. Raises OSError."""
-        return self._known.table
-
-    @property
     def _known(self) -> _Known:
-        if not self._own and not library_calls.is_here():  # two threads may ask; nothing waits for a file that hangs
-            self._own.append(_Known(library_calls.call(str(self.file.path), _looked_up, self)))
+        """Chunk table, read from HDF5 once in a process. Raises OSError."""
+        if not self._own and not is_here():  # two threads may ask; nothing waits for a file that hangs
+            self._own.append(_Known(called(str(self.file.path), ChunkedArray.looked_up, self)))
         if not self._own:
             with LOCK:
                 if not self._own:
@@ -145,11 +135,9 @@ class ChunkedArray(ArraySource):
         self.file.check()
         variable, h5 = self.library.sections, hdf5(library())
         assert isinstance(variable, StoredVariable)
-        file = open_file(h5, self.file.path)
-        if file < 0:
-            h5.lib.fail_hdf5("H5Fopen")
         with (
-            closing(h5, "H5Fclose", file),
+            LOCK,
+            opened_file(h5, self.file.path, needed=True) as file,
             closing(h5, "H5Dclose", find(h5, file, variable.group, variable.name)) as it,
         ):
             table = chunk_table(h5, it, self.layout.chunks, self.extent, self.layout.shape)
@@ -174,7 +162,7 @@ class ChunkedArray(ArraySource):
         Raises OSError if the file is unavailable or changed, CompileError for a wrong chunk length.
         """
         self.file.check()
-        table = self._table
+        table = self._known.table
         number = number_of(index, grid_of(self.layout.shape, self.layout.chunks))
         row = int(np.searchsorted(table.chunk, number))
         if row == len(table.chunk) or table.chunk[row] != number:
@@ -220,8 +208,7 @@ class ChunkedArray(ArraySource):
             return assembled(stored, inside, self._chunk, self.extent)
         out = fill_array(self.layout, tuple(max(0, stop - start) for start, stop in bounds))
         if all(part.start < part.stop for part in inside):
-            box = tuple(slice(0, part.stop - part.start) for part in inside)
-            out[box] = assembled(stored, inside, self._chunk, self.extent)
+            out[tuple(map(slice, lengths_of(inside)))] = assembled(stored, inside, self._chunk, self.extent)
         return out
 
     def _chunk(self, index: Index) -> NDArray[Any] | None:
@@ -260,7 +247,7 @@ class ChunkedArray(ArraySource):
         """
         if self.own != self.layout.fill:
             return iter(()) if 0 in self.extent else every_block(self.extent, chunks)
-        found = self._indices(self._table)
+        found = self._indices(self._known.table)
         if chunks == self.layout.chunks:
             return found
         return iter(sorted(covering(found, self.layout.chunks, chunks, self.layout.shape)))

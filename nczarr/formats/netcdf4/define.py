@@ -21,7 +21,6 @@ from nczarr.ast import (
     Dimension,
     EnumType,
     OpaqueType,
-    Quantize,
     Storage,
     UserType,
     Variable,
@@ -168,24 +167,22 @@ def _define_variable(lib: Library, path: str, variable: Variable, ids: Ids, plan
 
 def _define_storage(lib: Library, group: int, made: int, path: str, variable: Variable, plan: FilePlan) -> None:
     storage = plan.storage[path]
-    if variable.dimensions:
-        chunks = chunk_lengths(path, variable, plan)
-        if chunks is not None:
-            lib.do("nc_def_var_chunking", group, made, c.CHUNKED, sizes(chunks))
-        elif storage.layout == "compact":
-            lib.do("nc_def_var_chunking", group, made, c.COMPACT, None)
-        else:
-            lib.do("nc_def_var_chunking", group, made, c.CONTIGUOUS, None)
+    chunks = chunk_lengths(path, variable, plan) if variable.dimensions else None
+    if chunks is not None:
+        lib.do("nc_def_var_chunking", group, made, c.CHUNKED, sizes(chunks))
     elif storage.layout == "compact":
         lib.do("nc_def_var_chunking", group, made, c.COMPACT, None)
+    elif variable.dimensions:
+        lib.do("nc_def_var_chunking", group, made, c.CONTIGUOUS, None)
     _define_filters(lib, group, made, storage, struct(variable.type, plan.checked.types).size)
     if storage.endian is not None:
         lib.do("nc_def_var_endian", group, made, c.ENDIAN[storage.endian])
     filled = own_fill(path, plan.checked) is not None
-    if storage.no_fill and not filled and is_fixed(variable.type, plan.checked.types):  # of others: unfilled.py
+    if storage.no_fill and not filled and is_fixed(variable.type, plan.checked.types):  # others: no_fill.py
         lib.do("nc_def_var_fill", group, made, 1, None)
     if storage.quantize is not None:
-        _define_quantize(lib, group, made, storage.quantize)
+        algorithm = c.QUANTIZE[storage.quantize.algorithm]
+        lib.do("nc_def_var_quantize", group, made, algorithm, storage.quantize.digits)
 
 
 def chunk_lengths(path: str, variable: Variable, plan: FilePlan) -> tuple[int, ...] | None:
@@ -226,18 +223,13 @@ def _define_filters(lib: Library, group: int, made: int, storage: Storage, items
                 lib.do("nc_def_var_filter", group, made, number, len(parameters), c.unsigned(parameters))
 
 
-def _define_quantize(lib: Library, group: int, made: int, quantize: Quantize) -> None:
-    lib.do("nc_def_var_quantize", group, made, c.QUANTIZE[quantize.algorithm], quantize.digits)
-
-
 def put_attribute(lib: Library, group: int, owner: int, attribute: Attribute, ids: Ids, checked: Checked) -> None:
     """Write one attribute of a group or variable, of any type."""
     value = attribute.value
     name = attribute.name.encode()
-    if value.type == "char":
-        lib.put_att(group, owner, name, c.ATOMIC_IDS["char"], value.count, value.data)
-    elif value.type in c.ATOMIC_IDS and c.BYTE_ORDER == "little" and isinstance(value.data, bytes):
-        lib.put_att(group, owner, name, c.ATOMIC_IDS[value.type], value.count, value.data)
+    in_memory = c.BYTE_ORDER == "little" and isinstance(value.data, bytes)
+    if value.type == "char" or (in_memory and value.type in c.ATOMIC_IDS):
+        lib.do("nc_put_att", group, owner, name, c.ATOMIC_IDS[value.type], value.count, value.data)
     else:
         values = constant_values(without_nil(value, checked.types), checked.types)
-        lib.put_att(group, owner, name, ids.of_type(value.type), value.count, values.address)
+        lib.do("nc_put_att", group, owner, name, ids.of_type(value.type), value.count, values.address)

@@ -6,22 +6,28 @@ outside of the file is opened here. Source: the HDF5 reference manual (H5L, H5P)
 
 from __future__ import annotations
 
-import ctypes
 import os
 import re
 from collections.abc import Iterator
-from ctypes import POINTER, byref, c_int, c_int64, c_size_t, c_uint64, create_string_buffer
-from typing import Any
+from ctypes import byref, c_int64, c_size_t, c_uint64, create_string_buffer
 
 from nczarr.arrays.library_lock import LOCK
-from nczarr.formats.netcdf4 import library_calls
-from nczarr.formats.netcdf4.hdf5 import ON_LINK, Hdf5, ObjectInfo, closing, hdf5, open_file
-from nczarr.formats.netcdf4.library import MissingLibraryError, library
-from nczarr.formats.netcdf4.survey import DATASET, GROUP
+from nczarr.formats.netcdf4.hdf5 import (
+    BASIC,
+    DATASET,
+    GROUP,
+    Hdf5,
+    ObjectInfo,
+    closing,
+    hdf5,
+    links,
+    opened_file,
+)
+from nczarr.formats.netcdf4.library import MissingLibraryError, called, library
 from nczarr.names import from_bytes
 
 HARD, SOFT, EXTERNAL = 0, 1, 64
-"""H5L_type_t; others are of programs that define their own."""
+"""Kinds of links (H5L_type_t); programs may define others."""
 
 VIRTUAL = 3
 """H5D_layout_t."""
@@ -29,22 +35,8 @@ VIRTUAL = 3
 LONGEST = 1 << 16
 """Largest size of a file name or link value, in bytes."""
 
-
 _PIECES = {"b": "[0-9]+", "%": "%"}
 """Patterns for the `%` sequences in the name of a virtual dataset's source."""
-
-
-class _LinkInfo(ctypes.Structure):
-    """H5L_info2_t; `size` is the size of the value of a link that is not hard."""
-
-    _fields_ = (
-        ("type", c_int),
-        ("ordered", ctypes.c_bool),
-        ("order", c_int64),
-        ("charset", c_int),
-        ("size", c_size_t),
-        ("rest", c_uint64),
-    )
 
 
 def leading(path: str) -> list[str]:
@@ -52,7 +44,7 @@ def leading(path: str) -> list[str]:
 
     Empty if the library is missing or cannot open it. Raises OSError.
     """
-    found: list[str] = library_calls.call(path, _leading, path)
+    found: list[str] = called(path, _leading, path)
     return found
 
 
@@ -63,11 +55,8 @@ def _leading(path: str) -> list[str]:
         return []
     with LOCK:
         h5 = hdf5(lib)
-        file = open_file(h5, path)
-        if file < 0:
-            return []
-        with closing(h5, "H5Fclose", file):
-            return list(dict.fromkeys(_Walk(h5, file, path).names()))
+        with opened_file(h5, path) as file:
+            return [] if file < 0 else list(dict.fromkeys(_Walk(h5, file, path).names()))
 
 
 class _Walk:
@@ -83,7 +72,7 @@ class _Walk:
         pending = [b"/"]
         while pending:
             group = pending.pop()
-            for name, kind, size in self._links(group):
+            for name, kind, size in links(self._h5, self._file, group):
                 path = group.rstrip(b"/") + b"/" + name
                 if kind == HARD:
                     yield from self._object(path, pending)
@@ -92,21 +81,10 @@ class _Walk:
                 elif kind != SOFT:
                     yield "?"
 
-    def _links(self, group: bytes) -> list[tuple[bytes, int, int]]:
-        found: list[tuple[bytes, int, int]] = []
-
-        def note(owner: int, name: bytes, link: Any, data: Any) -> int:
-            info = ctypes.cast(link, POINTER(_LinkInfo)).contents
-            found.append((name, int(info.type), int(info.size)))
-            return 0
-
-        self._h5.do("H5Literate_by_name2", self._file, group, 0, 0, None, ON_LINK(note), None, 0)
-        return found
-
     def _object(self, path: bytes, pending: list[bytes]) -> Iterator[str]:
         """Yield the files that a dataset names, or queue a group; each object once."""
         info = ObjectInfo()
-        if self._h5.H5Oget_info_by_name3(self._file, path, byref(info), 1, 0) < 0:
+        if self._h5.H5Oget_info_by_name3(self._file, path, byref(info), BASIC, 0) < 0:
             return
         token = bytes(info.token)
         if token in self._seen:

@@ -39,16 +39,15 @@ from nczarr.check.checked import Namesake, Unchecked
 from nczarr.check.duplicate_names import apart, namesakes
 from nczarr.diagnostics.report import Diagnostic, Report
 from nczarr.formats.netcdf4 import library as c
-from nczarr.formats.netcdf4 import library_calls
 from nczarr.formats.netcdf4.c_values import c_dtype, constant_of
 from nczarr.formats.netcdf4.choose_source import sources
 from nczarr.formats.netcdf4.fill_values import beyond
 from nczarr.formats.netcdf4.inquiry import COMPOUND, ENUM, OPAQUE, Inquiry, Members, TypeInfo, VariableInfo
 from nczarr.formats.netcdf4.library import MissingLibraryError, library
 from nczarr.formats.netcdf4.objects import DatasetInfo, Datasets, datasets
-from nczarr.formats.netcdf4.omissions import Seen, agrees, look, strange, unseen
+from nczarr.formats.netcdf4.omissions import agrees, look, strange, unseen
 from nczarr.formats.netcdf4.stored_variable import StoredVariable, opened
-from nczarr.formats.netcdf4.survey import Refusal, Survey
+from nczarr.formats.netcdf4.survey import Refusal, Seen, Survey
 from nczarr.options import Options
 from nczarr.source import Source
 
@@ -68,10 +67,10 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
         text = "netCDF-4 files are read by the netCDF library of netCDF4-python, which is not installed"
         report.error("missing-library", text, helps=["`pip install nczarr[netcdf]`"])
         return None
-    if library_calls.is_here():
+    if c.is_here():
         return _read(lib, source, report)
     try:
-        unchecked, diagnostics = library_calls.call(source.path, _read_apart, source.name, source.path)
+        unchecked, diagnostics = c.called(source.path, _read_apart, source.name, source.path)
     except OSError as error:
         report.error("unreadable-file", f"`{source.name}`: {error.strerror or error}")
         return None
@@ -154,10 +153,7 @@ class _Reader:
         `written`: the path in the file's spelling.
         """
         members = self.members[group] = Members.of(self.ask, group)
-        items = members.items()
-        shown = apart(items)
-        self.namesakes += namesakes(items, shown, path)
-        called = iter(name for name, _ in shown)
+        called = iter(self._unique(members.items(), path))
         for number, info in members.types.items():
             self.type_names[number] = names.join(path, next(called))
             self.infos[number] = group, info
@@ -185,7 +181,7 @@ class _Reader:
             base = self.type_names[info.base]
             atomic = ATOMIC[base]
             members = self.ask.members(group, number, info.members)
-            labels = self._inner("enum constant", [label for label, _ in members], self.type_names[number])
+            labels = self._unique([("enum constant", label) for label, _ in members], self.type_names[number])
             constants = tuple(
                 EnumConstant(name=label, value=int.from_bytes(data[: atomic.size], c.BYTE_ORDER, signed=atomic.low < 0))
                 for label, (_, data) in zip(labels, members, strict=True)
@@ -195,7 +191,7 @@ class _Reader:
             if not info.members:  # the library shows so one with a member that it has no type for
                 raise KeyError(info.name)
             known = self.ask.fields(group, number, info.members)
-            labels = self._inner("field", [field.name for field in known], self.type_names[number])
+            labels = self._unique([("field", field.name) for field in known], self.type_names[number])
             fields = tuple(
                 Field(name=label, type=self.type_names[field.type], shape=field.shape)
                 for label, field in zip(labels, known, strict=True)
@@ -203,9 +199,8 @@ class _Reader:
             return CompoundType(name=name, fields=fields)
         return VlenType(name=name, base=self.type_names[info.base])
 
-    def _inner(self, kind: str, written: list[str], scope: str) -> list[str]:
-        """Return unique names for the fields or constants of a type."""
-        items = [(kind, name) for name in written]
+    def _unique(self, items: list[tuple[str, str]], scope: str) -> list[str]:
+        """Return unique names for the members of a group or type, given by kind and name."""
         shown = apart(items)
         self.namesakes += namesakes(items, shown, scope)
         return [name for name, _ in shown]

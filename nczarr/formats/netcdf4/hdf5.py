@@ -23,7 +23,27 @@ _ID, _HERR, _LENGTHS = c_int64, c_int, POINTER(c_uint64)
 ON_CHUNK = ctypes.CFUNCTYPE(c_int, _LENGTHS, c_uint, c_uint64, c_uint64, c_void_p)
 """H5D_chunk_iter_op_t: first element, filter mask, file address, size in bytes."""
 
-ON_LINK = ctypes.CFUNCTYPE(c_int, _ID, c_char_p, c_void_p, c_void_p)
+BASIC, ATTRIBUTES = 0x1, 0x4
+"""Requested object information (H5O_INFO_…)."""
+
+GROUP, DATASET, NAMED_TYPE = 0, 1, 2
+"""Kinds of objects (H5O_type_t)."""
+
+
+class LinkInfo(ctypes.Structure):
+    """H5L_info2_t; `size`: size of the value of a link that is not hard."""
+
+    _fields_ = (
+        ("type", c_int),
+        ("ordered", ctypes.c_bool),
+        ("order", c_int64),
+        ("charset", c_int),
+        ("size", c_size_t),
+        ("rest", c_uint64),
+    )
+
+
+ON_LINK = ctypes.CFUNCTYPE(c_int, _ID, c_char_p, POINTER(LinkInfo), c_void_p)
 """H5L_iterate2_t: group, link name, link information."""
 
 ON_ATTRIBUTE = ctypes.CFUNCTYPE(c_int, _ID, c_char_p, c_void_p, c_void_p)
@@ -201,6 +221,31 @@ def open_file(h5: Hdf5, path: str, *, writing: bool = False) -> int:
         if file >= 0:
             return file
     return -1
+
+
+@contextmanager
+def opened_file(h5: Hdf5, path: str, *, needed: bool = False) -> Iterator[int]:
+    """Yield a file's identifier and close the file; -1 on failure, or OSError if `needed`."""
+    file = open_file(h5, path)
+    if file >= 0:
+        with closing(h5, "H5Fclose", file):
+            yield file
+    elif needed:
+        h5.lib.fail_hdf5("H5Fopen")
+    else:
+        yield file
+
+
+def links(h5: Hdf5, file: int, group: bytes) -> list[tuple[bytes, int, int]]:
+    """Return name, kind (H5L_type_t) and size of value of each link in a group. Raises OSError."""
+    found: list[tuple[bytes, int, int]] = []
+
+    def note(owner: int, name: bytes, link: Any, data: Any) -> int:
+        found.append((name, link.contents.type, link.contents.size))
+        return 0
+
+    h5.do("H5Literate_by_name2", file, group, 0, 0, None, ON_LINK(note), None, 0)
+    return found
 
 
 def object_path(group: tuple[str, ...], name: str) -> bytes:

@@ -21,10 +21,10 @@ from nczarr.formats.netcdf4.hdf5 import (
     ImageCallbacks,
     closing,
     hdf5,
-    open_file,
+    opened_file,
 )
 from nczarr.formats.netcdf4.library import Library
-from nczarr.formats.netcdf4.survey import Refusal, strange_objects, survey
+from nczarr.formats.netcdf4.survey import Survey, strange_objects, survey
 from nczarr.formats.netcdf4.unsafe_fill_values import fatal_datasets, without_fill
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
@@ -39,19 +39,14 @@ class Image:
 
     def __init__(self, path: str) -> None:
         with open(path, "rb") as file:
-            self._map = mmap.mmap(file.fileno(), 0, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ | mmap.PROT_WRITE)
-        self.size = len(self._map)
-        self._bytes = (ctypes.c_char * self.size).from_buffer(self._map)
+            self.map = mmap.mmap(file.fileno(), 0, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ | mmap.PROT_WRITE)
+        self.size = len(self.map)
+        self._bytes = (ctypes.c_char * self.size).from_buffer(self.map)
         self.address = ctypes.addressof(self._bytes)
-
-    @property
-    def bytes(self) -> memoryview:
-        """Writable bytes."""
-        return memoryview(self._bytes).cast("B")
 
     def base(self) -> int:
         """Return the offset of HDF5's data, which may follow a user block."""
-        return next((at for at in (0, *(512 << k for k in range(56))) if self._map[at : at + 8] == SIGNATURE), 0)
+        return next((at for at in (0, *(512 << k for k in range(56))) if self.map[at : at + 8] == SIGNATURE), 0)
 
 
 def opened_without_strange(lib: Library, path: str) -> tuple[int, Image] | None:
@@ -74,16 +69,13 @@ def opened_without_fills(lib: Library, path: str) -> tuple[int, Image] | None:
     Refused objects are omitted too. Returns file id and image. Expects the lock. Raises OSError.
     """
     h5 = hdf5(lib)
-    file = open_file(h5, path)
-    if file < 0:
-        return None
-    with closing(h5, "H5Fclose", file):
-        found = fatal_datasets(h5, file)
+    with opened_file(h5, path) as file:
+        found = [] if file < 0 else fatal_datasets(h5, file)
     if not found:
         return None
     image = Image(path)
     base = image.base()
-    if not all(without_fill(image.bytes, base, address) for address in found):
+    if not all(without_fill(image.map, base, address) for address in found):
         raise OSError(
             errno.EIO, "the netCDF library does not survive fill values of texts of fixed length, or of half floats"
         )
@@ -109,12 +101,9 @@ def _opened(lib: Library, path: str, image: Image) -> tuple[int, Image] | None:
 def _strange(lib: Library, path: str) -> list[str]:
     """Return the paths of the objects that the library refuses."""
     h5 = hdf5(lib)
-    file = open_file(h5, path)
-    if file < 0:
-        return []
-    with closing(h5, "H5Fclose", file):
-        found = survey(h5, file)
-        return [] if isinstance(found, Refusal) else [place for place, _ in strange_objects(h5, file, found)]
+    with opened_file(h5, path) as file:
+        found = None if file < 0 else survey(h5, file)
+        return [place for place, _ in strange_objects(h5, file, found)] if isinstance(found, Survey) else []
 
 
 def _unlink(lib: Library, image: Image, places: list[str]) -> bool:

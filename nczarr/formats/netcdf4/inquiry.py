@@ -165,9 +165,7 @@ class Inquiry:
 
     def attribute_name(self, group: int, owner: int, place: int) -> str:
         """Return the name of an attribute by its index, in the file's spelling."""
-        name = create_string_buffer(NAME)
-        self._do("nc_inq_attname", c_int(group), c_int(owner), c_int(place), name)
-        return _text(name)
+        return self._name("nc_inq_attname", c_int(group), c_int(owner), c_int(place))
 
     def attribute(self, group: int, owner: int, name: str) -> tuple[int, int]:
         """Return type and length of an attribute; the library looks up its name in NFC."""

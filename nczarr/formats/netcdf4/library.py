@@ -110,18 +110,6 @@ class Library:
             function.argtypes = arguments
             function.restype = c_int
             self._call[name] = function
-        self.put_att = self._checked("nc_put_att")
-        self.put_vara = self._checked("nc_put_vara")
-
-    def _checked(self, name: str) -> Callable[..., None]:
-        function = self._call[name]
-
-        def call(*arguments: Any) -> None:
-            status = function(*arguments)
-            if status:
-                self._fail(name, status)
-
-        return call
 
     def _fail(self, name: str, status: int) -> None:
         if status > 0:
@@ -214,3 +202,26 @@ def library() -> Library:
                 _find_plugins(made, os.path.join(folder, "plugins"))
                 return made
     raise MissingLibraryError("netCDF4")
+
+
+# ---- processes: damaged files can hang or crash the libraries ----------------------------------------------------
+Way = Callable[..., Any]
+"""Function of a program that makes calls elsewhere; arguments: the file's path, a picklable function, its arguments."""
+
+_way: Way | None = None
+
+
+def use(way: Way | None) -> None:
+    """Set the function that makes calls, in processes that can be killed (`nczarr/serve/helpers.py`); None: here."""
+    global _way
+    _way = way
+
+
+def is_here() -> bool:
+    """Return whether calls are made in this process."""
+    return _way is None
+
+
+def called(path: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function that opens the file at `path`. Raises its exceptions, or OSError without an answer."""
+    return function(*arguments) if _way is None else _way(path, function, *arguments)

@@ -13,34 +13,22 @@ Source: HDF5 File Format Specification 3.0, IV.A.2.f (fill value).
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable, Iterator
-from typing import BinaryIO
+from collections.abc import Iterator
 
 from nczarr import names
 from nczarr.arrays.parts import is_fixed
 from nczarr.formats.netcdf4.fill_values import own_fill
 from nczarr.formats.netcdf4.library import Library
-from nczarr.formats.netcdf4.object_headers import ObjectPath, addresses, first_block, further_block, messages, put
+from nczarr.formats.netcdf4.object_headers import FILL, Change, ObjectPath, addresses, change_messages
 from nczarr.formats.netcdf4.objects import NON_COORDINATE
+from nczarr.formats.netcdf4.unsafe_fill_values import HAS_VALUE
 from nczarr.plan.plans import FilePlan
 
-_FILL, _CONTINUATION = 0x05, 0x10
-"""Types of messages."""
-
-_SHARED = 0x02
-"""Flag of a message stored elsewhere."""
-
-_HAS_VALUE = 0x20
-"""Flag of a fill value message of version 3: size and value follow."""
-
 _TIME, _IF_SET = 0x0C, 2
-"""Bits of the time when fill is written in such a message, and HDF5's default: with the space, if there is a value."""
+"""Bits of the fill time in such a message; HDF5's default time: on allocation, if the value is user-defined."""
 
 _TIME_SHIFT = 2
 """Position of these bits; in version 2, index of the time's byte."""
-
-Change = Callable[[bytes], "bytes | None"]
-"""Body of a fill value message → new body of equal size; None for unknown versions."""
 
 
 def unfilled(plan: FilePlan) -> list[str]:
@@ -79,7 +67,7 @@ def _change_fills(lib: Library, path: str, variables: list[str], change: Change)
     places = addresses(lib, path, map(_place, variables))
     with open(path, "r+b") as raw:
         for address, variable in zip(places, variables, strict=True):
-            if not _change_fill(raw, address, change):
+            if not change_messages(raw, address, {FILL: change}):
                 text = f"the header of `{variable}` is not as HDF5 was known to write it: its fill value stays"
                 raise OSError(errno.EIO, text)
 
@@ -89,35 +77,10 @@ def _place(variable: str) -> ObjectPath:
     return ObjectPath(names.split(names.parent(variable)), (NON_COORDINATE + name, name))
 
 
-def _change_fill(raw: BinaryIO, address: int, change: Change) -> bool:
-    """Change the fill value of one object; False for an unsupported header."""
-    first = first_block(raw, address)
-    if first is None:
-        return False
-    waiting = [first]
-    while waiting:
-        block = waiting.pop()
-        for message in messages(block, ordered=first.ordered):
-            body = block.data[message.start : message.start + message.size]
-            if message.kind == _CONTINUATION:
-                following = further_block(raw, body)
-                if following is None:
-                    return False
-                waiting.append(following)
-            elif message.kind == _FILL:
-                changed = None if message.flags & _SHARED else change(body)
-                if changed is None:
-                    return False
-                end = message.start + message.size
-                put(raw, block.address, block.data[: message.start] + changed + block.data[end:])
-                return True
-    return False
-
-
 def _without_value(body: bytes) -> bytes | None:
     """Remove the value from a fill value message, keeping its size; None for unknown versions."""
     if len(body) >= 2 and body[0] == 3:
-        return bytes([3, body[1] & ~_HAS_VALUE]) + bytes(len(body) - 2)
+        return bytes([3, body[1] & ~HAS_VALUE]) + bytes(len(body) - 2)
     if len(body) >= 8 and body[0] == 2:  # allocation time, fill time, whether it is defined, its size
         return body[:4] + bytes(len(body) - 4)
     return None

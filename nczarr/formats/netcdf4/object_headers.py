@@ -1,30 +1,32 @@
-"""Object headers of a closed netCDF-4 file as bytes, for changes that HDF5 has no function for.
+"""Object headers of HDF5 files as bytes, for changes that HDF5 has no function for.
 
-Offsets stay; checksums are verified and recomputed. Source: HDF5 File Format Specification 3.0, IV.A.1.b
-(version 2 object headers, as the library writes), IV.A.2.q (continuation).
+Offsets stay; checksums are verified and recomputed. Source: HDF5 File Format Specification 3.0, IV.A.1 (object
+headers; the library writes version 2), IV.A.2.q (continuation).
 """
 
 from __future__ import annotations
 
 import errno
+import mmap
 import os
-from collections.abc import Collection, Iterable, Iterator
+import struct
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from ctypes import byref
 from typing import BinaryIO, NamedTuple
 
 from nczarr import names
 from nczarr.arrays.library_lock import LOCK
-from nczarr.formats.netcdf4.hdf5 import Hdf5, ObjectInfo, closing, hdf5, object_path, open_file
+from nczarr.formats.netcdf4.hdf5 import BASIC, Hdf5, ObjectInfo, hdf5, object_path, opened_file
 from nczarr.formats.netcdf4.library import Library
 
-_BASIC = 0x1
-"""Requested object information (H5O_INFO_BASIC)."""
-
 _HEADER, _MORE = b"OHDR\x02", b"OCHK"
-"""Signatures of the first block of a header, with its version, and of the others."""
+"""Signatures: of the first block of a header, with the version; of further blocks."""
+
+_OLD_HEADER, _OLD_START = b"\x01", 16
+"""Version 1, without signatures and checksums: first byte of a header, offset of its messages."""
 
 _ORDERED, _LIMITS, _TIMES = 0x04, 0x10, 0x20
-"""Flags of a header: messages have an order of creation, limits of attributes are given, times are given."""
+"""Flags of a header: creation order of messages, limits of attributes, times."""
 
 _FLAGS = len(_HEADER)
 """Offset of the flags of a header; optional times follow."""
@@ -33,21 +35,41 @@ _TIME_BYTES = 16
 """Size of the times: access, modification, change and birth."""
 
 _CHECKSUM = 4
-_OFFSET = _LENGTH = 8
-"""Bytes of a checksum, and of an address and a length in files that the library makes."""
+_OFFSET = 8
+"""Sizes in bytes: of a checksum; of an address and a length in the library's files."""
+
+_OLD_HEAD = 8
+"""Bytes before the body of a message in version 1; in version 2 fewer."""
+
+OLD_FILL, FILL, _CONTINUATION = 0x04, 0x05, 0x10
+"""Types of messages: fill values (old and new), continuation."""
+
+_SHARED = 0x02
+"""Flag of a message stored elsewhere."""
+
+Raw = BinaryIO | mmap.mmap
+"""Bytes of a file."""
+
+Change = Callable[[bytes], "bytes | None"]
+"""Body of a message → new body of equal size; None for unknown versions."""
+
+
+class OddHeaderError(ValueError):
+    """A header that is damaged, or not as HDF5 was known to write it."""
 
 
 class Block(NamedTuple):
-    """Block of an object header: address, bytes without checksum, offset of messages."""
+    """Block of an object header: address, bytes without checksum, offset of messages, bytes before their bodies."""
 
     address: int
     data: bytes
     first: int
+    head: int
 
     @property
-    def ordered(self) -> bool:
-        """Whether messages have a creation order (first block only)."""
-        return bool(self.data[_FLAGS] & _ORDERED)
+    def checked(self) -> bool:
+        """Whether a checksum follows: in version 2."""
+        return self.head < _OLD_HEAD
 
     @property
     def times(self) -> slice | None:
@@ -56,12 +78,11 @@ class Block(NamedTuple):
 
 
 class Message(NamedTuple):
-    """Message of a header: type, flags, offset in the block, size of its body."""
+    """Message of a header: type, flags, position of its body in the block."""
 
     kind: int
     flags: int
-    start: int
-    size: int
+    body: slice
 
 
 class ObjectPath(NamedTuple):
@@ -74,12 +95,8 @@ class ObjectPath(NamedTuple):
 def addresses(lib: Library, path: str, places: Iterable[ObjectPath]) -> list[int]:
     """Return the header addresses of objects in a closed file. Raises OSError."""
     h5 = hdf5(lib)
-    with LOCK:
-        file = open_file(h5, path)
-        if file < 0:
-            lib.fail_hdf5("H5Fopen")
-        with closing(h5, "H5Fclose", file):
-            return [_address(h5, file, place) for place in places]
+    with LOCK, opened_file(h5, path, needed=True) as file:
+        return [_address(h5, file, place) for place in places]
 
 
 def _address(h5: Hdf5, file: int, place: ObjectPath) -> int:
@@ -88,56 +105,104 @@ def _address(h5: Hdf5, file: int, place: ObjectPath) -> int:
     for name in place.names:
         stored = object_path(place.group, name)
         if h5.H5Lexists(file, stored, 0) > 0:
-            h5.do("H5Oget_info_by_name3", file, stored, byref(info), _BASIC, 0)
+            h5.do("H5Oget_info_by_name3", file, stored, byref(info), BASIC, 0)
             return int.from_bytes(bytes(info.token)[:_OFFSET], "little")
     raise OSError(errno.EIO, f"the HDF5 library: no object `{place.names[-1]}`")
 
 
-def first_block(raw: BinaryIO, address: int) -> Block | None:
-    """Return the block at the address of an object; None unless it has version 2."""
-    raw.seek(address)
-    prefix = raw.read(_FLAGS + 1 + _TIME_BYTES + 4 + 8)
-    if len(prefix) <= len(_HEADER) or not prefix.startswith(_HEADER):
-        return None
-    flags = prefix[_FLAGS]
-    start = _FLAGS + 1 + (_TIME_BYTES if flags & _TIMES else 0) + (4 if flags & _LIMITS else 0)
-    width = 1 << (flags & 3)
-    length = int.from_bytes(prefix[start : start + width], "little")
-    return _block(raw, address, start + width + length + _CHECKSUM, start + width)
+def change_messages(raw: Raw, address: int, changes: Mapping[int, Change], base: int | None = None) -> bool:
+    """Change the messages of an object by type; False for an unsupported header, or without such messages.
+
+    `base`: offset of HDF5's data in a file of any program, where headers of version 1 are supported too.
+    Addresses and lengths have eight bytes.
+    """
+    done = False
+    try:
+        pending = [first_block(raw, (base or 0) + address, old=base is not None)]
+        while pending:
+            block = pending.pop()
+            data = bytearray(block.data)
+            for message in _messages(block):
+                body = block.data[message.body]
+                if message.kind == _CONTINUATION:
+                    pending.append(_further_block(raw, base or 0, body, block.head))
+                elif message.kind in changes:
+                    changed = None if message.flags & _SHARED else changes[message.kind](body)
+                    if changed is None:
+                        return False
+                    data[message.body] = changed
+                    done = True
+            if data != block.data:
+                _put(raw, block, bytes(data))
+    except (OddHeaderError, struct.error):
+        return False
+    return done
 
 
-def further_block(raw: BinaryIO, body: bytes) -> Block | None:
+def first_block(raw: Raw, address: int, *, old: bool = False) -> Block:
+    """Return the block at the address of an object; version 1 only if `old`. Raises OddHeaderError."""
+    prefix = _read(raw, address, _FLAGS + 1 + _TIME_BYTES + 4 + 8)
+    if len(prefix) > len(_HEADER) and prefix.startswith(_HEADER):
+        flags = prefix[_FLAGS]
+        start = _FLAGS + 1 + (_TIME_BYTES if flags & _TIMES else 0) + (4 if flags & _LIMITS else 0)
+        width = 1 << (flags & 3)
+        length = int.from_bytes(prefix[start : start + width], "little")
+        head = 6 if flags & _ORDERED else 4
+        return _block(raw, address, start + width + length + _CHECKSUM, start + width, head)
+    if old and len(prefix) >= _OLD_START and prefix.startswith(_OLD_HEADER):
+        length = int.from_bytes(prefix[8:12], "little")
+        return _block(raw, address, _OLD_START + length, _OLD_START, _OLD_HEAD)
+    raise OddHeaderError
+
+
+def _further_block(raw: Raw, base: int, body: bytes, head: int) -> Block:
     """Return the block of a continuation message, whose length includes signature and checksum."""
-    address = int.from_bytes(body[:_OFFSET], "little")
-    block = _block(raw, address, int.from_bytes(body[_OFFSET : _OFFSET + _LENGTH], "little"), len(_MORE))
-    return block if block is not None and block.data.startswith(_MORE) else None
+    address, length = struct.unpack_from("<QQ", body)
+    block = _block(raw, base + address, length, len(_MORE) if head < _OLD_HEAD else 0, head)
+    if not block.data.startswith(_MORE if block.checked else b""):
+        raise OddHeaderError
+    return block
 
 
-def _block(raw: BinaryIO, address: int, length: int, first: int) -> Block | None:
-    """Return a block if it is complete and its checksum is right."""
-    if address + length > os.fstat(raw.fileno()).st_size:
-        return None
+def _block(raw: Raw, address: int, length: int, first: int, head: int) -> Block:
+    """Return a block. Raises OddHeaderError unless it is complete and its checksum is right."""
+    data = _read(raw, address, length)
+    found = Block(address, data[:-_CHECKSUM] if head < _OLD_HEAD else data, first, head)
+    if len(data) < length or _sealed(found, found.data) != data:
+        raise OddHeaderError
+    return found
+
+
+def _read(raw: Raw, address: int, length: int) -> bytes:
+    """Return bytes of a file, fewer at its end."""
+    raw.seek(0, os.SEEK_END)
+    length = min(length, raw.tell() - address)
+    if length <= 0:
+        return b""
     raw.seek(address)
-    data = raw.read(length)
-    body, checksum = data[:-_CHECKSUM], data[-_CHECKSUM:]
-    return Block(address, body, first) if checksum == lookup3(body).to_bytes(_CHECKSUM, "little") else None
+    return raw.read(length)
 
 
-def messages(block: Block, *, ordered: bool) -> Iterator[Message]:
-    """Yield the messages of a block. A gap at its end is shorter than a message head."""
-    before = 6 if ordered else 4
+def _messages(block: Block) -> Iterator[Message]:
+    """Yield the messages of a block. A gap at its end is shorter than a message head. Raises OddHeaderError."""
     at = block.first
-    while at + before <= len(block.data):
-        kind, flags = block.data[at], block.data[at + 3]
-        size = int.from_bytes(block.data[at + 1 : at + 3], "little")
-        yield Message(kind, flags, at + before, size)
-        at += before + size
+    while at + block.head <= len(block.data):
+        kind, size, flags = struct.unpack_from("<BHB" if block.checked else "<HHB", block.data, at)
+        at += block.head
+        if at + size > len(block.data):
+            raise OddHeaderError
+        yield Message(kind, flags, slice(at, at + size))
+        at += size
 
 
-def put(raw: BinaryIO, address: int, data: bytes) -> None:
-    """Write the bytes of a block and their checksum."""
-    raw.seek(address)
-    raw.write(data + lookup3(data).to_bytes(_CHECKSUM, "little"))
+def _sealed(block: Block, data: bytes) -> bytes:
+    """Return the bytes of a block with their checksum, if it has one."""
+    return data + lookup3(data).to_bytes(_CHECKSUM, "little") if block.checked else data
+
+
+def _put(raw: Raw, block: Block, data: bytes) -> None:
+    raw.seek(block.address)
+    raw.write(_sealed(block, data))
 
 
 def take_times(lib: Library, path: str, types: Collection[str]) -> None:
@@ -148,13 +213,15 @@ def take_times(lib: Library, path: str, types: Collection[str]) -> None:
     found = addresses(lib, path, places)
     with open(path, "r+b") as raw:
         for address, name in zip(found, types, strict=True):
-            block = first_block(raw, address)
-            if block is None:
-                raise OSError(errno.EIO, f"the header of `{name}` is not as HDF5 was known to write it: its times stay")
+            try:
+                block = first_block(raw, address)
+            except OddHeaderError:
+                text = f"the header of `{name}` is not as HDF5 was known to write it: its times stay"
+                raise OSError(errno.EIO, text) from None
             if block.times is not None:
                 data = bytearray(block.data)
-                data[block.times] = bytes(block.times.stop - block.times.start)
-                put(raw, address, bytes(data))
+                data[block.times] = bytes(_TIME_BYTES)
+                _put(raw, block, bytes(data))
 
 
 # ---- checksums: Bob Jenkins' lookup3 (HDF5 File Format Specification 3.0, VII) -----------------------------------

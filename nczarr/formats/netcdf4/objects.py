@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from ctypes import byref, c_char_p, c_int, c_size_t, c_uint, c_uint64, c_void_p, cast, create_string_buffer
@@ -11,14 +12,14 @@ from nczarr.arrays.codecs import FLETCHER32, SHUFFLE
 from nczarr.arrays.source import Descr, itemsize
 from nczarr.ast import Codec
 from nczarr.check.duplicate_names import apart
-from nczarr.formats.netcdf4.hdf5 import Hdf5, ObjectInfo, closing, hdf5, object_path, open_file
+from nczarr.formats.netcdf4.hdf5 import BASIC, Hdf5, ObjectInfo, closing, hdf5, object_path, opened_file
 from nczarr.formats.netcdf4.library import Library
 
 NON_COORDINATE = "_nc4_non_coord_"
 """Name prefix of a variable that has a dimension's name without being its coordinate variable."""
 
 COMPACT, CONTIGUOUS, CHUNKED = 0, 1, 2
-"""Layouts (H5D_layout_t); others are virtual, or of the future."""
+"""Layouts (H5D_layout_t), without virtual and unknown ones."""
 
 INTEGER, FLOAT, STRING, OPAQUE, COMPOUND, ENUM, VLEN, _ARRAY = 0, 1, 3, 5, 6, 8, 9, 10
 """Classes of types (H5T_class_t)."""
@@ -29,8 +30,8 @@ _LITTLE, _BIG = 0, 1
 _UNFILTERED_EDGES = 0x2
 """H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS."""
 
-_UNDEFINED_FILL, _OWN_FILL = 0, 2
-"""H5D_fill_value_t."""
+_UNDEFINED_FILL, OWN_FILL = 0, 2
+"""States of a fill value (H5D_fill_value_t): undefined, user-defined."""
 
 _NEVER = 1
 """H5D_FILL_TIME_NEVER."""
@@ -153,7 +154,7 @@ class Datasets:
 def _file_number(h5: Hdf5, place: int, name: bytes) -> int:
     """Return HDF5's number of an object's file; external links lead to others. Raises OSError."""
     info = ObjectInfo()
-    h5.do("H5Oget_info_by_name3", place, name, byref(info), 1, 0)
+    h5.do("H5Oget_info_by_name3", place, name, byref(info), BASIC, 0)
     return int(info.file)
 
 
@@ -161,12 +162,8 @@ def _file_number(h5: Hdf5, place: int, name: bytes) -> int:
 def datasets(lib: Library, path: str) -> Iterator[Datasets | None]:
     """Yield the datasets of a file that the library has open too; None if HDF5 cannot open it."""
     h5 = hdf5(lib)
-    file = open_file(h5, path)
-    if file < 0:
-        yield None
-        return
-    with closing(h5, "H5Fclose", file):
-        yield Datasets(h5, file)
+    with opened_file(h5, path) as file:
+        yield None if file < 0 else Datasets(h5, file)
 
 
 def describe(h5: Hdf5, dataset: int) -> DatasetInfo:
@@ -258,7 +255,7 @@ def _fill(h5: Hdf5, made: int, kind: int, dtype: Descr | None) -> tuple[bytes | 
     h5.H5Pget_fill_time(made, byref(when))
     size = 0 if dtype is None else itemsize(dtype)
     undefined = status.value == _UNDEFINED_FILL or when.value == _NEVER
-    given = status.value == _OWN_FILL
+    given = status.value == OWN_FILL
     if not size:
         return None, undefined, given
     buffer = create_string_buffer(size)
@@ -330,23 +327,27 @@ def _number(h5: Hdf5, kind: int, size: int, family: int) -> Descr | None:
 def _record(h5: Hdf5, kind: int, size: int) -> Descr | None:
     """Return the `Descr` of a compound type with ordered members and without gaps."""
     members: list[tuple[str, Descr, tuple[int, ...]]] = []
-    called = _member_names(h5, kind)
     end = 0
-    for place in range(h5.H5Tget_nmembers(kind)):
-        if h5.H5Tget_member_offset(kind, place) != end:
+    for place, (name, shape, element) in enumerate(_members(h5, kind)):
+        field = descr_of(h5, element)
+        if field is None or h5.H5Tget_member_offset(kind, place) != end:
             return None
-        with closing(h5, "H5Tclose", h5.H5Tget_member_type(kind, place)) as member:
-            end += h5.H5Tget_size(member)
-            shape = array_shape(h5, member)
-            with closing(h5, "H5Tclose", _element(h5, member)) as element:
-                field = descr_of(h5, element)
-        if field is None:
-            return None
-        members.append((called[place], field, shape))
+        end += math.prod(shape) * h5.H5Tget_size(element)
+        members.append((name, field, shape))
     return tuple(members) if end == size and members else None
 
 
-def array_shape(h5: Hdf5, kind: int) -> tuple[int, ...]:
+def _members(h5: Hdf5, kind: int) -> Iterator[tuple[str, tuple[int, ...], int]]:
+    """Yield name in the tree (NFC and unique), shape and element type of each member of a record."""
+    written = [_member_name(h5, kind, place) for place in range(h5.H5Tget_nmembers(kind))]
+    for place, (name, _) in enumerate(apart([("field", each) for each in written])):
+        with closing(h5, "H5Tclose", h5.H5Tget_member_type(kind, place)) as member:
+            base = "H5Tget_super" if h5.H5Tget_class(member) == _ARRAY else "H5Tcopy"
+            with closing(h5, "H5Tclose", h5.do(base, member)) as element:
+                yield name, _array_shape(h5, member), element
+
+
+def _array_shape(h5: Hdf5, kind: int) -> tuple[int, ...]:
     """Return the shape of an array type; `()` for others."""
     if h5.H5Tget_class(kind) != _ARRAY:
         return ()
@@ -354,11 +355,6 @@ def array_shape(h5: Hdf5, kind: int) -> tuple[int, ...]:
     lengths = (c_uint64 * max(1, rank))()
     h5.H5Tget_array_dims2(kind, lengths)
     return tuple(lengths[:rank])
-
-
-def _element(h5: Hdf5, kind: int) -> int:
-    """Return an array type's element type, else a copy of the type; callers close it."""
-    return h5.do("H5Tget_super" if h5.H5Tget_class(kind) == _ARRAY else "H5Tcopy", kind)
 
 
 def outline(h5: Hdf5, kind: int) -> Outline:
@@ -369,20 +365,8 @@ def outline(h5: Hdf5, kind: int) -> Outline:
             return Outline(family, size, base=outline(h5, base))
     if family != COMPOUND:
         return Outline(family, size)
-    members = []
-    called = _member_names(h5, kind)
-    for place in range(h5.H5Tget_nmembers(kind)):
-        with closing(h5, "H5Tclose", h5.H5Tget_member_type(kind, place)) as member:
-            shape = array_shape(h5, member)
-            with closing(h5, "H5Tclose", _element(h5, member)) as element:
-                members.append((called[place], shape, outline(h5, element)))
+    members = ((name, shape, outline(h5, element)) for name, shape, element in _members(h5, kind))
     return Outline(family, size, tuple(members))
-
-
-def _member_names(h5: Hdf5, kind: int) -> list[str]:
-    """Return the names of a record's members in the tree: NFC and unique."""
-    written = [_member_name(h5, kind, place) for place in range(h5.H5Tget_nmembers(kind))]
-    return [name for name, _ in apart([("field", name) for name in written])]
 
 
 def _member_name(h5: Hdf5, kind: int, place: int) -> str:

@@ -8,21 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import NamedTuple, assert_never
+from typing import assert_never
 
 from nczarr.arrays.library_lock import LOCK
 from nczarr.arrays.parts import Types, descr, is_fixed
 from nczarr.arrays.source import little_descr
 from nczarr.ast import ATOMIC, CompoundType, EnumType, OpaqueType, VlenType
 from nczarr.formats.netcdf4 import objects
-from nczarr.formats.netcdf4.hdf5 import closing, hdf5, open_file
+from nczarr.formats.netcdf4.hdf5 import DATASET, GROUP, hdf5, opened_file
 from nczarr.formats.netcdf4.library import Library
 from nczarr.formats.netcdf4.objects import NON_COORDINATE, DatasetInfo, Datasets, Outline
 from nczarr.formats.netcdf4.survey import (
-    DATASET,
-    GROUP,
     Refusal,
-    Shown,
+    Seen,
     Survey,
     fqn,
     hidden_attributes,
@@ -32,47 +30,27 @@ from nczarr.formats.netcdf4.survey import (
 )
 
 
-class Seen(NamedTuple):
-    """Names that were read from a group, in the file's spelling."""
-
-    dimensions: frozenset[str]
-    """Names of dimensions."""
-    types: frozenset[str]
-    """Names of types."""
-    variables: dict[str, frozenset[str]]
-    """Attribute names of each variable."""
-    attributes: frozenset[str]
-    """Names of the group's own attributes."""
-
-
 def look(lib: Library, path: str) -> Survey | Refusal | None:
     """Return the objects of a file not yet opened by the library; None if HDF5 cannot open it. Raises OSError."""
     h5 = hdf5(lib)
-    file = open_file(h5, path)
-    if file < 0:
-        return None
-    with closing(h5, "H5Fclose", file):
-        return survey(h5, file)
+    with opened_file(h5, path) as file:
+        return None if file < 0 else survey(h5, file)
 
 
 def strange(lib: Library, path: str, found: Survey) -> str | None:
     """Return the likely reason why the library does not open a file; None if unknown."""
     h5 = hdf5(lib)
-    with LOCK, suppress(OSError):  # the library's own failure is the one to tell
-        file = open_file(h5, path)
-        if file >= 0:
-            with closing(h5, "H5Fclose", file):
-                return next((why for _, why in strange_objects(h5, file, found)), None)
+    with LOCK, suppress(OSError), opened_file(h5, path) as file:  # the library's own failure is the one to tell
+        return None if file < 0 else next((why for _, why in strange_objects(h5, file, found)), None)
     return None
 
 
 def unseen(known_groups: Mapping[str, Seen], found: Survey, known: Datasets) -> Iterator[str]:
     """Yield a text for each unread object. `known_groups`: what was read, by FQN in the file. Raises OSError."""
-    shown = {path: Shown(seen.dimensions, seen.types, frozenset(seen.variables)) for path, seen in known_groups.items()}
     for place in found.broken:
         yield f"the link `{place}` leads nowhere"
     hidden = set()
-    for place, what in hidden_objects(found, shown):
+    for place, what in hidden_objects(found, known_groups):
         hidden.add(place)
         yield f"{what} `{place}` has a type, scale or name that netCDF has not, or its library does not show"
     for place, (kind, count) in found.objects.items():

@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import Any, NoReturn
 
 from nczarr import names
-from nczarr.arrays.blocks import Selection, every_block, linear_block, region_of
+from nczarr.arrays.blocks import Selection, every_block, lengths_of, linear_block, region_of
 from nczarr.arrays.decoded_parts import Region, Sections
 from nczarr.arrays.grid import unreadable
 from nczarr.arrays.lazy_numpy import NDArray, np
@@ -27,13 +27,12 @@ from nczarr.arrays.parts import descr, is_fixed, parts
 from nczarr.arrays.source import Layout, numpy_dtype
 from nczarr.arrays.strided import FileBytes
 from nczarr.ast import UserType
-from nczarr.formats.netcdf4 import library_calls
 from nczarr.formats.netcdf4.c_values import c_dtype, unpacked
 from nczarr.formats.netcdf4.filter_plugins import lend_readers
-from nczarr.formats.netcdf4.hdf5 import Hdf5, closing, hdf5, open_file
+from nczarr.formats.netcdf4.hdf5 import Hdf5, closing, hdf5, opened_file
 from nczarr.formats.netcdf4.image import Image, opened_without_fills, opened_without_strange
 from nczarr.formats.netcdf4.inquiry import Inquiry
-from nczarr.formats.netcdf4.library import CallError, Library, library, sizes
+from nczarr.formats.netcdf4.library import CallError, Library, called, is_here, library, sizes
 from nczarr.formats.netcdf4.objects import FixedText, find, text_of
 
 SLAB = 8 << 20
@@ -107,33 +106,31 @@ class StoredVariable(Sections):
 
     def decoded(self, section: Selection) -> dict[str, NDArray[Any]]:
         """Return the parts of a nonempty region."""
-        region = section
-        if self.extent is None or all(part.stop <= end for part, end in zip(region, self.extent, strict=True)):
-            return self._given(region)
-        given = tuple(slice(part.start, min(part.stop, end)) for part, end in zip(region, self.extent, strict=True))
+        if self.extent is None or all(part.stop <= end for part, end in zip(section, self.extent, strict=True)):
+            return self._given(section)
+        given = tuple(slice(part.start, min(part.stop, end)) for part, end in zip(section, self.extent, strict=True))
         inside = all(part.start < part.stop for part in given)
         found = self._given(given) if inside else {}
-        lengths = tuple(part.stop - part.start for part in region)
+        lengths = lengths_of(section)
         whole: dict[str, NDArray[Any]] = {}
         for part in parts(self.type, lengths, self.types):
+            shape = tuple(length or 0 for length in part.shape)
             if None in part.shape:
                 dtype = numpy_dtype(descr(part.type, self.types))
-                shape = tuple(length or 0 for length in part.shape)
                 whole[part.path] = found[part.path] if inside else np.empty(shape, dtype)
                 continue
             fill = self.fill if part.path == "" else None
-            shape = tuple(length or 0 for length in part.shape)
             whole[part.path] = fill_array(Layout(descr(part.type, self.types), shape, shape, fill=fill), shape)
             if inside:
-                whole[part.path][tuple(slice(0, each.stop - each.start) for each in given)] = found[part.path]
+                whole[part.path][tuple(map(slice, lengths_of(given)))] = found[part.path]
         return whole
 
     def _given(self, region: Selection) -> dict[str, NDArray[Any]]:
         """Return the parts of a region within the extent."""
         try:
-            found: dict[str, NDArray[Any]] = library_calls.call(self.path, _given, self, region)
+            found: dict[str, NDArray[Any]] = called(self.path, StoredVariable.given_here, self, region)
         except OSError as error:
-            if library_calls.is_here():
+            if is_here():
                 raise
             path = names.fqn((*self.group, self.name))
             unreadable(self.file.name, f"the values of `{path}` cannot be read: {error.strerror or error}")
@@ -150,9 +147,9 @@ class StoredVariable(Sections):
                 except OSError as error:
                     self._unreadable(error)
                 return {"": found}
-        memory = np.zeros(tuple(part.stop - part.start for part in region), c_dtype(self.type, self.types))
+        memory = np.zeros(lengths_of(region), c_dtype(self.type, self.types))
         start = sizes([part.start for part in region])
-        count = sizes([part.stop - part.start for part in region])
+        count = sizes(lengths_of(region))
         with LOCK:
             lib = library()
             file = opened(self.path)
@@ -213,10 +210,6 @@ class StoredVariable(Sections):
         return {path: list(itertools.accumulate(each[path] for each in found)) for path in ragged}
 
 
-def _given(variable: StoredVariable, region: Selection) -> dict[str, NDArray[Any]]:
-    return variable.given_here(region)
-
-
 _SELECT_SET = 0
 """H5S_SELECT_SELECT_SET."""
 
@@ -229,13 +222,10 @@ def read_texts(
     HDF5 reads fixed-length texts, which the netCDF library cuts at the first NUL. A text ends before trailing
     NULs, or at the first NUL in NUL-terminated types.
     """
-    shape = tuple(part.stop - part.start for part in region)
+    shape = lengths_of(region)
     made = np.zeros(shape, f"S{kind.size}")
-    file = open_file(h5, path)
-    if file < 0:
-        h5.lib.fail_hdf5("H5Fopen")
     with (
-        closing(h5, "H5Fclose", file),
+        opened_file(h5, path, needed=True) as file,
         closing(h5, "H5Dclose", find(h5, file, group, name)) as dataset,
         closing(h5, "H5Tclose", h5.do("H5Dget_type", dataset)) as element,
         closing(h5, "H5Sclose", h5.do("H5Dget_space", dataset)) as space,

@@ -6,16 +6,24 @@ skips unsupported types. The walk reads links and object kinds only.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from ctypes import byref, create_string_buffer
 from typing import Any, NamedTuple
 
 from nczarr import names
-from nczarr.formats.netcdf4.hdf5 import ON_ATTRIBUTE, ON_LINK, Hdf5, ObjectInfo, closing
+from nczarr.formats.netcdf4.hdf5 import (
+    ATTRIBUTES,
+    BASIC,
+    DATASET,
+    GROUP,
+    NAMED_TYPE,
+    ON_ATTRIBUTE,
+    Hdf5,
+    ObjectInfo,
+    closing,
+    links,
+)
 from nczarr.formats.netcdf4.objects import FLOAT, INTEGER, NON_COORDINATE, STRING
-
-GROUP, DATASET, NAMED_TYPE = 0, 1, 2
-"""H5O_type_t."""
 
 LONGEST_NAME = 255
 """Longest name that the library returns in full, in bytes."""
@@ -25,9 +33,6 @@ DEEPEST = 64
 
 MOST_REPEATED = 10_000
 """Maximum number of visits to known groups by other links."""
-
-_BASIC, _ATTRIBUTES = 0x1, 0x4
-"""What is asked of an object (H5O_INFO_…)."""
 
 RESERVED = frozenset(
     {"_Netcdf4Dimid", "_Netcdf4Coordinates", "_nc3_strict", "_NCProperties", "DIMENSION_LIST", "REFERENCE_LIST"}
@@ -69,7 +74,7 @@ class _Walk:
 
     def group(self, path: str, above: tuple[tuple[int, bytes], ...]) -> Refusal | None:
         """Record a group and its descendants, up to the first thing that crashes the library."""
-        for name in self._links(path):
+        for name, *_ in links(self._h5, self._file, path.encode()):
             try:
                 text = name.decode()
             except UnicodeDecodeError:
@@ -78,7 +83,7 @@ class _Walk:
             if len(name) > LONGEST_NAME:
                 return Refusal("unreadable-file", f"the name of `{place}` has more than {LONGEST_NAME} bytes")
             info = ObjectInfo()
-            if self._h5.H5Oget_info_by_name3(self._file, place.encode(), byref(info), _BASIC | _ATTRIBUTES, 0) < 0:
+            if self._h5.H5Oget_info_by_name3(self._file, place.encode(), byref(info), BASIC | ATTRIBUTES, 0) < 0:
                 self.broken.append(place)
                 continue
             self.objects[place] = info.type, info.attributes
@@ -100,36 +105,31 @@ class _Walk:
         self._seen.add(identity)
         return self.group(path, (*above, identity))
 
-    def _links(self, path: str) -> list[bytes]:
-        found: list[bytes] = []
-
-        def note(group: int, name: bytes, link: Any, data: Any) -> int:
-            found.append(name)
-            return 0
-
-        self._h5.do("H5Literate_by_name2", self._file, path.encode(), 0, 0, None, ON_LINK(note), None, 0)
-        return found
-
 
 def survey(h5: Hdf5, file: int) -> Survey | Refusal:
     """Return all objects of a file, or what would crash the library. Raises OSError."""
     walk = _Walk(h5, file)
     root = ObjectInfo()
-    h5.do("H5Oget_info_by_name3", file, b"/", byref(root), _BASIC | _ATTRIBUTES, 0)
+    h5.do("H5Oget_info_by_name3", file, b"/", byref(root), BASIC | ATTRIBUTES, 0)
     walk.objects["/"] = root.type, root.attributes
     refusal = walk.group("/", ((root.file, bytes(root.token)),))
     return refusal if refusal is not None else Survey(walk.objects, tuple(walk.broken))
 
 
-class Shown(NamedTuple):
-    """Names of the dimensions, types and variables of a group that were read."""
+class Seen(NamedTuple):
+    """Names that were read from a group, in the file's spelling."""
 
     dimensions: frozenset[str]
+    """Names of dimensions."""
     types: frozenset[str]
-    variables: frozenset[str]
+    """Names of types."""
+    variables: dict[str, frozenset[str]]
+    """Attribute names of each variable."""
+    attributes: frozenset[str]
+    """Names of the group's own attributes."""
 
 
-def hidden_objects(found: Survey, shown: dict[str, Shown]) -> Iterator[tuple[str, str]]:
+def hidden_objects(found: Survey, shown: Mapping[str, Seen]) -> Iterator[tuple[str, str]]:
     """Yield path and kind of unread objects. Keys of `shown` are group FQNs."""
     for place, (kind, _) in found.objects.items():
         parent, _, name = place.rpartition("/")
@@ -166,11 +166,7 @@ def strange_objects(h5: Hdf5, file: int, found: Survey) -> Iterator[tuple[str, s
 
 def fqn(place: str) -> str:
     """Return the FQN of a group path in the file."""
-    made = "/"
-    for name in place.split("/"):
-        if name:
-            made = names.join(made, name)
-    return made
+    return names.fqn(filter(None, place.split("/")))
 
 
 def hidden_attributes(h5: Hdf5, file: int, place: str, shown: frozenset[str]) -> list[str]:

@@ -22,16 +22,16 @@ from nczarr.arrays import codecs
 from nczarr.arrays.blocks import Index, every_block, region_of
 from nczarr.arrays.c_structs import struct
 from nczarr.arrays.counts import Counts, Route, Step
-from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.elements import in_order
+from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.library_lock import LOCK
 from nczarr.arrays.manifest import Place
 from nczarr.arrays.memory import is_all, padded
 from nczarr.arrays.parts import descr, is_fixed
 from nczarr.arrays.route import matches, way
-from nczarr.arrays.source import ArraySource, Descr, Layout, itemsize, numpy_dtype
+from nczarr.arrays.source import ArraySource, Layout, big_descr, itemsize, numpy_dtype
 from nczarr.arrays.thread_pool import DISTANT_WORKERS, Crew, Task
 from nczarr.diagnostics.report import Report
-from nczarr.formats.netcdf4.choose_source import in_order
 from nczarr.formats.netcdf4.define import chunk_lengths
 from nczarr.formats.netcdf4.fill_values import restore
 from nczarr.formats.netcdf4.filter_plugins import BUILT_IN, OURS, available, is_lent, lend
@@ -77,10 +77,7 @@ class Into(NamedTuple):
     @property
     def size(self) -> int:
         """Size of an unfiltered chunk, in bytes."""
-        size = itemsize(self.layout.dtype)
-        for length in self.layout.chunks:
-            size *= length
-        return size
+        return math.prod(self.layout.chunks) * itemsize(self.layout.dtype)
 
 
 class Ready(NamedTuple):
@@ -135,7 +132,10 @@ class ChunkWriter:
             ends = moved and source.extent != source.layout.shape and _ends_alike(source, into, info, default)
             if ends:
                 into = into._replace(layout=into.layout._replace(shape=source.extent), ends=True, skips=True)
-            self._extend(dataset, into.layout.shape, info)
+            shape = into.layout.shape
+            if info.extent != shape:
+                with LOCK:
+                    self._h5.do("H5Dset_extent", dataset, (c_uint64 * len(shape))(*shape))
             other = way(source, into.layout)
             for made in self._crew.results(_tasks(source, into, moved=moved)):
                 for ready in made:
@@ -146,11 +146,6 @@ class ChunkWriter:
     def restore_fills(self, plan: FilePlan) -> None:
         """Restore the `_FillValue` of variables declared with another one. Raises OSError."""
         restore(self._h5, self._file, plan)
-
-    def _extend(self, dataset: int, shape: tuple[int, ...], info: DatasetInfo) -> None:
-        if info.extent != shape:
-            with LOCK:
-                self._h5.do("H5Dset_extent", dataset, (c_uint64 * len(shape))(*shape))
 
     def _put(self, into: Into, ready: Ready) -> None:
         """Write one chunk; `_move` writes large ones that are in a file."""
@@ -248,7 +243,7 @@ def _layout(path: str, plan: FilePlan) -> Layout | None:
     if lengths is None or struct(variable.type, checked.types).size != itemsize(dtype):
         return None
     if storage.endian == "big" and isinstance(dtype, str):
-        dtype = dtype.replace("<", ">")
+        dtype = big_descr(dtype)
     return Layout(dtype, checked.shapes[path], lengths, storage.codecs)
 
 
@@ -294,14 +289,10 @@ def _tasks(source: ArraySource, into: Into, *, moved: bool) -> Iterator[Task]:
     for index in indices:
         found = _copied(source, index, into) if moved and not source.distant else None
         if found is not None:
-            yield Task(partial(_itself, found), 0 if isinstance(found.chunk, Place) else found.length, here=True)
+            yield Task(partial(tuple, [found]), 0 if isinstance(found.chunk, Place) else found.length, here=True)
         else:
             work = partial(_made, source, index, into, moved=moved and source.distant)
             yield Task(work, COPIES * into.size, here=small)
-
-
-def _itself(found: Ready) -> tuple[Ready, ...]:
-    return (found,)
 
 
 def _made(source: ArraySource, index: Index, into: Into, *, moved: bool) -> tuple[Ready, ...]:
@@ -343,19 +334,13 @@ def _encoded(source: ArraySource, index: Index, into: Into) -> Ready | None:
     """Return an encoded chunk; None if it holds only fill and may be omitted."""
     layout = into.layout
     values = source.read(region_of(index, layout.chunks, layout.shape))
-    full = padded(_ordered(values, layout.dtype), layout.chunks, into.fill)
+    full = padded(values.astype(numpy_dtype(layout.dtype), copy=False), layout.chunks, into.fill)
     if into.skips and is_all(full, into.fill):
         return None
     data = full.tobytes()
     if not into.known:
         return Ready(index, data, (1 << len(layout.codecs)) - 1, copied=False)
     return Ready(index, codecs.encode(layout.codecs, data, itemsize(layout.dtype)), 0, copied=False)
-
-
-def _ordered(values: NDArray[Any], dtype: Descr) -> NDArray[Any]:
-    """Convert elements to the byte order of a dtype."""
-    wanted = numpy_dtype(dtype)
-    return values.astype(wanted, copy=False)
 
 
 def provide(lib: Library, plan: FilePlan, report: Report) -> bool:

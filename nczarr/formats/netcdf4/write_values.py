@@ -10,16 +10,16 @@ import math
 from collections.abc import Iterable, Iterator
 
 from nczarr import names
-from nczarr.arrays.blocks import Index, Selection, every_block, first_of, linear_block, region_of
+from nczarr.arrays.blocks import Index, Selection, every_block, first_of, lengths_of, linear_block, region_of
 from nczarr.arrays.counts import Counts
+from nczarr.arrays.elements import in_order
 from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.library_lock import LOCK
 from nczarr.arrays.parts import is_fixed
 from nczarr.arrays.source import ArraySource, Parts, fill_of, little_descr, unwritten_of
 from nczarr.ast import Constant, Variable, VlenType
 from nczarr.check.checked import Checked
-from nczarr.formats.netcdf4.c_values import Reader, Values, c_dtype, constant_values, structs, texts
-from nczarr.formats.netcdf4.choose_source import in_order
+from nczarr.formats.netcdf4.c_values import Reader, Values, c_dtype, constant_values, recast, texts
 from nczarr.formats.netcdf4.define import Ids, chunk_lengths, grows
 from nczarr.formats.netcdf4.fill_values import is_large, library_default, library_fill, own_fill
 from nczarr.formats.netcdf4.library import Library, sizes
@@ -94,7 +94,7 @@ class _Writer:
         for index in source.occupied(block) if self._fills_alike(source) else every_block(self.shape, block):
             region = region_of(index, block, self.shape)
             values = source.read(region).reshape(-1)
-            self.put(region, texts(values) if self.type == "string" else Values(structs(values, self.dtype)))
+            self.put(region, texts(values) if self.type == "string" else Values(recast(values, self.dtype)))
 
     def _fills_alike(self, source: ArraySource) -> bool:
         """Return whether unwritten cells of the file and of the source are equal.
@@ -123,13 +123,13 @@ class _Writer:
         for index in wanted:
             region = region_of(index, rows, self.shape)
             reader.go_to(first_of(region, self.shape))
-            self.put(region, reader.take(math.prod(part.stop - part.start for part in region)))
+            self.put(region, reader.take(math.prod(lengths_of(region))))
 
     def put(self, region: Selection, values: Values) -> None:
         start = sizes([part.start for part in region])
-        count = sizes([part.stop - part.start for part in region])
+        count = sizes(lengths_of(region))
         with LOCK:
-            self.lib.put_vara(self.group, self.number, start, count, values.address)
+            self.lib.do("nc_put_vara", self.group, self.number, start, count, values.address)
         self.counts.add("encode", 1, values.array.nbytes, values.array.nbytes)
 
 

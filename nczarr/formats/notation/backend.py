@@ -13,10 +13,8 @@ from nczarr import names
 from nczarr.ast import (
     ATOMIC,
     Attribute,
-    Codec,
     CompoundType,
     Dataset,
-    Dimension,
     EnumType,
     Field,
     Group,
@@ -71,7 +69,8 @@ def _members(group: Group, indent: str, constants: ConstantWriter) -> Iterator[s
     for declared in group.types:
         yield from _type(declared, indent)
     for dimension in group.dimensions:
-        yield indent + _dimension(dimension)
+        unlimited = " unlimited" if dimension.unlimited else ""
+        yield f"{indent}dimension {write_name(dimension.name)}{unlimited} {dimension.size}"
     for variable in group.variables:
         yield from _variable(variable, indent, constants)
     for attribute in group.attributes:
@@ -115,11 +114,6 @@ def _type_name(name: str) -> str:
     return name if name in ATOMIC else write_fqn(name)
 
 
-def _dimension(dimension: Dimension) -> str:
-    unlimited = " unlimited" if dimension.unlimited else ""
-    return f"dimension {write_name(dimension.name)}{unlimited} {dimension.size}"
-
-
 def _attribute(attribute: Attribute, constants: ConstantWriter) -> str:
     value = attribute.value
     return f"attribute {write_name(attribute.name)} {_type_name(value.type)}{constants.spelt(value)}"
@@ -151,7 +145,7 @@ def _storage(storage: Storage) -> Iterator[str]:
     if storage.chunks is not None:
         yield " ".join(["chunks", *map(str, storage.chunks)])
     for codec in storage.codecs:
-        yield _codec(codec)
+        yield " ".join(["codec", codec.name or str(codec.id), *map(str, codec.parameters)])
     if storage.endian is not None:
         yield f"endian {storage.endian}"
     if storage.quantize is not None:
@@ -160,7 +154,3 @@ def _storage(storage: Storage) -> Iterator[str]:
         yield f"element {storage.element}"
     if storage.no_fill:
         yield "fill none"
-
-
-def _codec(codec: Codec) -> str:
-    return " ".join(["codec", codec.name or str(codec.id), *map(str, codec.parameters)])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -25,7 +26,7 @@ from nczarr.formats.reference.expressions import (
     names_of,
 )
 from nczarr.formats.reference.limits import RefusedTextError
-from nczarr.formats.reference.operators import Value, formatted
+from nczarr.formats.reference.operators import ARITHMETIC, COMPARISONS, SIGNS, Value, formatted
 from nczarr.formats.reference.wire import Dimension
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ TABLE = 1 << 16
 """Maximum size of a table."""
 
 _WIDEST = 2**62
+
+_UFUNC: dict[str, Callable[..., Any]] = {**COMPARISONS, **SIGNS, **ARITHMETIC, "**": operator.pow}
 
 
 class Axis:
@@ -213,10 +216,10 @@ def _bounds(expression: Expression, context: Context) -> tuple[int, int] | None:
                 return None
             first, second = _bounds(then, context), _bounds(other, context)
             return None if first is None or second is None else (min(first[0], second[0]), max(first[1], second[1]))
-        case Operation(operator, operands) if operator in _INTERVALS:
+        case Operation(sign, operands) if sign in _INTERVALS:
             found = [_bounds(each, context) for each in operands]
             known = [each for each in found if each is not None]
-            return _INTERVALS[operator](*known) if len(known) == len(found) else None
+            return _INTERVALS[sign](*known) if len(known) == len(found) else None
         case _:
             return None
 
@@ -275,28 +278,10 @@ def _column(expression: Expression, context: Context, entries: Integers) -> Any:
         case Operation("if", (Comparison(operators, compared), then, other)):
             parts = [_column(each, context, entries) for each in compared]
             holds = np.ones(len(entries), dtype=bool)
-            for operator, left, right in zip(operators, parts, parts[1:], strict=False):
-                holds &= _UFUNC[operator](left, right)
+            for sign, left, right in zip(operators, parts, parts[1:], strict=False):
+                holds &= _UFUNC[sign](left, right)
             return np.where(holds, _column(then, context, entries), _column(other, context, entries))
-        case Operation(operator, operands):
-            return _UFUNC[operator](*(_column(each, context, entries) for each in operands))
+        case Operation(sign, operands):
+            return _UFUNC[sign](*(_column(each, context, entries) for each in operands))
         case _:
             raise AssertionError(expression)
-
-
-_UFUNC: dict[str, Callable[..., Any]] = {
-    "+": lambda left, right: left + right,
-    "-": lambda left, right: left - right,
-    "*": lambda left, right: left * right,
-    "//": lambda left, right: left // right,
-    "%": lambda left, right: left % right,
-    "**": lambda left, right: left**right,
-    "neg": lambda each: -each,
-    "pos": lambda each: each,
-    "==": lambda left, right: left == right,
-    "!=": lambda left, right: left != right,
-    "<": lambda left, right: left < right,
-    "<=": lambda left, right: left <= right,
-    ">": lambda left, right: left > right,
-    ">=": lambda left, right: left >= right,
-}

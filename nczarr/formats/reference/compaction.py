@@ -8,16 +8,14 @@ shorter.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from nczarr.formats.reference.bundles import bundle, kin
 from nczarr.formats.reference.expressions import quoted
-from nczarr.formats.reference.families import FEWEST, Family, family_of, generators
+from nczarr.formats.reference.families import FEWEST, Family, bundle, family_of, generators, kin
 from nczarr.formats.reference.grouping import LONGEST, Group, Target, grouped
-from nczarr.formats.reference.parts import quote
+from nczarr.formats.reference.parts import encode, quote
 from nczarr.formats.reference.write_expressions import PACKED
 
 PIECE = 1 << 16
@@ -25,8 +23,6 @@ PIECE = 1 << 16
 
 SHORTEST = 12
 """Minimum length of a URL that becomes a template."""
-
-_json = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class _Found(NamedTuple):
@@ -49,7 +45,7 @@ def compact(entries: Mapping[str, Any]) -> dict[str, Any]:
             group.put_back(refs, targets)
     made: list[dict[str, Any]] = []
     for each in _bundled(found):
-        if len(_json(each.generators)) < _size(each.groups, targets):
+        if len(encode(each.generators)) < _size(each.groups, targets):
             made += each.generators
         else:
             for group in each.groups:
@@ -61,12 +57,12 @@ def compact(entries: Mapping[str, Any]) -> dict[str, Any]:
 
 def written(document: Mapping[str, Any]) -> Iterator[bytes]:
     """Yield the JSON text of a version 1 document in pieces."""
-    before = _json({name: member for name, member in document.items() if name != "refs"})[:-1]
+    before = encode({name: member for name, member in document.items() if name != "refs"})[:-1]
     refs = document.get("refs")
     if refs:
         before += ',"refs":{'
         for key, value in refs.items():
-            before += f"{quote(key)}:{_json(value)}"
+            before += f"{quote(key)}:{encode(value)}"
             if len(before) > PIECE:
                 yield before.encode()
                 before = ""
@@ -83,7 +79,7 @@ def _bundled(found: list[_Found]) -> Iterator[_Found]:
         groups.setdefault((kin(each.family) if packed else None) or (number,), []).append(each)
     for group in groups.values():
         together = bundle([each.family for each in group]) if len(group) > 1 else None
-        if together is not None and len(_json(together)) < sum(len(_json(each.generators)) for each in group):
+        if together is not None and len(encode(together)) < sum(len(encode(each.generators)) for each in group):
             yield _Found(group[0].family, [together], [one for each in group for one in each.groups])
         else:
             yield from group
@@ -94,7 +90,7 @@ def _size(groups: list[Group], targets: list[Target]) -> float:
     size = 0.0
     for group in groups:
         rows = range(0, len(group.keys), max(1, len(group.keys) // 64))
-        some = _json([[group.keys[row], group.value(row, targets)] for row in rows])
+        some = encode([[group.keys[row], group.value(row, targets)] for row in rows])
         size += len(some) / len(rows) * len(group.keys)
     return size
 

@@ -19,7 +19,7 @@ from nczarr.formats.reference.expressions import (
     Operation,
     Pieces,
 )
-from nczarr.formats.reference.limits import Account, Limits, RefusedTextError, check_length
+from nczarr.formats.reference.limits import Account, Limits, RefusedTextError, check_length, shortened
 from nczarr.formats.reference.operators import UNDEFINED, Value, compared, computed
 
 
@@ -35,14 +35,9 @@ class Scope(NamedTuple):
 
 def rendered(parts: Pieces, scope: Scope) -> str:
     """Return a text with its expressions evaluated. Raises RefusedTextError."""
-    text = "".join(part if isinstance(part, str) else shown(part, scope) for part in parts)
+    text = "".join(part if isinstance(part, str) else str(valued(part, scope)) for part in parts)
     check_length(len(text), scope.limits)
     return text
-
-
-def shown(hole: Hole, scope: Scope) -> str:
-    """Return an expression's value as text. Raises RefusedTextError, quoting it."""
-    return str(valued(hole, scope))
 
 
 def valued(hole: Hole, scope: Scope) -> Value:
@@ -50,8 +45,7 @@ def valued(hole: Hole, scope: Scope) -> Value:
     try:
         return evaluate(hole.expression, scope)
     except RefusedTextError as error:
-        written = hole.written if len(hole.written) <= 60 else f"{hole.written[:57]}…"
-        raise RefusedTextError(error.code, f"`{written}`: {error.message}") from None
+        raise RefusedTextError(error.code, f"`{shortened(hole.written)}`: {error.message}") from None
 
 
 def evaluate(expression: Expression, scope: Scope) -> Value:

@@ -21,7 +21,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nczarr.formats.reference.limits import Limits, RefusedTextError, check_length
+from nczarr.formats.reference.limits import Limits, RefusedTextError, check_length, shortened
 
 if TYPE_CHECKING:
     from lark import Lark
@@ -140,7 +140,7 @@ def pieces(text: str, limits: Limits) -> Pieces:
         if start < 0:
             return tuple(found)
         if match is None:
-            raise RefusedTextError("bad-expression", f"`{_short(text[start:])}` has braces without an end")
+            raise RefusedTextError("bad-expression", f"`{shortened(text[start:])}` has braces without an end")
         written = match[2].strip()
         found.append(Hole(written, parse(written, limits.depth)))
         at, strip = match.end(), match[3] == "-"
@@ -165,9 +165,9 @@ def parse(written: str, depth: int) -> Expression:
             raise error.orig_exc from None
         raise
     except RefusedTextError as error:
-        raise RefusedTextError(error.code, f"{error.message} in `{_short(written)}`") from None
+        raise RefusedTextError(error.code, f"{error.message} in `{shortened(written)}`") from None
     if tree.depth > depth:
-        raise RefusedTextError("bad-expression", f"`{_short(written)}` nests more than {depth} deep")
+        raise RefusedTextError("bad-expression", f"`{shortened(written)}` nests more than {depth} deep")
     return tree  # type: ignore[no-any-return]
 
 
@@ -175,7 +175,7 @@ def _complaint(written: str, at: int | None) -> str:
     """Return the message about an expression's fault at a position."""
     at = len(written) if at is None or at < 0 else at
     left, here = written[:at].rstrip(), written[at : at + 1]
-    shown = f"`{_short(written)}`"
+    shown = f"`{shortened(written)}`"
     if here == "." and not left[-1:].isdigit():
         return f"{shown}: attribute access is not allowed"
     if here == "[":
@@ -185,10 +185,6 @@ def _complaint(written: str, at: int | None) -> str:
     if not written:
         return "an expression is empty"
     return f"{shown} is no expression of the grammar, from character {at + 1} on"
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 60 else f"{text[:57]}…"
 
 
 @functools.cache

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from nczarr.arrays.lazy_numpy import NDArray, np
@@ -22,9 +23,9 @@ from nczarr.formats.reference.columns import (
     numbers,
 )
 from nczarr.formats.reference.evaluation import Scope
-from nczarr.formats.reference.expressions import Hole, Name, Pieces
-from nczarr.formats.reference.limits import RefusedTextError, check_length
-from nczarr.formats.reference.templates import pieces
+from nczarr.formats.reference.expressions import Hole, Name
+from nczarr.formats.reference.jinja import pieces
+from nczarr.formats.reference.limits import RefusedTextError, check_length, shortened
 from nczarr.formats.reference.wire import Generator, range_fault
 
 if TYPE_CHECKING:
@@ -79,16 +80,14 @@ class Family:
     def lines(self, start: int, stop: int) -> list[str]:
         """Return keys and references as members of an object. Raises MemberFaultError."""
         entries = _entries(start, stop)
-        form, columns = (
-            f"{self._key.form}:[{self._url.form}",
-            [*self._key.columns(entries), *self._url.columns(entries)],
-        )
+        form = f"{self._key.form}:[{self._url.form}"
+        columns = [*self._key.columns(entries), *self._url.columns(entries)]
         if self._range is not None:
-            form, columns = form + ",%d,%d", [*columns, *self.ranges(start, stop)]
+            form += ",%d,%d"
+            columns += self.ranges(start, stop)
         if self._key.bound + self._url.bound > self._limits.text:
             self._key.lines(entries), self._url.lines(entries)
-        form += "]"
-        return [form % each for each in zip(*columns, strict=True)] if columns else [form % ()] * len(entries)
+        return _filled(form + "]", columns, len(entries))
 
     def urls(self, start: int, stop: int) -> list[str]:
         """Return URLs as JSON; only one if all entries share it. Raises MemberFaultError."""
@@ -146,17 +145,17 @@ def _entries(start: int, stop: int) -> Integers:
     return np.arange(start, stop, dtype=np.int64)
 
 
-def _parsed(member: str, text: str, scope: Scope) -> Pieces:
-    try:
-        return pieces(text, scope.limits, scope.account)
-    except RefusedTextError as error:
-        raise MemberFaultError(member, error.code, error.message) from None
+def _filled(form: str, columns: list[list[Any]], count: int) -> list[str]:
+    """Return a `%s` format with the values of columns, `count` times."""
+    return [form % each for each in zip(*columns, strict=True)] if columns else [form % ()] * count
 
 
-def _guarded(member: str, made: Callable[[], Any]) -> Any:
+@contextmanager
+def _blamed(member: str) -> Iterator[None]:
+    """Turn faults into those of a generator's member."""
     try:
-        return made()
-    except FaultyEntryError as error:
+        yield
+    except (FaultyEntryError, RefusedTextError) as error:
         raise MemberFaultError(member, error.code, error.message) from None
 
 
@@ -166,8 +165,9 @@ class _Text:
     def __init__(self, member: str, text: str, context: Context) -> None:
         self._member = member
         self._limits = context.scope.limits
-        self.parts = _parsed(member, text, context.scope)
-        form, self._columns = _guarded(member, lambda: joined(self.parts, context, _quoted))
+        with _blamed(member):
+            self.parts = pieces(text, self._limits, context.scope.account)
+            form, self._columns = joined(self.parts, context, _quoted)
         self.form = f'"{form}"'
         self.bound = len(form)
         self.least = len(form.replace("%%", "%")) - 2 * len(self._columns)
@@ -175,26 +175,19 @@ class _Text:
 
     def columns(self, entries: Integers) -> list[list[Any]]:
         """Return the column of each `%s`, and set `bound` to the maximum text length."""
-        found: list[list[Any]] = _guarded(self._member, lambda: [column(entries) for column in self._columns])
+        with _blamed(self._member):
+            found = [column(entries) for column in self._columns]
         longest = (max(map(len, each)) if isinstance(each[0], str) else 20 for each in found)
         self.bound = len(self.form) + sum(longest)
         return found
 
     def lines(self, entries: Integers) -> list[str]:
         """Return the texts as JSON."""
-        columns = self.columns(entries)
-        found = (
-            [self.form % each for each in zip(*columns, strict=True)] if columns else [self.form % ()] * len(entries)
-        )
+        found = _filled(self.form, self.columns(entries), len(entries))
         if self.bound > self._limits.text:
-            self._check(found)
+            with _blamed(self._member):
+                check_length(max(len(json.loads(each)) for each in found), self._limits)
         return found
-
-    def _check(self, found: list[str]) -> None:
-        try:
-            check_length(max(len(json.loads(each)) for each in found), self._limits)
-        except RefusedTextError as error:
-            raise MemberFaultError(self._member, error.code, error.message) from None
 
 
 def _quoted(text: str) -> str:
@@ -212,15 +205,16 @@ class _Number:
         if isinstance(written, int):
             self._fixed = written
             return
-        parts = _parsed(member, written, context.scope)
-        holes = [part for part in parts if not isinstance(part, str)]
-        if all(constant(hole, context) for hole in holes):
-            texts = (part if isinstance(part, str) else str(hole_at(part, context, 0)) for part in parts)
-            self._fixed = self._integer(_guarded(member, lambda: "".join(texts)))
-            return
-        if len(holes) == 1 and not "".join(part for part in parts if isinstance(part, str)).strip():
-            self._fast = numbers(holes[0], context)
-        self._text = _guarded(member, lambda: joined(parts, context, str))
+        with _blamed(member):
+            parts = pieces(written, context.scope.limits, context.scope.account)
+            holes = [part for part in parts if not isinstance(part, str)]
+            if all(constant(hole, context) for hole in holes):
+                texts = (part if isinstance(part, str) else str(hole_at(part, context, 0)) for part in parts)
+                self._fixed = self._integer("".join(texts))
+                return
+            if len(holes) == 1 and not "".join(part for part in parts if isinstance(part, str)).strip():
+                self._fast = numbers(holes[0], context)
+            self._text = joined(parts, context, str)
 
     def column(self, entries: Integers) -> list[int]:
         """Return the numbers, which may be negative."""
@@ -231,14 +225,13 @@ class _Number:
             return found
         assert self._text is not None
         form, columns = self._text
-        made: list[list[Any]] = _guarded(self._member, lambda: [column(entries) for column in columns])
+        with _blamed(self._member):
+            made = [column(entries) for column in columns]
         return [self._integer(form % each) for each in zip(*made, strict=True)]
 
     def _integer(self, text: str) -> int:
         try:
             return int(text)
         except ValueError:
-            shown = text if len(text) <= 40 else f"{text[:37]}…"
-            raise MemberFaultError(
-                self._member, "bad-generator", f"`{self._member}` renders to `{shown}`, which is no integer"
-            ) from None
+            message = f"`{self._member}` renders to `{shortened(text, 40)}`, which is no integer"
+            raise MemberFaultError(self._member, "bad-generator", message) from None

@@ -55,9 +55,9 @@ class Index:
 
     def __init__(self) -> None:
         self.size = 0
-        """About how many bytes the entries have in version 0, and not less."""
+        """Estimated size of the entries in version 0, in bytes; never too small."""
         self.odd: list[str] = []
-        """Some of the keys that no store has."""
+        """Some of the keys invalid in stores."""
         self._families: list[Family] = []
         self._ends: list[int] = []
         self._folders: list[frozenset[str] | None] = []

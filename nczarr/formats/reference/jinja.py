@@ -1,4 +1,4 @@
-"""Texts beyond the grammar (`--jinja`): rendered by jinja2's sandbox with all costs counted.
+"""Texts with expressions, also beyond the grammar (`--jinja`): rendered by jinja2's sandbox with all costs counted.
 
 The syntax tree is checked first: unlisted nodes are rejected, and nodes that can create large values call our
 functions. Values are scalars and lists of scalars; attributes are `METHODS`, or those of loops and
@@ -12,10 +12,11 @@ import threading
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from nczarr.formats.reference import expressions
 from nczarr.formats.reference.evaluation import Scope
-from nczarr.formats.reference.expressions import Beyond
+from nczarr.formats.reference.expressions import Beyond, Hole, Pieces
 from nczarr.formats.reference.jinja_filters import Run
-from nczarr.formats.reference.limits import Account, Limits, RefusedTextError, check_length
+from nczarr.formats.reference.limits import Account, Limits, RefusedTextError, check_length, shortened
 
 if TYPE_CHECKING:
     from jinja2 import Template, nodes
@@ -30,7 +31,17 @@ START = 20
 """Base cost of a rendering, in steps."""
 
 
-def beyond(text: str, limits: Limits, account: Account) -> Beyond:
+def pieces(text: str, limits: Limits, account: Account) -> Pieces:
+    """Split a text into pieces; a jinja2 text is one piece. Raises RefusedTextError."""
+    try:
+        return expressions.pieces(text, limits)
+    except RefusedTextError as error:
+        if not limits.jinja or error.code != "bad-expression":
+            raise
+    return (Hole(text, _beyond(text, limits, account)),)
+
+
+def _beyond(text: str, limits: Limits, account: Account) -> Beyond:
     """Compile a text by jinja2. Raises RefusedTextError."""
     if find_spec("jinja2") is None:
         raise RefusedTextError("missing-library", "rendering it needs `jinja2`, which is not installed")
@@ -105,5 +116,4 @@ def _rendered(template: Template, scope: Scope) -> str:
 
 def _said(error: BaseException) -> str:
     """Return a library's message in one short line."""
-    text = (str(error) or type(error).__name__).splitlines()[0]
-    return text if len(text) <= 100 else f"{text[:97]}…"
+    return shortened((str(error) or type(error).__name__).splitlines()[0], 100)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from nczarr.formats.reference.limits import Account, Limits, RefusedTextError, check_length
@@ -24,17 +25,15 @@ SPAN = 256
 """Bytes of a value that cost one step."""
 
 
+@dataclass(slots=True, eq=False)
 class Run:
     """Rendering of one text: resources used, and undefined names."""
 
-    __slots__ = ("account", "held", "limits", "missing", "steps")
-
-    def __init__(self, limits: Limits, account: Account, missing: dict[str, None]) -> None:
-        self.limits = limits
-        self.account = account
-        self.missing = missing
-        self.held = 0
-        self.steps = 0
+    limits: Limits
+    account: Account
+    missing: dict[str, None]
+    held: int = 0
+    steps: int = 0
 
     def spend(self, value: Any, steps: int = 1) -> Any:
         """Count a new value and return it. Raises RefusedTextError."""
@@ -101,10 +100,14 @@ def _replaced(run: Run, value: Any, old: Any, new: Any, count: int | None = None
     return text.replace(old, new, -1 if count is None else count)
 
 
-def _default(run: Run, value: Any, default: Any = "", boolean: bool = False) -> Any:
+def _is_undefined(value: Any) -> bool:
     from jinja2 import Undefined
 
-    return default if isinstance(value, Undefined) or (boolean and not value) else value
+    return isinstance(value, Undefined)
+
+
+def _default(run: Run, value: Any, default: Any = "", boolean: bool = False) -> Any:
+    return default if _is_undefined(value) or (boolean and not value) else value
 
 
 def _rounded(run: Run, value: Any, precision: int = 0, method: str = "common") -> Any:
@@ -161,10 +164,6 @@ def _computed(name: str) -> Callable[..., Any]:
     return lambda run, value, *given: filtered(name, [run.scalar(value), *map(run.scalar, given)], run.limits)
 
 
-def _total(run: Run, value: Any, start: int = 0) -> Any:
-    return sum(_values(value), start)
-
-
 def _element(place: int) -> Callable[..., Any]:
     return lambda run, value: _values(value)[place]
 
@@ -192,7 +191,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "last": _element(-1),
     "min": _extreme(min),
     "max": _extreme(max),
-    "sum": _total,
+    "sum": lambda run, value, start=0: sum(_values(value), start),
     "sort": _ordered,
     "unique": _unique,
     "reverse": lambda run, value: value[::-1] if isinstance(value, str) else _values(value)[::-1],
@@ -249,12 +248,6 @@ def _integer(value: Any) -> int:
     if not isinstance(value, int):
         raise TypeError("an integer is needed")
     return value
-
-
-def _is_undefined(value: Any) -> bool:
-    from jinja2 import Undefined
-
-    return isinstance(value, Undefined)
 
 
 TESTS: dict[str, Callable[..., bool]] = {

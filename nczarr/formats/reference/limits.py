@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 INTEGER_BITS = 4096
@@ -40,14 +41,12 @@ STEPS = 10_000_000
 """Maximum jinja2 steps for a document: about ten seconds."""
 
 
+@dataclass(slots=True, eq=False)
 class Account:
     """Resources that jinja2 used for a document."""
 
-    __slots__ = ("characters", "steps")
-
-    def __init__(self) -> None:
-        self.characters = 0
-        self.steps = 0
+    characters: int = 0
+    steps: int = 0
 
     def compile(self, characters: int, limits: Limits) -> None:
         """Count a text to compile. Raises RefusedTextError."""
@@ -70,6 +69,11 @@ class RefusedTextError(ValueError):
         super().__init__(message)
         self.code = code
         self.message = message
+
+
+def shortened(text: str, most: int = 60) -> str:
+    """Return a text for messages, of at most so many characters."""
+    return text if len(text) <= most else f"{text[: most - 3]}…"
 
 
 def check_length(length: int, limits: Limits) -> None:

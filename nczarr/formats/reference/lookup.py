@@ -22,7 +22,6 @@ from nczarr.formats.reference.index import AHEAD, Entry, Index, odd
 from nczarr.formats.reference.index import FEW as FEW_KEYS
 from nczarr.formats.reference.limits import DEFAULT, Limits
 from nczarr.formats.reference.parts import Missing, Refs, encode, prepare, refuse
-from nczarr.formats.reference.texts import data_of
 from nczarr.json.positions import Faults
 from nczarr.source import Source
 from nczarr.stores.reference import Reference
@@ -46,16 +45,11 @@ class DocumentReferences:
         self._refs = document.refs
         self._rendered = refs
         self._index = index
-        self._sorted: list[str] | None = None
         self._ahead: dict[str, Reference] = {}
         self._last: Entry | None = None
         self._options: tuple[Limits, Overrides] = (DEFAULT, ())
-        self._noted = document.noted
-
-    @property
-    def noted(self) -> Any:
+        self.noted = document.noted
         """Notes of the document on its targets."""
-        return self._noted
 
     def find(self, key: str) -> bytes | Reference | None:
         """Return the bytes or location of a key, or None. Raises CompileError for invalid base64."""
@@ -80,7 +74,7 @@ class DocumentReferences:
         if isinstance(value, dict):
             return encode(value).encode()
         try:
-            return data_of(value)
+            return wire.data_of(value)
         except binascii.Error as error:
             report = Report()
             why = f"{str(error)[:1].lower()}{str(error)[1:]}"
@@ -103,7 +97,7 @@ class DocumentReferences:
 
     def _listed(self, prefix: str) -> Iterator[str]:
         """Yield the keys of `refs` with `prefix`, sorted."""
-        names = self._names()
+        names = self._names
         for place in range(bisect_left(names, prefix), len(names)):
             if not names[place].startswith(prefix):
                 return
@@ -111,7 +105,7 @@ class DocumentReferences:
 
     def children(self, prefix: str) -> list[str]:
         """Return the sorted next segments of keys below `prefix`, empty or ending in a slash."""
-        names, found = self._names(), self._index.children(prefix)
+        names, found = self._names, self._index.children(prefix)
         place = bisect_left(names, prefix)
         while place < len(names) and names[place].startswith(prefix):
             segment, slash, _ = names[place][len(prefix) :].partition("/")
@@ -121,11 +115,10 @@ class DocumentReferences:
             place = bisect_left(names, f"{prefix}{segment}0", place) if slash else place + 1
         return sorted(found)
 
+    @functools.cached_property
     def _names(self) -> list[str]:
-        """Return the keys of `refs`, sorted on first use."""
-        if self._sorted is None:
-            self._sorted = sorted(self._refs)
-        return self._sorted
+        """Sorted keys of `refs`."""
+        return sorted(self._refs)
 
     def named(self) -> Iterator[tuple[str | None, str]]:
         """Yield every URL once with a key that names it, even if overridden."""

@@ -26,16 +26,22 @@ class Undefined(str):
 UNDEFINED = Undefined()
 
 _PERCENT = re.compile(r"%(?:%|[-+ #0]*([0-9]*)(?:\.([0-9]*))?([diouxXeEfFgGsr])|(.?))", re.DOTALL)
-_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
+SIGNS: dict[str, Callable[[Any], Any]] = {"neg": operator.neg, "pos": operator.pos}
+ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
+    "%": operator.mod,
+}  # fmt: skip
+"""Operators by name; powers are bounded (`_power`)."""
 
 
 def compared(operators: tuple[str, ...], values: list[Value]) -> bool:
     """Return whether all comparisons of a chain hold. Raises RefusedTextError."""
     for sign, left, right in zip(operators, values, values[1:], strict=False):
         try:
-            if not _COMPARE[sign](left, right):
+            if not COMPARISONS[sign](left, right):
                 return False
         except TypeError:
             raise RefusedTextError("bad-expression", f"{_kind(left)} and {_kind(right)} have no order") from None
@@ -56,33 +62,11 @@ def computed(sign: str, values: list[Value], limits: Limits) -> Value:
     if not isinstance(first, int | float) or not isinstance(second, int | float):
         raise RefusedTextError("bad-expression", f"`{sign}` does not suit {_kind(first)} and {_kind(second)}")
     try:
-        return _checked(_arithmetic(sign, first, second))
+        return _checked(SIGNS[sign](first) if sign in SIGNS else ARITHMETIC.get(sign, _power)(first, second))
     except ZeroDivisionError:
         raise RefusedTextError("bad-expression", "division by zero") from None
     except OverflowError:
         raise RefusedTextError("oversized-expansion", "a number is too large") from None
-
-
-def _arithmetic(sign: str, first: int | float, second: int | float) -> Value:
-    match sign:
-        case "neg":
-            return -first
-        case "pos":
-            return +first
-        case "+":
-            return first + second
-        case "-":
-            return first - second
-        case "*":
-            return first * second
-        case "/":
-            return first / second
-        case "//":
-            return first // second
-        case "%":
-            return first % second
-        case _:
-            return _power(first, second)
 
 
 def _power(first: int | float, second: int | float) -> Value:

@@ -13,14 +13,15 @@ import json
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Report, Severity
 from nczarr.formats.reference.limits import DEFAULT, Limits
 from nczarr.formats.reference.parquet_rows import Grid, Record, RecordFaultError, grid, read
-from nczarr.formats.reference.wire import report_repeated
+from nczarr.formats.reference.parts import encode
+from nczarr.formats.reference.wire import report_repeated, text_of
 from nczarr.json.positions import Faults, members
 from nczarr.json.tolerant import NotJsonError, parse
 from nczarr.source import Source
@@ -34,10 +35,13 @@ HELD = 64 << 20
 """Size of the file cache, in bytes."""
 
 USUAL, SHARE = 100_000, 10
-"""A file may have so many rows, and the limit of entries by so much: it is read as a whole, whatever its rows are."""
+"""Maximum rows of a file, which is read whole; with a larger limit of entries, that limit divided by `SHARE`."""
 
 ROWS = 1 << 16
 """Rows converted to Python numbers at once."""
+
+PIECE = 1 << 16
+"""Characters per output piece."""
 
 ROW = 32
 """Maximum bytes of a row besides texts and data."""
@@ -63,20 +67,19 @@ class ParquetReferences:
     def __init__(self, store: Store, header: Header, limits: Limits) -> None:
         self._store = store
         self._header = header
+        self.documents = header.documents
+        """Unparsed documents by key."""
+        self.noted = header.noted
+        """Notes of the metadata on targets."""
         self._limits = limits
         self._held: OrderedDict[tuple[str, int], Record | None] = OrderedDict()
         self._bytes = 0
         self._lock = threading.Lock()
 
-    @property
-    def noted(self) -> Any:
-        """Notes of the metadata on targets."""
-        return self._header.noted
-
     def find(self, key: str) -> bytes | Reference | None:
         """Return the bytes or location of a key, or None. Raises OSError, CompileError."""
-        if key in self._header.documents:
-            return self._header.documents[key].encode()
+        if key in self.documents:
+            return self.documents[key].encode()
         folder = key[: key.rfind("/") + 1]
         array = self._header.arrays.get(folder)
         number = None if array is None else array.number(key[len(folder) :])
@@ -88,7 +91,7 @@ class ParquetReferences:
 
     def keys(self, prefix: str = "") -> Iterator[str]:
         """Yield keys with `prefix`, sorted, reading the arrays' files. Raises as `find`."""
-        found = [key for key in self._header.documents if key.startswith(prefix)]
+        found = [key for key in self.documents if key.startswith(prefix)]
         for folder in self._header.arrays:
             if folder.startswith(prefix) or prefix.startswith(folder):
                 found += [key for key, _, _ in self._chunks(folder) if key.startswith(prefix)]
@@ -99,14 +102,14 @@ class ParquetReferences:
 
         Reads the files of that array. Raises as `find`.
         """
-        keys = [key for key in self._header.documents if key.startswith(prefix)]
+        keys = [key for key in self.documents if key.startswith(prefix)]
         if prefix in self._header.arrays:
             keys += [key for key, _, _ in self._chunks(prefix)]
         return sorted({key[len(prefix) :].split("/", 1)[0] for key in keys if key != prefix})
 
     def odd(self) -> list[str]:
         """Return the document keys invalid in stores."""
-        return [key for key in self._header.documents if not is_safe(key)]
+        return [key for key in self.documents if not is_safe(key)]
 
     def named(self) -> Iterator[tuple[str | None, str]]:
         """Yield every URL once with a key that names it. Reads all files. Raises as `find`."""
@@ -122,14 +125,9 @@ class ParquetReferences:
                         known.add(url)
                         yield url, folder + array.name(place * self._header.record_size + row)
 
-    @property
-    def documents(self) -> Mapping[str, str]:
-        """Unparsed documents by key."""
-        return self._header.documents
-
     def entries(self) -> Iterator[tuple[str, bytes | Reference]]:
         """Yield keys with bytes or locations: documents, then chunks in C order. Raises as `find`."""
-        for key, text in self._header.documents.items():
+        for key, text in self.documents.items():
             yield key, text.encode()
         for folder in self._header.arrays:
             for key, record, row in self._chunks(folder):
@@ -234,6 +232,38 @@ def opened(store: Store, report: Report, limits: Limits = DEFAULT) -> ParquetRef
     before = report.errors
     header = _header(Source(METADATA, data), report, limits)
     return ParquetReferences(store, header, limits) if header is not None and report.errors == before else None
+
+
+def entries(store: Store, report: Report, limits: Limits) -> Iterator[tuple[str, Any]]:
+    """Yield keys and values of version 0: documents, then chunks in C order. Raises CompileError, OSError."""
+    references = opened(store, report, limits)
+    if references is None:
+        raise CompileError(report.sorted())
+    for number, (key, found) in enumerate(references.entries(), 1):
+        if number > limits.entries:
+            text = f"`{key}` brings the entries to more than the limit, {limits.entries}"
+            report.error("oversized-expansion", text, helps=["`--max-entries` sets another limit"])
+            raise CompileError(report.sorted())
+        if isinstance(found, bytes):
+            yield key, references.documents.get(key) or text_of(found)
+        else:
+            yield key, [found.url] if found.length is None else [found.url, found.offset, found.length]
+
+
+def expand(store: Store, report: Report, limits: Limits) -> Iterator[bytes]:
+    """Yield the document's JSON text, one entry a line. Raises CompileError, OSError."""
+    text, written, begin = "{", 0, "\n"
+    for key, value in entries(store, report, limits):
+        text += f"{begin}{encode(key)}:{encode(value)}"
+        begin = ",\n"
+        if len(text) >= PIECE:
+            written += len(text)
+            if written > limits.output:
+                report.error("oversized-expansion", f"the expanded document has more than {limits.output} bytes")
+                raise CompileError(report.sorted())
+            yield text.encode()
+            text = ""
+    yield f"{text}\n}}\n".encode()
 
 
 def _header(source: Source, report: Report, limits: Limits) -> Header | None:

@@ -12,24 +12,22 @@ dictionary-encoded, so that a file needs no more memory than its pages and numbe
 from __future__ import annotations
 
 import math
-import re
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
+from nczarr.arrays.blocks import grid_of, index_of, number_of
 from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.capabilities import ChunkKeys
 from nczarr.formats.reference.wire import range_fault
 from nczarr.stores.reference import Reference
 
 if TYPE_CHECKING:
     from pyarrow import ChunkedArray, DataType, Table
-    from pyarrow.parquet import ColumnSchema
 
 LONGEST = 65_536
 """Maximum characters of a URL; dictionaries repeat it in any number of rows."""
 
 TEXTS = ("path", "raw")
 NUMBERS = ("offset", "size")
-
-_CHUNK = re.compile(r"(?:0|[1-9][0-9]{0,17})(?:\.(?:0|[1-9][0-9]{0,17}))*")
 
 
 class RecordFaultError(Exception):
@@ -48,24 +46,12 @@ class Grid(NamedTuple):
 
     def number(self, name: str) -> int | None:
         """Return the linear index of a chunk name such as `1.0`; None if invalid."""
-        if _CHUNK.fullmatch(name) is None:
-            return None
-        index = tuple(map(int, name.split(".")))
-        counts = self.counts or (1,)
-        if len(index) != len(counts) or any(place >= count for place, count in zip(index, counts, strict=True)):
-            return None
-        number = 0
-        for place, count in zip(index, counts, strict=True):
-            number = number * count + place
-        return number
+        index = ChunkKeys().index_of(name, self.counts)
+        return None if index is None else number_of(index, self.counts)
 
     def name(self, number: int) -> str:
         """Return the chunk name of a linear index."""
-        index = []
-        for count in reversed(self.counts or (1,)):
-            number, place = divmod(number, count)
-            index.append(str(place))
-        return ".".join(reversed(index))
+        return ChunkKeys().key(index_of(number, self.counts))
 
 
 def grid(zarray: Any) -> Grid:
@@ -77,7 +63,7 @@ def grid(zarray: Any) -> Grid:
         raise RecordFaultError("`shape` and `chunks` must be lists of integers, equally long")
     if len(shape) > 1 and zarray.get("dimension_separator", ".") != ".":
         raise RecordFaultError("`dimension_separator` must be a dot in Parquet references")
-    return Grid(tuple(-(-length // chunk) for length, chunk in zip(shape, chunks, strict=True)))
+    return Grid(grid_of(tuple(shape), tuple(chunks)))
 
 
 def _lengths(value: Any, least: int) -> TypeGuard[list[int]]:
@@ -150,7 +136,7 @@ def read(data: bytes, least: int, most: int, largest: int) -> Record:
 
     try:
         metadata = parquet.read_metadata(pa.BufferReader(data))
-        texts = [path for path in map(_path, metadata.schema) if path in TEXTS]
+        texts = [column.path for column in metadata.schema if column.path in TEXTS]
         file = parquet.ParquetFile(pa.BufferReader(data), metadata=metadata, read_dictionary=texts, pre_buffer=False)
         rows, names = metadata.num_rows, set(file.schema_arrow.names)
         if not least <= rows <= most:
@@ -165,10 +151,6 @@ def read(data: bytes, least: int, most: int, largest: int) -> Record:
     _check(table)
     columns = {name: table[name] if name in names else None for name in (*TEXTS, *NUMBERS)}
     return Record(**columns, rows=table.num_rows, nbytes=table.nbytes)
-
-
-def _path(column: ColumnSchema) -> str:
-    return str(column.path)
 
 
 def _check(table: Table) -> None:

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, Protocol
 
 from nczarr.formats.reference.evaluation import Scope, rendered
 from nczarr.formats.reference.family import BLOCK, Family, MemberFaultError
+from nczarr.formats.reference.jinja import pieces
 from nczarr.formats.reference.limits import Account, Limits, RefusedTextError
-from nczarr.formats.reference.templates import pieces, templates
 from nczarr.formats.reference.wire import Document
 from nczarr.json.positions import Faults, Path
 
@@ -48,7 +48,8 @@ def prepare(document: Document, faults: Faults, limits: Limits, missing: Missing
     scope = Scope({}, {}, limits, missing, Account())
     for name, text in document.templates.items():
         try:
-            scope = scope._replace(templates={**scope.templates, **templates({name: text}, limits, scope.account)})
+            template = pieces(text, limits, scope.account) if "{{" in text else text
+            scope = scope._replace(templates={**scope.templates, name: template})
         except RefusedTextError as error:
             faults.error(error.code, f"template `{name}`: {error.message}", ("templates", name))
     refs = Refs(document, scope, faults, missing)

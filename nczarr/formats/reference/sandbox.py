@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from types import MethodType
 from typing import Any
 
@@ -32,7 +33,7 @@ LONGEST = 100_000
 """Maximum length of lists and ranges."""
 
 COUNTED, CHARGED, COMPARED, JOINED, SCALAR = "counted!", "charged!", "compared!", "joined!", "scalar!"
-"""Filters that no text can name."""
+"""Internal filters, with names impossible in texts."""
 
 
 class _Guard(NodeTransformer):
@@ -54,16 +55,13 @@ class _Guard(NodeTransformer):
         self.generic_visit(node)
         return _led(nodes.List(node.nodes, lineno=node.lineno), JOINED)
 
-    def visit_List(self, node: nodes.List) -> nodes.List:  # noqa: N802
+    def visit_List(self, node: nodes.List | nodes.Tuple) -> nodes.List | nodes.Tuple:  # noqa: N802
         self.generic_visit(node)
-        node.items = [_led(each, SCALAR) for each in node.items]
-        return node
-
-    def visit_Tuple(self, node: nodes.Tuple) -> nodes.Tuple:  # noqa: N802
-        self.generic_visit(node)
-        if node.ctx == "load":
+        if isinstance(node, nodes.List) or node.ctx == "load":
             node.items = [_led(each, SCALAR) for each in node.items]
         return node
+
+    visit_Tuple = visit_List  # noqa: N815
 
     def visit_Getitem(self, node: nodes.Getitem) -> nodes.Expr:  # noqa: N802
         self.generic_visit(node)
@@ -88,28 +86,20 @@ def variables(scope: Scope) -> dict[str, Any]:
     return {**made, **scope.values}
 
 
+@dataclass(slots=True, eq=False)
 class _Called:
     """A template with arguments."""
 
-    __slots__ = ("name", "scope")
-
-    def __init__(self, name: str, scope: Scope) -> None:
-        self.name = name
-        self.scope = scope
-
-    def made(self, arguments: dict[str, Any]) -> str:
-        """Return the text for these arguments."""
-        return called(self.name, arguments, self.scope)
+    name: str
+    scope: Scope
 
 
+@dataclass(slots=True, eq=False)
 class _Method:
     """A method of a text."""
 
-    __slots__ = ("name", "text")
-
-    def __init__(self, name: str, text: str) -> None:
-        self.name = name
-        self.text = text
+    name: str
+    text: str
 
 
 class Environment(ImmutableSandboxedEnvironment):
@@ -147,7 +137,8 @@ class Environment(ImmutableSandboxedEnvironment):
         if isinstance(obj, _Called):
             if args:
                 raise RefusedTextError("bad-expression", "positional arguments are not allowed")
-            return run.spend(obj.made({name: run.scalar(value) for name, value in kwargs.items()}))
+            arguments = {name: run.scalar(value) for name, value in kwargs.items()}
+            return run.spend(called(obj.name, arguments, obj.scope))
         if isinstance(obj, _Method):
             return run.spend(METHODS[obj.name](run, obj.text, *args, **kwargs))
         if obj is range:

@@ -1,20 +1,21 @@
 """Entries of `refs`: a mapping that packs byte ranges into integers, and a reader of large documents.
 
-Large documents are read in pieces: text from the start of a member to the end of a value, if valid JSON
-within braces, contains whole members. The caller parses other documents at once and reports faults.
+Large documents are searched for overlong texts in bounded memory, then read in pieces: text from the start of
+a member to the end of a value, if valid JSON within braces, contains whole members. The caller parses other
+documents at once and reports faults.
 """
 
 from __future__ import annotations
 
 import gc
 import json
+import mmap
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from nczarr.formats.reference.limits import LARGEST_END
-from nczarr.formats.reference.scan import give_back
 from nczarr.json.tolerant import RepeatedError, too_deep, unrepeated
 from nczarr.source import Buffer
 
@@ -27,16 +28,20 @@ PIECE = 1 << 20
 WIDEST = 1 << 27
 """Maximum size of a piece, in bytes, for long members."""
 
+SCANNED = 8 << 20
+"""Bytes searched at once for overlong texts; scanning pays off above that size."""
+
 FAST = LARGEST_END // 2
 """Exclusive limit of packed offsets and lengths (62 bits), with valid sums."""
 
 TOP, INNER = "{", '{"refs":{'
-"""What stands before members, and before those of `refs` where more follow."""
+"""Text before members of a document; text before members of `refs` with others after them."""
 
 _BITS = 62
 _MASK = FAST - 1
 _TRIES = 3
 
+_DROP: int | None = getattr(mmap, "MADV_DONTNEED", None)
 _BEGIN = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n]*\{[ \t\r\n]*")
 _REFS = re.compile(rb'"refs"[ \t\r\n]*:[ \t\r\n]*\{[ \t\r\n]*')
 _ESCAPED = re.compile(rb"\\u00(?:72|65|66|73)")
@@ -119,6 +124,34 @@ class Table(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self._values)
+
+
+def give_back(data: Buffer) -> None:
+    """Release pages of a mapped file; later access reads them again."""
+    if _DROP is not None and isinstance(data, mmap.mmap):
+        data.madvise(_DROP)
+
+
+def long_text(data: Buffer, longest: int) -> int | None:
+    """Return the start of more than `longest` bytes without a quote, or None; small documents are not scanned.
+
+    In JSON, only texts and blanks are so long.
+    """
+    if len(data) <= SCANNED:
+        return None
+    last = -1
+    for start in range(0, len(data), SCANNED):
+        piece = bytes(data[start : start + SCANNED])
+        give_back(data)
+        first = piece.find(b'"')
+        if first < 0:
+            if start + len(piece) - last > longest:
+                return last + 1
+            continue
+        if start + first - last > longest:
+            return last + 1
+        last = start + piece.rfind(b'"')
+    return None
 
 
 def read(data: Buffer) -> Mapping[str, Any] | None:

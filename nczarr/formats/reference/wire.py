@@ -13,18 +13,22 @@ from __future__ import annotations
 import binascii
 import functools
 import json
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from nczarr.diagnostics.report import Report
-from nczarr.formats.reference.limits import LARGEST_END, Limits
-from nczarr.formats.reference.scan import LARGE, give_back, long_text
-from nczarr.formats.reference.table import Table, uncollected
+from nczarr.formats.reference.limits import LARGEST_END, Limits, shortened
+from nczarr.formats.reference.table import Table, give_back, long_text, uncollected
 from nczarr.formats.reference.table import read as read_large
-from nczarr.formats.reference.texts import TEXT, data_of
 from nczarr.json.positions import Faults, Path, kind
 from nczarr.json.tolerant import DEEPEST, noting, too_deep
 from nczarr.source import Buffer, Source
+
+TEXT = "base64:"
+"""Prefix of base64 texts."""
+
+_PRINTABLE = re.compile(rb"[\t\n\r\x20-\x7e]*")
 
 
 class Dimension(NamedTuple):
@@ -89,7 +93,8 @@ def read(source: Source, report: Report, limits: Limits, overrides: Mapping[str,
         return None
     version = members.get("version")
     if version is None:
-        refs = members if isinstance(members, Table) else Table({key: _plain(each) for key, each in members.items()})
+        plain = ((key, dict(each) if isinstance(each, Table) else each) for key, each in members.items())
+        refs = members if isinstance(members, Table) else Table(dict(plain))
         refs.discard("version")
         check_values(refs, (), 0, faults)
         document = Document(0, {}, (), refs)
@@ -104,10 +109,6 @@ def read(source: Source, report: Report, limits: Limits, overrides: Mapping[str,
     return document if report.errors == before else None
 
 
-def _plain(value: Any) -> Any:
-    return dict(value) if isinstance(value, Table) else value
-
-
 def _members(faults: Faults, limits: Limits) -> Mapping[str, Any] | None:
     """Return the members of the document; None (reported) if it is invalid."""
     data = faults.source.data
@@ -115,7 +116,8 @@ def _members(faults: Faults, limits: Limits) -> Mapping[str, Any] | None:
         text = f"the document has {len(data)} bytes, more than the limit, {limits.document}"
         faults.error("oversized-expansion", text)
         return None
-    if len(data) > LARGE and (place := long_text(data, limits.value)) is not None:
+    place = long_text(data, limits.value)
+    if place is not None:
         text = f"a text that begins at byte {place} is longer than the limit, {limits.value} bytes"
         faults.error("oversized-expansion", text)
         return None
@@ -279,6 +281,20 @@ def range_fault(offset: Any, length: Any) -> str | None:
     return None if offset + length < LARGEST_END else "offset and length add up to 2^63 or more"
 
 
+def data_of(text: str) -> bytes:
+    """Return the bytes of a text; base64 is parsed leniently. Raises binascii.Error."""
+    if not text.startswith(TEXT):
+        return text.encode()
+    return binascii.a2b_base64(text[len(TEXT) :].encode("utf-8", "surrogatepass"))
+
+
+def text_of(data: bytes) -> str:
+    """Return the text of bytes: unchanged if printable ASCII, else base64."""
+    if _PRINTABLE.fullmatch(data) and not data.startswith(TEXT.encode()):
+        return data.decode("ascii")
+    return TEXT + binascii.b2a_base64(data, newline=False).decode("ascii")
+
+
 def _text_fault(text: str, version: int) -> str | None:
     """Return the fault of a data text; in version 0, base64 is checked only when read."""
     if text.startswith(TEXT) and version:
@@ -308,4 +324,4 @@ def _check_count(document: Document, limits: Limits, faults: Faults) -> None:
 
 def _shown(value: Any) -> str:
     text = json.dumps(value) if not isinstance(value, int) or abs(value) < 10**40 else "an integer of many digits"
-    return text if len(text) <= 60 else f"{text[:57]}…"
+    return shortened(text)

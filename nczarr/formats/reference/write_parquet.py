@@ -72,13 +72,6 @@ def write(
     store.put(METADATA, b"".join(_metadata(held, rows, noted)))
 
 
-def check(
-    documents: Iterable[tuple[str, bytes]], inline: Iterable[str], arrays: Iterable[Referred], report: Report
-) -> None:
-    """Report content that Parquet references cannot hold."""
-    _arrays(dict(documents), dict.fromkeys(inline, b""), list(arrays), report)
-
-
 def _arrays(
     documents: Mapping[str, bytes], inline: Mapping[str, bytes], columns: list[Referred], report: Report
 ) -> list[_Array]:

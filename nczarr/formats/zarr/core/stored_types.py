@@ -68,7 +68,7 @@ class Inventor:
         self._taken = taken
         self.made: dict[str, UserType] = {}
         self.namesakes: list[Namesake] = []
-        """Fields that got another name, because theirs was taken."""
+        """Renamed fields of equal names."""
 
     def type_of(self, stored: Descr, name: str) -> str:
         """Return the type of a variable or field. Raises ValueError for invalid names and too large elements."""

@@ -11,8 +11,7 @@ from typing import Any
 from nczarr import names
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Group, Storage, Variable
 from nczarr.ast.plain import HIDDEN, Plain, plain
-from nczarr.formats.zarr.extension.model import ArrayExtension, AttributeExtension, GroupExtension, Superblock
-from nczarr.formats.zarr.extension.types import Json
+from nczarr.formats.zarr.extension.model import ArrayExtension, AttributeExtension, GroupExtension, Json, Superblock
 from nczarr.plan.plans import Runs, StorePlan
 from nczarr.plan.storage_roundtrip import metadata_storage
 

@@ -9,7 +9,15 @@
     _nczarr_array       {"type": "char", "layout": "contiguous", "filters": [[4, 32, 8]], "nil": [[3, 1]]}
     _nczarr_attr        {"title": {"type": "char", "length": 3, "base64": "YQBi"}}
 
-Members that the plain keys imply are omitted. Readers validate external data, not this module.
+Types, one object for each, without default members::
+
+    {"name": "colour", "kind": "enum", "base": "byte", "constants": [["red", 0], ["green", 1]]}
+    {"name": "key", "kind": "opaque", "size": 16}          {"name": "seq", "kind": "vlen", "base": "int"}
+    {"name": "obs", "kind": "compound", "fields": [{"name": "t", "type": "int64"},
+                                                   {"name": "v", "type": "float", "shape": [3], "offset": 8}]}
+
+`offset` and `size` are a file's own layout, given only if unusual. Members that the plain keys imply are
+omitted. Readers validate external data, not this module.
 """
 
 from __future__ import annotations
@@ -19,10 +27,22 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
-from nczarr.ast import Constant, Kind, Quantize, UserType
+from nczarr.ast import (
+    CompoundType,
+    Constant,
+    EnumConstant,
+    EnumType,
+    Field,
+    Kind,
+    OpaqueType,
+    Quantize,
+    UserType,
+    VlenType,
+)
 from nczarr.ast.storage import Element
-from nczarr.formats.zarr.extension.types import Json, type_from_json, type_to_json
 from nczarr.plan.plans import Runs
+
+Json = dict[str, Any]
 
 VERSION = "1"
 """Version of the extension."""
@@ -149,6 +169,38 @@ class AttributeExtension(NamedTuple):
         if "values" not in form:
             form["count"] = document["length"]
         return cls(Constant.model_validate(form), document.get("at"))
+
+
+def type_to_json(declared: UserType) -> Json:
+    """Return a type as a JSON object."""
+    document: Json = {"name": declared.name, "kind": declared.kind}
+    document |= declared.model_dump(mode="json", exclude_defaults=True, exclude={"name", "kind"})
+    if isinstance(declared, EnumType):
+        document["constants"] = [[item.name, item.value] for item in declared.constants]
+    return document
+
+
+def type_from_json(document: Json) -> UserType:
+    """Invert `type_to_json`. Raises KeyError, ValueError or ValidationError."""
+    name = document["name"]
+    match document["kind"]:
+        case "enum":
+            constants = tuple(EnumConstant(name=key, value=value) for key, value in document["constants"])
+            return EnumType(name=name, base=document["base"], constants=constants)
+        case "opaque":
+            return OpaqueType(name=name, size=document["size"])
+        case "vlen":
+            return VlenType(name=name, base=document["base"])
+        case "compound":
+            fields = tuple(
+                Field(
+                    name=item["name"], type=item["type"], shape=tuple(item.get("shape", ())), offset=item.get("offset")
+                )
+                for item in document["fields"]
+            )
+            return CompoundType(name=name, fields=fields, size=document.get("size"))
+        case other:
+            raise ValueError(f"no kind of type: {other!r}")
 
 
 def _given(members: Json) -> Json:

@@ -20,8 +20,7 @@ from nczarr.formats.zarr.core.attributes import Attributes
 from nczarr.formats.zarr.core.read_zarr import both_kinds, unchecked
 from nczarr.formats.zarr.core.reader import Reader
 from nczarr.formats.zarr.core.stored_types import Inventor
-from nczarr.formats.zarr.extension.model import Superblock
-from nczarr.formats.zarr.extension.types import type_from_json
+from nczarr.formats.zarr.extension.model import Superblock, type_from_json
 from nczarr.formats.zarr.nczarr import pull_request_3068
 from nczarr.formats.zarr.nczarr.variables import Frame, Variables
 from nczarr.json.documents import Json

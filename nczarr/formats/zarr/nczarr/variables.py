@@ -13,12 +13,14 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from nczarr import names
-from nczarr.arrays.elements import STORED, suits
+from nczarr.arrays.elements import STORED
 from nczarr.arrays.key_segments import paths
-from nczarr.arrays.parts import Types, descr, is_fixed, parts
+from nczarr.arrays.parts import descr, is_fixed, parts
 from nczarr.arrays.source import ArraySource, Parts
 from nczarr.ast import ATOMIC, Codec, Dimension, Storage, UserType, Variable
-from nczarr.ast.storage import FILTER_LIMIT, most_digits
+from nczarr.ast.storage import FILTER_LIMIT
+from nczarr.check.infer_shapes import check_storage
+from nczarr.diagnostics.report import Report
 from nczarr.formats.zarr.core.array_metadata import (
     LARGEST_LENGTH,
     Described,
@@ -126,11 +128,8 @@ class Variables:
                 return said
             self._stale(f"the array does not hold values of type `{said}`", key)
         if described.plain_type is not None:
-            return (
-                "string"
-                if described.encoding.dtype == "|S1" and self.reader.texts_are_strings
-                else described.plain_type
-            )
+            text = described.encoding.dtype == "|S1" and self.reader.texts_are_strings
+            return "string" if text else described.plain_type
         try:
             return inventor.type_of(described.encoding.dtype, name)
         except ValueError as fault:
@@ -306,7 +305,11 @@ class Variables:
                 extension.quantize,
                 plainly.element or extension.element,
             )
-        if made is None or not _sound(made, dimensions, type_name, self.frame.types):
+        report = Report()
+        if made is not None:
+            named = Variable(name="_", type=type_name, storage=made)
+            check_storage(named, dimensions, self.frame.types, report)
+        if made is None or report.errors:
             self._stale("the storage that the extension names does not suit the array", key)
             return plainly
         return made
@@ -316,23 +319,3 @@ class Variables:
 def _is_run(run: tuple[Any, ...], most: int = LARGEST_LENGTH // 2) -> bool:
     """Return whether all items are integers within a limit."""
     return all(type(each) is int and 0 <= each <= most for each in run)
-
-
-def _sound(storage: Storage, dimensions: list[Dimension], type_name: str, types: Types) -> bool:
-    """Return whether the passes accept a storage (check/infer_shapes.py)."""
-    chunks, growing = storage.chunks, any(each.unlimited for each in dimensions)
-    if chunks is not None:
-        if len(chunks) != len(dimensions):
-            return False
-        if any(not own.unlimited and chunk > max(own.size, 1) for chunk, own in zip(chunks, dimensions, strict=True)):
-            return False
-    if storage.codecs and (not dimensions or storage.layout in ("contiguous", "compact")):
-        return False
-    if growing and storage.layout in ("contiguous", "compact"):
-        return False
-    if storage.endian is not None and type_name in ("char", "string"):
-        return False
-    if storage.element is not None and not suits(storage.element, type_name, types):
-        return False
-    rounded = storage.quantize
-    return rounded is None or rounded.digits <= most_digits(type_name, rounded.algorithm)

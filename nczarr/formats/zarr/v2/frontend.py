@@ -63,7 +63,7 @@ class Zarr2Reader(Reader):
         super().__init__(documents)
         self._netcdf = netcdf
         self._described: dict[int, Described] = {}
-        """What a document says, by its identity: equal ones are mostly the same object, and `documents` keeps them."""
+        """Metadata by the document's `id`: equal documents are mostly one object, which `documents` keeps alive."""
         if not (documents.store.listed and (documents.has(".zgroup") or documents.has(".zarray"))):
             consolidated = documents.get(".zmetadata") or {}
             members = consolidated.get("metadata")

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from nczarr.arrays.elements import swapped
+from nczarr.arrays.elements import in_order
 from nczarr.arrays.grid import Encoding
-from nczarr.arrays.lazy_numpy import np
-from nczarr.arrays.source import Descr
+from nczarr.arrays.source import Descr, big_descr
 from nczarr.ast import ATOMIC, Constant
 from nczarr.ast.plain import Plain
 from nczarr.capabilities import ChunkKeys
@@ -22,7 +21,7 @@ from nczarr.formats.zarr.core.fill_values import FAULTS
 from nczarr.formats.zarr.core.reader import BadDocumentError, Reader, axes_of
 from nczarr.formats.zarr.nczarr import pull_request_3068
 from nczarr.formats.zarr.v3 import DOCUMENT, dtypes
-from nczarr.formats.zarr.v3.read_codecs import Chain, named, read_chain
+from nczarr.formats.zarr.v3.codecs import Chain, named, read_chain
 from nczarr.json.documents import Documents, Json
 from nczarr.options import Options
 from nczarr.stores.base import Store
@@ -54,7 +53,7 @@ class Zarr3Reader(Reader):
     def __init__(self, documents: Documents) -> None:
         super().__init__(documents)
         self._announced: set[str] = set()
-        """Prefixes of the nodes whose draft members were reported."""
+        """Prefixes of nodes with reported draft members."""
         held = (documents.get(DOCUMENT) or {}).get("consolidated_metadata")
         members = held.get("metadata") if isinstance(held, dict) else None
         if isinstance(members, dict):
@@ -151,7 +150,7 @@ class Zarr3Reader(Reader):
             raise BadDocumentError(f"no type of the model lies as {fault}", "data_type", "unreadable-array") from fault
         if (little == "|O") is not bool(found.texts):
             raise BadDocumentError("the codecs do not suit the data type", "codecs")
-        return (_swapped(little) if found.big else little), little
+        return (big_descr(little) if found.big else little), little
 
     def _fill(self, little: Descr, dtype: Descr, document: Json, found: Chain, key: str) -> bytes | None:
         """Return one element in the dtype; None (reported) for an invalid or missing `fill_value`."""
@@ -161,18 +160,7 @@ class Zarr3Reader(Reader):
         made = self.fill(
             key, lambda: dtypes.fill_bytes(little, document["fill_value"], utf8=found.texts != "vlen-bytes")
         )
-        if dtype == little or made is None:
-            return made
-        if isinstance(dtype, str):
-            return swapped(made, dtype)
-        from nczarr.arrays.source import numpy_dtype
-
-        return _cast(made, numpy_dtype(little), numpy_dtype(dtype))
-
-
-def _cast(data: bytes, given: Any, wanted: Any) -> bytes:
-    made: bytes = np.frombuffer(data, given).astype(wanted).tobytes()
-    return made
+        return None if made is None else in_order(made, little, dtype)
 
 
 def _check(descr: Descr) -> None:
@@ -182,12 +170,6 @@ def _check(descr: Descr) -> None:
             _check(field)
     elif descr != "|O" and not 0 < int(descr[2:]) < 2**30:
         raise ValueError(f"elements of {descr[2:]} bytes")
-
-
-def _swapped(descr: Descr) -> Descr:
-    if isinstance(descr, str):
-        return descr.replace("<", ">")
-    return tuple((name, _swapped(field), shape) for name, field, shape in descr)
 
 
 def _grid(written: Any, rank: int) -> tuple[int, ...]:

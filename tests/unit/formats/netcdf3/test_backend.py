@@ -22,7 +22,7 @@ from nczarr.check.classic_sizes import check_sizes
 from nczarr.check.kinds import choose
 from nczarr.diagnostics.report import Report
 from nczarr.formats.netcdf3 import data
-from nczarr.formats.netcdf3.header import header
+from nczarr.formats.netcdf3.backend import header
 from nczarr.options import Options
 from nczarr.plan.planner import plan
 from nczarr.registry import named
