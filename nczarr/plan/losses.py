@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from nczarr import names
 from nczarr.arrays.parts import Types, inner_types, is_fixed
+from nczarr.arrays.source import fill_of
 from nczarr.ast import ATOMIC, Attribute, CompoundType, Constant, Dataset, EnumType, Variable
 from nczarr.ast.plain import HIDDEN, guessed, is_finite, plain
 from nczarr.ast.walk import groups
@@ -154,12 +155,16 @@ def _own_fill(fqn: str, variable: Variable, checked: Checked, form: Format) -> I
     empty = value.type == "char" and value.data == b"\0"  # an empty text means NUL there
     if number or (not needed and (plain(value).exact or empty)):
         alone = not needed and not is_finite(value)
-    elif value == default_fill(value.type, checked.types) and not (
-        arrays
-        and needed
-        and is_fixed(value.type, checked.types)
-        and _has_raw_field(value.type, checked.types, nested=arrays.nested_records)
-        and _said(value)
+    elif (
+        _fills_chunks(fqn, value, checked)
+        and value == default_fill(value.type, checked.types)
+        and not (
+            arrays
+            and needed
+            and is_fixed(value.type, checked.types)
+            and _has_raw_field(value.type, checked.types, nested=arrays.nested_records)
+            and _said(value)
+        )
     ):
         yield Loss("default-fill", "annotation", fqn, f"{where}, the default", attribute.span)
         return
@@ -172,8 +177,18 @@ def _own_fill(fqn: str, variable: Variable, checked: Checked, form: Format) -> I
         return
     else:
         alone = True
-    if alone and any(plain(each.value).value is not None for each in variable.attributes[:place]):
+    if alone and not _fills_chunks(fqn, value, checked):
+        text = f"{where} is not what fills chunks that are absent, and has no other place: it would be left out"
+        yield Loss("lost-attribute", "value", fqn, text, attribute.span)
+    elif alone and any(plain(each.value).value is not None for each in variable.attributes[:place]):
         yield Loss("definition-order", "annotation", fqn, f"{where}: its place", attribute.span)
+
+
+def _fills_chunks(fqn: str, value: Constant, checked: Checked) -> bool:
+    """Return whether the variable's array reads as this value where no chunk is stored."""
+    source = checked.parts.get(fqn, {}).get("")
+    fill = None if source is None else fill_of(source)
+    return fill is None or fill == (value.data if isinstance(value.data, bytes) else value.data[0])
 
 
 def _said(value: Constant) -> bool:

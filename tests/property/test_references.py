@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nczarr import refs
@@ -39,6 +39,7 @@ def test_anything(document: dict[str, Any]) -> None:
 
 
 @pytest.mark.slow
+@example(shape=(4, 3), factors=(-2, 2, 4), changed={}, zeros=False)
 @given(
     shape=st.tuples(st.integers(1, 9), st.integers(1, 6)),
     factors=st.tuples(st.integers(-3, 900), st.integers(-3, 900), st.integers(0, 2000)),

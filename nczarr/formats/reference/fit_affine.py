@@ -47,7 +47,7 @@ def grid(indices: list[Integers]) -> Grid | None:
 
 
 def fit(column: Integers, found: Grid) -> Fit:
-    """Return the affine function that most of a column, in grid order, follows."""
+    """Return the affine function that most of a column, in grid order, follows; not negative in any cell."""
     cells = column.reshape(found.shape)
     factors = []
     left, most = cells, int(np.abs(cells).max())
@@ -65,6 +65,8 @@ def fit(column: Integers, found: Grid) -> Fit:
     base = _middle(left)
     affine = Fit(base, tuple(factors), (left - base).ravel())
     flat = Fit(_middle(cells), (0,) * len(factors), (cells - _middle(cells)).ravel())
+    if (cells.ravel() < affine.rest).any():
+        return flat
     return min(affine, flat, key=lambda each: (np.count_nonzero(each.rest), int(np.ptp(each.rest))))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -43,3 +44,36 @@ def test_a_fill_value_of_zeros_in_a_record_is_not_lost_in_silence(tmp_path: Path
     assert done.status == 1
     assert "lost-attribute" in done.err
     assert not (tmp_path / "t.zarr").exists()
+
+
+@pytest.mark.parametrize(
+    ("dtype", "stored", "declared", "losers"),
+    [
+        ("<f4", 0, float("nan"), {"zarr2"}),
+        ("|S1", "", "q", {"zarr3"}),
+        ("|O", "", "q", {"zarr3"}),
+        ("<i4", 0, 7, set()),
+        ("<f8", 0, 1.5, set()),
+    ],
+)
+@pytest.mark.parametrize("form", ["zarr2", "zarr3", "nczarr"])
+def test_a_fill_value_beside_another_one_of_the_array(
+    dtype: str, stored: object, declared: object, losers: set[str], form: str, tmp_path: Path
+) -> None:
+    """Zarr has both: what absent chunks read as, and the attribute. A target has to keep both, or say so."""
+    array = {"zarr_format": 2, "shape": [4], "chunks": [2], "dtype": dtype, "fill_value": stored, "order": "C"}
+    array |= {"compressor": None, "filters": [{"id": "vlen-utf8"}] if dtype == "|O" else None}
+    documents = {
+        ".zgroup": {"zarr_format": 2},
+        "v/.zarray": array,
+        "v/.zattrs": {"_ARRAY_DIMENSIONS": ["x"], "_FillValue": declared},
+    }
+    for key, document in documents.items():
+        path = tmp_path / "s.zarr" / key
+        path.parent.mkdir(exist_ok=True, parents=True)
+        path.write_text(json.dumps(document))
+    ran = run_command("convert", str(tmp_path / "s.zarr"), str(tmp_path / "t.zarr"), "--to", form)
+    assert ran.status == int(form in losers), ran.err
+    assert ("error[lost-attribute]" in ran.err) == (form in losers)
+    if form not in losers:
+        assert run_command("diff", str(tmp_path / "s.zarr"), str(tmp_path / "t.zarr")).out == b""
