@@ -10,8 +10,7 @@ from typing import TypeVar
 
 from nczarr import names
 from nczarr.ast import Dimension, Group
-from nczarr.check.checked import Checked
-from nczarr.check.tables import tables
+from nczarr.check.checked import Checked, tables
 
 AnyGroup = TypeVar("AnyGroup", bound=Group)
 

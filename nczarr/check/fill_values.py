@@ -9,7 +9,7 @@ from typing import assert_never
 
 from nczarr.arrays.parts import Types, is_fixed
 from nczarr.ast import ATOMIC, CompoundType, Constant, EnumType, OpaqueType, TypeName, Variable, VlenType
-from nczarr.check.tables import Tables
+from nczarr.check.checked import Tables
 
 DEFAULT: dict[str, int | float] = {
     "byte": -127,

@@ -13,9 +13,8 @@ from nczarr.ast import ATOMIC, Attribute, Group, Kind, Variable
 from nczarr.ast.kinds import HDF5_KINDS, KIND_NAMES, RESERVED_ATTRIBUTES
 from nczarr.ast.storage import DEFAULT_STORAGE
 from nczarr.capabilities import CDF5_ATOMIC, CLASSIC_ATOMIC, NETCDF_KINDS
-from nczarr.check.checked import Checked, Unchecked, tables_of
+from nczarr.check.checked import Checked, Tables, Unchecked, tables_of
 from nczarr.check.classic_sizes import check_sizes
-from nczarr.check.tables import Tables
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
 from nczarr.source import Span
 

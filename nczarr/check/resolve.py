@@ -27,8 +27,7 @@ from nczarr.ast import (
     VlenType,
 )
 from nczarr.ast.walk import G, rebuilt
-from nczarr.check.checked import Unchecked, tables_of
-from nczarr.check.tables import Tables
+from nczarr.check.checked import Tables, Unchecked, tables_of
 from nczarr.diagnostics.report import Label, Report
 from nczarr.source import Span
 

@@ -6,10 +6,8 @@ from typing import NamedTuple
 
 from nczarr.arrays.source import Parts
 from nczarr.check.checked import Checked
-from nczarr.combine.agreement import Finding, findings
-from nczarr.combine.ascending import Ascending
+from nczarr.combine.agreement import Ascending, Finding, equal, findings
 from nczarr.combine.build import Pile, made
-from nczarr.combine.equality import equal
 from nczarr.combine.spec import Way, is_coordinate
 from nczarr.compare.values import values, whole_parts
 from nczarr.diagnostics.report import Report

@@ -14,8 +14,8 @@ from nczarr import names
 from nczarr.ast import Attribute, Dimension, UserType, Variable
 from nczarr.ast.node import Node
 from nczarr.check.checked import Checked
+from nczarr.compare.diff import definition
 from nczarr.compare.difference import shown_constant
-from nczarr.compare.model import definition
 from nczarr.diagnostics.catalog import CODES
 from nczarr.diagnostics.render import place
 from nczarr.diagnostics.report import Diagnostic, Label, Report

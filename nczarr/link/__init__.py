@@ -156,8 +156,7 @@ def into(plan: StorePlan, target: Store, report: Report) -> bool:
 def shown(plan: StorePlan, report: Report) -> Iterator[bytes] | None:
     """Return a store as text, sorted `== key` blocks with sizes for chunks; None after an error."""
     from nczarr.link.fill import fill
-    from nczarr.stores.blocks import blocks
-    from nczarr.stores.memory import MeasuringStore
+    from nczarr.stores.memory import MeasuringStore, blocks
 
     if not _fits_memory(plan, report):
         return None

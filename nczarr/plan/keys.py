@@ -1,14 +1,53 @@
-"""Check that each name of a dataset can be a segment of a store's keys."""
+"""Keys of nodes: their paths, and the check that each name of a dataset can be a segment of them.
+
+Targets with portable names have escaped segments (`arrays/key_segments.py`). Siblings are the variables and
+groups of a group, or the parts of a variable. Earlier siblings retain their names.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from nczarr import names
+from nczarr.arrays.key_segments import LONGEST, paths, segments
+from nczarr.arrays.parts import is_fixed, parts
 from nczarr.ast.walk import groups
 from nczarr.capabilities import Arrays
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
+
+LONGEST_IN_FILES = 255 - len(".array.json")
+"""Maximum length of a segment whose document is a file: file names have at most 255 bytes."""
+
+Places = dict[tuple[str, str], str]
+"""Key prefixes of nodes, by FQN of the variable or group, and path of the part or of a group within it."""
+
+
+def placed(checked: Checked) -> Places:
+    """Return the key prefixes of all nodes; names with a slash are refused elsewhere."""
+    found: Places = {("/", ""): ""}
+    for path, group in groups(checked.dataset):
+        above = found[path, ""]
+        children = [*(variable.name for variable in group.variables), *(child.name for child in group.groups)]
+        for name, segment in segments(children).items():
+            found[names.join(path, name), ""] = f"{above}{segment}/"
+        for variable in group.variables:
+            if variable.type == "string" or is_fixed(variable.type, checked.types):
+                continue
+            fqn = names.join(path, variable.name)
+            own = parts(variable.type, checked.shapes[fqn], checked.types)
+            for part, place in paths(each.path for each in own).items():
+                found[fqn, part] = f"{found[fqn, '']}{place}/"
+    return found
+
+
+def long_segments(places: Mapping[tuple[str, str], str], longest: int = LONGEST) -> Iterator[tuple[str, str, str]]:
+    """Yield FQN, part and segment of nodes with too long segments."""
+    for (path, part), place in places.items():
+        segment = place[:-1].rpartition("/")[2]
+        if len(segment) > longest:
+            yield path, part, segment
+
 
 LONGEST_KEY = 255
 """Maximum bytes of one key segment: the limit of file systems, one less than that of netCDF names."""
@@ -49,7 +88,7 @@ def _check_places(checked: Checked, places: Mapping[tuple[str, str], str], repor
     if not places:
         return
     from nczarr.arrays.key_segments import LONGEST
-    from nczarr.plan.key_paths import long_segments
+    from nczarr.plan.keys import long_segments
 
     for path, part, segment in long_segments(places):
         owner = checked.variables.get(path) or checked.groups[path]

@@ -16,8 +16,7 @@ from nczarr.capabilities import Arrays
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.options import Options
-from nczarr.plan.chunk_lengths import default_chunks
-from nczarr.plan.shards import ShardRequest
+from nczarr.plan.chunk_lengths import ShardRequest, default_chunks
 
 
 class StorageRequests(NamedTuple):

@@ -21,7 +21,7 @@ from nczarr import pipeline
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.options import Options
-from nczarr.plan.conversion import Conversion
+from nczarr.plan.plans import Conversion
 from tests.conftest import ROOT, run_command
 from tests.support.peers.cluster import Cluster
 

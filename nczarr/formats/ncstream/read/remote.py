@@ -22,9 +22,8 @@ from nczarr.arrays.source import Parts
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import CompoundType
 from nczarr.ast.walk import building
-from nczarr.check.checked import Unchecked
+from nczarr.check.checked import Tables, Unchecked, tables
 from nczarr.check.fill_values import variable_fill
-from nczarr.check.tables import Tables, tables
 from nczarr.diagnostics.report import Report
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.read import header_tree
