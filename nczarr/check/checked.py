@@ -152,10 +152,7 @@ def remaining(checked: Checked, dataset: Dataset) -> Checked:
     found = tables(dataset)
     return Checked(
         dataset=dataset,
-        groups=found.groups,
-        types=found.types,
-        dimensions=found.dimensions,
-        variables=found.variables,
+        **found._asdict(),
         shapes={path: checked.shapes[path] for path in found.variables},
         fills={path: checked.fills[path] for path in found.variables},
         parts={path: parts for path, parts in checked.parts.items() if path in found.variables},
@@ -163,6 +160,16 @@ def remaining(checked: Checked, dataset: Dataset) -> Checked:
             path: each for path, each in checked.foreign.items() if path in found.groups or path in found.variables
         },
     )
+
+
+def resized(checked: Checked, dataset: Dataset) -> Checked:
+    """Return as `remaining`, with the shapes that the dimensions of `dataset` give."""
+    left = remaining(checked, dataset)
+    shapes = {
+        path: tuple(each if isinstance(each, int) else left.dimensions[each].size for each in variable.dimensions)
+        for path, variable in left.variables.items()
+    }
+    return left._replace(shapes=shapes)
 
 
 Observer = Callable[[str, Dataset], None]

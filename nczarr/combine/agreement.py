@@ -20,7 +20,7 @@ from nczarr.ast import Attribute, Variable
 from nczarr.check.checked import Checked
 from nczarr.combine.spec import Way
 from nczarr.compare.diff import definition
-from nczarr.compare.difference import shown, shown_constant
+from nczarr.compare.difference import shown, shown_constant, shown_pair
 from nczarr.compare.elements import unequal
 from nczarr.compare.values import TEXT, block_shape, values, whole_parts
 
@@ -90,11 +90,10 @@ def _attributes(
         first, second = here.get(name), there.get(name)
         if first == second:
             continue
-        texts = [None if value is None else shown_constant(value) for value in (first, second)]
-        if first is not None and second is not None and (first.type != second.type or texts[0] == texts[1]):
-            pairs = zip(texts, (first, second), strict=True)
-            texts = [f"{text} ({value.type}, {value.count})" for text, value in pairs]
-        yield Finding(path, f"attribute `{name}`", texts[0], texts[1], decisive is None or name in decisive)
+        one_text, other_text = (None if value is None else shown_constant(value) for value in (first, second))
+        if first is not None and second is not None:
+            one_text, other_text = shown_pair(first, second)
+        yield Finding(path, f"attribute `{name}`", one_text, other_text, decisive is None or name in decisive)
 
 
 def _grid_mappings(checked: Checked) -> set[str]:

@@ -5,7 +5,7 @@ Names of datasets and versions of the data model belong to files and are not com
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from nczarr import names
@@ -13,7 +13,7 @@ from nczarr.ast import Attribute, CompoundType, Dimension, EnumType, Group, Opaq
 from nczarr.ast.kinds import KIND_NAMES
 from nczarr.ast.storage import Storage
 from nczarr.check.checked import Checked
-from nczarr.compare.difference import Difference, shown_constant
+from nczarr.compare.difference import Difference, shown_constant, shown_pair
 from nczarr.compare.elements import Tolerance
 from nczarr.compare.values import values
 from nczarr.diagnostics.report import Report
@@ -84,7 +84,9 @@ def model(one: Checked, other: Checked, *, storage: bool = False) -> Iterator[Di
         if storage:
             yield from _order(path, one.groups[path], other.groups[path])
     for path in _common(one.types, other.types):
-        yield from _type(path, one.types[path], other.types[path], storage=storage)
+        first, second = (definition(each.types[path], storage=storage) for each in (one, other))
+        if first != second:
+            yield Difference("type", path, _pair("type", first, second))
     for path in _common(one.dimensions, other.dimensions):
         yield from _dimension(path, one.dimensions[path], other.dimensions[path])
     for path in _common(one.variables, other.variables):
@@ -118,11 +120,7 @@ def _attributes(path: str, one: tuple[Attribute, ...], other: tuple[Attribute, .
         first, second = here[name], there[name]
         if first == second:
             continue
-        texts = [shown_constant(first), shown_constant(second)]
-        if first.type != second.type or texts[0] == texts[1]:
-            pairs = zip(texts, (first, second), strict=True)
-            texts = [f"{text} ({value.type}, {value.count})" for text, value in pairs]
-        yield Difference("attribute", path, _pair(f"attribute `{name}`", *texts))
+        yield Difference("attribute", path, _pair(f"attribute `{name}`", *shown_pair(first, second)))
     if [name for name in here if name in there] != [name for name in there if name in here]:
         yield Difference("attribute-order", path, _pair("order of attributes", ", ".join(here), ", ".join(there)))
 
@@ -132,12 +130,6 @@ def _order(path: str, one: Group, other: Group) -> Iterator[Difference]:
         first, second = ([node.name for node in getattr(group, what)] for group in (one, other))
         if first != second and sorted(first) == sorted(second):
             yield Difference("definition-order", path, _pair(f"order of {what}", ", ".join(first), ", ".join(second)))
-
-
-def _type(path: str, one: UserType, other: UserType, *, storage: bool) -> Iterator[Difference]:
-    first, second = (definition(each, storage=storage) for each in (one, other))
-    if first != second:
-        yield Difference("type", path, _pair("type", first, second))
 
 
 def definition(declared: UserType, *, storage: bool) -> str:
@@ -185,13 +177,10 @@ def _variable(path: str, one: Variable, other: Variable, *, storage: bool) -> It
 def _stored(storage: Storage, member: str) -> str:
     value = getattr(storage, member)
     if member == "codecs":
-        return "+".join(_step(codec.name or str(codec.id), codec.parameters) for codec in storage.codecs) or "none"
+        steps = (":".join([codec.name or str(codec.id), *map(str, codec.parameters)]) for codec in storage.codecs)
+        return "+".join(steps) or "none"
     if member == "chunks" and storage.chunks:
         return "×".join(map(str, storage.chunks))
     if member == "quantize" and storage.quantize:
         return f"{storage.quantize.algorithm}:{storage.quantize.digits}"
     return "default" if value is None else str(value)
-
-
-def _step(name: str, parameters: Sequence[int]) -> str:
-    return ":".join([name, *map(str, parameters)])

@@ -18,7 +18,6 @@ from nczarr.ast import Group
 from nczarr.check.checked import Checked
 from nczarr.compare.digest_ragged import Ragged, leaf_of, width
 from nczarr.compare.digest_records import group_hash, model_hash, variable_hash
-from nczarr.compare.digest_tree import Folding, leaf_shape
 from nczarr.compare.digest_values import Dense, Hashed, Values
 from nczarr.compare.values import whole_parts
 from nczarr.diagnostics.report import Report
@@ -108,7 +107,7 @@ def _values(checked: Checked, path: str) -> Values:
     return Ragged(sources, variable.type, shape, checked.types)
 
 
-class _Constant:
+class _Constant(Values):
     """Values of a variable without data: fill, or zeros if that is undefined."""
 
     def __init__(self, checked: Checked, path: str) -> None:
@@ -116,23 +115,10 @@ class _Constant:
         self._fill = None if variable.storage.no_fill else checked.fills[path]
         self._type_name = variable.type
         self._types = checked.types
-        self._shape = checked.shapes[path] or (1,)
+        super().__init__(checked.shapes[path], width(variable.type, checked.types))
 
-    def tasks(self, crew: Crew, memory: int) -> Iterator[Task]:
-        """Yield no tasks."""
-        yield from ()
-
-    def take(self, found: Hashed) -> None:
-        """Fail, because there are no tasks."""
-        raise AssertionError("no task was given")
-
-    def root(self) -> bytes:
-        """Return the hash of all values."""
-        if 0 in self._shape:
-            return self._leaf(0)
-        return Folding(self._shape, leaf_shape(self._shape, width(self._type_name, self._types)), self._leaf).root()
-
-    def _leaf(self, count: int) -> bytes:
+    def leaf_of_fill(self, count: int) -> bytes:
+        """Return the hash of a leaf of fill."""
         sources = all_fill(self._fill, self._type_name, (count,), self._types)
         return leaf_of(sources, self._type_name, count, self._types)
 

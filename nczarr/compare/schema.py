@@ -15,7 +15,7 @@ from nczarr.ast import Attribute, Dimension, UserType, Variable
 from nczarr.ast.node import Node
 from nczarr.check.checked import Checked
 from nczarr.compare.diff import definition
-from nczarr.compare.difference import shown_constant
+from nczarr.compare.difference import shown_pair
 from nczarr.diagnostics.catalog import CODES
 from nczarr.diagnostics.render import place
 from nczarr.diagnostics.report import Diagnostic, Label, Report
@@ -70,13 +70,7 @@ class _Check:
 
     def _missing(self, what: str, home: _Named, wanted: _Named, near: str | None) -> None:
         helps = [f"did you mean `{near}`, which is there and not in the schema?"] if near else []
-        self._add(
-            "missing-element",
-            f"there is no {what}, and the schema has it{_place(wanted)}",
-            home,
-            wanted,
-            helps,
-        )
+        self._add("missing-element", f"there is no {what}, and the schema has it{_place(wanted)}", home, wanted, helps)
 
     def _add(self, code: str, message: str, here: _Named, there: _Named | None, helps: list[str] | None = None) -> None:
         others = () if there is None else (_label(there, "the schema"),)
@@ -116,7 +110,7 @@ class _Check:
             if name not in found:
                 self._missing(f"attribute `{name}` of {owner}", here, attribute, _near(name, surplus))
             elif found[name].value != attribute.value:
-                is_there, shall_be = _value(found[name], attribute), _value(attribute, found[name])
+                is_there, shall_be = shown_pair(found[name].value, attribute.value, "`")
                 self._differs(f"attribute `{name}` of {owner}", is_there, shall_be, found[name], attribute)
         for name in surplus:
             text = f"attribute `{name}` of {owner} is not in the schema"
@@ -130,14 +124,6 @@ class _Owner(_Named, Protocol):
 
 def _common(here: Mapping[str, object], there: Mapping[str, object]) -> list[str]:
     return [path for path in there if path in here]
-
-
-def _value(one: Attribute, other: Attribute) -> str:
-    """Return an attribute's value, with its type if types differ or texts are equal."""
-    text = shown_constant(one.value)
-    if one.value.type != other.value.type or text == shown_constant(other.value):
-        return f"`{text}` ({one.value.type}, {one.value.count})"
-    return f"`{text}`"
 
 
 def _near(name: str, others: list[str]) -> str | None:

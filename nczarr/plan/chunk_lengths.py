@@ -50,11 +50,6 @@ def fits(chunks: tuple[int, ...], itemsize: int) -> bool:
     return math.prod(chunks) * itemsize <= LARGEST_CHUNK
 
 
-def grid_size(shape: tuple[int, ...], chunks: tuple[int, ...]) -> int:
-    """Return the number of chunks."""
-    return math.prod(-(-length // chunk) for length, chunk in zip(shape, chunks, strict=True))
-
-
 def check_chunk(plan: Plan, path: str, part: str, size: int, report: Report) -> None:
     """Report oversized-chunk if a chunk of `size` decoded bytes exceeds the run's memory.
 
