@@ -123,17 +123,9 @@ def shortest(value: float, type_name: str) -> str:
         return repr(value)
     for digits in range(6, 9):
         text = f"{value:.{digits}g}"
-        if _as_single(float(text)) == value:
+        if single(float(text)) == value:
             return repr(float(text))
     return repr(float(f"{value:.9g}"))
-
-
-def _as_single(value: float) -> float:
-    try:
-        single: float = struct.unpack("<f", struct.pack("<f", value))[0]
-    except OverflowError:
-        return math.inf
-    return single
 
 
 def _write_json(constant: Constant) -> dict[str, Any]:
@@ -238,8 +230,6 @@ def _text_in(item: Any) -> bytes | None:
 
 def single(value: float) -> float:
     """Return the nearest 32-bit float; infinity if the value is too large."""
-    import struct
-
     try:
         rounded: float = struct.unpack("<f", struct.pack("<f", value))[0]
     except OverflowError:

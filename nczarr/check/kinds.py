@@ -110,7 +110,7 @@ class _KindChecker:
             place = self.use(path + "=", 0, dimension.span)
             longest = LONGEST.get(self.kind, dimension.size)
             if dimension.unlimited:
-                self._unlimited(path, place, dimension.name)
+                self._unlimited(place, dimension.name)
             elif dimension.size > longest:
                 wider = "netCDF-4 or CDF-5" if self.kind == "nc6" else "netCDF-4, CDF-5 or perhaps 64-bit offset"
                 self._conflict(f"dimension `{dimension.name}` is longer than {longest} and needs {wider}", place)
@@ -153,7 +153,7 @@ class _KindChecker:
         place = self.use(f"{owner}:{attribute.name}", 0, attribute.span)
         self._type(attribute.value.type, place)
 
-    def _unlimited(self, path: str, place: Span, name: str) -> None:
+    def _unlimited(self, place: Span, name: str) -> None:
         if self.first is None:
             self.first = (name, place)
             return

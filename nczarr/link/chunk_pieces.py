@@ -15,7 +15,7 @@ import struct
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from nczarr.arrays.blocks import Index
+from nczarr.arrays.blocks import Index, grid_of
 from nczarr.arrays.codecs import encode
 from nczarr.arrays.counts import Route
 from nczarr.arrays.crc32c import crc32c
@@ -78,7 +78,7 @@ def chunks_of_shard(array: Array, index: Index) -> Iterator[tuple[Index, bool]]:
         range(number * (shard // chunk), (number + 1) * (shard // chunk))
         for number, shard, chunk in zip(index, layout.shards, layout.chunks, strict=True)
     ]
-    ends = [-(-length // chunk) for length, chunk in zip(layout.shape, layout.chunks, strict=True)]
+    ends = grid_of(layout.shape, layout.chunks)
     for place in itertools.product(*ranges):
         yield place, all(number < end for number, end in zip(place, ends, strict=True))
 

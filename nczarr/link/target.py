@@ -39,11 +39,9 @@ def has_room(path: str, plan: StorePlan, report: Report) -> bool:
     from nczarr.plan.keys import LONGEST_IN_FILES, long_segments
 
     before = report.errors
-    for fqn, part, segment in long_segments(plan.places, LONGEST_IN_FILES):
-        owner = plan.checked.variables.get(fqn) or plan.checked.groups[fqn]
-        what = f"the part `{part}` of `{fqn}`" if part else f"the name of `{fqn}`"
-        text = f"{what} takes {len(segment)} characters, and its document, a file, has room for {LONGEST_IN_FILES}"
-        report.error("unsafe-name", text, owner.span, helps=["an archive (`.zip`) or a bucket takes it; or rename it"])
+    for subject, length, span in long_segments(plan.checked, plan.places, LONGEST_IN_FILES):
+        text = f"{subject} takes {length} characters, and its document, a file, has room for {LONGEST_IN_FILES}"
+        report.error("unsafe-name", text, span, helps=["an archive (`.zip`) or a bucket takes it; or rename it"])
     return report.errors == before
 
 

@@ -36,25 +36,29 @@ def hdf5_storage(request: Storage, shape: tuple[int, ...], itemsize: int, *, ato
 
     `itemsize`: bytes of a value in the file.
     """
-    unmet = list(_unmet(request, shape, itemsize))
-    if request.endian is not None and not atomic:
-        unmet.append("the byte order of a declared type")
-    if request.element is not None:
-        unmet.append(f"that its values are {request.element}")
-    layout, chunks = request.layout, request.chunks
-    if layout == "compact" and math.prod(shape) * itemsize > COMPACT_BYTES:
-        layout = None
-    if chunks is not None and math.prod(chunks) * itemsize > CHUNK_BYTES:
-        chunks = None
+    chunks, codecs = request.chunks, of_hdf5(request.codecs)
+    doubled = len({codec.id for codec in codecs}) < len(codecs)
+    too_large = request.layout == "compact" and math.prod(shape) * itemsize > COMPACT_BYTES
+    too_long = chunks is not None and math.prod(chunks) * itemsize > CHUNK_BYTES
+    checks = {
+        "codecs that HDF5 has not": codecs != request.codecs,
+        "filters of the same number": doubled,
+        "the order of filters": not doubled and pipeline(codecs) != codecs,
+        f"compact storage of more than {COMPACT_BYTES} bytes": too_large,
+        f"chunks of more than {CHUNK_BYTES} bytes": too_long,
+        "filters of a scalar": bool(request.codecs) and not shape,
+        "the byte order of a declared type": request.endian is not None and not atomic,
+        f"that its values are {request.element}": request.element is not None,
+    }
     made = Storage(
-        layout="chunked" if request.chunks is not None and shape else layout,
-        chunks=chunks if shape else None,
-        codecs=pipeline(of_hdf5(request.codecs)) if shape else (),
+        layout="chunked" if chunks is not None and shape else None if too_large else request.layout,
+        chunks=chunks if shape and not too_long else None,
+        codecs=pipeline(codecs) if shape else (),
         endian=request.endian if atomic else None,
         no_fill=request.no_fill,
         quantize=request.quantize,
     )
-    return (request if made == request else made), unmet
+    return (request if made == request else made), [what for what, unmet in checks.items() if unmet]
 
 
 def pipeline(codecs: tuple[Codec, ...]) -> tuple[Codec, ...]:
@@ -62,22 +66,6 @@ def pipeline(codecs: tuple[Codec, ...]) -> tuple[Codec, ...]:
     codecs = tuple({codec.id: codec for codec in codecs}.values())
     first = [codec for number in _FIRST for codec in codecs if codec.id == number]
     return (*first, *(codec for codec in codecs if codec.id not in _FIRST))
-
-
-def _unmet(request: Storage, shape: tuple[int, ...], itemsize: int) -> Iterator[str]:
-    codecs = of_hdf5(request.codecs)
-    if codecs != request.codecs:
-        yield "codecs that HDF5 has not"
-    if len({codec.id for codec in codecs}) < len(codecs):
-        yield "filters of the same number"
-    elif pipeline(codecs) != codecs:
-        yield "the order of filters"
-    if request.layout == "compact" and math.prod(shape) * itemsize > COMPACT_BYTES:
-        yield f"compact storage of more than {COMPACT_BYTES} bytes"
-    if request.chunks is not None and math.prod(request.chunks) * itemsize > CHUNK_BYTES:
-        yield f"chunks of more than {CHUNK_BYTES} bytes"
-    if request.codecs and not shape:
-        yield "filters of a scalar"
 
 
 MAX_RANK = 32

@@ -15,6 +15,7 @@ from nczarr.ast.walk import groups
 from nczarr.capabilities import Arrays
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
+from nczarr.source import Span
 
 LONGEST_IN_FILES = 255 - len(".array.json")
 """Maximum length of a segment whose document is a file: file names have at most 255 bytes."""
@@ -41,12 +42,15 @@ def placed(checked: Checked) -> Places:
     return found
 
 
-def long_segments(places: Mapping[tuple[str, str], str], longest: int = LONGEST) -> Iterator[tuple[str, str, str]]:
-    """Yield FQN, part and segment of nodes with too long segments."""
+def long_segments(
+    checked: Checked, places: Mapping[tuple[str, str], str], longest: int = LONGEST
+) -> Iterator[tuple[str, int, Span]]:
+    """Yield what nodes have too long segments, the lengths of these, and the places of the nodes."""
     for (path, part), place in places.items():
-        segment = place[:-1].rpartition("/")[2]
-        if len(segment) > longest:
-            yield path, part, segment
+        length = len(place[:-1].rpartition("/")[2])
+        if length > longest:
+            owner = checked.variables.get(path) or checked.groups[path]
+            yield f"the part `{part}` of `{path}`" if part else f"the name of `{path}`", length, owner.span
 
 
 LONGEST_KEY = 255
@@ -58,8 +62,10 @@ def check_keys(checked: Checked, arrays: Arrays, places: Mapping[tuple[str, str]
 
     Reports unsafe-name and, for names that the target's specification reserves, reserved-name.
     """
-    if arrays.portable_names:
-        _check_places(checked, places, report)
+    for subject, length, span in long_segments(checked, places):
+        helps = ["other bytes than letters and digits of ASCII, `-`, `_` and `.` take four characters each; rename it"]
+        text = f"{subject} takes {length} characters in keys; a name of a node has at most {LONGEST}"
+        report.error("unsafe-name", text, span, helps=helps)
     for path, group in groups(checked.dataset):
         taken: dict[str, str] = {}
         children = [(variable.name, "variable", variable.span) for variable in group.variables]
@@ -81,21 +87,6 @@ def check_keys(checked: Checked, arrays: Arrays, places: Mapping[tuple[str, str]
             if "/" in dimension.name:
                 text = f"the name of dimension `{names.join(path, dimension.name)}` holds a slash"
                 report.error("unsafe-name", text, dimension.span, helps=["rename it"])
-
-
-def _check_places(checked: Checked, places: Mapping[tuple[str, str], str], report: Report) -> None:
-    """Report names that are too long after escaping."""
-    if not places:
-        return
-    from nczarr.arrays.key_segments import LONGEST
-    from nczarr.plan.keys import long_segments
-
-    for path, part, segment in long_segments(places):
-        owner = checked.variables.get(path) or checked.groups[path]
-        text = f"the name of `{path}` takes" if not part else f"the part `{part}` of `{path}` takes"
-        helps = ["other bytes than letters and digits of ASCII, `-`, `_` and `.` take four characters each; rename it"]
-        text = f"{text} {len(segment)} characters in keys; a name of a node has at most {LONGEST}"
-        report.error("unsafe-name", text, owner.span, helps=helps)
 
 
 def _no_segment(name: str) -> str | None:
