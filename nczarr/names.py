@@ -8,10 +8,11 @@ before a member.
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 MAX_NAME_BYTES = 256
 """Maximum UTF-8 length of a name in the netCDF library (NC_MAX_NAME)."""
@@ -154,6 +155,12 @@ def bad_character(character: str) -> str:
     if category == "Cs":
         return "a byte that is not UTF-8 stands here"
     return f"`{character}` is not allowed here" if character.isascii() else f"{code} {name} is not allowed here"
+
+
+def free(name: str, is_taken: Callable[[str], bool]) -> str:
+    """Return the name, or else the first of `name_2`, `name_3` and so on that is not taken."""
+    numbered = (f"{name}_{number}" for number in itertools.count(2))
+    return next(each for each in itertools.chain((name,), numbered) if not is_taken(each))
 
 
 def closest(name: str, candidates: Iterable[str]) -> str | None:

@@ -57,6 +57,12 @@ ATOMIC: dict[str, Atomic] = {
 """The twelve atomic types of netCDF-4 by name, with `struct` codes for little-endian packing."""
 
 
+def is_number(type_name: str) -> bool:
+    """Return whether values of a type are atomic integers or floats."""
+    atomic = ATOMIC.get(type_name)
+    return atomic is not None and (atomic.is_integer or atomic.is_float)
+
+
 class EnumConstant(Node):
     """A named value of an enum type."""
 

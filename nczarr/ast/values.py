@@ -142,7 +142,7 @@ def _write_json(constant: Constant) -> dict[str, Any]:
             return {"type": "char", "text": text}
     elif atomic is not None:
         values = [json_number(item) for item in constant.as_numbers()]
-        if _pack(atomic.name, values) == data:
+        if pack(atomic.name, values) == data:
             return {"type": constant.type, "values": values}
     return {"type": constant.type, "count": constant.count, "base64": base64.b64encode(data).decode()}
 
@@ -167,7 +167,8 @@ def _text_out(data: bytes | None) -> str | dict[str, str] | None:
         return {"base64": base64.b64encode(data).decode()}
 
 
-def _pack(type_name: str, values: Sequence[Any]) -> bytes:
+def pack(type_name: str, values: Sequence[Any]) -> bytes:
+    """Return the bytes of numbers in their JSON form. Raises struct.error or OverflowError if one does not fit."""
     plain = [SPECIAL_FLOATS[item] if isinstance(item, str) else item for item in values]
     return struct.pack(f"<{len(plain)}{ATOMIC[type_name].code}", *plain)
 
@@ -204,7 +205,7 @@ def _numbers_in(kind: str, content: list[Any]) -> bytes:
         if isinstance(item, str) and item not in SPECIAL_FLOATS:
             raise ValueError(f"{item!r} is not NaN, Infinity or -Infinity")
     try:
-        return _pack(kind, content)
+        return pack(kind, content)
     except (struct.error, OverflowError) as error:
         raise ValueError(f"a value does not fit type {kind}: {error}") from error
 

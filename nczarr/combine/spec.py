@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from nczarr import names
-from nczarr.ast import ATOMIC
+from nczarr.ast.types import is_number
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.select.names import at_path, hint, of_name
@@ -114,6 +114,4 @@ def _listed(paths: Iterable[object]) -> str:
 def is_coordinate(path: str, checked: Checked, *, stacked: bool) -> bool:
     """Return whether a variable is the numeric coordinate of its only dimension, or, if stacked, a numeric scalar."""
     variable = checked.variables[path]
-    atomic = ATOMIC.get(variable.type)
-    number = atomic is not None and (atomic.is_integer or atomic.is_float)
-    return number and variable.dimensions == (() if stacked else (path,))
+    return is_number(variable.type) and variable.dimensions == (() if stacked else (path,))

@@ -159,27 +159,19 @@ class Dense(Values):
         inner = math.prod(values.shape[cut + 1 :])
         row, step = values.shape[cut] * inner, self.leaf[cut] * inner
         flat = np.ascontiguousarray(little(values)).reshape(-1)
-        if values.dtype.hasobject:
-            pieces = ((start, min(start + step, end)) for start, end in _steps(flat.size, row, step))
-            return b"".join(sha256(encoded(flat[low:high])).digest() for low, high in pieces)
         width = flat.dtype.itemsize
-        view = flat.view(np.uint8).data
-        for start in range(0, len(view), row * width):
-            end = start + row * width
-            found += [sha256(view[at : min(at + step * width, end)]).digest() for at in range(start, end, step * width)]
+        view = None if flat.dtype.hasobject else flat.view(np.uint8).data
+        for start in range(0, flat.size, row):
+            for low in range(start, start + row, step):
+                high = min(low + step, start + row)
+                data = encoded(flat[low:high]) if view is None else view[low * width : high * width]
+                found.append(sha256(data).digest())
         return b"".join(found)
 
     def _oversized(self, size: int, memory: int) -> NoReturn:
         text = f"variable `{self.name}`: a chunk of {size} bytes would have to be decoded, and the limit is {memory}"
         helps = ("`--memory` sets another limit",)
         raise CompileError([Diagnostic("oversized-chunk", Severity.ERROR, text, helps=helps)])
-
-
-def _steps(size: int, row: int, step: int) -> Iterator[tuple[int, int]]:
-    """Yield starts of leaves, with the ends of their rows."""
-    for start in range(0, size, row):
-        for at in range(start, start + row, step):
-            yield at, start + row
 
 
 def encoded(values: NDArray[Any]) -> bytes:

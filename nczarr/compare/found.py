@@ -11,7 +11,6 @@ from typing import Any
 from nczarr.arrays.blocks import Index, index_of
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.source import ArraySource, little
-from nczarr.ast.types import ATOMIC
 from nczarr.check.checked import Checked
 from nczarr.compare.difference import Difference, Values, shown
 from nczarr.compare.elements import distances
@@ -66,12 +65,6 @@ def largest_distance(one: NDArray[Any], other: NDArray[Any]) -> float | int | No
         return None
     found: float | int = distances(one, other).max().item()
     return found
-
-
-def is_number(type_name: str) -> bool:
-    """Return whether values of a type have a distance."""
-    atomic = ATOMIC.get(type_name)
-    return atomic is not None and (atomic.is_integer or atomic.is_float)
 
 
 def met_blocks(sources: Iterable[ArraySource], block: tuple[int, ...]) -> Iterator[Index]:

@@ -10,8 +10,9 @@ from nczarr.arrays.blocks import Index, Selection, every_block, first_of, length
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.parts import ListTree, PartTree, RecordTree, Types, part_tree
 from nczarr.arrays.source import Parts
+from nczarr.ast.types import is_number
 from nczarr.compare.elements import Tolerance, unequal
-from nczarr.compare.found import Found, is_number, largest_distance, met_blocks
+from nczarr.compare.found import Found, largest_distance, met_blocks
 
 CELLS = 1 << 18
 """Ragged cells processed at once."""

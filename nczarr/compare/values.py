@@ -21,11 +21,11 @@ from nczarr.arrays.part_fills import all_fill
 from nczarr.arrays.parts import Types, descr, is_fixed
 from nczarr.arrays.source import Layout, Parts, itemsize
 from nczarr.arrays.thread_pool import DISTANT_WORKERS, Crew, Task
-from nczarr.ast.types import CompoundType, VlenType
+from nczarr.ast.types import CompoundType, VlenType, is_number
 from nczarr.check.checked import Checked
 from nczarr.compare.difference import Difference
 from nczarr.compare.elements import Tolerance, unequal
-from nczarr.compare.found import Found, is_number, largest_distance
+from nczarr.compare.found import Found, largest_distance
 from nczarr.compare.ragged import Cells
 
 BLOCK = 8 << 20

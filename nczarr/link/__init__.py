@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
@@ -16,10 +16,9 @@ if TYPE_CHECKING:
     from nczarr.arrays.counts import Counts, Step
     from nczarr.diagnostics.report import Report
     from nczarr.link.cluster import Cluster
+    from nczarr.link.files import Inspect
     from nczarr.plan.plans import Plan
     from nczarr.stores.base import Store
-
-    Inspect = Callable[[str], None]
 
 
 def write(plan: Plan, path: str, report: Report, counts: Counts | None = None, inspect: Inspect | None = None) -> bool:

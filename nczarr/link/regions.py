@@ -7,8 +7,10 @@ The larger the blocks, the fewer source chunks are decoded repeatedly.
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from nczarr.arrays.blocks import (
@@ -62,7 +64,9 @@ def block_shape(
     counts = [max(1, -(-length // each)) for length, each in zip(shape, unit, strict=True)]
     block = [1] * len(shape)
 
-    def taken(lengths: list[int]) -> int:
+    def taken(axis: int, units: int) -> int:
+        """Return the elements of a block of so many units along this axis."""
+        lengths = [*block[:axis], units, *block[axis + 1 :]]
         return math.prod(min(n * u, max(1, s)) for n, u, s in zip(lengths, unit, shape, strict=True))
 
     def waste(axis: int) -> float:
@@ -75,14 +79,8 @@ def block_shape(
         axis = max(open_axes, key=lambda each: (waste(each), each))
         if waste(axis) <= 1.0:
             break
-        most = block[axis]
-        low, high = block[axis] + 1, counts[axis]
-        while low <= high:  # the largest number of units that there is room for
-            middle = (low + high) // 2
-            if taken([*block[:axis], middle, *block[axis + 1 :]]) <= room:
-                most, low = middle, middle + 1
-            else:
-                high = middle - 1
+        more = range(block[axis] + 1, counts[axis] + 1)
+        most = block[axis] + bisect_right(more, room, key=partial(taken, axis))  # units that there is room for
         shares = -(-counts[axis] // most)
         block[axis] = -(-counts[axis] // shares)
         open_axes.discard(axis)
