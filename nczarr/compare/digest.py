@@ -78,7 +78,7 @@ def _variables(checked: Checked, options: Options) -> dict[str, bytes]:
         for path in checked.variables:
             owners[path] = owner = _values(checked, path)
             yield from owner.tasks(crew, options.memory)
-            yield Task(partial(_finished, path), here=True)
+            yield Task(partial(str, path), here=True)  # the end of the variable's tasks
 
     far = any(source.distant for parts in checked.parts.values() for source in parts.values())
     with Crew(options.workers or (DISTANT_WORKERS if far else None), options.memory) as crew:
@@ -88,11 +88,6 @@ def _variables(checked: Checked, options: Options) -> dict[str, bytes]:
             elif isinstance(result, str):
                 found[result] = owners.pop(result).root()
     return found
-
-
-def _finished(path: str) -> str:
-    """Mark the end of a variable's tasks."""
-    return path
 
 
 def _values(checked: Checked, path: str) -> Values:
