@@ -17,8 +17,7 @@ from nczarr.diagnostics.report import Report, Severity
 from nczarr.endpoints import targets
 from nczarr.options import Options
 from nczarr.source import Source
-from nczarr.stores.blocks import pretty
-from nczarr.stores.memory import is_metadata
+from nczarr.stores.memory import is_metadata, pretty
 
 STORES = ("zarr2", "nczarr", "zarr3", "nczarr3", "zarr3-2019")
 FORMATS = ("netcdf3", "netcdf4", *STORES, "ncstream")

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from nczarr.api.handle import open_dataset as open  # noqa: A004
     from nczarr.compare.difference import Difference
     from nczarr.diagnostics.report import CompileError, Diagnostic
-    from nczarr.plan.conversion import Conversion
+    from nczarr.plan.plans import Conversion
 
 _PUBLIC = {
     "CompileError": ("nczarr.diagnostics.report", "CompileError"),
-    "Conversion": ("nczarr.plan.conversion", "Conversion"),
+    "Conversion": ("nczarr.plan.plans", "Conversion"),
     "DatasetBuilder": ("nczarr.api.builder", "DatasetBuilder"),
     "DatasetHandle": ("nczarr.api.handle", "DatasetHandle"),
     "Difference": ("nczarr.compare.difference", "Difference"),

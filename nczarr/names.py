@@ -8,10 +8,11 @@ before a member.
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 MAX_NAME_BYTES = 256
 """Maximum UTF-8 length of a name in the netCDF library (NC_MAX_NAME)."""
@@ -24,7 +25,6 @@ _CDL_NEEDS = re.compile("[" + re.escape(CDL_SPECIAL) + "]")
 _FQN_NEEDS = re.compile(r"[\\/ ]")
 _FQN_PART = re.compile(r"/((?:[^\\/]|\\.)*)", re.DOTALL)
 _CDM_NEEDS = re.compile(r"[\\/.]")
-_CDM_PIECE = re.compile(r"\\.|.", re.DOTALL)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
@@ -126,22 +126,6 @@ def cdm_full_name(path: str, members: Iterable[str] = ()) -> str:
     return ".".join([group, *(_CDM_NEEDS.sub(r"\\\g<0>", name) for name in members)])
 
 
-def from_cdm_full_name(text: str) -> tuple[str, tuple[str, ...]]:
-    """Return FQN and members of a full name; the inverse of `cdm_full_name`.
-
-    A leading slash is ignored; a backslash at the end is part of the name.
-    """
-    pieces, members = [""], 0
-    for piece in _CDM_PIECE.findall(text.removeprefix("/")):
-        if piece == "." or (piece == "/" and not members):
-            pieces.append("")
-            members += piece == "."
-        else:
-            pieces[-1] += piece[1:] if len(piece) == 2 else piece
-    kept = len(pieces) - members
-    return fqn(pieces[:kept]) if text else "/", tuple(pieces[kept:])
-
-
 def escape_cdl(name: str) -> str:
     """Return the name in CDL, with non-ASCII spaces escaped; control characters, impossible in CDL, are unchanged."""
     text = _CDL_NEEDS.sub(lambda match: "\\" + match.group(), name)
@@ -173,6 +157,12 @@ def bad_character(character: str) -> str:
     return f"`{character}` is not allowed here" if character.isascii() else f"{code} {name} is not allowed here"
 
 
+def free(name: str, is_taken: Callable[[str], bool]) -> str:
+    """Return the name, or else the first of `name_2`, `name_3` and so on that is not taken."""
+    numbered = (f"{name}_{number}" for number in itertools.count(2))
+    return next(each for each in itertools.chain((name,), numbered) if not is_taken(each))
+
+
 def closest(name: str, candidates: Iterable[str]) -> str | None:
     """Return the probably intended candidate, or None."""
     known = list(candidates)[:5000]
@@ -183,6 +173,12 @@ def closest(name: str, candidates: Iterable[str]) -> str | None:
 
     found = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
     return found[0] if found else None
+
+
+def suggested(name: str, candidates: Iterable[str]) -> list[str]:
+    """Return the help text with the probably intended candidate, if there is one."""
+    found = closest(name, candidates)
+    return [f"did you mean `{found}`?"] if found else []
 
 
 def name_problem(name: str) -> str | None:

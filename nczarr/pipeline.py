@@ -17,8 +17,7 @@ from nczarr.check.checked import Checked, Observer
 from nczarr.diagnostics.report import Report
 from nczarr.endpoints import sources, targets
 from nczarr.options import Options, Subset
-from nczarr.plan.conversion import Conversion, conversion_of
-from nczarr.plan.plans import Plan, StorePlan
+from nczarr.plan.plans import Conversion, Plan, StorePlan, conversion_of
 from nczarr.secrets import shown
 from nczarr.source import Source
 from nczarr.stores.base import Store

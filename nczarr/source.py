@@ -17,7 +17,6 @@ Buffer = bytes | mmap
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 
-
 LONGEST_DOCUMENT = 1 << 20
 """Maximum bytes of a store's document with line numbers."""
 
@@ -91,10 +90,6 @@ class Span:
 
     def __hash__(self) -> int:
         return 0
-
-    def first(self) -> Span:
-        """Return the empty span at the start."""
-        return Span(self.source, self.start, self.start)
 
 
 NOWHERE = Span(None, 0, 0)

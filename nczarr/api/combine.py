@@ -11,7 +11,7 @@ from nczarr.options import FOLLOWING, WRITING, Following, Writing
 
 if TYPE_CHECKING:
     from nczarr.api.handle import DatasetHandle
-    from nczarr.plan.conversion import Conversion
+    from nczarr.plan.plans import Conversion
 
     Dataset = str | os.PathLike[str] | DatasetHandle
 

@@ -11,7 +11,7 @@ from nczarr.api.options import ConvertOptions, WriteOptions, options_from, takes
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
 from nczarr.endpoints import targets
 from nczarr.options import Section, Subset, part_in_words
-from nczarr.plan.conversion import Conversion
+from nczarr.plan.plans import Conversion
 
 if TYPE_CHECKING:
     from nczarr.check.checked import Checked

@@ -14,10 +14,10 @@ Index: TypeAlias = tuple[int, ...]
 """Position of a chunk in its grid."""
 
 LARGE = 32 << 20
-"""Bytes of contiguous data above which they are cut into chunks."""
+"""Bytes of contiguous data, or of an uncompressed chunk, above which they are cut into chunks."""
 
 MOST = 16 << 20
-"""Maximum bytes of a cut chunk."""
+"""Maximum bytes of a cut chunk with more than one index."""
 
 LEAST = 1 << 20
 """Minimum bytes of a cut chunk."""

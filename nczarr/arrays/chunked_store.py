@@ -258,9 +258,8 @@ class StoredArray(KeyedArray):
         return listing
 
     def _listed(self, expected: str | None) -> Listing:
-        unit = self.layout.shards or self.layout.chunks
-        counts = grid_of(self.layout.shape, unit)
         encoding = self.encoding
+        counts = grid_of(self.layout.shape, self.layout.shards or self.layout.chunks)
         made = Listing(self.store, self.chunk_keys, counts, expected)
         made.length = encoded_length(encoding.dtype, self.layout.chunks, encoding.steps)
         return made
@@ -295,7 +294,7 @@ class StoredArray(KeyedArray):
         if chunks == unit and not self.nil:
             return iter(stored)
         found: set[Index] = set()
-        grid = [-(-length // own) for length, own in zip(shape, chunks, strict=True)]
+        grid = grid_of(shape, chunks)
         for first, count in self.nil:  # where all texts of a chunk are empty there is none, and some may be NIL
             found.update(chunks_of_run(first, count, shape, chunks, grid) if shape else [()])
         found |= covering(stored, unit, chunks, shape)

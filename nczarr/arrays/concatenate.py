@@ -8,6 +8,7 @@ chunks and do not interfere. Reads are lazy.
 from __future__ import annotations
 
 import itertools
+import math
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -120,10 +121,7 @@ class Joined(ArraySource):
         grid, own = grid_of(self.layout.shape, chunks), grid_of(self.sources[number].layout.shape, chunks)
         first = self._first(number)
         if self.axis == 0:
-            rest = 1
-            for count in grid[1:]:
-                rest *= count
-            return columns._replace(chunk=columns.chunk + first * rest)
+            return columns._replace(chunk=columns.chunk + first * math.prod(grid[1:]))
         places = list(np.unravel_index(columns.chunk, own))
         places[self.axis] = places[self.axis] + first
         return columns._replace(chunk=np.asarray(np.ravel_multi_index(tuple(places), grid), np.int64))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 Route = Literal["nothing", "reference", "fill", "copy", "gather", "transcode", "rechunk", "encode"]
@@ -76,11 +76,6 @@ class Counts:
 
     def __getitem__(self, route: Route) -> Count:
         return self._counts.get(route, Count())
-
-    @property
-    def by_route(self) -> Mapping[Route, Count]:
-        """Sums in the order of first use."""
-        return dict(self._counts)
 
     @property
     def total(self) -> Count:

@@ -68,9 +68,7 @@ def _step(step: Config, data: bytes, itemsize: int, limit: int) -> bytes:
         case "crc32c":
             return _crc32c(data)
         case "lzf":
-            from nczarr.arrays.lzf import lzf_decoded
-
-            return lzf_decoded(data, limit)
+            return bounded_decompression.lzf(data, limit)
         case "shuffle":
             width = step.get("elementsize") or itemsize
             return unshuffled(data, width if isinstance(width, int) and width > 0 else itemsize)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from nczarr.arrays.blocks import Index, Selection, every_index
+from nczarr.arrays.blocks import Index, Selection, every_index, grid_of, number_of
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.source import ArraySource, Layout, numpy_dtype
 
@@ -72,14 +72,11 @@ class Runs(ArraySource):
         row_axes = len(shape) - 1
         while row_axes > 0 and bounds[row_axes] == (0, shape[row_axes]):
             row_axes -= 1
-        row_size = math.prod(shape[row_axes + 1 :])
+        outer, row_size = shape[:row_axes], math.prod(shape[row_axes + 1 :])
         flat = out.reshape(-1)
         length = (bounds[row_axes][1] - bounds[row_axes][0]) * row_size
         for number, leading in enumerate(itertools.product(*(range(a, b) for a, b in bounds[:row_axes]))):
-            start = 0
-            for index, extent in zip(leading, shape, strict=False):
-                start = start * extent + index
-            start = (start * shape[row_axes] + bounds[row_axes][0]) * row_size
+            start = (number_of(leading, outer) * shape[row_axes] + bounds[row_axes][0]) * row_size
             self._copy(start, flat[number * length : (number + 1) * length])
         return out
 
@@ -99,7 +96,7 @@ class Runs(ArraySource):
         shape = self.layout.shape
         if not shape:
             return iter([()] if self.starts else [])
-        grid = [-(-n // c) for n, c in zip(shape, chunks, strict=True)]
+        grid = grid_of(shape, chunks)
         found: set[Index] = set()
         for run, first in enumerate(self.starts):
             length = self.offsets[run + 1] - self.offsets[run]
@@ -108,7 +105,7 @@ class Runs(ArraySource):
 
 
 def chunks_of_run(
-    first: int, length: int, shape: tuple[int, ...], chunks: tuple[int, ...], grid: list[int]
+    first: int, length: int, shape: tuple[int, ...], chunks: tuple[int, ...], grid: tuple[int, ...]
 ) -> Iterator[Index]:
     """Yield chunks that meet the linear range [first, first + length), possibly repeatedly."""
     if length <= 0:

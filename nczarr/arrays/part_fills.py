@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from nczarr.arrays.blocks import Selection
+from nczarr.arrays.blocks import Selection, grid_of
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.memory import fill_source
 from nczarr.arrays.parts import Leaf, Types, descr, part_tree, parts, size, spread
@@ -100,15 +100,18 @@ def fill_parts(fill: Constant | None, type_name: str, shape: tuple[int, ...], ty
     return sources
 
 
-def all_fill(fill: Constant | None, type_name: str, shape: tuple[int, ...], types: Types) -> Parts:
-    """Return sources for every part of an unwritten variable, at no cost in its shape."""
-    repeated = fill_parts(fill, type_name, shape, types)
+def all_fill(
+    fill: Constant | None, type_name: str, shape: tuple[int, ...], types: Types, given: Parts | None = None
+) -> Parts:
+    """Return sources for every part of a variable, those `given` or unwritten ones, at no cost in its shape."""
+    if given is None:
+        given = fill_parts(fill, type_name, shape, types)
     elements = dict(patterns(fill, type_name, types))
     sources: Parts = {}
     for part in parts(type_name, shape, types):
-        known = tuple(length or 0 for length in part.shape)  # ragged content that is not repeated is empty
+        known = tuple(length or 0 for length in part.shape)  # ragged content that is not given is empty
         layout = Layout(descr(part.type, types), known, known, fill=elements[part.path][0])
-        sources[part.path] = repeated.get(part.path) or fill_source(layout)
+        sources[part.path] = given.get(part.path) or fill_source(layout)
     return sources
 
 
@@ -116,8 +119,7 @@ def is_complete(source: ArraySource) -> bool:
     """Return whether every chunk of a source exists, so that its fill is not visible."""
     layout = source.layout
     chunks = tuple(max(1, length) for length in layout.chunks)
-    wanted = math.prod(-(-length // each) for length, each in zip(layout.shape, chunks, strict=True))
-    return sum(1 for _ in source.occupied(chunks)) == wanted
+    return sum(1 for _ in source.occupied(chunks)) == math.prod(grid_of(layout.shape, chunks))
 
 
 def own_fills(sources: Parts, usual: Parts) -> dict[str, bytes]:

@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias, TypeVar, assert_never
 
 from nczarr.arrays.source import Descr, itemsize
 from nczarr.ast.node import TypeName
-from nczarr.ast.types import CompoundType, EnumType, Field, OpaqueType, UserType, VlenType
+from nczarr.ast.types import CompoundType, EnumType, Field, OpaqueType, UserType, VlenType, made_of
 
 NUMPY: dict[str, str] = {
     "byte": "|i1", "ubyte": "|u1", "char": "|S1", "short": "<i2", "ushort": "<u2", "int": "<i4", "uint": "<u4",
@@ -54,12 +54,9 @@ def is_fixed(type_name: TypeName, types: Types) -> bool:
 def inner_types(type_name: TypeName, types: Types) -> Iterator[TypeName]:
     """Yield the type, and all types of its elements and fields."""
     yield type_name
-    declared = types.get(type_name)
-    if isinstance(declared, VlenType):
-        yield from inner_types(declared.base, types)
-    elif isinstance(declared, CompoundType):
-        for field in declared.fields:
-            yield from inner_types(field.type, types)
+    if type_name in types:
+        for inner in made_of(types[type_name]):
+            yield from inner_types(inner, types)
 
 
 def descr(type_name: TypeName, types: Types) -> Descr:

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import itertools
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any, NamedTuple, Protocol
 
 from nczarr.arrays.blocks import Selection, every_block, first_of, linear_block, region_of
@@ -128,14 +130,10 @@ class Ragged:
         return found
 
     def _block_of(self, element: int) -> int:
-        """Return the last block that begins at or before an element."""
-        low, high = 0, len(self.blocks) - 1
-        while low < high:
-            middle = (low + high + 1) // 2
-            low, high = (middle, high) if self.blocks[middle].start <= element else (low, middle - 1)
-        while low and self.blocks[low - 1].start == self.blocks[low].start:
-            low -= 1
-        return low
+        """Return the last block that begins at or before an element; of several with one start, the first."""
+        begin = attrgetter("start")
+        last = max(0, bisect_right(self.blocks, element, key=begin) - 1)
+        return bisect_left(self.blocks, self.blocks[last].start, key=begin)
 
     def runs(self, first: int, last: int) -> Iterator[tuple[int, int]]:
         """Yield ranges (start, stop) of selected elements `first` to `last` (excluded), ascending."""

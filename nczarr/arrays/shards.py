@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import NoReturn
 
-from nczarr.arrays.blocks import Index
+from nczarr.arrays.blocks import Index, grid_of, number_of
 from nczarr.arrays.chunk_keys import Listing
 from nczarr.arrays.decode import DECODING_ERRORS, decoded
 from nczarr.arrays.grid import Encoding, kept, unreadable
@@ -58,15 +58,13 @@ class KeyedArray(ArraySource):
 def in_shard(array: KeyedArray, chunk: Index) -> tuple[bytes | Range | None, int, int] | None:
     """Return the shard of a chunk, and the chunk's offset and length in it; None if not stored."""
     shards = array.layout.shards or array.layout.chunks
-    counts = [shard // each for shard, each in zip(shards, array.layout.chunks, strict=True)]
+    counts = grid_of(shards, array.layout.chunks)
     home = array.home(chunk)
     whole = _shard(array, home, math.prod(counts))
     if whole is None:
         return None
     shard, table = whole
-    place = 0
-    for number, count in zip(chunk, counts, strict=True):
-        place = place * count + number % count
+    place = number_of(tuple(number % count for number, count in zip(chunk, counts, strict=True)), counts)
     offset, length = int(table[2 * place]), int(table[2 * place + 1])
     if offset == length == ABSENT:
         return None

@@ -11,18 +11,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nczarr.arrays.blocks import Index, Selection
+from nczarr.arrays.blocks import LARGE, MOST, Index, Selection, grid_of
 from nczarr.arrays.chunk_references import columns_of, some
 from nczarr.arrays.concatenate import is_hollow, misfit
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.manifest import Affine, Columns, Manifest, Place
 from nczarr.arrays.source import ArraySource, DerivedSource, Layout, Stored, itemsize
-
-LARGE = 32 << 20
-"""Bytes of an uncompressed chunk above which it is cut."""
-
-MOST = 16 << 20
-"""Maximum bytes of a piece with more than one index."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,7 +77,7 @@ class Pieces(DerivedSource):
         shape, chunks, size = self.layout.shape, self._whole.chunks, self._size
         if table is None or math.prod(chunks[: self.axis]) != 1:
             return None
-        counts = [-(-length // each) for length, each in zip(shape, chunks, strict=True)]
+        counts = grid_of(shape, chunks)
         wanted = -(-shape[self.axis] // self.length)
         per = min(chunks[self.axis] // self.length, wanted)
         if isinstance(table, Affine):

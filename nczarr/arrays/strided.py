@@ -20,7 +20,7 @@ from weakref import ref
 from nczarr.arrays.blocks import Index, Selection, every_block, grid_of, number_of
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.manifest import Affine, Columns, Manifest, Place
-from nczarr.arrays.source import ArraySource, Layout, Stored, numpy_dtype
+from nczarr.arrays.source import ArraySource, Layout, Stored, itemsize, numpy_dtype
 
 if TYPE_CHECKING:
     from nczarr.source import Buffer, Source
@@ -192,8 +192,7 @@ class AffineArray(ArraySource):
 
     @property
     def _itemsize(self) -> int:
-        dtype = self.layout.dtype
-        return int(dtype[2:]) if isinstance(dtype, str) else numpy_dtype(dtype).itemsize
+        return itemsize(self.layout.dtype)
 
     @property
     def _end(self) -> int:

@@ -31,6 +31,10 @@ class Task(NamedTuple):
     after_all: bool = False
 
 
+BARRIER = Task(lambda: None, here=True, after_all=True)
+"""No work, after all earlier tasks."""
+
+
 class Crew:
     """Threads, started on demand. The first failure is raised and stops further tasks."""
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from nczarr.arrays.parts import Types, is_fixed, size
 from nczarr.ast import ATOMIC, CompoundType, Constant, UserType, VlenType
+from nczarr.ast.types import made_of
 from nczarr.ast.walk import MAX_DEPTH
 
 
@@ -18,7 +19,7 @@ def sound_types(types: Mapping[str, UserType]) -> dict[str, UserType]:
         ready = {
             path: declared
             for path, declared in types.items()
-            if path not in sound and all(name in ATOMIC or name in sound for name in _parts(declared))
+            if path not in sound and all(name in ATOMIC or name in sound for name in made_of(declared))
         }
         if not ready:
             break
@@ -60,9 +61,3 @@ def problem(constant: Constant, types: Types) -> str | None:
         if inside is not None:
             return inside
     return None
-
-
-def _parts(declared: UserType) -> list[str]:
-    if isinstance(declared, VlenType):
-        return [declared.base]
-    return [field.type for field in declared.fields] if isinstance(declared, CompoundType) else []

@@ -12,6 +12,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from nczarr.arrays.blocks import number_of
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.memory import ArrayInMemory, Runs
 from nczarr.arrays.parts import Leaf, ListTree, Types, descr, is_fixed, part_tree, spread
@@ -42,13 +43,8 @@ class Columns:
 
     def starts(self, shape: tuple[int, ...]) -> list[int]:
         """Return the linear index of each run's first element in this shape."""
-        found: list[int] = []
-        for prefix in self.prefixes:
-            start = 0
-            for axis, length in enumerate(shape):
-                start = start * length + (prefix[axis] if axis < len(prefix) else 0)
-            found.append(start)
-        return found
+        zeros = (0,) * len(shape)
+        return [number_of((*prefix, *zeros[len(prefix) :]), shape) for prefix in self.prefixes]
 
 
 FILLED_LIMIT = 1 << 22

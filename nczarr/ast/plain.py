@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import math
 import re
-import struct
 from typing import Any, NamedTuple
 
 from nczarr.ast.types import ATOMIC
-from nczarr.ast.values import SPECIAL_FLOATS, Constant, json_number
+from nczarr.ast.values import SPECIAL_FLOATS, Constant, json_number, pack
 
 HIDDEN = frozenset({"_ARRAY_DIMENSIONS", "_NCProperties", "_nczarr_array", "_nczarr_attr", "_nczarr_group",
                     "_nczarr_superblock"})  # fmt: skip
@@ -49,7 +48,7 @@ def plain(constant: Constant) -> Plain:
     if atomic.is_integer:
         return Plain(_alone(list(constant.as_numbers())), True)
     values = [json_number(item) for item in constant.as_numbers()]
-    return Plain(_alone(values), _packs_to(values, atomic.code, data))
+    return Plain(_alone(values), pack(constant.type, values) == data)
 
 
 def guessed(value: Any) -> Constant | None:
@@ -115,8 +114,3 @@ def _readable(data: bytes | None) -> tuple[str, bool]:
     text = data.decode("utf-8", "ignore")
     spoken = _UNSPEAKABLE.sub("", text) if _UNSPEAKABLE.search(text) else text
     return spoken, spoken.encode("utf-8") == data
-
-
-def _packs_to(values: list[Any], code: str, data: object) -> bool:
-    plain_numbers = [SPECIAL_FLOATS[value] if isinstance(value, str) else value for value in values]
-    return struct.pack(f"<{len(values)}{code}", *plain_numbers) == data

@@ -57,6 +57,12 @@ ATOMIC: dict[str, Atomic] = {
 """The twelve atomic types of netCDF-4 by name, with `struct` codes for little-endian packing."""
 
 
+def is_number(type_name: str) -> bool:
+    """Return whether values of a type are atomic integers or floats."""
+    atomic = ATOMIC.get(type_name)
+    return atomic is not None and (atomic.is_integer or atomic.is_float)
+
+
 class EnumConstant(Node):
     """A named value of an enum type."""
 
@@ -114,6 +120,13 @@ UserType = Annotated[EnumType | OpaqueType | VlenType | CompoundType, PydanticFi
 """User-defined type of a group."""
 
 
+def made_of(declared: UserType) -> list[str]:
+    """Return the types of a type's elements or fields; an enum or opaque type has none."""
+    if isinstance(declared, VlenType):
+        return [declared.base]
+    return [field.type for field in declared.fields] if isinstance(declared, CompoundType) else []
+
+
 def dependencies_first(types: Mapping[str, UserType]) -> dict[str, UserType]:
     """Return acyclic types by FQN, each after the types it uses, else in the given order; unknown ones are ignored."""
     done: dict[str, UserType] = {}
@@ -122,11 +135,8 @@ def dependencies_first(types: Mapping[str, UserType]) -> dict[str, UserType]:
         declared = types.get(fqn)
         if declared is None or fqn in done:
             return
-        if isinstance(declared, VlenType):
-            visit(declared.base)
-        elif isinstance(declared, CompoundType):
-            for field in declared.fields:
-                visit(field.type)
+        for name in made_of(declared):
+            visit(name)
         done[fqn] = declared
 
     for fqn in types:

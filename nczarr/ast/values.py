@@ -123,17 +123,9 @@ def shortest(value: float, type_name: str) -> str:
         return repr(value)
     for digits in range(6, 9):
         text = f"{value:.{digits}g}"
-        if _as_single(float(text)) == value:
+        if single(float(text)) == value:
             return repr(float(text))
     return repr(float(f"{value:.9g}"))
-
-
-def _as_single(value: float) -> float:
-    try:
-        single: float = struct.unpack("<f", struct.pack("<f", value))[0]
-    except OverflowError:
-        return math.inf
-    return single
 
 
 def _write_json(constant: Constant) -> dict[str, Any]:
@@ -150,7 +142,7 @@ def _write_json(constant: Constant) -> dict[str, Any]:
             return {"type": "char", "text": text}
     elif atomic is not None:
         values = [json_number(item) for item in constant.as_numbers()]
-        if _pack(atomic.name, values) == data:
+        if pack(atomic.name, values) == data:
             return {"type": constant.type, "values": values}
     return {"type": constant.type, "count": constant.count, "base64": base64.b64encode(data).decode()}
 
@@ -175,7 +167,8 @@ def _text_out(data: bytes | None) -> str | dict[str, str] | None:
         return {"base64": base64.b64encode(data).decode()}
 
 
-def _pack(type_name: str, values: Sequence[Any]) -> bytes:
+def pack(type_name: str, values: Sequence[Any]) -> bytes:
+    """Return the bytes of numbers in their JSON form. Raises struct.error or OverflowError if one does not fit."""
     plain = [SPECIAL_FLOATS[item] if isinstance(item, str) else item for item in values]
     return struct.pack(f"<{len(plain)}{ATOMIC[type_name].code}", *plain)
 
@@ -212,7 +205,7 @@ def _numbers_in(kind: str, content: list[Any]) -> bytes:
         if isinstance(item, str) and item not in SPECIAL_FLOATS:
             raise ValueError(f"{item!r} is not NaN, Infinity or -Infinity")
     try:
-        return _pack(kind, content)
+        return pack(kind, content)
     except (struct.error, OverflowError) as error:
         raise ValueError(f"a value does not fit type {kind}: {error}") from error
 
@@ -238,8 +231,6 @@ def _text_in(item: Any) -> bytes | None:
 
 def single(value: float) -> float:
     """Return the nearest 32-bit float; infinity if the value is too large."""
-    import struct
-
     try:
         rounded: float = struct.unpack("<f", struct.pack("<f", value))[0]
     except OverflowError:

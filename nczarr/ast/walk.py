@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -27,6 +27,12 @@ def rebuilt(group: G, **members: Any) -> G:
     """Return a new validated group or dataset with some members replaced."""
     kept = {name: getattr(group, name) for name in type(group).model_fields}
     return type(group)(**{**kept, **members})
+
+
+def mapped(group: G, change: Callable[[str, Group], dict[str, Any]], path: str = "/") -> G:
+    """Return a tree in which some members of every group are replaced by those that `change` returns for its FQN."""
+    groups = tuple(mapped(child, change, names.join(path, child.name)) for child in group.groups)
+    return group.model_copy(update={**change(path, group), "groups": groups})
 
 
 @contextmanager

@@ -6,10 +6,11 @@ best tree, so that one run finds many faults. Bad input never raises.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from nczarr.ast import ATOMIC, CompoundType, UserType, VlenType
+from nczarr.ast import ATOMIC
+from nczarr.ast.types import made_of
 from nczarr.ast.walk import building
 from nczarr.check.check_names import check_names
 from nczarr.check.check_types import acyclic, check_types
@@ -80,17 +81,7 @@ def _check(
     dataset = work.dataset
     if kind is not None and dataset.kind != kind:
         dataset = dataset.model_copy(update={"kind": kind})
-    checked = Checked(
-        dataset=dataset,
-        groups=known.groups,
-        types=known.types,
-        dimensions=known.dimensions,
-        variables=known.variables,
-        shapes=shapes,
-        fills=fills,
-        parts=parts,
-        foreign=work.foreign,
-    )
+    checked = Checked(dataset=dataset, **known._asdict(), shapes=shapes, fills=fills, parts=parts, foreign=work.foreign)
     if wanted is not None and accepted:
         from nczarr.check.restrict_to_kind import reduced
 
@@ -107,15 +98,5 @@ def _hopeless(work: Unchecked) -> bool:
     types = tables_of(work).types
     if not acyclic(types, Report()) or not check_type_sizes(types, Report()):
         return True
-    return any(not _defined(declared, types) for declared in types.values())
-
-
-def _defined(declared: UserType, types: Mapping[str, UserType]) -> bool:
-    """Return whether all parts of a type are defined."""
-    match declared:
-        case VlenType():
-            return declared.base in ATOMIC or declared.base in types
-        case CompoundType():
-            return all(field.type in ATOMIC or field.type in types for field in declared.fields)
-        case _:
-            return True
+    used = (name for declared in types.values() for name in made_of(declared))
+    return any(name not in ATOMIC and name not in types for name in used)

@@ -6,14 +6,12 @@ The names are those of netCDF-C for anonymous axes of a Zarr store, `_Anonymous_
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import Any
 
 from nczarr import names
-from nczarr.ast import Dimension, Group
-from nczarr.check.checked import Checked
-from nczarr.check.tables import tables
-
-AnyGroup = TypeVar("AnyGroup", bound=Group)
+from nczarr.ast import Dimension, Group, Variable
+from nczarr.ast.walk import mapped
+from nczarr.check.checked import Checked, tables
 
 
 class Anonymous:
@@ -51,24 +49,14 @@ def name_dimensions(checked: Checked) -> Checked:
     if all(isinstance(ref, str) for variable in checked.variables.values() for ref in variable.dimensions):
         return checked
     invented = Anonymous(checked)
-    dataset = _named("/", checked.dataset, invented)
-    found = tables(dataset)
-    return checked._replace(
-        dataset=dataset, groups=found.groups, dimensions=found.dimensions, variables=found.variables
-    )
 
+    def named(path: str, variable: Variable) -> Variable:
+        references = (invented.fqn(path, ref) if isinstance(ref, int) else ref for ref in variable.dimensions)
+        return variable.model_copy(update={"dimensions": tuple(references)})
 
-def _named(path: str, group: AnyGroup, invented: Anonymous) -> AnyGroup:
-    variables = tuple(
-        variable.model_copy(
-            update={
-                "dimensions": tuple(
-                    invented.fqn(path, ref) if isinstance(ref, int) else ref for ref in variable.dimensions
-                )
-            }
-        )
-        for variable in group.variables
-    )
-    groups = tuple(_named(names.join(path, child.name), child, invented) for child in group.groups)
-    dimensions = (*group.dimensions, *invented.of_group(path))
-    return group.model_copy(update={"dimensions": dimensions, "variables": variables, "groups": groups})
+    def changed(path: str, group: Group) -> dict[str, Any]:
+        variables = tuple(named(path, variable) for variable in group.variables)
+        return {"dimensions": (*group.dimensions, *invented.of_group(path)), "variables": variables}
+
+    dataset = mapped(checked.dataset, changed)
+    return checked._replace(dataset=dataset, **tables(dataset)._asdict())

@@ -14,6 +14,7 @@ from typing import assert_never
 from nczarr import names
 from nczarr.arrays.validate_constant import problem, sound_types
 from nczarr.ast import ATOMIC, Attribute, CompoundType, EnumType, OpaqueType, UserType, Variable, VlenType
+from nczarr.ast.types import made_of
 from nczarr.ast.walk import MAX_DEPTH, groups
 from nczarr.check.checked import Unchecked, tables_of
 from nczarr.check.type_sizes import check_type_sizes
@@ -106,13 +107,7 @@ def acyclic(types: Types, report: Report) -> bool:
 
 
 def _uses(declared: UserType, types: Types) -> list[str]:
-    if isinstance(declared, VlenType):
-        used = [declared.base]
-    elif isinstance(declared, CompoundType):
-        used = [field.type for field in declared.fields]
-    else:
-        used = []
-    return [name for name in used if name in types]
+    return [name for name in made_of(declared) if name in types]
 
 
 def _attributes(

@@ -11,15 +11,39 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from nczarr import names
 from nczarr.arrays.source import Parts
 from nczarr.ast import Constant, Dataset, Dimension, Group, Kind, UserType, Variable
-from nczarr.check.tables import Tables, tables
+from nczarr.ast.walk import groups
 from nczarr.diagnostics.report import Label
 
 if TYPE_CHECKING:
     from nczarr.arrays.value_lists import Columns
     from nczarr.diagnostics.report import Report
     from nczarr.source import Span
+
+
+class Tables(NamedTuple):
+    """Declarations of a tree by FQN. For equal names the first counts (the second was reported)."""
+
+    groups: dict[str, Group]
+    types: dict[str, UserType]
+    dimensions: dict[str, Dimension]
+    variables: dict[str, Variable]
+
+
+def tables(dataset: Dataset) -> Tables:
+    """Return the tables of a tree in definition order, parents before children."""
+    found = Tables({}, {}, {}, {})
+    for path, group in groups(dataset):
+        found.groups.setdefault(path, group)
+        for declared in group.types:
+            found.types.setdefault(names.join(path, declared.name), declared)
+        for dimension in group.dimensions:
+            found.dimensions.setdefault(names.join(path, dimension.name), dimension)
+        for variable in group.variables:
+            found.variables.setdefault(names.join(path, variable.name), variable)
+    return found
 
 
 class Foreign(NamedTuple):
@@ -128,10 +152,7 @@ def remaining(checked: Checked, dataset: Dataset) -> Checked:
     found = tables(dataset)
     return Checked(
         dataset=dataset,
-        groups=found.groups,
-        types=found.types,
-        dimensions=found.dimensions,
-        variables=found.variables,
+        **found._asdict(),
         shapes={path: checked.shapes[path] for path in found.variables},
         fills={path: checked.fills[path] for path in found.variables},
         parts={path: parts for path, parts in checked.parts.items() if path in found.variables},
@@ -139,6 +160,16 @@ def remaining(checked: Checked, dataset: Dataset) -> Checked:
             path: each for path, each in checked.foreign.items() if path in found.groups or path in found.variables
         },
     )
+
+
+def resized(checked: Checked, dataset: Dataset) -> Checked:
+    """Return as `remaining`, with the shapes that the dimensions of `dataset` give."""
+    left = remaining(checked, dataset)
+    shapes = {
+        path: tuple(each if isinstance(each, int) else left.dimensions[each].size for each in variable.dimensions)
+        for path, variable in left.variables.items()
+    }
+    return left._replace(shapes=shapes)
 
 
 Observer = Callable[[str, Dataset], None]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import functools
 import math
-import struct
 from typing import assert_never
 
 from nczarr.arrays.parts import Types, is_fixed
 from nczarr.ast import ATOMIC, CompoundType, Constant, EnumType, OpaqueType, TypeName, Variable, VlenType
-from nczarr.check.tables import Tables
+from nczarr.check.checked import Tables
 
 DEFAULT: dict[str, int | float] = {
     "byte": -127,
@@ -26,15 +25,10 @@ DEFAULT: dict[str, int | float] = {
 """Default fill values of numeric types (NC_FILL_*); char is NUL, string is empty."""
 
 
-def _packed(type_name: TypeName) -> bytes:
-    """Return the default fill value of a numeric type. Raises KeyError for others."""
-    return struct.pack(f"<{ATOMIC[type_name].code}", DEFAULT[type_name])
-
-
 @functools.cache
 def _number(type_name: TypeName) -> Constant:
-    """Return one default fill value of a numeric type, shared by all its variables."""
-    return Constant(type=type_name, count=1, data=_packed(type_name))
+    """Return one default fill value of a numeric type, shared by all its variables. Raises KeyError for others."""
+    return Constant.numbers(type_name, [DEFAULT[type_name]])
 
 
 def default_fill(type_name: TypeName, types: Types, count: int = 1) -> Constant | None:
@@ -52,7 +46,7 @@ def default_fill(type_name: TypeName, types: Types, count: int = 1) -> Constant 
         case None if count == 1:
             return _number(type_name)
         case None:
-            return Constant(type=type_name, count=count, data=_packed(type_name) * count)
+            return Constant(type=type_name, count=count, data=_number(type_name).data * count)
         case OpaqueType():
             return Constant(type=type_name, count=count, data=bytes(declared.size * count))
         case EnumType():
@@ -60,7 +54,7 @@ def default_fill(type_name: TypeName, types: Types, count: int = 1) -> Constant 
                 return None
             return Constant(type=type_name, count=count, data=bytes(ATOMIC[declared.base].size * count))
         case VlenType():
-            empty = _empty(declared.base, types)
+            empty = Constant(type=declared.base, count=0, data=b"" if is_fixed(declared.base, types) else ())
             return Constant(type=type_name, count=count, data=(empty,) * count)
         case CompoundType():
             fields = [default_fill(field.type, types, math.prod(field.shape)) for field in declared.fields]
@@ -74,11 +68,6 @@ def default_fill(type_name: TypeName, types: Types, count: int = 1) -> Constant 
             return Constant(type=type_name, count=count, data=data)
         case _:
             assert_never(declared)
-
-
-def _empty(type_name: TypeName, types: Types) -> Constant:
-    """Return an empty constant."""
-    return Constant(type=type_name, count=0, data=b"" if is_fixed(type_name, types) else ())
 
 
 def variable_fill(variable: Variable, known: Tables) -> Constant | None:

@@ -9,15 +9,16 @@ shape.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from nczarr import names
 from nczarr.arrays.elements import suits
 from nczarr.arrays.parts import Types
 from nczarr.arrays.source import Parts
 from nczarr.arrays.value_lists import FILLED_LIMIT, Columns, arrays, filled, is_plain_fill
-from nczarr.ast import ATOMIC, CompoundType, Constant, Dimension, Quantize, UserType, Variable, VlenType
+from nczarr.ast import ATOMIC, CompoundType, Constant, Dimension, Group, Quantize, UserType, Variable, VlenType
 from nczarr.ast.storage import FILTER_LIMIT, most_digits
-from nczarr.ast.walk import G, rebuilt
+from nczarr.ast.walk import mapped
 from nczarr.check.checked import Unchecked, tables_of
 from nczarr.diagnostics.report import Label, Report
 from nczarr.source import Span
@@ -43,22 +44,16 @@ def infer_shapes(work: Unchecked, report: Report) -> Unchecked:
             if isinstance(reference, str) and known.dimensions[reference].unlimited:
                 lengths[reference] = max(lengths.get(reference, 0), extent)
     if lengths:
-        work.dataset = _sized(work.dataset, "/", lengths)
+
+        def sized(path: str, dimension: Dimension) -> Dimension:
+            length = lengths.get(names.join(path, dimension.name), 0) if dimension.unlimited else 0
+            return dimension.model_copy(update={"size": length}) if length > dimension.size else dimension
+
+        def changed(path: str, group: Group) -> dict[str, Any]:
+            return {"dimensions": tuple(sized(path, dimension) for dimension in group.dimensions)}
+
+        work.dataset = mapped(work.dataset, changed)
     return work
-
-
-def _sized(group: G, path: str, lengths: dict[str, int]) -> G:
-    dimensions = []
-    for dimension in group.dimensions:
-        length = lengths.get(names.join(path, dimension.name), 0)
-        if length > dimension.size and dimension.unlimited:
-            dimension = Dimension(name=dimension.name, size=length, unlimited=True, span=dimension.span)
-        dimensions.append(dimension)
-    return rebuilt(
-        group,
-        dimensions=tuple(dimensions),
-        groups=tuple(_sized(child, names.join(path, child.name), lengths) for child in group.groups),
-    )
 
 
 def shapes_of(work: Unchecked, report: Report) -> Shapes:

@@ -13,9 +13,8 @@ from nczarr.ast import ATOMIC, Attribute, Group, Kind, Variable
 from nczarr.ast.kinds import HDF5_KINDS, KIND_NAMES, RESERVED_ATTRIBUTES
 from nczarr.ast.storage import DEFAULT_STORAGE
 from nczarr.capabilities import CDF5_ATOMIC, CLASSIC_ATOMIC, NETCDF_KINDS
-from nczarr.check.checked import Checked, Unchecked, tables_of
+from nczarr.check.checked import Checked, Tables, Unchecked, tables_of
 from nczarr.check.classic_sizes import check_sizes
-from nczarr.check.tables import Tables
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
 from nczarr.source import Span
 
@@ -111,7 +110,7 @@ class _KindChecker:
             place = self.use(path + "=", 0, dimension.span)
             longest = LONGEST.get(self.kind, dimension.size)
             if dimension.unlimited:
-                self._unlimited(path, place, dimension.name)
+                self._unlimited(place, dimension.name)
             elif dimension.size > longest:
                 wider = "netCDF-4 or CDF-5" if self.kind == "nc6" else "netCDF-4, CDF-5 or perhaps 64-bit offset"
                 self._conflict(f"dimension `{dimension.name}` is longer than {longest} and needs {wider}", place)
@@ -154,7 +153,7 @@ class _KindChecker:
         place = self.use(f"{owner}:{attribute.name}", 0, attribute.span)
         self._type(attribute.value.type, place)
 
-    def _unlimited(self, path: str, place: Span, name: str) -> None:
+    def _unlimited(self, place: Span, name: str) -> None:
         if self.first is None:
             self.first = (name, place)
             return

@@ -19,7 +19,6 @@ from nczarr.arrays.manifest import Affine, Columns
 from nczarr.arrays.parts import is_fixed, size
 from nczarr.arrays.source import Parts
 from nczarr.ast import (
-    ATOMIC,
     Codec,
     CompoundType,
     Dimension,
@@ -115,9 +114,8 @@ def _codec(codec: Codec) -> str:
 
 def _sizes(checked: Checked, fqn: str, variable: Variable, shape: tuple[int, ...]) -> str:
     """Return stored and decoded size and their ratio, if known."""
-    plain = None
-    if (variable.type in ATOMIC and variable.type != "string") or _fixed_user_type(checked, variable.type):
-        plain = math.prod(shape) * size(variable.type, checked.types)
+    fixed = is_fixed(variable.type, checked.types)
+    plain = math.prod(shape) * size(variable.type, checked.types) if fixed else None
     stored = stored_bytes(checked.parts[fqn]) if fqn in checked.parts else None
     if stored is None:
         return "" if plain is None else bytes_text(plain)
@@ -125,10 +123,6 @@ def _sizes(checked: Checked, fqn: str, variable: Variable, shape: tuple[int, ...
         return f"{bytes_text(stored)} stored"
     ratio = f" ({plain / stored:.1f}:1)" if stored else ""
     return f"{bytes_text(stored)} of {bytes_text(plain)}{ratio}"
-
-
-def _fixed_user_type(checked: Checked, type_name: str) -> bool:
-    return type_name in checked.types and is_fixed(type_name, checked.types)
 
 
 def stored_bytes(parts: Parts) -> int | None:

@@ -16,10 +16,8 @@ from nczarr import names
 from nczarr.ast import (
     ATOMIC,
     Attribute,
-    CompoundType,
     Constant,
     EnumType,
-    Field,
     Node,
     OpaqueType,
     UserType,
@@ -27,8 +25,7 @@ from nczarr.ast import (
     VlenType,
 )
 from nczarr.ast.walk import G, rebuilt
-from nczarr.check.checked import Unchecked, tables_of
-from nczarr.check.tables import Tables
+from nczarr.check.checked import Tables, Unchecked, tables_of
 from nczarr.diagnostics.report import Label, Report
 from nczarr.source import Span
 
@@ -68,18 +65,12 @@ class _Resolver:
         path = names.join(scope, declared.name)
         if isinstance(declared, VlenType):
             base = self.type_name(declared.base, scope, self.work.use(path, 0, declared.span), path)
-            return VlenType(name=declared.name, base=base, span=declared.span)
-        fields = tuple(
-            Field(
-                name=field.name,
-                type=self.type_name(field.type, scope, self.work.use(path, index, field.span), path),
-                shape=field.shape,
-                offset=field.offset,
-                span=field.span,
-            )
-            for index, field in enumerate(declared.fields)
-        )
-        return CompoundType(name=declared.name, fields=fields, size=declared.size, span=declared.span)
+            return declared.model_copy(update={"base": base})
+        fields = []
+        for index, field in enumerate(declared.fields):
+            found = self.type_name(field.type, scope, self.work.use(path, index, field.span), path)
+            fields.append(field.model_copy(update={"type": found}))
+        return declared.model_copy(update={"fields": tuple(fields)})
 
     def variable(self, variable: Variable, scope: str) -> Variable:
         """Return the resolved variable; the same object if nothing changes."""
@@ -96,14 +87,8 @@ class _Resolver:
         attributes = self.attributes(variable.attributes, scope, path)
         if type_name == variable.type and references == variable.dimensions and attributes is variable.attributes:
             return variable
-        return Variable(
-            name=variable.name,
-            type=type_name,
-            dimensions=references,
-            attributes=attributes,
-            storage=variable.storage,
-            span=variable.span,
-        )
+        changes = {"type": type_name, "dimensions": references, "attributes": attributes}
+        return variable.model_copy(update=changes)
 
     def attributes(self, attributes: tuple[Attribute, ...], scope: str, owner: str) -> tuple[Attribute, ...]:
         """Return the resolved attributes; the same tuple if all are atomic."""
@@ -139,7 +124,7 @@ class _Resolver:
             found = everywhere[0] if len(everywhere) == 1 else None
         if found is None:
             if not self._broken(name):
-                self._undefined_type(name, scope, place)
+                self._undefined_type(name, place)
             return name
         if found == owner:
             self.report.error("circular-type", f"type `{name}` cannot contain itself", place)
@@ -227,7 +212,7 @@ class _Resolver:
         visible = dict(self._visible(scope, self.tables.dimensions))
         self._undefined("undefined-dimension", f"dimension `{name}` is not defined{where}", name, visible, place)
 
-    def _undefined_type(self, name: str, scope: str, place: Span) -> None:
+    def _undefined_type(self, name: str, place: Span) -> None:
         if self._missing_group(name, place):
             return
         several = self.types_by_name.get(name, [])

@@ -7,16 +7,15 @@ Excess unlimited dimensions become fixed.
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any
 
 from nczarr import names
-from nczarr.ast import Attribute, Dataset, Group, Kind
+from nczarr.ast import Dataset, Group, Kind, Variable
 from nczarr.ast.kinds import HDF5_KINDS, RESERVED_ATTRIBUTES
+from nczarr.ast.walk import mapped
 from nczarr.capabilities import NETCDF_KINDS
 from nczarr.check.checked import Checked, remaining
 from nczarr.check.kinds import LONGEST
-
-AnyGroup = TypeVar("AnyGroup", bound=Group)
 
 
 def reduced(checked: Checked, kind: Kind) -> Checked:
@@ -28,12 +27,10 @@ def reduced(checked: Checked, kind: Kind) -> Checked:
 def without(checked: Checked, gone: frozenset[str]) -> Checked:
     """Return a dataset without these variables; all else remains, even unused dimensions."""
 
-    def rest(group: AnyGroup, path: str) -> AnyGroup:
-        kept = tuple(each for each in group.variables if names.join(path, each.name) not in gone)
-        groups = tuple(rest(child, names.join(path, child.name)) for child in group.groups)
-        return group.model_copy(update={"variables": kept, "groups": groups})
+    def rest(path: str, group: Group) -> dict[str, Any]:
+        return {"variables": tuple(each for each in group.variables if names.join(path, each.name) not in gone)}
 
-    return remaining(checked, rest(checked.dataset, "/"))
+    return remaining(checked, mapped(checked.dataset, rest))
 
 
 def _classic(checked: Checked, kind: Kind) -> Dataset:
@@ -65,22 +62,20 @@ def _growing(checked: Checked) -> str | None:
     return None if any(path in behind for behind in used) else first.name
 
 
-def _with_attributes(group: AnyGroup, kind: Kind) -> AnyGroup:
-    """Return a group with only the attributes that the kind holds."""
-    variables = tuple(
-        variable.model_copy(update={"attributes": _attributes(variable.attributes, kind)})
-        for variable in group.variables
-    )
-    groups = tuple(_with_attributes(child, kind) for child in group.groups)
-    changes = {"attributes": _attributes(group.attributes, kind), "variables": variables, "groups": groups}
-    return group.model_copy(update=changes)
-
-
-def _attributes(attributes: tuple[Attribute, ...], kind: Kind) -> tuple[Attribute, ...]:
+def _with_attributes(dataset: Dataset, kind: Kind) -> Dataset:
+    """Return a dataset with only the attributes that the kind holds."""
     held = NETCDF_KINDS[kind]
-    return tuple(
-        attribute
-        for attribute in attributes
-        if (attribute.value.type in held.atomic or held.attribute_user_types)
-        and not (kind in HDF5_KINDS and attribute.name in RESERVED_ATTRIBUTES)
-    )
+
+    def kept(owner: Group | Variable) -> dict[str, Any]:
+        attributes = (
+            attribute
+            for attribute in owner.attributes
+            if (attribute.value.type in held.atomic or held.attribute_user_types)
+            and not (kind in HDF5_KINDS and attribute.name in RESERVED_ATTRIBUTES)
+        )
+        return {"attributes": tuple(attributes)}
+
+    def changed(path: str, group: Group) -> dict[str, Any]:
+        return {**kept(group), "variables": tuple(each.model_copy(update=kept(each)) for each in group.variables)}
+
+    return mapped(dataset, changed)

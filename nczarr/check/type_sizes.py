@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from nczarr.ast import ATOMIC, CompoundType, EnumType, OpaqueType, UserType, VlenType
+from nczarr.ast.types import made_of
 from nczarr.diagnostics.report import Report
 
 LARGEST_VALUE = 1 << 27
@@ -35,10 +36,10 @@ class _Size(NamedTuple):
 def check_type_sizes(types: Types, report: Report) -> bool:
     """Return whether all types have a valid size; report the innermost oversized ones."""
     known: dict[str, _Size] = {}
-    large = {path for path in types if _size(path, types, known).is_too_large}
-    for path in [path for path in types if path in large]:
+    large = _oversized(types, known)
+    for path in large:
         declared, size = types[path], known[path]
-        if large.intersection(_made_of(declared)):
+        if not set(large).isdisjoint(made_of(declared)):
             continue
         what, limit = f"has {size.value} bytes", LARGEST_VALUE
         if size.value <= LARGEST_VALUE:
@@ -50,14 +51,11 @@ def check_type_sizes(types: Types, report: Report) -> bool:
 
 def oversized(types: Types) -> set[str]:
     """Return the FQNs of oversized types."""
-    known: dict[str, _Size] = {}
-    return {path for path in types if _size(path, types, known).is_too_large}
+    return set(_oversized(types, {}))
 
 
-def _made_of(declared: UserType) -> list[str]:
-    if isinstance(declared, CompoundType):
-        return [field.type for field in declared.fields]
-    return [declared.base] if isinstance(declared, VlenType) else []
+def _oversized(types: Types, known: dict[str, _Size]) -> list[str]:
+    return [path for path in types if _size(path, types, known).is_too_large]
 
 
 def _size(name: str, types: Types, known: dict[str, _Size]) -> _Size:
@@ -75,6 +73,6 @@ def _size(name: str, types: Types, known: dict[str, _Size]) -> _Size:
         case CompoundType(fields=fields):
             inner = [(math.prod(field.shape), _size(field.type, types, known)) for field in fields]
             value = sum(count * one.value for count, one in inner)
-            made = _Size(value, sum((one.members for _, one in inner), start=0))
+            made = _Size(value, sum(one.members for _, one in inner))
     known[name] = made
     return made

@@ -24,7 +24,7 @@ from nczarr.stores.url import is_remote
 if TYPE_CHECKING:
     from nczarr.capabilities import Format
     from nczarr.check.checked import Checked
-    from nczarr.plan.conversion import Conversion
+    from nczarr.plan.plans import Conversion
 
 WAYS = ("referenced", "copied", "gathered", "transcoded", "rechunked", "encoded")
 """Routes of chunks in the summary."""

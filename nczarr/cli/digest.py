@@ -17,8 +17,7 @@ from nczarr.options import DEFAULT_MEMORY, Options
 from nczarr.secrets import shown
 
 if TYPE_CHECKING:
-    from nczarr.compare.digest import Digest
-    from nczarr.compare.digest_lines import Wanted
+    from nczarr.compare.digest import Digest, Wanted
 
 
 def parser() -> argparse.ArgumentParser:
@@ -102,7 +101,7 @@ class _Work:
                 self.messages.report.annotate(f"of `{shown(path)}`")
 
     def _line(self, path: str, digest: str, part: str | None) -> bytes:
-        from nczarr.compare.digest_lines import line
+        from nczarr.compare.digest import line
 
         if self.json:
             return _json({"digest": digest, "file": path, "path": part})
@@ -110,7 +109,7 @@ class _Work:
 
     def checks(self) -> list[Callable[[], None]]:
         """One callable per digest file, and per dataset in it."""
-        from nczarr.compare.digest_lines import parse
+        from nczarr.compare.digest import parse
         from nczarr.stores.single import open_source
 
         works: list[Callable[[], None]] = []
@@ -154,7 +153,7 @@ class _Work:
             return _json({"digest": found, "wanted": wanted, "ok": found == wanted, "file": name, "path": part})
         if found == wanted and self.arguments.quiet:
             return b""
-        from nczarr.compare.digest_lines import line
+        from nczarr.compare.digest import line
 
         head, tail = line("", name, part).split(b"  ", 1)
         unread = found is None and part is None  # a dataset that was read may lack a part

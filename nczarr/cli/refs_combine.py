@@ -23,7 +23,7 @@ from nczarr.stores.url import is_remote
 if TYPE_CHECKING:
     from nczarr.check.checked import Checked
     from nczarr.options import Options
-    from nczarr.plan.conversion import Conversion
+    from nczarr.plan.plans import Conversion
 
 DESCRIPTION = (
     "Combine datasets into one: joined along a dimension that they have, or stacked along a new one. Sources are "

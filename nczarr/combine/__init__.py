@@ -1,6 +1,6 @@
 """Combination of datasets: joined along an existing dimension, or stacked along a new one.
 
-    sources ─ agreement (models) ─ equality (values) ─> Combination ─ finish ─> Checked
+    sources ─ agreement (models, values) ─> Combination ─ finish ─> Checked
 
 Sources are processed one by one and compared with the first; only descriptions of their arrays are stored. No
 chunk is copied: the result is an ordinary dataset with concatenated arrays.

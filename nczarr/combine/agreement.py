@@ -1,20 +1,28 @@
-"""Differences of a source's model from the first: groups, types, dimensions, variables, attributes.
+"""Agreement of a source with the first one: in its model, in the values of variables, in ascending coordinates.
 
-Attributes that change computed values or their interpretation must be equal; others may differ. All
-attributes of variables named by `grid_mapping` must be equal.
+Models are groups, types, dimensions, variables and attributes. Attributes that change computed values or their
+interpretation must be equal; others may differ. All attributes of variables named by `grid_mapping` must be
+equal.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from nczarr import names
+from nczarr.arrays.blocks import region_of
+from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.parts import is_fixed
+from nczarr.arrays.source import Parts, itemsize
 from nczarr.ast import Attribute, Variable
 from nczarr.check.checked import Checked
 from nczarr.combine.spec import Way
-from nczarr.compare.difference import shown_constant
-from nczarr.compare.model import definition
+from nczarr.compare.diff import definition
+from nczarr.compare.difference import shown, shown_constant, shown_pair
+from nczarr.compare.elements import unequal
+from nczarr.compare.values import TEXT, block_shape, values, whole_parts
 
 DECISIVE = frozenset({
     "_FillValue", "_Unsigned", "missing_value", "scale_factor", "add_offset", "valid_range", "valid_min", "valid_max",
@@ -35,7 +43,7 @@ class Finding(NamedTuple):
 
 
 def findings(one: Checked, other: Checked, way: Way) -> Iterator[Finding]:
-    """Yield the differences; lengths of the way's dimensions may differ."""
+    """Yield the differences of models; lengths of the way's dimensions may differ."""
     yield from _missing("group", one.groups, other.groups)
     yield from _missing("type", one.types, other.types)
     yield from _missing("dimension", one.dimensions, other.dimensions)
@@ -82,11 +90,10 @@ def _attributes(
         first, second = here.get(name), there.get(name)
         if first == second:
             continue
-        texts = [None if value is None else shown_constant(value) for value in (first, second)]
-        if first is not None and second is not None and (first.type != second.type or texts[0] == texts[1]):
-            pairs = zip(texts, (first, second), strict=True)
-            texts = [f"{text} ({value.type}, {value.count})" for text, value in pairs]
-        yield Finding(path, f"attribute `{name}`", texts[0], texts[1], decisive is None or name in decisive)
+        one_text, other_text = (None if value is None else shown_constant(value) for value in (first, second))
+        if first is not None and second is not None:
+            one_text, other_text = shown_pair(first, second)
+        yield Finding(path, f"attribute `{name}`", one_text, other_text, decisive is None or name in decisive)
 
 
 def _grid_mappings(checked: Checked) -> set[str]:
@@ -100,3 +107,69 @@ def _grid_mappings(checked: Checked) -> set[str]:
                 for text in texts:
                     found.update(text.decode("utf-8", "replace").replace(":", " ").split())
     return found
+
+
+SMALL = 4 << 20
+"""Maximum bytes of an array that is read whole."""
+
+
+def equal(one: Checked, other: Checked, path: str) -> bool:
+    """Return whether values are bitwise equal, with all NaNs equal. Expects equal types and shapes.
+
+    Small arrays are read whole. Of larger ones the first block is compared first, because differences mostly
+    show there, then all blocks (`compare/values.py`).
+    """
+    variable, shape = one.variables[path], one.shapes[path]
+    if path not in one.parts and path not in other.parts and one.fills[path] == other.fills[path]:
+        return True
+    if 0 in shape or not (variable.type == "string" or is_fixed(variable.type, one.types)):
+        return values(one, other, path) is None
+    sides = [whole_parts(each, path)[""] for each in (one, other)]
+    size = itemsize(sides[0].layout.dtype) or TEXT
+    region = tuple(slice(0, length) for length in shape)
+    small = math.prod(shape) * size <= SMALL
+    if not small:
+        block = block_shape(shape, (sides[0].layout.chunks, sides[1].layout.chunks), size)
+        region = region_of((0,) * len(shape), block, shape)
+    here, there = (side.read(region) for side in sides)
+    differ = unequal(here, there, variable.type, one.types, None).any()
+    never = any(each.variables[path].storage.no_fill and path not in each.parts for each in (one, other))
+    undefined = never or any(side.undefined for side in sides)  # such cells are like anything
+    if small and not (differ and undefined):
+        return not bool(differ)
+    return (not differ or undefined) and values(one, other, path) is None
+
+
+PIECE = 1 << 20
+"""Values read at once."""
+
+
+class Ascending:
+    """Values of a numeric coordinate by source; `fault`: the first that is not greater than its predecessor."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.fault: str | None = None
+        self._last: Any = None
+        self._source = ""
+
+    def add(self, name: str, parts: Parts) -> None:
+        """Check the next source's values, a scalar or one-dimensional array. Raises OSError."""
+        source = parts[""]
+        if self.fault is not None:
+            return
+        length = source.layout.shape[0] if source.layout.shape else 1
+        for begin in range(0, length, PIECE):
+            region = (slice(begin, min(begin + PIECE, length)),) if source.layout.shape else ()
+            self._look(name, source.read(region).reshape(-1))
+
+    def _look(self, name: str, values: Any) -> None:
+        if self._last is not None and not values[0] > self._last and self.fault is None:
+            where = f"in `{name}` after {shown(self._last)} in `{self._source}`"
+            self.fault = f"the values of `{self.path}` do not ascend: {shown(values[0])} {where}"
+        falls = np.flatnonzero(~(values[1:] > values[:-1]))
+        if len(falls) and self.fault is None:
+            at = int(falls[0])
+            where = f"after {shown(values[at])} in `{name}`"
+            self.fault = f"the values of `{self.path}` do not ascend: {shown(values[at + 1])} {where}"
+        self._last, self._source = values[-1], name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from nczarr import names
 from nczarr.arrays.concatenate import joined, misfit
@@ -14,9 +14,9 @@ from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.part_fills import is_complete
 from nczarr.arrays.source import ArraySource, Parts, fill_of, itemsize, numpy_dtype
 from nczarr.arrays.split_chunks import addressed
-from nczarr.ast import Dimension, Storage, Variable
-from nczarr.ast.walk import G, building
-from nczarr.check.checked import Checked, remaining
+from nczarr.ast import Dimension, Group, Variable
+from nczarr.ast.walk import building, mapped
+from nczarr.check.checked import Checked, resized
 from nczarr.combine.spec import Way
 from nczarr.compare.difference import shown
 from nczarr.diagnostics.report import Report
@@ -52,18 +52,26 @@ def made(pile: Pile, addressable: int | None, report: Report) -> Checked | None:
     if report.errors > before:
         return None
     with building():
-        tree = _group("/", checked.dataset, pile, axes, parts, addressable)
+
+        def changed(path: str, group: Group) -> dict[str, Any]:
+            """Return the combined lengths, and the variables along the new dimension."""
+            dimensions = []
+            for dimension in group.dimensions:
+                lengths = pile.lengths.get(names.join(path, dimension.name))
+                dimensions.append(dimension if lengths is None else dimension.model_copy(update={"size": sum(lengths)}))
+            variables = []
+            for variable in group.variables:
+                fqn = names.join(path, variable.name)
+                known = _variable(variable, way, parts.get(fqn, {}), addressable) if fqn in axes else variable
+                variables.append(known)
+            return {"dimensions": tuple(dimensions), "variables": tuple(variables)}
+
+        tree = mapped(checked.dataset, changed)
         if way.new_dim:
             dimension = Dimension(name=way.new_dim, size=len(pile.names))
             kind = None if _grows_within(checked, axes) else tree.kind
             tree = tree.model_copy(update={"dimensions": (dimension, *tree.dimensions), "kind": kind})
-        left = remaining(checked, tree)
-    sizes = {path: dimension.size for path, dimension in left.dimensions.items()}
-    shapes = {
-        path: tuple(each if isinstance(each, int) else sizes[each] for each in variable.dimensions)
-        for path, variable in left.variables.items()
-    }
-    return left._replace(shapes=shapes, parts=parts)
+        return resized(checked, tree)._replace(parts=parts)
 
 
 def _grows_within(checked: Checked, stacked: Iterable[str]) -> bool:
@@ -131,28 +139,7 @@ def _element(source: ArraySource, fill: bytes) -> str:
     return shown(np.frombuffer(fill, dtype.newbyteorder("<"))[0])
 
 
-def _group(
-    path: str, group: G, pile: Pile, axes: Mapping[str, int], parts: Mapping[str, Parts], addressable: int | None
-) -> G:
-    """Return the group with combined lengths, and variables along the new dimension."""
-    dimensions = []
-    for dimension in group.dimensions:
-        lengths = pile.lengths.get(names.join(path, dimension.name))
-        dimensions.append(dimension if lengths is None else dimension.model_copy(update={"size": sum(lengths)}))
-    variables = []
-    for variable in group.variables:
-        fqn = names.join(path, variable.name)
-        if fqn in axes:
-            variable = _variable(variable, pile.checked.shapes[fqn], pile.way, parts.get(fqn, {}), addressable)
-        variables.append(variable)
-    groups = tuple(
-        _group(names.join(path, child.name), child, pile, axes, parts, addressable) for child in group.groups
-    )
-    changes = {"dimensions": tuple(dimensions), "variables": tuple(variables), "groups": groups}
-    return group.model_copy(update=changes)
-
-
-def _variable(variable: Variable, shape: tuple[int, ...], way: Way, parts: Parts, addressable: int | None) -> Variable:
+def _variable(variable: Variable, way: Way, parts: Parts, addressable: int | None) -> Variable:
     """Return the combined variable: with the new dimension, and fitting storage."""
     storage, dimensions = variable.storage, variable.dimensions
     chunks, layout = storage.chunks, storage.layout
@@ -166,5 +153,5 @@ def _variable(variable: Variable, shape: tuple[int, ...], way: Way, parts: Parts
         layout = None
     changes = {"layout": layout, "chunks": chunks}
     if changes != {"layout": storage.layout, "chunks": storage.chunks}:
-        storage = Storage(**{**{name: getattr(storage, name) for name in Storage.model_fields}, **changes})
+        storage = storage.model_copy(update=changes)
     return variable.model_copy(update={"dimensions": dimensions, "storage": storage})

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections import Counter
 
 from nczarr.arrays.source import Parts
 from nczarr.check.checked import Checked
-from nczarr.combine.agreement import Finding, findings
-from nczarr.combine.ascending import Ascending
+from nczarr.combine.agreement import Ascending, Finding, equal, findings
 from nczarr.combine.build import Pile, made
-from nczarr.combine.equality import equal
 from nczarr.combine.spec import Way, is_coordinate
 from nczarr.compare.values import values, whole_parts
 from nczarr.diagnostics.report import Report
@@ -20,13 +18,6 @@ NAMED = 8
 CHOOSE = "`--var` and `--group` choose what is combined"
 
 
-class _Fault(NamedTuple):
-    """Message on one difference, for its first source."""
-
-    message: str
-    helps: tuple[str, ...] = ()
-
-
 class Combination:
     """Combination of sources, added one by one; the first is the model."""
 
@@ -34,8 +25,9 @@ class Combination:
         self.way = way
         self.names = [name]
         self.checked = checked
-        self._faults: dict[tuple[str, str], _Fault] = {}
-        self._more: dict[tuple[str, str], int] = {}
+        self._faults: dict[tuple[str, str], str] = {}
+        """Messages on differences, for the first source of each."""
+        self._more: Counter[tuple[str, str]] = Counter()
         self._attributes: dict[str, None] = {}
         self._stacked = set(way.always)
         self._lengths = {path: [checked.dimensions[path].size] for path in way.dimensions}
@@ -86,7 +78,7 @@ class Combination:
             message = found.message if found is not None else "values differ"
             text = f"`{path}` does not lie along {self.way.shown}, and is not the same in all sources: "
             text += f"{message}, in `{self.names[0]}` and `{name}`"
-            self._note(path, "values", _Fault(text, (CHOOSE,)))
+            self._note(path, "values", text)
 
     def _fault(self, name: str, finding: Finding) -> None:
         first, (path, what, one, other, _) = self.names[0], finding
@@ -96,21 +88,20 @@ class Combination:
         else:
             which = (first, name) if one else (name, first)
             text = f"{what} `{path}` is in `{which[0]}`, and not in `{which[1]}`"
-        self._note(path, what, _Fault(text, (CHOOSE,)))
+        self._note(path, what, text)
 
-    def _note(self, path: str, what: str, fault: _Fault) -> None:
+    def _note(self, path: str, what: str, message: str) -> None:
         key = path, what
-        if key in self._faults:
-            self._more[key] = self._more.get(key, 0) + 1
-        self._faults.setdefault(key, fault)
+        self._more[key] += key in self._faults
+        self._faults.setdefault(key, message)
 
     def finish(self, addressable: int | None, report: Report) -> Checked | None:
         """Return all sources as one dataset; None after an error."""
         before = report.errors
-        for key, fault in self._faults.items():
-            more = self._more.get(key, 0)
+        for key, message in self._faults.items():
+            more = self._more[key]
             notes = [f"the same of {more} more source{'s' * (more != 1)}"] if more else []
-            report.error("unequal-sources", fault.message, notes=notes, helps=fault.helps)
+            report.error("unequal-sources", message, notes=notes, helps=[CHOOSE])
         if self._attributes:
             some = list(self._attributes)
             rest = f" and {len(some) - NAMED} more" if len(some) > NAMED else ""

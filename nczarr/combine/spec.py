@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
 from nczarr import names
-from nczarr.ast import ATOMIC
+from nczarr.ast.types import is_number
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
+from nczarr.select.names import at_path, hint, of_name
 
 
 class Wanted(NamedTuple):
@@ -70,7 +71,7 @@ def _stacked(name: str, checked: Checked, new_dim: str, along: tuple[str, ...], 
         always.update(found)
         if not found:
             text = f"`{name}` has no variable `{word}` to be stacked along `{simple}`"
-            report.error("unmatched-dimension", text, helps=_meant(word, checked.variables))
+            report.error("unmatched-dimension", text, helps=hint(word, checked.variables))
     return Way(new_dim=simple, always=frozenset(always))
 
 
@@ -83,7 +84,7 @@ def _along(name: str, checked: Checked, along: tuple[str, ...], report: Report) 
         found = named(word, checked.dimensions)
         dimensions.update(found)
         if not found:
-            helps = _meant(word, checked.dimensions)
+            helps = hint(word, checked.dimensions)
             if named(word, checked.variables):
                 helps = [f"it is a variable; `--along {word} --new-dim NAME` stacks it along a new dimension"]
             report.error("unmatched-dimension", f"`{name}` has no dimension `{word}`", helps=helps)
@@ -103,27 +104,14 @@ def _along(name: str, checked: Checked, along: tuple[str, ...], report: Report) 
 
 def named(word: str, known: Mapping[str, object]) -> list[str]:
     """Return the FQNs that a word matches: one path, or all of a simple name."""
-    if "/" in word:
-        try:
-            path = names.fqn(map(names.normal, names.split(word if word.startswith("/") else "/" + word)))
-        except ValueError:
-            return []
-        return [path] if path in known else []
-    return [path for path in known if path != "/" and names.last(path) == names.normal(word)]
+    return at_path(word, known) if "/" in word else of_name(word, known)
 
 
-def _meant(word: str, known: Mapping[str, object]) -> list[str]:
-    meant = names.closest(word, [*(names.last(path) for path in known), *known])
-    return [f"did you mean `{meant}`?"] if meant else []
-
-
-def _listed(paths: object) -> str:
-    return ", ".join(f"`{path}`" for path in paths)  # type: ignore[attr-defined]
+def _listed(paths: Iterable[object]) -> str:
+    return ", ".join(f"`{path}`" for path in paths)
 
 
 def is_coordinate(path: str, checked: Checked, *, stacked: bool) -> bool:
     """Return whether a variable is the numeric coordinate of its only dimension, or, if stacked, a numeric scalar."""
     variable = checked.variables[path]
-    atomic = ATOMIC.get(variable.type)
-    number = atomic is not None and (atomic.is_integer or atomic.is_float)
-    return number and variable.dimensions == (() if stacked else (path,))
+    return is_number(variable.type) and variable.dimensions == (() if stacked else (path,))

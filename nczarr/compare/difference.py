@@ -138,6 +138,17 @@ def shown_constant(constant: Constant) -> str:
     return text if len(text) <= 2 * LONGEST else text[: 2 * LONGEST - 1] + "…"
 
 
+def shown_pair(first: Constant, second: Constant, mark: str = "") -> tuple[str, str]:
+    """Return two attribute values between marks, with type and count if types differ or texts are equal."""
+    one, other = shown_constant(first), shown_constant(second)
+    if first.type == second.type and one != other:
+        return f"{mark}{one}{mark}", f"{mark}{other}{mark}"
+    return (
+        f"{mark}{one}{mark} ({first.type}, {first.count})",
+        f"{mark}{other}{mark} ({second.type}, {second.count})",
+    )
+
+
 def _texts(constant: Constant) -> list[bytes | None]:
     return [each for each in constant.data if each is None or isinstance(each, bytes)]
 

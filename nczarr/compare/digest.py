@@ -1,10 +1,11 @@
 """`digest`: one hash of a dataset's model and values, independent of format and storage. See docs/digest.md.
 
-It covers every bit of what `diff` compares without `storage`.
+It covers every bit of what `diff` compares without `storage`. Digest files have lines in `sha256sum` format.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
@@ -17,11 +18,11 @@ from nczarr.ast import Group
 from nczarr.check.checked import Checked
 from nczarr.compare.digest_ragged import Ragged, leaf_of, width
 from nczarr.compare.digest_records import group_hash, model_hash, variable_hash
-from nczarr.compare.digest_tree import Folding, leaf_shape
 from nczarr.compare.digest_values import Dense, Hashed, Values
 from nczarr.compare.values import whole_parts
 from nczarr.diagnostics.report import Report
 from nczarr.options import Options, Subset
+from nczarr.source import Source, Span
 
 
 class Digest(NamedTuple):
@@ -77,7 +78,7 @@ def _variables(checked: Checked, options: Options) -> dict[str, bytes]:
         for path in checked.variables:
             owners[path] = owner = _values(checked, path)
             yield from owner.tasks(crew, options.memory)
-            yield Task(partial(_finished, path), here=True)
+            yield Task(partial(str, path), here=True)  # the end of the variable's tasks
 
     far = any(source.distant for parts in checked.parts.values() for source in parts.values())
     with Crew(options.workers or (DISTANT_WORKERS if far else None), options.memory) as crew:
@@ -87,11 +88,6 @@ def _variables(checked: Checked, options: Options) -> dict[str, bytes]:
             elif isinstance(result, str):
                 found[result] = owners.pop(result).root()
     return found
-
-
-def _finished(path: str) -> str:
-    """Mark the end of a variable's tasks."""
-    return path
 
 
 def _values(checked: Checked, path: str) -> Values:
@@ -106,7 +102,7 @@ def _values(checked: Checked, path: str) -> Values:
     return Ragged(sources, variable.type, shape, checked.types)
 
 
-class _Constant:
+class _Constant(Values):
     """Values of a variable without data: fill, or zeros if that is undefined."""
 
     def __init__(self, checked: Checked, path: str) -> None:
@@ -114,22 +110,58 @@ class _Constant:
         self._fill = None if variable.storage.no_fill else checked.fills[path]
         self._type_name = variable.type
         self._types = checked.types
-        self._shape = checked.shapes[path] or (1,)
+        super().__init__(checked.shapes[path], width(variable.type, checked.types))
 
-    def tasks(self, crew: Crew, memory: int) -> Iterator[Task]:
-        """Yield no tasks."""
-        yield from ()
-
-    def take(self, found: Hashed) -> None:
-        """Fail, because there are no tasks."""
-        raise AssertionError("no task was given")
-
-    def root(self) -> bytes:
-        """Return the hash of all values."""
-        if 0 in self._shape:
-            return self._leaf(0)
-        return Folding(self._shape, leaf_shape(self._shape, width(self._type_name, self._types)), self._leaf).root()
-
-    def _leaf(self, count: int) -> bytes:
+    def leaf_of_fill(self, count: int) -> bytes:
+        """Return the hash of a leaf of fill."""
         sources = all_fill(self._fill, self._type_name, (count,), self._types)
         return leaf_of(sources, self._type_name, count, self._types)
+
+
+_LINE = re.compile(rb"(\\?)([0-9A-Fa-f]{64}) [ *](.+)", re.DOTALL)
+_ESCAPES = {b"\\": b"\\\\", b"\n": b"\\n", b"\r": b"\\r"}
+_ESCAPED = {escape: plain for plain, escape in _ESCAPES.items()}
+
+
+class Wanted(NamedTuple):
+    """Expected digests of a dataset; `parts` by FQN."""
+
+    name: str
+    whole: str
+    parts: dict[str, str]
+
+
+def line(digest: str, name: str, part: str | None = None) -> bytes:
+    r"""Return the line of a dataset, `DIGEST NAME`, or of a part, `DIGEST NAME#FQN`; the FQN of a group ends in `/`.
+
+    Backslashes and line ends in a name are written `\\`, `\n` and `\r`, and the line then begins with a
+    backslash.
+    """
+    text = (name if part is None else f"{name}#{part}").encode("utf-8", "surrogateescape")
+    escaped = re.sub(rb"[\\\n\r]", lambda found: _ESCAPES[found[0]], text)
+    return (b"\\" if escaped != text else b"") + digest.encode() + b"  " + escaped + b"\n"
+
+
+def parse(source: Source, report: Report) -> list[Wanted]:
+    """Return the datasets in a digest file; parts follow their dataset. Reports: bad-digest-line."""
+    found: dict[str, Wanted] = {}
+    last, at = "", 0
+    for text in bytes(source.data).split(b"\n"):
+        span, at = Span(source, at, at + len(text)), at + len(text) + 1
+        text = text.removesuffix(b"\r")
+        if not text:
+            continue
+        parsed = _LINE.fullmatch(text)
+        if parsed is None or (parsed[1] and not re.fullmatch(rb"(?:[^\\]|\\[\\nr])*", parsed[3], re.DOTALL)):
+            report.error("bad-digest-line", "the line is not `DIGEST  NAME`", span)
+            continue
+        name = re.sub(rb"\\.", lambda found: _ESCAPED[found[0]], parsed[3]) if parsed[1] else parsed[3]
+        words, digest = name.decode("utf-8", "surrogateescape"), parsed[2].decode().lower()
+        if last and words.startswith(last + "#/"):
+            found[last].parts[words[len(last) + 1 :]] = digest
+        else:
+            found[words] = Wanted(words, digest, {})
+            last = words
+    if not found and not report.errors:
+        report.error("bad-digest-line", f"`{source.name}` has no line `DIGEST  NAME`")
+    return list(found.values())

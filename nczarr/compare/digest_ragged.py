@@ -11,20 +11,18 @@ import math
 from collections.abc import Iterator
 from functools import partial
 from hashlib import sha256
-from heapq import merge
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 from nczarr.arrays.blocks import Index, Selection, every_block, linear_block, region_of
 from nczarr.arrays.lazy_numpy import NDArray
 from nczarr.arrays.memory import fill_source
-from nczarr.arrays.parts import Types, escape, is_fixed, parts, size
+from nczarr.arrays.parts import Leaf, ListTree, PartTree, RecordTree, Types, is_fixed, part_tree, parts, size
 from nczarr.arrays.source import Layout, Parts, itemsize
 from nczarr.arrays.thread_pool import Crew, Task
 from nczarr.ast.types import CompoundType, VlenType
-from nczarr.compare.digest_tree import Folding, leaf_shape
-from nczarr.compare.digest_values import BLOCK, TEXT, Hashed, encoded
-from nczarr.compare.found import each_once
+from nczarr.compare.digest_values import BLOCK, TEXT, Hashed, Values, encoded
+from nczarr.compare.found import met_blocks
 
 if TYPE_CHECKING:
     from hashlib import _Hash
@@ -44,22 +42,17 @@ def width(type_name: str, types: Types) -> int:
     return size(type_name, types)
 
 
-class Ragged:
+class Ragged(Values):
     """Values of one variable of a variable-size type. Tasks run in the calling thread."""
 
     def __init__(self, sources: Parts, type_name: str, shape: tuple[int, ...], types: Types) -> None:
         self.sources = sources
         self.type_name = type_name
         self.types = types
-        self.scalar = not shape
-        self.shape = shape or (1,)
-        self.leaf = leaf_shape(self.shape, width(type_name, types))
-        self.empty = 0 in shape
         self.leading = {path: each for path, each in sources.items() if "content" not in path.split("/")}
         self._ends: dict[str, int] = {}
         """By path of counts: where the content of the next cells begins."""
-        if not self.empty:
-            self.folding = Folding(self.shape, self.leaf, self._leaf_of_fill)
+        super().__init__(shape, width(type_name, types))
 
     def tasks(self, crew: Crew, memory: int) -> Iterator[Task]:
         """Yield one task per region."""
@@ -74,10 +67,7 @@ class Ragged:
         """Yield blocks that may contain more than fill; only if fill has no content."""
         if self.scalar or self._fill_has_content():
             return every_block(self.shape, block)
-        rank = len(self.shape)
-        lengths = [(*block, *each.layout.shape[rank:]) for each in self.leading.values()]
-        met = (each.occupied(wanted) for each, wanted in zip(self.leading.values(), lengths, strict=True))
-        return each_once(merge(*((index[:rank] for index in indices) for indices in met)))
+        return met_blocks(self.leading.values(), block)
 
     def _fill_has_content(self) -> bool:
         counts = (each for path, each in self.leading.items() if path.rpartition("/")[2] == "counts")
@@ -86,52 +76,42 @@ class Ragged:
     def _region(self, region: Selection) -> Hashed:
         """Hash the leaves in a region, which is a linear range of cells."""
         cut = self.folding.cut
-        places = tuple(
-            range(part.start // each, -(-part.stop // each))
-            for part, each in zip(region[: cut + 1], self.leaf, strict=False)
-        )
         inner = math.prod(self.shape[cut + 1 :])
         row = (region[cut].stop - region[cut].start) * inner
         rows = math.prod(part.stop - part.start for part in region[:cut])
         step = self.leaf[cut] * inner
         bounds = [first * row + at for first in range(rows) for at in range(0, row, step)] + [rows * row]
         hashers = [sha256() for _ in bounds[:-1]]
-        self._feed(self.type_name, "", () if self.scalar else region, bounds, hashers)
-        return Hashed(self, b"".join(each.digest() for each in hashers), places)
+        self._feed(part_tree(self.type_name, self.types), () if self.scalar else region, bounds, hashers)
+        return Hashed(self, b"".join(each.digest() for each in hashers), self.folding.places(region))
 
-    def _feed(
-        self, type_name: str, path: str, region: Selection | None, bounds: list[int], hashers: list[_Hash]
-    ) -> None:
+    def _feed(self, tree: PartTree, region: Selection | None, bounds: list[int], hashers: list[_Hash]) -> None:
         """Hash the values of a part of the type for all leaves.
 
         `region`: the cells, None: elements of content. `bounds`: start of each leaf's elements in the region
         or content, and the end of the last.
         """
-        declared = self.types.get(type_name)
-        inside = path + "/" if path else ""
-        if isinstance(declared, VlenType):
-            self._sequences(declared.base, inside, region, bounds, hashers)
-        elif isinstance(declared, CompoundType) and not is_fixed(type_name, self.types):
-            for field in declared.fields:
-                each = math.prod(field.shape)
-                inner = bounds if region is None else [bound * each for bound in bounds]
-                self._feed(field.type, inside + escape(field.name), region, inner, hashers)
-        else:
-            for number, values in self._pieces(path, region, bounds):
-                hashers[number].update(encoded(values))
+        match tree:
+            case ListTree():
+                self._sequences(tree, region, bounds, hashers)
+            case RecordTree():
+                for field, member in tree.members:
+                    each = math.prod(field.shape)
+                    inner = bounds if region is None else [bound * each for bound in bounds]
+                    self._feed(member, region, inner, hashers)
+            case Leaf():
+                for number, values in self._pieces(tree.path, region, bounds):
+                    hashers[number].update(encoded(values))
 
-    def _sequences(
-        self, base: str, inside: str, region: Selection | None, bounds: list[int], hashers: list[_Hash]
-    ) -> None:
+    def _sequences(self, tree: ListTree, region: Selection | None, bounds: list[int], hashers: list[_Hash]) -> None:
         """Hash the counts of all leaves, then their content."""
         totals = [0] * len(hashers)
-        for number, counts in self._pieces(inside + "counts", region, bounds):
+        for number, counts in self._pieces(tree.counts.path, region, bounds):
             hashers[number].update(encoded(counts.astype("<i8", copy=False)))
             totals[number] += int(counts.sum())
-        first = self._ends.get(inside, 0)
-        ends = list(accumulate(totals, initial=first))
-        self._ends[inside] = ends[-1]
-        self._feed(base, inside + "content", None, ends, hashers)
+        ends = list(accumulate(totals, initial=self._ends.get(tree.counts.path, 0)))
+        self._ends[tree.counts.path] = ends[-1]
+        self._feed(tree.content, None, ends, hashers)
 
     def _pieces(self, path: str, region: Selection | None, bounds: list[int]) -> Iterator[tuple[int, NDArray[Any]]]:
         """Yield the elements of one array in pieces, each with the number of its leaf."""
@@ -149,7 +129,7 @@ class Ragged:
             rows = source.read((slice(low, high), *(slice(0, length) for length in inner)))
             yield from _cut(rows, low, bounds)
 
-    def _leaf_of_fill(self, count: int) -> bytes:
+    def leaf_of_fill(self, count: int) -> bytes:
         """Return the hash of a leaf of `count` cells without content."""
         empty: Parts = {}
         for part in parts(self.type_name, (count,), self.types):
@@ -158,20 +138,12 @@ class Ragged:
             empty[part.path] = fill_source(Layout(known.dtype, shape, shape, fill=known.fill))
         return leaf_of(empty, self.type_name, count, self.types)
 
-    def take(self, found: Hashed) -> None:
-        """Add hashes of leaves."""
-        assert found.places is not None
-        self.folding.put(found.places, found.hashes)
-
-    def root(self) -> bytes:
-        """Return the hash of all values."""
-        return sha256().digest() if self.empty else self.folding.root()
-
 
 def leaf_of(sources: Parts, type_name: str, count: int, types: Types) -> bytes:
     """Return the hash of one leaf: `count` cells of any type, from sources of that length."""
     hasher = sha256()
-    Ragged(sources, type_name, (count,), types)._feed(type_name, "", (slice(0, count),), [0, count], [hasher])
+    tree = part_tree(type_name, types)
+    Ragged(sources, type_name, (count,), types)._feed(tree, (slice(0, count),), [0, count], [hasher])
     return hasher.digest()
 
 

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable
 from hashlib import sha256
 
-from nczarr.arrays.blocks import Index, linear_block
+from nczarr.arrays.blocks import Index, Selection, grid_of, linear_block
 
 LEAF = 1 << 16
 """Bytes of a leaf, unless one value is larger."""
@@ -82,16 +82,22 @@ class Folding:
     """Root of a hash tree; `fill(count)` hashes a fill leaf; `shape` is not empty and has no length 0."""
 
     def __init__(self, shape: tuple[int, ...], leaf: tuple[int, ...], fill: Callable[[int], bytes]) -> None:
-        self.grid = tuple(-(-length // each) for length, each in zip(shape, leaf, strict=True))
+        self.grid = grid_of(shape, leaf)
         self.cut = max((axis for axis, number in enumerate(self.grid) if number > 1), default=0)
         """The dimension along which leaves are cut; later ones are whole in each."""
         within = math.prod(leaf[self.cut + 1 :])
         self._sizes = leaf[self.cut] * within, (shape[self.cut] - (self.grid[self.cut] - 1) * leaf[self.cut]) * within
+        self._leaf = leaf
         self._fill = fill
         self._fills: dict[int, bytes] = {}
         self._open: list[dict[Index, Listing]] = [{} for _ in range(self.cut + 1)]
         """Lists that are not complete, by their places; those of places of one length together."""
         self._last: tuple[range, ...] | None = None
+
+    def places(self, region: Selection) -> tuple[range, ...]:
+        """Return the grid places of the leaves in a region, along the dimensions up to the cut."""
+        bounds = zip(region[: self.cut + 1], self._leaf, strict=False)
+        return tuple(range(part.start // each, -(-part.stop // each)) for part, each in bounds)
 
     def put(self, places: tuple[range, ...], hashes: bytes) -> None:
         """Add the hashes of leaves at these grid places, up to the cut, in C order.

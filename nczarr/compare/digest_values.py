@@ -11,14 +11,14 @@ import math
 from collections.abc import Iterator
 from functools import partial
 from hashlib import sha256
-from typing import Any, NamedTuple, NoReturn, Protocol
+from typing import Any, NamedTuple, NoReturn
 
 from nczarr.arrays.blocks import Selection, lengths_of, region_of
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.memory import fill_array
 from nczarr.arrays.route import grid
 from nczarr.arrays.source import ArraySource, itemsize, little
-from nczarr.arrays.thread_pool import Crew, Task
+from nczarr.arrays.thread_pool import BARRIER, Crew, Task
 from nczarr.compare.digest_tree import Folding, leaf_shape
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
 from nczarr.link import regions
@@ -53,35 +53,52 @@ class Hashed(NamedTuple):
     places: tuple[range, ...] | None
 
 
-class Values(Protocol):
-    """Hasher of one variable: tasks, whose results it takes in order, and a final hash."""
+class Values:
+    """Hasher of one variable: tasks, whose results it takes in order, and a final hash. A scalar has one element.
+
+    `width`: nominal bytes of a value for cutting leaves.
+    """
+
+    def __init__(self, shape: tuple[int, ...], width: int) -> None:
+        self.scalar = not shape
+        self.shape = shape or (1,)
+        self.leaf = leaf_shape(self.shape, width)
+        self.empty = 0 in shape
+        self._pending = bytearray()
+        if not self.empty:
+            self.folding = Folding(self.shape, self.leaf, self.leaf_of_fill)
+
+    def leaf_of_fill(self, count: int) -> bytes:
+        """Return the hash of a leaf of `count` unwritten cells."""
+        raise NotImplementedError
 
     def tasks(self, crew: Crew, memory: int) -> Iterator[Task]:
-        """Yield tasks that return `Hashed` or None."""
+        """Yield tasks that return `Hashed` or None; none for values without data."""
+        yield from ()
 
     def take(self, found: Hashed) -> None:
         """Add the result of a task."""
+        self._pending += found.hashes
+        if found.places is not None:
+            self.folding.put(found.places, bytes(self._pending))
+            self._pending.clear()
 
     def root(self) -> bytes:
         """Return the hash of all values, after all results."""
+        return sha256().digest() if self.empty else self.folding.root()
 
 
-class Dense:
+class Dense(Values):
     """Values of one array. `name` is for messages."""
 
     def __init__(self, source: ArraySource, shape: tuple[int, ...], name: str) -> None:
         self.source = source
         self.name = name
-        self.scalar = not shape
-        self.shape = shape or (1,)
         self.element = itemsize(source.layout.dtype) or HELD
-        self.leaf = leaf_shape(self.shape, itemsize(source.layout.dtype) or TEXT)
-        self.empty = 0 in shape
-        self._pending = bytearray()
-        if not self.empty:
-            self.folding = Folding(self.shape, self.leaf, self._leaf_of_fill)
+        super().__init__(shape, itemsize(source.layout.dtype) or TEXT)
 
-    def _leaf_of_fill(self, count: int) -> bytes:
+    def leaf_of_fill(self, count: int) -> bytes:
+        """Return the hash of a leaf of fill."""
         return sha256(encoded(fill_array(self.source.layout, (count,)))).digest()
 
     def tasks(self, crew: Crew, memory: int) -> Iterator[Task]:
@@ -105,30 +122,23 @@ class Dense:
             else:
                 yield Task(partial(self._whole, region), size * TIMES, here)
 
-    def _places(self, region: Selection) -> tuple[range, ...]:
-        """Return the leaves of a region, along the dimensions up to the cut."""
-        return tuple(
-            range(part.start // each, -(-part.stop // each))
-            for part, each, _ in zip(region, self.leaf, range(self.folding.cut + 1), strict=False)
-        )
-
     def _whole(self, region: Selection) -> Hashed:
         """Read and hash a region."""
         selection = () if self.scalar else region
         values = self.source.fetched([selection]).read(selection).reshape(lengths_of(region))
-        return Hashed(self, self._hashes(values), self._places(region))
+        return Hashed(self, self._hashes(values), self.folding.places(region))
 
     def _in_pieces(
         self, region: Selection, cells: tuple[int, ...], workers: int, most: int = regions.PIECE
     ) -> Iterator[Task]:
         """Read a region by chunks, about `most` bytes per task, then hash it, both in threads."""
-        yield Task(_nothing, here=True, after_all=True)  # the region before it is given back
+        yield BARRIER  # the region before it is given back
         window = regions.window(self.source.layout, region)
         chunk = max(math.prod(cells) * self.element, regions.PIECE)
         need = 2 * TIMES * chunk  # of half the memory: the region has the other
         for batch in regions.along(region, cells, self.element, most):
             yield Task(partial(window.fill, self.source, batch), need)
-        yield Task(_nothing, here=True, after_all=True)
+        yield BARRIER
         room = window.values
         rows = next((axis for axis, part in enumerate(region) if part.stop - part.start > 1), 0)
         step = self.leaf[rows] * max(1, -(-room.shape[rows] // (self.leaf[rows] * workers * 2)))
@@ -137,7 +147,7 @@ class Dense:
         for low in range(0, room.shape[rows], step):
             part = room[(slice(None),) * rows + (slice(low, low + step),)]
             last = low + step >= room.shape[rows]
-            yield Task(partial(self._part, part, self._places(region) if last else None))
+            yield Task(partial(self._part, part, self.folding.places(region) if last else None))
         del room, window
 
     def _part(self, values: NDArray[Any], places: tuple[range, ...] | None) -> Hashed:
@@ -149,42 +159,19 @@ class Dense:
         inner = math.prod(values.shape[cut + 1 :])
         row, step = values.shape[cut] * inner, self.leaf[cut] * inner
         flat = np.ascontiguousarray(little(values)).reshape(-1)
-        if values.dtype.hasobject:
-            pieces = ((start, min(start + step, end)) for start, end in _steps(flat.size, row, step))
-            return b"".join(sha256(encoded(flat[low:high])).digest() for low, high in pieces)
         width = flat.dtype.itemsize
-        view = flat.view(np.uint8).data
-        for start in range(0, len(view), row * width):
-            end = start + row * width
-            found += [sha256(view[at : min(at + step * width, end)]).digest() for at in range(start, end, step * width)]
+        view = None if flat.dtype.hasobject else flat.view(np.uint8).data
+        for start in range(0, flat.size, row):
+            for low in range(start, start + row, step):
+                high = min(low + step, start + row)
+                data = encoded(flat[low:high]) if view is None else view[low * width : high * width]
+                found.append(sha256(data).digest())
         return b"".join(found)
-
-    def take(self, found: Hashed) -> None:
-        """Add hashes of leaves."""
-        self._pending += found.hashes
-        if found.places is not None:
-            self.folding.put(found.places, bytes(self._pending))
-            self._pending.clear()
-
-    def root(self) -> bytes:
-        """Return the hash of all values."""
-        return sha256().digest() if self.empty else self.folding.root()
 
     def _oversized(self, size: int, memory: int) -> NoReturn:
         text = f"variable `{self.name}`: a chunk of {size} bytes would have to be decoded, and the limit is {memory}"
         helps = ("`--memory` sets another limit",)
         raise CompileError([Diagnostic("oversized-chunk", Severity.ERROR, text, helps=helps)])
-
-
-def _steps(size: int, row: int, step: int) -> Iterator[tuple[int, int]]:
-    """Yield starts of leaves, with the ends of their rows."""
-    for start in range(0, size, row):
-        for at in range(start, start + row, step):
-            yield at, start + row
-
-
-def _nothing() -> None:
-    """Do nothing."""
 
 
 def encoded(values: NDArray[Any]) -> bytes:

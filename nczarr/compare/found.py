@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from heapq import merge
 from typing import Any
 
-from nczarr.arrays.blocks import Index
+from nczarr.arrays.blocks import Index, index_of
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.source import little
-from nczarr.ast.types import ATOMIC
+from nczarr.arrays.source import ArraySource, little
 from nczarr.check.checked import Checked
 from nczarr.compare.difference import Difference, Values, shown
 from nczarr.compare.elements import distances
@@ -42,11 +42,7 @@ class Found:
             return None
         from nczarr.select.indexing import read
 
-        index, rest = [], self.first
-        for length in reversed(self.shape):
-            index.append(rest % length)
-            rest //= length
-        place = tuple(reversed(index))
+        place = index_of(self.first, self.shape)
         first, second = read(one, path, place), read(other, path, place)
         total = math.prod(self.shape)
         text = f"{self.count} of {total} values differ" if total > 1 else "the value differs"
@@ -71,12 +67,9 @@ def largest_distance(one: NDArray[Any], other: NDArray[Any]) -> float | int | No
     return found
 
 
-def is_number(type_name: str) -> bool:
-    """Return whether values of a type have a distance."""
-    atomic = ATOMIC.get(type_name)
-    return atomic is not None and (atomic.is_integer or atomic.is_float)
-
-
-def each_once(indices: Iterator[Index]) -> Iterator[Index]:
-    """Yield ascending indices without repetition."""
+def met_blocks(sources: Iterable[ArraySource], block: tuple[int, ...]) -> Iterator[Index]:
+    """Yield the blocks of cells that any source occupies, in C order; sources may have further dimensions."""
+    rank = len(block)
+    met = (each.occupied((*block, *each.layout.shape[rank:])) for each in sources)
+    indices = merge(*((index[:rank] for index in every) for every in met))
     return (index for index, _ in itertools.groupby(indices))

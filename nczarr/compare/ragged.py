@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from heapq import merge
 from typing import NamedTuple
 
-from nczarr.arrays.blocks import Index, Selection, every_block, first_of, linear_block, region_of
+from nczarr.arrays.blocks import Index, Selection, every_block, first_of, lengths_of, linear_block, region_of
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.parts import Types, escape, is_fixed
+from nczarr.arrays.parts import ListTree, PartTree, RecordTree, Types, part_tree
 from nczarr.arrays.source import Parts
-from nczarr.ast.types import CompoundType, VlenType
+from nczarr.ast.types import is_number
 from nczarr.compare.elements import Tolerance, unequal
-from nczarr.compare.found import Found, each_once, is_number, largest_distance
+from nczarr.compare.found import Found, largest_distance, met_blocks
 
 CELLS = 1 << 18
 """Ragged cells processed at once."""
@@ -55,24 +54,22 @@ class Cells:
         self.found = found
         shape = found.shape
         block = linear_block(shape, CELLS)
-        for index in self._blocks(type_name, shape, block):
+        tree = part_tree(type_name, self.types)
+        for index in self._blocks(shape, block):
             region = region_of(index, block, shape)
             first = first_of(region, shape)
-            count = math.prod(part.stop - part.start for part in region)
-            differ = self.unequal(type_name, "", Stretch(region, region, (first, first), count))
+            stretch = Stretch(region, region, (first, first), math.prod(lengths_of(region)))
+            differ = self.unequal(tree, stretch)
             places = np.flatnonzero(differ)
             if len(places):
                 found.add(len(places), first + int(places[0]))
 
-    def _blocks(self, type_name: str, shape: tuple[int, ...], block: tuple[int, ...]) -> Iterator[Index]:
+    def _blocks(self, shape: tuple[int, ...], block: tuple[int, ...]) -> Iterator[Index]:
         """Yield blocks where either side may contain more than fill; all, if fill differs or has content."""
-        grid = every_block(shape, block)
-        leading = [side for both in self.sides for path, side in both.items() if "content" not in path.split("/")]
         if self._fill_counts():
-            return grid
-        lengths = [(*block, *side.layout.shape[len(block) :]) for side in leading]
-        met = (side.occupied(each) for side, each in zip(leading, lengths, strict=True))
-        return each_once(merge(*((index[: len(block)] for index in indices) for indices in met)))
+            return every_block(shape, block)
+        leading = [side for both in self.sides for path, side in both.items() if "content" not in path.split("/")]
+        return met_blocks(leading, block)
 
     def _fill_counts(self) -> bool:
         """Return whether unwritten cells have content or differ."""
@@ -83,32 +80,30 @@ class Cells:
                     return True
         return False
 
-    def unequal(self, type_name: str, path: str, stretch: Stretch) -> NDArray[np.bool_]:
+    def unequal(self, tree: PartTree, stretch: Stretch) -> NDArray[np.bool_]:
         """Return which cells of a stretch differ."""
-        declared = self.types.get(type_name)
-        inside = path + "/" if path else ""
-        if isinstance(declared, VlenType):
-            return self._sequences(declared.base, inside, stretch)
-        if isinstance(declared, CompoundType) and not is_fixed(type_name, self.types):
+        if isinstance(tree, ListTree):
+            return self._sequences(tree, stretch)
+        if isinstance(tree, RecordTree):
             differ = np.zeros(stretch.length, np.bool_)
-            for field in declared.fields:
-                found = self.unequal(field.type, inside + escape(field.name), stretch.inner(field.shape))
+            for field, member in tree.members:
+                found = self.unequal(member, stretch.inner(field.shape))
                 differ |= found.reshape(stretch.length, -1).any(axis=1)
             return differ
-        one = self.sides[0][path].read(stretch.one).reshape(-1)
-        other = self.sides[1][path].read(stretch.other).reshape(-1)
-        differ = unequal(one, other, type_name, self.types, self.tolerance)
-        if is_number(type_name) and path.rpartition("/")[2] == "content" and differ.any():
+        one = self.sides[0][tree.path].read(stretch.one).reshape(-1)
+        other = self.sides[1][tree.path].read(stretch.other).reshape(-1)
+        differ = unequal(one, other, tree.type, self.types, self.tolerance)
+        if is_number(tree.type) and tree.path.rpartition("/")[2] == "content" and differ.any():
             self.found.note(largest_distance(one[differ], other[differ]))
         return differ
 
-    def _sequences(self, base: str, inside: str, stretch: Stretch) -> NDArray[np.bool_]:
+    def _sequences(self, tree: ListTree, stretch: Stretch) -> NDArray[np.bool_]:
         """Return which sequences differ. Runs of cells with equal lengths have contiguous contents."""
         one, other = (
-            side[inside + "counts"].read(region).reshape(-1).astype(np.int64)
+            side[tree.counts.path].read(region).reshape(-1).astype(np.int64)
             for side, region in zip(self.sides, (stretch.one, stretch.other), strict=True)
         )
-        starts = self._start(0, inside, stretch, one), self._start(1, inside, stretch, other)
+        starts = self._start(0, tree.counts.path, stretch, one), self._start(1, tree.counts.path, stretch, other)
         begins = tuple(
             start + np.concatenate(([0], np.cumsum(counts))) for start, counts in zip(starts, (one, other), strict=True)
         )
@@ -120,23 +115,23 @@ class Cells:
                 count = min(ELEMENTS, total - at)
                 first, second = int(begins[0][low]) + at, int(begins[1][low]) + at
                 regions = (slice(first, first + count),), (slice(second, second + count),)
-                found = self.unequal(base, inside + "content", Stretch(*regions, (first, second), count))
+                found = self.unequal(tree.content, Stretch(*regions, (first, second), count))
                 hits = np.flatnonzero(found) + at + begins[0][low]
                 differ[np.searchsorted(begins[0], hits, side="right") - 1] = True
         return differ
 
-    def _start(self, which: int, inside: str, stretch: Stretch, counts: NDArray[np.int64]) -> int:
+    def _start(self, which: int, path: str, stretch: Stretch, counts: NDArray[np.int64]) -> int:
         """Return the start of a stretch's content; also count the cells skipped since the previous stretch."""
         first = stretch.firsts[which]
-        cell, end = self.ends.get((which, inside), (0, 0))
-        if "content" in inside.split("/"):
-            end += self._between(which, inside, cell, first)
-        self.ends[which, inside] = (first + len(counts), end + int(counts.sum()))
+        cell, end = self.ends.get((which, path), (0, 0))
+        if "content" in path.split("/"):
+            end += self._between(which, path, cell, first)
+        self.ends[which, path] = (first + len(counts), end + int(counts.sum()))
         return end
 
-    def _between(self, which: int, inside: str, cell: int, first: int) -> int:
+    def _between(self, which: int, path: str, cell: int, first: int) -> int:
         """Return the sum of counts of ragged cells from `cell` to `first`."""
-        source = self.sides[which][inside + "counts"]
+        source = self.sides[which][path]
         shape = source.layout.shape
         each = math.prod(shape[1:])
         total = 0

@@ -8,23 +8,16 @@ Values of variables, layout, order of definition and dataset names are not compa
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
 
 from nczarr import names
-from nczarr.ast import Attribute, Dimension, UserType, Variable
+from nczarr.ast import Attribute, Dimension, Group, UserType, Variable
 from nczarr.ast.node import Node
 from nczarr.check.checked import Checked
-from nczarr.compare.difference import shown_constant
-from nczarr.compare.model import definition
+from nczarr.compare.diff import definition
+from nczarr.compare.difference import shown_pair
 from nczarr.diagnostics.catalog import CODES
 from nczarr.diagnostics.render import place
 from nczarr.diagnostics.report import Diagnostic, Label, Report
-from nczarr.source import Span
-
-
-class _Named(Protocol):
-    @property
-    def span(self) -> Span: ...
 
 
 def follow(checked: Checked, schema: Checked, report: Report) -> None:
@@ -68,21 +61,15 @@ class _Check:
         for path in surplus:
             self._add("extra-element", f"{what} `{path}` is not in the schema", here[path], None)
 
-    def _missing(self, what: str, home: _Named, wanted: _Named, near: str | None) -> None:
+    def _missing(self, what: str, home: Node, wanted: Node, near: str | None) -> None:
         helps = [f"did you mean `{near}`, which is there and not in the schema?"] if near else []
-        self._add(
-            "missing-element",
-            f"there is no {what}, and the schema has it{_place(wanted)}",
-            home,
-            wanted,
-            helps,
-        )
+        self._add("missing-element", f"there is no {what}, and the schema has it{_place(wanted)}", home, wanted, helps)
 
-    def _add(self, code: str, message: str, here: _Named, there: _Named | None, helps: list[str] | None = None) -> None:
+    def _add(self, code: str, message: str, here: Node, there: Node | None, helps: list[str] | None = None) -> None:
         others = () if there is None else (_label(there, "the schema"),)
         self.report.add(Diagnostic(code, CODES[code].severity, message, _label(here), others, (), tuple(helps or ())))
 
-    def _differs(self, what: str, found: object, wanted: object, here: _Named, there: _Named) -> None:
+    def _differs(self, what: str, found: object, wanted: object, here: Node, there: Node) -> None:
         text = f"{what} is {found}, and the schema wants {wanted}{_place(there)}"
         self._add("different-element", text, here, there)
 
@@ -109,35 +96,22 @@ class _Check:
             self._differs(f"the shape of `{path}`", found, wanted, here, there)
         self._attributes(f"`{path}`", here, there)
 
-    def _attributes(self, owner: str, here: _Owner, there: _Owner) -> None:
+    def _attributes(self, owner: str, here: Group | Variable, there: Group | Variable) -> None:
         found, wanted = ({each.name: each for each in side.attributes} for side in (here, there))
         surplus = [name for name in found if name not in wanted]
         for name, attribute in wanted.items():
             if name not in found:
                 self._missing(f"attribute `{name}` of {owner}", here, attribute, _near(name, surplus))
             elif found[name].value != attribute.value:
-                is_there, shall_be = _value(found[name], attribute), _value(attribute, found[name])
+                is_there, shall_be = shown_pair(found[name].value, attribute.value, "`")
                 self._differs(f"attribute `{name}` of {owner}", is_there, shall_be, found[name], attribute)
         for name in surplus:
             text = f"attribute `{name}` of {owner} is not in the schema"
             self._add("extra-element", text, found[name], None)
 
 
-class _Owner(_Named, Protocol):
-    @property
-    def attributes(self) -> tuple[Attribute, ...]: ...
-
-
 def _common(here: Mapping[str, object], there: Mapping[str, object]) -> list[str]:
     return [path for path in there if path in here]
-
-
-def _value(one: Attribute, other: Attribute) -> str:
-    """Return an attribute's value, with its type if types differ or texts are equal."""
-    text = shown_constant(one.value)
-    if one.value.type != other.value.type or text == shown_constant(other.value):
-        return f"`{text}` ({one.value.type}, {one.value.count})"
-    return f"`{text}`"
 
 
 def _near(name: str, others: list[str]) -> str | None:
@@ -146,12 +120,12 @@ def _near(name: str, others: list[str]) -> str | None:
     return same[0] if same else names.closest(name, others)
 
 
-def _place(node: _Named) -> str:
+def _place(node: Node) -> str:
     where = place(_label(node)) if node.span.source is not None else ""
     return f" at {where}" if where else ""
 
 
-def _label(node: _Named, text: str = "") -> Label:
+def _label(node: Node, text: str = "") -> Label:
     """Return the place of a node; for a store's attribute, the member of its document."""
     source = node.span.source
     key = source.key if source is not None else None

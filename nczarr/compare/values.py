@@ -14,18 +14,18 @@ from functools import partial
 from heapq import merge
 from typing import NamedTuple
 
-from nczarr.arrays.blocks import Index, Selection, every_block, first_of, linear_block, region_of
+from nczarr.arrays.blocks import Index, Selection, every_block, first_of, lengths_of, linear_block, number_of, region_of
 from nczarr.arrays.lazy_numpy import np
-from nczarr.arrays.memory import fill_array, fill_source
-from nczarr.arrays.part_fills import fill_parts, patterns
-from nczarr.arrays.parts import Types, descr, is_fixed, parts
+from nczarr.arrays.memory import fill_array
+from nczarr.arrays.part_fills import all_fill
+from nczarr.arrays.parts import Types, descr, is_fixed
 from nczarr.arrays.source import Layout, Parts, itemsize
 from nczarr.arrays.thread_pool import DISTANT_WORKERS, Crew, Task
-from nczarr.ast.types import CompoundType, VlenType
+from nczarr.ast.types import CompoundType, VlenType, is_number
 from nczarr.check.checked import Checked
 from nczarr.compare.difference import Difference
 from nczarr.compare.elements import Tolerance, unequal
-from nczarr.compare.found import Found, is_number, largest_distance
+from nczarr.compare.found import Found, largest_distance
 from nczarr.compare.ragged import Cells
 
 BLOCK = 8 << 20
@@ -88,16 +88,7 @@ def _made_of(type_name: str, types: Types) -> object:
 def whole_parts(checked: Checked, path: str) -> Parts:
     """Return sources of all parts of a variable; missing ones are fill."""
     variable, shape, fill = checked.variables[path], checked.shapes[path], checked.fills[path]
-    given = checked.parts.get(path)
-    if given is None:
-        given = fill_parts(fill, variable.type, shape, checked.types)
-    elements = dict(patterns(fill, variable.type, checked.types))
-    found: Parts = {}
-    for part in parts(variable.type, shape, checked.types):
-        known = tuple(length or 0 for length in part.shape)
-        layout = Layout(descr(part.type, checked.types), known, known, fill=elements[part.path][0])
-        found[part.path] = given[part.path] if part.path in given else fill_source(layout)
-    return found
+    return all_fill(fill, variable.type, shape, checked.types, checked.parts.get(path))
 
 
 class _Part(NamedTuple):
@@ -138,7 +129,7 @@ class _Dense(NamedTuple):
             need = TIMES * size * math.prod(block)
             for index, stored in _by_side(one.occupied(block), other.occupied(block)):
                 region = region_of(index, block, shape)
-                visited += math.prod(part.stop - part.start for part in region)
+                visited += math.prod(lengths_of(region))
                 if gap is None and (expected := next(grid)) != index:
                     gap = expected
                 if any(lacking and not has for lacking, has in zip(self.undefined, stored, strict=True)):
@@ -158,9 +149,8 @@ class _Dense(NamedTuple):
         if not differ.any():
             return None
         places = np.argwhere(differ)
-        first = 0
-        for number, part, length in zip(places[0].tolist(), region, self.layout.shape, strict=True):
-            first = first * length + part.start + number
+        index = tuple(part.start + number for part, number in zip(region, places[0].tolist(), strict=True))
+        first = number_of(index, self.layout.shape)
         largest = largest_distance(one[differ], other[differ]) if is_number(self.type_name) else None
         return _Part(len(places), first, largest)
 

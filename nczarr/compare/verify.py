@@ -9,8 +9,7 @@ from nczarr.check.checked import Checked
 from nczarr.compare.values import alike, values
 from nczarr.diagnostics.report import Report
 from nczarr.options import UNREAD, Options
-from nczarr.plan.conversion import Conversion
-from nczarr.plan.plans import Plan
+from nczarr.plan.plans import Conversion, Plan
 
 Reader: TypeAlias = Callable[[str, Report, Options, str | None], Checked | None]
 """Function that reads the dataset at a path or URL, in a named format."""

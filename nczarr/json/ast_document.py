@@ -64,9 +64,9 @@ def pointer_of(location: tuple[int | str, ...], document: Any) -> str:
     return pointer(*steps)
 
 
-def _bad(source: Source, report: Report, where: str, message: str) -> None:
+def _bad(source: Source, report: Report, where: str, message: str, code: str = "bad-ast") -> None:
     place = Label(Span(source, 0, 0), key=source.name, pointer=where)
-    report.add(Diagnostic("bad-ast", Severity.ERROR, message, place))
+    report.add(Diagnostic(code, Severity.ERROR, message, place))
 
 
 def _message(error: Any) -> str:
@@ -129,11 +129,9 @@ def _check(source: Source, dataset: Dataset, report: Report) -> bool:
     """Check the depth of groups, and constants of user types."""
     before = report.errors
     groups = list(_groups(dataset, "/", "/dataset", 0))
-    if any(depth > MAX_DEPTH for _, _, _, depth in groups):
-        place = next(where for _, _, where, depth in groups if depth > MAX_DEPTH)
-        place_label = Label(Span(source, 0, 0), key=source.name, pointer=place)
-        message = f"groups nest more than {MAX_DEPTH} deep"
-        report.add(Diagnostic("too-deep-nesting", Severity.ERROR, message, place_label))
+    deep = next((where for _, _, where, depth in groups if depth > MAX_DEPTH), None)
+    if deep is not None:
+        _bad(source, report, deep, f"groups nest more than {MAX_DEPTH} deep", "too-deep-nesting")
         return False
     types = sound_types({names.join(path, each.name): each for path, group, _, _ in groups for each in group.types})
     for _, group, where, _ in groups:

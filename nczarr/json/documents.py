@@ -52,11 +52,10 @@ class Documents:
 
     def _read(self, key: str) -> Json | None:
         data = self.raw(key)
-        if data is not None:
-            self._present.add(key)
-        else:
+        if data is None:
             found = self.extra.get(key)
             return found if isinstance(found, dict) else None
+        self._present.add(key)
         parsed = self.parsed(key, data)
         if parsed is None:
             return None
@@ -128,20 +127,20 @@ class Documents:
 
     def warn(self, code: str, message: str, key: str, pointer: str = "") -> None:
         """Report content that is interpreted differently from its text."""
-        self._add(code, Severity.WARNING, message, key, pointer, ())
+        self._add(Severity.WARNING, code, message, key, pointer)
 
     def note(self, code: str, message: str, key: str, pointer: str = "") -> None:
         """Report notable content that is read as written."""
-        self._add(code, Severity.NOTE, message, key, pointer, ())
+        self._add(Severity.NOTE, code, message, key, pointer)
 
     def refuse(self, code: str, message: str, key: str, pointer: str = "") -> None:
         """Report content that ends the reading in any case."""
         self.refused = True
-        self._add(code, Severity.ERROR, message, key, pointer, ())
+        self._add(Severity.ERROR, code, message, key, pointer)
 
-    def _add(self, code: str, severity: Severity, message: str, key: str, pointer: str, helps: tuple[str, ...]) -> None:
+    def _add(self, severity: Severity, code: str, message: str, key: str, pointer: str) -> None:
         self.said += 1
-        self._report.add(Diagnostic(code, severity, message, self.place(key, pointer), helps=helps))
+        self._report.add(Diagnostic(code, severity, message, self.place(key, pointer)))
 
     def place(self, key: str, pointer: str) -> Label:
         """Return the place of a document's member."""
@@ -162,10 +161,8 @@ class Documents:
         found, problem = _in_the_model(written)
         if problem is None:
             return found
-        if what == "an attribute":
-            self.lost("bad-metadata", f"{what}: {problem}", key, pointer)
-        else:
-            self.lost("unreadable-array", f"{what}: {problem}", key, pointer)
+        code = "bad-metadata" if what == "an attribute" else "unreadable-array"
+        self.lost(code, f"{what}: {problem}", key, pointer)
         return None
 
 

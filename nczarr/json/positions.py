@@ -79,7 +79,7 @@ class Places:
     def start(self, path: Path) -> int:
         """Return the byte offset of the value at a path, or of its deepest existing ancestor."""
         text = self._text
-        at = _skip(text, 1 if text.startswith("\ufeff") else 0)
+        at = skip_blank(text, 1 if text.startswith("\ufeff") else 0)
         for part in path:
             if at not in self._inside:  # of equal names the last counts
                 self._inside[at] = dict(members(text, at) if isinstance(part, str) else _items(text, at))
@@ -89,7 +89,8 @@ class Places:
         return len(text[:at].encode("utf-8", "surrogateescape"))
 
 
-def _skip(text: str, at: int) -> int:
+def skip_blank(text: str, at: int) -> int:
+    """Return the end of the blanks at `at`."""
     found = _BLANK.match(text, at)
     return at if found is None else found.end()
 
@@ -98,10 +99,10 @@ def members(text: str, at: int) -> Iterator[tuple[str | int, int]]:
     """Yield names and value starts of an object at `at`; nothing for other values."""
     if text[at : at + 1] != "{":
         return
-    at = _skip(text, at + 1)
+    at = skip_blank(text, at + 1)
     while text[at] != "}":
         name, end = _DECODER.raw_decode(text, at)
-        start = _skip(text, _skip(text, end) + 1)
+        start = skip_blank(text, skip_blank(text, end) + 1)
         yield name, start
         at = _next(text, start)
 
@@ -110,7 +111,7 @@ def _items(text: str, at: int) -> Iterator[tuple[str | int, int]]:
     """Yield indices and value starts of an array."""
     if text[at : at + 1] != "[":
         return
-    at, index = _skip(text, at + 1), 0
+    at, index = skip_blank(text, at + 1), 0
     while text[at] != "]":
         yield index, at
         at, index = _next(text, at), index + 1
@@ -119,8 +120,8 @@ def _items(text: str, at: int) -> Iterator[tuple[str | int, int]]:
 def _next(text: str, start: int) -> int:
     """Return the start of the next value, or of the closing bracket."""
     _, end = _DECODER.raw_decode(text, start)
-    end = _skip(text, end)
-    return _skip(text, end + 1) if text[end] == "," else end
+    end = skip_blank(text, end)
+    return skip_blank(text, end + 1) if text[end] == "," else end
 
 
 _KINDS = ((bool, "a truth value"), (str, "text"), (int, "an integer"), (float, "a real number"),

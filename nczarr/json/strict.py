@@ -15,7 +15,7 @@ from typing import NoReturn
 
 from nczarr.diagnostics.report import Label, Report
 from nczarr.json.documents import Documents
-from nczarr.json.positions import pointer
+from nczarr.json.positions import pointer, skip_blank
 from nczarr.json.tolerant import DEEPEST, Parsed, Real, RepeatedError, too_deep, unrepeated
 from nczarr.options import Options
 from nczarr.source import Source, Span
@@ -24,7 +24,6 @@ from nczarr.stores.base import Store
 LONGEST_INTEGER = 4000
 """Maximum digits of an integer; Python reads no longer ones."""
 
-_BLANK = re.compile(r"[ \t\n\r]*")
 _WORD = re.compile(r'[^ \t\n\r{}\[\],:"]+')
 _CONSTANTS = ("NaN", "Infinity", "-Infinity")
 _HALF = re.compile(r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)")
@@ -109,7 +108,7 @@ def _explained(text: str, error: json.JSONDecodeError) -> tuple[str, int]:
     """
     place = error.pos
     comma = place if text[place : place + 1] == "," else len(text[:place].rstrip(" \t\n\r")) - 1
-    behind = _end_of_blank(text, comma + 1)
+    behind = skip_blank(text, comma + 1)
     if comma >= 0 and text[comma] == "," and text[behind : behind + 1] in ("}", "]"):
         return f"a comma stands before the closing `{text[behind]}`", comma
     return f"{error.msg[:1].lower()}{error.msg[1:]}", place
@@ -130,15 +129,10 @@ _DECODER = json.JSONDecoder(
 )
 
 
-def _end_of_blank(text: str, at: int) -> int:
-    match = _BLANK.match(text, at)
-    return match.end() if match else at
-
-
 def _walk(text: str, at: int, where: str, found: Places, depth: int) -> int:
     """Find value places while the text is valid; return the end at `at`. Raises StrictError (character offset)."""
     end: int
-    at = start = _end_of_blank(text, at)
+    at = start = skip_blank(text, at)
     if depth > DEEPEST:
         raise StrictError(f"it nests more than {DEEPEST} deep", at, where)
     match text[at]:
@@ -147,9 +141,9 @@ def _walk(text: str, at: int, where: str, found: Places, depth: int) -> int:
         case "{":
             end = _walk_object(text, at, where, found, depth)
         case "[":
-            at, number = _end_of_blank(text, at + 1), 0
+            at, number = skip_blank(text, at + 1), 0
             while text[at] != "]":
-                at = _end_of_blank(text, _walk(text, at, where + pointer(number), found, depth + 1))
+                at = skip_blank(text, _walk(text, at, where + pointer(number), found, depth + 1))
                 at, number = _behind_comma(text, at), number + 1
             end = at + 1
         case _:
@@ -164,7 +158,7 @@ def _walk(text: str, at: int, where: str, found: Places, depth: int) -> int:
 
 
 def _walk_object(text: str, at: int, where: str, found: Places, depth: int) -> int:
-    at = _end_of_blank(text, at + 1)
+    at = skip_blank(text, at + 1)
     taken: set[str] = set()
     while text[at] != "}":
         name, colon = scanstring(text, at + 1, True)
@@ -172,13 +166,13 @@ def _walk_object(text: str, at: int, where: str, found: Places, depth: int) -> i
         if name in taken:
             raise StrictError(f"member `{name}` stands twice in one object", at, inside)
         taken.add(name)
-        at = _end_of_blank(text, _walk(text, _end_of_blank(text, colon) + 1, inside, found, depth + 1))
+        at = skip_blank(text, _walk(text, skip_blank(text, colon) + 1, inside, found, depth + 1))
         at = _behind_comma(text, at)
     return at + 1
 
 
 def _behind_comma(text: str, at: int) -> int:
-    return _end_of_blank(text, at + 1) if text[at] == "," else at
+    return skip_blank(text, at + 1) if text[at] == "," else at
 
 
 class StrictDocuments(Documents):

@@ -123,20 +123,18 @@ _known = functools.lru_cache(maxsize=256)(_parsed)
 
 def _decoded(text: str, repeated: list[str]) -> tuple[Any, int]:
     """Return the value of a text and its end; add names of repeated members to `repeated`."""
-
     try:
         try:
-            value, end = _DECODER.raw_decode(text)
+            return _DECODER.raw_decode(text)
         except RepeatedError:
             hook = noting(repeated)
-            value, end = json.JSONDecoder(object_pairs_hook=hook, parse_float=Real.of, strict=False).raw_decode(text)
+            return json.JSONDecoder(object_pairs_hook=hook, parse_float=Real.of, strict=False).raw_decode(text)
     except json.JSONDecodeError:
         raise
     except RecursionError:
         raise NotJsonError("it nests too deep") from None
     except ValueError:  # Python refuses integers of thousands of digits
         raise NotJsonError("a number has thousands of digits") from None
-    return value, end
 
 
 def _mended(match: re.Match[str]) -> str:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
@@ -16,10 +16,9 @@ if TYPE_CHECKING:
     from nczarr.arrays.counts import Counts, Step
     from nczarr.diagnostics.report import Report
     from nczarr.link.cluster import Cluster
+    from nczarr.link.files import Inspect
     from nczarr.plan.plans import Plan
     from nczarr.stores.base import Store
-
-    Inspect = Callable[[str], None]
 
 
 def write(plan: Plan, path: str, report: Report, counts: Counts | None = None, inspect: Inspect | None = None) -> bool:
@@ -156,8 +155,7 @@ def into(plan: StorePlan, target: Store, report: Report) -> bool:
 def shown(plan: StorePlan, report: Report) -> Iterator[bytes] | None:
     """Return a store as text, sorted `== key` blocks with sizes for chunks; None after an error."""
     from nczarr.link.fill import fill
-    from nczarr.stores.blocks import blocks
-    from nczarr.stores.memory import MeasuringStore
+    from nczarr.stores.memory import MeasuringStore, blocks
 
     if not _fits_memory(plan, report):
         return None

@@ -80,15 +80,10 @@ class Cluster:
 
     def _wait_for_workers(self) -> None:
         end = time.monotonic() + PATIENCE
-        while not self._threads():
+        while not self._client.nthreads():
             if time.monotonic() > end:
                 self._fail(f"the cluster has no worker, and got none within {PATIENCE:.0f} s")
             time.sleep(min(LOOK, PATIENCE))
-
-    def _threads(self) -> dict[str, int]:
-        """Return the threads of each worker. Raises OSError if the scheduler is unreachable."""
-        found: dict[str, int] = self._client.nthreads()
-        return found
 
     def _compare_versions(self) -> None:
         """Raise OSError unless every process of the cluster has this version of nczarr."""

@@ -19,43 +19,27 @@ Inspect: TypeAlias = Callable[[str], None]
 
 def write(plan: Plan, path: str, report: Report, counts: Counts | None, inspect: Inspect | None) -> bool:
     """Make a text or single file; return False after an error. Raises OSError."""
-    if plan.form.build:
-        return _build(plan, path, report, counts or Counts(), inspect)
-    return _write(plan, path, report, inspect)
-
-
-def _build(plan: Plan, path: str, report: Report, counts: Counts, inspect: Inspect | None) -> bool:
-    """Make a file with a library; return False after an error. Raises OSError."""
     from nczarr.stores.single import beside
 
-    assert plan.form.build is not None
+    done, build = True, plan.form.build
     with beside(path, plan.options.storage.of("target")) as unfinished:
-        place = os.path.abspath(unfinished.path)  # a relative one may look like a URL to a library: `file://t.nc`
-        try:
-            done: bool = registry.load(plan.form.build)(plan, place, report, counts)
-        except OSError as error:
-            if error.filename is None:  # libraries say why, not where
-                error.filename = path
-            raise
+        place = unfinished.path
+        if build is None:
+            with open(place, "xb") as file:
+                file.writelines(pieces(plan, report))
+        else:
+            place = os.path.abspath(place)  # a relative one may look like a URL to a library: `file://t.nc`
+            try:
+                done = registry.load(build)(plan, place, report, counts or Counts())
+            except OSError as error:
+                if error.filename is None:  # libraries say why, not where
+                    error.filename = path
+                raise
         if done and inspect is not None:
             inspect(place)
         if not done or report.errors:
             unfinished.discard()
     return done and not report.errors
-
-
-def _write(plan: Plan, path: str, report: Report, inspect: Inspect | None) -> bool:
-    """Make a text or sequential file; return False after an error. Raises OSError."""
-    from nczarr.stores.single import beside
-
-    with beside(path, plan.options.storage.of("target")) as unfinished:
-        with open(unfinished.path, "xb") as file:
-            file.writelines(pieces(plan, report))
-        if inspect is not None:
-            inspect(unfinished.path)
-        if report.errors:
-            unfinished.discard()
-    return not report.errors
 
 
 def pieces(plan: Plan, report: Report) -> Iterator[bytes]:

@@ -1,14 +1,20 @@
-"""Filling of a store from a plan: data, by local threads or a cluster, then metadata."""
+"""Filling of a store from a plan: data, by local threads or a cluster, then metadata.
+
+Children are put before parents, and last the root document by which readers recognize a store, so that an
+interrupted store is not recognized. In a distant store, documents of one depth are put concurrently, the
+deepest first.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import partial
+from itertools import groupby
 from typing import TYPE_CHECKING, cast
 
 from nczarr.arrays.counts import Counts
-from nczarr.arrays.thread_pool import DISTANT_WORKERS
+from nczarr.arrays.thread_pool import DISTANT_WORKERS, Crew, Task
 from nczarr.diagnostics.report import Report
-from nczarr.link.metadata import put_metadata
 from nczarr.link.run import link
 from nczarr.link.tasks import Array, arrays
 from nczarr.plan.plans import StorePlan
@@ -35,3 +41,42 @@ def fill(
         cluster.link(found, store, plan.options, counts)
     put_metadata(plan, store, report, plan.options.workers or DISTANT_WORKERS)
     return counts
+
+
+ENTRANCES = ("zarr.json", ".zgroup", "root.group.json")
+"""Root documents by which readers recognize a store."""
+
+
+def emit(plan: StorePlan, report: Report) -> Iterator[tuple[str, bytes]]:
+    """Return the format's metadata from its back end."""
+    from nczarr.registry import load
+
+    assert plan.form.emit is not None
+    entries: Iterator[tuple[str, bytes]] = load(plan.form.emit)(plan, report)
+    return entries
+
+
+def put_metadata(plan: StorePlan, store: Store, report: Report, workers: int) -> None:
+    """Put every document; a distant store gets none after an error. Raises OSError if the store fails."""
+    entries = emit(plan, report)
+    if not store.distant:
+        for key, document in entries:
+            store.put(key, document)
+        return
+    documents = list(entries)
+    if report.errors:
+        return
+    with Crew(workers, plan.options.memory) as crew:
+        for _ in crew.results(_works(documents, store)):
+            pass
+
+
+def _works(documents: Iterable[tuple[str, bytes]], store: Store) -> Iterator[Task]:
+    for _, level in groupby(sorted(documents, key=_turn), _turn):
+        for number, (key, document) in enumerate(level):
+            yield Task(partial(store.put, key, document), len(document), after_all=number == 0)
+
+
+def _turn(entry: tuple[str, bytes]) -> tuple[int, bool]:
+    """Return the sort key of a document: by depth, the deepest first; root entrances last."""
+    return -entry[0].count("/"), entry[0] in ENTRANCES

@@ -7,13 +7,24 @@ The larger the blocks, the fewer source chunks are decoded repeatedly.
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from nczarr.arrays.blocks import Index, Selection, cut_along, lengths_of, region_of
+from nczarr.arrays.blocks import (
+    Index,
+    Selection,
+    cut_along,
+    grid_of,
+    index_of,
+    inside,
+    lengths_of,
+    number_of,
+    region_of,
+)
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.route import grid
 from nczarr.arrays.source import ArraySource, Layout, numpy_dtype
 from nczarr.link.tasks import Array
 
@@ -23,27 +34,22 @@ PIECE = 1 << 20
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Window(ArraySource):
-    """An array region in memory: `values` begin at `origin`."""
+    """An array region in memory."""
 
     layout: Layout
-    origin: Index
+    region: Selection
     values: NDArray[Any]
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """Return a view of a region inside the window."""
-        region: NDArray[Any] = self.values[self._inside(selection)]
-        return region
+        found: NDArray[Any] = self.values[inside(selection, self.region)]
+        return found
 
     def fill(self, source: ArraySource, selections: list[Selection]) -> None:
         """Read regions inside the window from the array."""
         at_hand = source.fetched(selections)
         for selection in selections:
-            self.values[self._inside(selection)] = at_hand.read(selection)
-
-    def _inside(self, selection: Selection) -> Selection:
-        return tuple(
-            slice(part.start - begin, part.stop - begin) for part, begin in zip(selection, self.origin, strict=True)
-        )
+            self.values[inside(selection, self.region)] = at_hand.read(selection)
 
 
 def block_shape(
@@ -58,7 +64,9 @@ def block_shape(
     counts = [max(1, -(-length // each)) for length, each in zip(shape, unit, strict=True)]
     block = [1] * len(shape)
 
-    def taken(lengths: list[int]) -> int:
+    def taken(axis: int, units: int) -> int:
+        """Return the elements of a block of so many units along this axis."""
+        lengths = [*block[:axis], units, *block[axis + 1 :]]
         return math.prod(min(n * u, max(1, s)) for n, u, s in zip(lengths, unit, shape, strict=True))
 
     def waste(axis: int) -> float:
@@ -71,14 +79,8 @@ def block_shape(
         axis = max(open_axes, key=lambda each: (waste(each), each))
         if waste(axis) <= 1.0:
             break
-        most = block[axis]
-        low, high = block[axis] + 1, counts[axis]
-        while low <= high:  # the largest number of units that there is room for
-            middle = (low + high) // 2
-            if taken([*block[:axis], middle, *block[axis + 1 :]]) <= room:
-                most, low = middle, middle + 1
-            else:
-                high = middle - 1
+        more = range(block[axis] + 1, counts[axis] + 1)
+        most = block[axis] + bisect_right(more, room, key=partial(taken, axis))  # units that there is room for
         shares = -(-counts[axis] // most)
         block[axis] = -(-counts[axis] // shares)
         open_axes.discard(axis)
@@ -93,10 +95,9 @@ def blocks(
     `block`: region lengths, whole units or the array's. `indices`: the keys in C order.
     """
     shape, unit = array.target.layout.shape, array.unit
-    counts = [-(-length // each) for length, each in zip(shape, unit, strict=True)]
-    per_block = [-(-length // each) for length, each in zip(block, unit, strict=True)]
+    counts, per_block = grid_of(shape, unit), grid_of(block, unit)
     steps = [math.prod(counts[axis + 1 :]) for axis in range(len(counts))]
-    keys = np.fromiter((sum(i * s for i, s in zip(index, steps, strict=True)) for index in indices), np.int64)
+    keys = np.fromiter((number_of(index, counts) for index in indices), np.int64)
     places = np.zeros(len(keys), np.int64)
     for axis, step in enumerate(steps):
         blocks_along = -(-counts[axis] // per_block[axis])
@@ -106,17 +107,9 @@ def blocks(
     for group in np.split(keys[order], ends):
         if not len(group):
             continue
-        inside = tuple(
-            tuple(int(key // step % length) for step, length in zip(steps, counts, strict=True)) for key in group
-        )
-        home = tuple(number // count for number, count in zip(inside[0], per_block, strict=True))
-        yield region_of(home, block, shape), inside
-
-
-def readings(array: Array, region: Selection, most: int = PIECE) -> Iterator[list[Selection]]:
-    """Cut a region along source chunks, in groups of about `most` bytes, at least one chunk."""
-    assert array.source is not None
-    return along(region, grid(array.source), array.element, most)
+        found = tuple(index_of(key, counts) for key in group.tolist())
+        home = tuple(number // count for number, count in zip(found[0], per_block, strict=True))
+        yield region_of(home, block, shape), found
 
 
 def along(region: Selection, cells: tuple[int, ...], element: int, most: int = PIECE) -> Iterator[list[Selection]]:
@@ -133,12 +126,6 @@ def along(region: Selection, cells: tuple[int, ...], element: int, most: int = P
         yield batch
 
 
-def room(array: Array, region: Selection) -> Window:
-    """Return an empty window for a region, in the source's dtype."""
-    assert array.source is not None
-    return window(array.source.layout, region)
-
-
 def window(layout: Layout, region: Selection) -> Window:
     """Return an empty window for a region of an array with this layout."""
-    return Window(layout, tuple(part.start for part in region), np.empty(lengths_of(region), numpy_dtype(layout.dtype)))
+    return Window(layout, region, np.empty(lengths_of(region), numpy_dtype(layout.dtype)))

@@ -13,18 +13,17 @@ from functools import partial
 from itertools import chain, groupby, starmap
 from typing import Any, NamedTuple, assert_never
 
-from nczarr.arrays.blocks import Index, Selection
+from nczarr.arrays.blocks import Index, Selection, grid_of
 from nczarr.arrays.counts import Counts, Step
 from nczarr.arrays.route import grid
 from nczarr.arrays.source import itemsize
-from nczarr.arrays.thread_pool import DISTANT_WORKERS, Crew
+from nczarr.arrays.thread_pool import BARRIER, DISTANT_WORKERS, Crew
 from nczarr.arrays.thread_pool import Task as Work
 from nczarr.link import do_task, regions
 from nczarr.link.chunk_pieces import Made
 from nczarr.link.schedule import FETCHED, MOST, TIMES, Measure, apart, batches, cut, fetched_at_once, is_far, tasks
 from nczarr.link.tasks import Array, Block, Keys, Task, arrays
 from nczarr.options import Options
-from nczarr.plan.chunk_lengths import grid_size
 from nczarr.plan.plans import StorePlan
 from nczarr.stores.base import HELD, Store
 
@@ -51,7 +50,7 @@ def steps(plan: StorePlan) -> Iterator[Step]:
         if array.target.sparse and array.source is not None:
             chunks = sum(1 for _ in array.source.occupied(layout.chunks))
         else:
-            chunks = grid_size(layout.shape, layout.chunks)
+            chunks = math.prod(grid_of(layout.shape, layout.chunks))
         size = math.prod(layout.shape) * itemsize(layout.dtype)
         yield Step(array.path, array.part, array.route, chunks, layout.chunks, size)
 
@@ -132,14 +131,14 @@ class Run(NamedTuple):
         source = array.source
         assert source is not None
         cells = math.prod(grid(source)) * array.element
-        yield Work(_nothing, here=True, after_all=True)  # the block before it is given back
-        window = regions.room(array, region)
+        yield BARRIER  # the block before it is given back
+        window = regions.window(source.layout, region)
         most = regions.PIECE
         if source.distant:
             most = FETCHED if source.together is not None else 0
-        for selections in regions.readings(array, region, most):
+        for selections in regions.along(region, grid(source), array.element, most):
             yield Work(partial(window.fill, source, selections), cells * TIMES + (most if source.distant else 0))
-        yield Work(_nothing, here=True, after_all=True)
+        yield BARRIER
         for batch in batches(array, indices, self.measure):
             yield from self._keys(array._replace(source=window), batch)
 
@@ -160,10 +159,6 @@ class Run(NamedTuple):
         first = next(group)
         chunks = chain.from_iterable(each.chunks for each in chain((first,), group))
         do_task.put(self.store, key, do_task.pieces(first.array, do_task.counted(first.array, chunks, self.counts)))
-
-
-def _nothing() -> None:
-    """Do nothing."""
 
 
 def _make(array: Array, key: Index, chunks: tuple[Index | None, ...]) -> Result:

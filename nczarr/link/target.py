@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
+import os
 from typing import NamedTuple
 
+from nczarr import __version__
+from nczarr.arrays.source import itemsize
 from nczarr.diagnostics.report import Report
-from nczarr.link.fingerprint import RESUMABLE, data_size, journal
 from nczarr.plan.plans import StorePlan
+from nczarr.secrets import shown
 from nczarr.stores.base import Store
+from nczarr.stores.finish import Journal
 from nczarr.stores.url import is_remote
 
 
@@ -31,14 +36,12 @@ def has_room(path: str, plan: StorePlan, report: Report) -> bool:
     """Return whether local file names have room for the documents of all nodes. Reports unsafe-name."""
     if not plan.places or plan.form.begins is not None or path.lower().endswith(".zip") or is_remote(path):
         return True
-    from nczarr.plan.key_paths import LONGEST_IN_FILES, long_segments
+    from nczarr.plan.keys import LONGEST_IN_FILES, long_segments
 
     before = report.errors
-    for fqn, part, segment in long_segments(plan.places, LONGEST_IN_FILES):
-        owner = plan.checked.variables.get(fqn) or plan.checked.groups[fqn]
-        what = f"the part `{part}` of `{fqn}`" if part else f"the name of `{fqn}`"
-        text = f"{what} takes {len(segment)} characters, and its document, a file, has room for {LONGEST_IN_FILES}"
-        report.error("unsafe-name", text, owner.span, helps=["an archive (`.zip`) or a bucket takes it; or rename it"])
+    for subject, length, span in long_segments(plan.checked, plan.places, LONGEST_IN_FILES):
+        text = f"{subject} takes {length} characters, and its document, a file, has room for {LONGEST_IN_FILES}"
+        report.error("unsafe-name", text, span, helps=["an archive (`.zip`) or a bucket takes it; or rename it"])
     return report.errors == before
 
 
@@ -63,7 +66,7 @@ def _folder(path: str, plan: StorePlan) -> Begun:
 def _archive(path: str, plan: StorePlan) -> Begun:
     """Begin an archive; it cannot be resumed because its directory is at its end."""
     if is_remote(path):
-        from nczarr.stores.zip_upload import SentZip
+        from nczarr.stores.remote_target import SentZip
 
         sent = SentZip(path, plan.options.storage.of("target"))
         return Begun(sent, sent.path)
@@ -71,3 +74,48 @@ def _archive(path: str, plan: StorePlan) -> Begun:
 
     archive = ZipTarget(path, overwrite=plan.options.overwrite)
     return Begun(archive, archive.path)
+
+
+RESUMABLE = 64 << 20
+"""Data size that is worth resuming; smaller local runs start again."""
+
+
+def journal(plan: StorePlan) -> Journal:
+    """Return the journal of a run. Raises OSError if the source is unreachable."""
+    from nczarr.stores.stat import identity
+
+    options, run = plan.options, os.urandom(8).hex()
+    if options.source is None:
+        return Journal(None, run=run)
+    known = identity(options.source, options.storage.of("source"))
+    return Journal(None if known is None else fingerprint(plan, known), shown(options.source), run=run)
+
+
+def fingerprint(plan: StorePlan, identity: str) -> str:
+    """Return the fingerprint of a plan for a source with this identity: equal for the same source and target.
+
+    A resumed run compares it to recognize its own work in the target. Options that change no byte, such as
+    threads and memory, do not count.
+    """
+    import hashlib  # loads a library: only where there is a journal
+
+    options = plan.options
+    found = hashlib.sha256()
+    for text in (
+        __version__,
+        plan.form.name,
+        options.part,
+        identity,
+        plan.checked.dataset.model_dump_json(),
+        repr((options.consolidated, options.char_netcdf, options.tables, options.xarray, sorted(options.allow_loss))),
+        *(repr((path, targets)) for path, targets in plan.targets.items()),
+    ):
+        data = text.encode("utf-8", "surrogateescape")
+        found.update(len(data).to_bytes(8, "little") + data)
+    return found.hexdigest()
+
+
+def data_size(plan: StorePlan) -> int:
+    """Return the decoded size of all target arrays; texts count as zero."""
+    layouts = (target.layout for targets in plan.targets.values() for target in targets.values())
+    return sum(math.prod(layout.shape) * itemsize(layout.dtype) for layout in layouts)

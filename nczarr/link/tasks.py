@@ -15,10 +15,9 @@ from typing import NamedTuple, TypeAlias
 
 from nczarr.arrays.blocks import Index, Selection, every_block, region_of
 from nczarr.arrays.counts import Route
-from nczarr.arrays.route import grid
+from nczarr.arrays.route import grid, way
 from nczarr.arrays.source import ArraySource, itemsize
 from nczarr.capabilities import ChunkKeys
-from nczarr.link.route import route
 from nczarr.plan.plans import StorePlan, Target
 
 TEXT = 64
@@ -110,3 +109,21 @@ def arrays(plan: StorePlan) -> Iterator[Array]:
             if way == "nothing":
                 continue
             yield Array(path, part, plan.chunk_keys(path, part), target, source, way)
+
+
+def route(source: ArraySource | None, target: Target, *, by_reference: bool = False) -> Route:
+    """Return the route of a part. `by_reference`: reference chunks where possible.
+
+    It holds for most chunks: one that cannot be copied because a filter skipped it is encoded anew.
+    """
+    layout = target.layout
+    if 0 in layout.shape:
+        return "nothing"
+    if source is None:
+        return "nothing" if target.sparse else "fill"
+    if by_reference:
+        from nczarr.arrays.chunk_references import referred  # few targets hold references
+
+        if referred(source, layout) is not None:
+            return "reference"
+    return way(source, layout)

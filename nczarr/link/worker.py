@@ -28,20 +28,7 @@ PAUSE = 0.02
 
 
 class Parcel:
-    """A pickled value for a worker; only `name` is shown."""
-
-    __slots__ = ("content", "name")
-
-    def __init__(self, content: bytes, name: str) -> None:
-        self.content = content
-        self.name = name
-
-    def __repr__(self) -> str:
-        return f"<{self.name}>"
-
-
-class Unpacked:
-    """Value of a parcel."""
+    """A value for a worker, pickled on the way; only `name` is shown."""
 
     __slots__ = ("name", "value")
 
@@ -60,9 +47,9 @@ class Outcome(NamedTuple):
     failure: OSError | CompileError | None = None
 
 
-def unpacked(parcel: Parcel) -> Unpacked:
-    """Return a parcel's value, for all tasks of this worker."""
-    return Unpacked(pickle.loads(parcel.content), parcel.name)
+def unpacked(parcel: Parcel) -> Parcel:
+    """Return a parcel with the value itself, for all tasks of this worker."""
+    return Parcel(pickle.loads(parcel.value), parcel.name)
 
 
 class _Process:
@@ -108,7 +95,7 @@ class _Process:
 _process = _Process()
 
 
-def do(run: str, array: Unpacked, store: Unpacked, task: Task, memory: int) -> Outcome:
+def do(run: str, array: Parcel, store: Parcel, task: Task, memory: int) -> Outcome:
     """Do one task in a worker thread; all threads of the worker share `memory` bytes."""
     from distributed import get_worker
 

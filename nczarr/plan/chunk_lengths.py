@@ -1,18 +1,27 @@
-"""Chunk lengths of a target: the requested ones, else those of the dataset, else a default.
+"""Chunk and shard lengths of a target: the requested ones, else those of the dataset, else a default.
 
 By default an array up to `CHUNK_BYTES` is one chunk. Larger arrays are split evenly along outer dimensions,
 so that chunks are contiguous. (The netCDF library's default makes chunks of one record along an unlimited
 dimension, and of 16 MB for a tiny array with unlimited dimensions only.)
+
+A shard consists of whole chunks in one key, followed by an index (Zarr v3, `sharding_indexed`). A request is
+`none`, `auto`, or lengths: one for each dimension of a variable, or for single dimensions. Other dimensions
+are one chunk long, and a length that reaches the array's covers all of it. `auto` takes as many chunks in C
+order as fit into `SHARD_BYTES` before compression. Records and opaque values get no shards: zarr-python reads
+them, but not in shards.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeGuard
+
+from nczarr.arrays.source import Descr
 
 if TYPE_CHECKING:
     from nczarr.diagnostics.report import Report
     from nczarr.plan.plans import Plan
+
 
 CHUNK_BYTES = 4 << 20
 """Maximum size of a default chunk, unless one element is larger."""
@@ -41,11 +50,6 @@ def fits(chunks: tuple[int, ...], itemsize: int) -> bool:
     return math.prod(chunks) * itemsize <= LARGEST_CHUNK
 
 
-def grid_size(shape: tuple[int, ...], chunks: tuple[int, ...]) -> int:
-    """Return the number of chunks."""
-    return math.prod(-(-length // chunk) for length, chunk in zip(shape, chunks, strict=True))
-
-
 def check_chunk(plan: Plan, path: str, part: str, size: int, report: Report) -> None:
     """Report oversized-chunk if a chunk of `size` decoded bytes exceeds the run's memory.
 
@@ -58,3 +62,90 @@ def check_chunk(plan: Plan, path: str, part: str, size: int, report: Report) -> 
     text = f"{what}: a chunk of {size} bytes would have to be decoded, and the limit is {limit}"
     helps = ["`--memory` sets another limit", "with the chunks and codecs of the source it is moved as it is"]
     report.error("oversized-chunk", text, plan.checked.variables[path].span, helps=helps)
+
+
+SHARD_BYTES = 64 << 20
+"""Maximum size of an `auto` shard, index included, unless one chunk is larger."""
+
+INDEX_BYTES = 16
+"""Bytes of a chunk's index entry."""
+
+LARGEST_INDEX = 1 << 28
+"""Maximum size of a shard index: readers hold it whole."""
+
+ShardRequest: TypeAlias = Literal["none", "auto"] | tuple[int | None, ...]
+"""Request for one variable; lengths have None for each dimension that is not named."""
+
+
+def can_shard(dtype: Descr) -> TypeGuard[str]:
+    """Return whether arrays of this dtype are written in shards."""
+    return isinstance(dtype, str) and dtype[1] != "V"
+
+
+def shard_shape(
+    request: ShardRequest, chunks: tuple[int, ...], shape: tuple[int, ...], itemsize: int
+) -> tuple[int, ...] | None:
+    """Return the shard shape, or None for no shards. Expects no `problem`."""
+    if not shape or request == "none":
+        return None
+    counts = [max(1, -(-extent // chunk)) for extent, chunk in zip(shape, chunks, strict=True)]
+    if not isinstance(request, str):
+        whole = [
+            1 if length is None else count if length >= extent else max(1, length // chunk)
+            for length, chunk, count, extent in zip(request, chunks, counts, shape, strict=True)
+        ]
+    elif math.prod(counts) == 1:
+        return None
+    else:
+        whole = _automatic(counts, math.prod(chunks) * itemsize)
+    return tuple(number * chunk for number, chunk in zip(whole, chunks, strict=True))
+
+
+def _automatic(counts: list[int], chunk_bytes: int) -> list[int]:
+    """Return the chunks of a shard along each axis: all of the inner ones, an even share of the first split one."""
+    room = max(1, SHARD_BYTES // (chunk_bytes + INDEX_BYTES))
+    whole = [1] * len(counts)
+    for axis in range(len(counts) - 1, -1, -1):
+        if counts[axis] > room:
+            shares = -(-counts[axis] // room)
+            whole[axis] = -(-counts[axis] // shares)
+            break
+        whole[axis] = counts[axis]
+        room //= counts[axis]
+    return whole
+
+
+def problem(request: ShardRequest, chunks: tuple[int, ...], shape: tuple[int, ...], itemsize: int) -> str | None:
+    """Return why an array of these chunks cannot have the requested shards, or None."""
+    if isinstance(request, str):
+        return None
+    for length, chunk, extent in zip(request, chunks, shape, strict=True):
+        if length is not None and length < extent and length % chunk:
+            return f"shards of length {length} are no whole chunks of length {chunk}"
+    shards = shard_shape(request, chunks, shape, itemsize)
+    if shards is None:
+        return None
+    count = math.prod(shard // chunk for shard, chunk in zip(shards, chunks, strict=True))
+    if count * INDEX_BYTES > LARGEST_INDEX:
+        return f"the index of a shard of {count} chunks is larger than {LARGEST_INDEX >> 20} MiB"
+    return None
+
+
+def inner_chunks(request: ShardRequest, chunks: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return default chunks adapted to the requested shards: divisors of the shard lengths."""
+    if isinstance(request, str):
+        return chunks
+    return tuple(
+        chunk if length is None or length >= extent or length > LARGEST_CHUNK else _divisor(length, chunk)
+        for length, chunk, extent in zip(request, chunks, shape, strict=True)
+    )
+
+
+def _divisor(length: int, near: int) -> int:
+    """Return the largest divisor of a length up to `near`; if that is far below, the smallest one above."""
+    small = [part for part in range(1, math.isqrt(length) + 1) if length % part == 0]
+    divisors = sorted({*small, *(length // part for part in small)})
+    below = max(part for part in divisors if part <= near)
+    if below * 8 > min(length, near):
+        return below
+    return next(part for part in divisors if part >= min(length, near))

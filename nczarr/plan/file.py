@@ -16,9 +16,8 @@ from nczarr.check.kinds import check_target
 from nczarr.check.restrict_to_kind import reduced
 from nczarr.diagnostics.report import Report
 from nczarr.options import Options
-from nczarr.plan.hdf5_limits import check_limits
+from nczarr.plan.hdf5_limits import check_limits, hdf5_storage
 from nczarr.plan.hdf5_losses import hdf5_losses
-from nczarr.plan.hdf5_storage import hdf5_storage
 from nczarr.plan.losses import report_losses, unknown_extensions
 from nczarr.plan.plans import FilePlan, Loss
 from nczarr.plan.requested_storage import StorageRequests, storage_of, storage_requests

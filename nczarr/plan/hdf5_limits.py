@@ -1,6 +1,6 @@
-"""Limits of HDF5 files: ranks, types, attributes, filters.
+"""HDF5 files: storage as far as the netCDF library follows the request, and limits (ranks, types, filters).
 
-Expects: a checked dataset of a netCDF-4 kind, and the storage planned for it. Reports: rank-limit,
+`check_limits` expects: a checked dataset of a netCDF-4 kind, and the storage planned for it. Reports: rank-limit,
 format-conflict and refused-storage, at the declarations. Past these limits the library fails in the middle of
 the file, or crashes. Source: the HDF5 file format specification, and tests with libnetcdf 4.10.1 and HDF5
 1.14.
@@ -13,12 +13,60 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple, assert_never
 
 from nczarr.arrays.c_structs import stored_size
+from nczarr.arrays.codecs import of_hdf5
 from nczarr.arrays.parts import Types, is_fixed
 from nczarr.ast import ATOMIC, Codec, CompoundType, EnumType, Group, OpaqueType, Storage, Variable, VlenType
 from nczarr.ast.storage import CODEC_IDS
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.source import Span
+
+COMPACT_BYTES = (1 << 16) - 5
+"""Maximum size of a compact variable: its data are in an object header message, after four bytes."""
+
+CHUNK_BYTES = (1 << 32) - 1
+"""Maximum chunk size of HDF5."""
+
+_FIRST = (CODEC_IDS["fletcher32"], CODEC_IDS["shuffle"])
+"""Filters that the library puts first, in this order (measured: libnetcdf 4.9.0, 4.10.1)."""
+
+
+def hdf5_storage(request: Storage, shape: tuple[int, ...], itemsize: int, *, atomic: bool) -> tuple[Storage, list[str]]:
+    """Return a variable's storage, and its unmet requests as texts of annotation losses.
+
+    `itemsize`: bytes of a value in the file.
+    """
+    chunks, codecs = request.chunks, of_hdf5(request.codecs)
+    doubled = len({codec.id for codec in codecs}) < len(codecs)
+    too_large = request.layout == "compact" and math.prod(shape) * itemsize > COMPACT_BYTES
+    too_long = chunks is not None and math.prod(chunks) * itemsize > CHUNK_BYTES
+    checks = {
+        "codecs that HDF5 has not": codecs != request.codecs,
+        "filters of the same number": doubled,
+        "the order of filters": not doubled and pipeline(codecs) != codecs,
+        f"compact storage of more than {COMPACT_BYTES} bytes": too_large,
+        f"chunks of more than {CHUNK_BYTES} bytes": too_long,
+        "filters of a scalar": bool(request.codecs) and not shape,
+        "the byte order of a declared type": request.endian is not None and not atomic,
+        f"that its values are {request.element}": request.element is not None,
+    }
+    made = Storage(
+        layout="chunked" if chunks is not None and shape else None if too_large else request.layout,
+        chunks=chunks if shape and not too_long else None,
+        codecs=pipeline(codecs) if shape else (),
+        endian=request.endian if atomic else None,
+        no_fill=request.no_fill,
+        quantize=request.quantize,
+    )
+    return (request if made == request else made), [what for what, unmet in checks.items() if unmet]
+
+
+def pipeline(codecs: tuple[Codec, ...]) -> tuple[Codec, ...]:
+    """Return a chain in the library's order. Of several filters with one id, the last replaces the first."""
+    codecs = tuple({codec.id: codec for codec in codecs}.values())
+    first = [codec for number in _FIRST for codec in codecs if codec.id == number]
+    return (*first, *(codec for codec in codecs if codec.id not in _FIRST))
+
 
 MAX_RANK = 32
 """Maximum rank of a variable, and of an array in a record (H5S_MAX_RANK)."""

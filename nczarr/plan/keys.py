@@ -1,14 +1,57 @@
-"""Check that each name of a dataset can be a segment of a store's keys."""
+"""Keys of nodes: their paths, and the check that each name of a dataset can be a segment of them.
+
+Targets with portable names have escaped segments (`arrays/key_segments.py`). Siblings are the variables and
+groups of a group, or the parts of a variable. Earlier siblings retain their names.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from nczarr import names
+from nczarr.arrays.key_segments import LONGEST, paths, segments
+from nczarr.arrays.parts import is_fixed, parts
 from nczarr.ast.walk import groups
 from nczarr.capabilities import Arrays
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
+from nczarr.source import Span
+
+LONGEST_IN_FILES = 255 - len(".array.json")
+"""Maximum length of a segment whose document is a file: file names have at most 255 bytes."""
+
+Places = dict[tuple[str, str], str]
+"""Key prefixes of nodes, by FQN of the variable or group, and path of the part or of a group within it."""
+
+
+def placed(checked: Checked) -> Places:
+    """Return the key prefixes of all nodes; names with a slash are refused elsewhere."""
+    found: Places = {("/", ""): ""}
+    for path, group in groups(checked.dataset):
+        above = found[path, ""]
+        children = [*(variable.name for variable in group.variables), *(child.name for child in group.groups)]
+        for name, segment in segments(children).items():
+            found[names.join(path, name), ""] = f"{above}{segment}/"
+        for variable in group.variables:
+            if variable.type == "string" or is_fixed(variable.type, checked.types):
+                continue
+            fqn = names.join(path, variable.name)
+            own = parts(variable.type, checked.shapes[fqn], checked.types)
+            for part, place in paths(each.path for each in own).items():
+                found[fqn, part] = f"{found[fqn, '']}{place}/"
+    return found
+
+
+def long_segments(
+    checked: Checked, places: Mapping[tuple[str, str], str], longest: int = LONGEST
+) -> Iterator[tuple[str, int, Span]]:
+    """Yield what nodes have too long segments, the lengths of these, and the places of the nodes."""
+    for (path, part), place in places.items():
+        length = len(place[:-1].rpartition("/")[2])
+        if length > longest:
+            owner = checked.variables.get(path) or checked.groups[path]
+            yield f"the part `{part}` of `{path}`" if part else f"the name of `{path}`", length, owner.span
+
 
 LONGEST_KEY = 255
 """Maximum bytes of one key segment: the limit of file systems, one less than that of netCDF names."""
@@ -19,8 +62,10 @@ def check_keys(checked: Checked, arrays: Arrays, places: Mapping[tuple[str, str]
 
     Reports unsafe-name and, for names that the target's specification reserves, reserved-name.
     """
-    if arrays.portable_names:
-        _check_places(checked, places, report)
+    for subject, length, span in long_segments(checked, places):
+        helps = ["other bytes than letters and digits of ASCII, `-`, `_` and `.` take four characters each; rename it"]
+        text = f"{subject} takes {length} characters in keys; a name of a node has at most {LONGEST}"
+        report.error("unsafe-name", text, span, helps=helps)
     for path, group in groups(checked.dataset):
         taken: dict[str, str] = {}
         children = [(variable.name, "variable", variable.span) for variable in group.variables]
@@ -42,21 +87,6 @@ def check_keys(checked: Checked, arrays: Arrays, places: Mapping[tuple[str, str]
             if "/" in dimension.name:
                 text = f"the name of dimension `{names.join(path, dimension.name)}` holds a slash"
                 report.error("unsafe-name", text, dimension.span, helps=["rename it"])
-
-
-def _check_places(checked: Checked, places: Mapping[tuple[str, str], str], report: Report) -> None:
-    """Report names that are too long after escaping."""
-    if not places:
-        return
-    from nczarr.arrays.key_segments import LONGEST
-    from nczarr.plan.key_paths import long_segments
-
-    for path, part, segment in long_segments(places):
-        owner = checked.variables.get(path) or checked.groups[path]
-        text = f"the name of `{path}` takes" if not part else f"the part `{part}` of `{path}` takes"
-        helps = ["other bytes than letters and digits of ASCII, `-`, `_` and `.` take four characters each; rename it"]
-        text = f"{text} {len(segment)} characters in keys; a name of a node has at most {LONGEST}"
-        report.error("unsafe-name", text, owner.span, helps=helps)
 
 
 def _no_segment(name: str) -> str | None:

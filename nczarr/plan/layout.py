@@ -19,9 +19,8 @@ from nczarr.ast.storage import CODEC_IDS
 from nczarr.capabilities import Arrays
 from nczarr.check.checked import Checked
 from nczarr.options import Options
-from nczarr.plan.chunk_lengths import default_chunks, fits
+from nczarr.plan.chunk_lengths import ShardRequest, can_shard, default_chunks, fits, inner_chunks, problem, shard_shape
 from nczarr.plan.plans import Target
-from nczarr.plan.shards import ShardRequest, can_shard, inner_chunks, problem, shard_shape
 from nczarr.plan.string_lengths import Strings, survey
 
 if TYPE_CHECKING:

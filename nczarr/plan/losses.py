@@ -13,6 +13,7 @@ from nczarr.arrays.parts import Types, inner_types, is_fixed
 from nczarr.arrays.source import fill_of
 from nczarr.ast import ATOMIC, Attribute, CompoundType, Constant, Dataset, EnumType, Variable
 from nczarr.ast.plain import HIDDEN, guessed, is_finite, plain
+from nczarr.ast.types import is_number
 from nczarr.ast.walk import groups
 from nczarr.capabilities import Format
 from nczarr.check.checked import Checked
@@ -149,8 +150,7 @@ def _own_fill(fqn: str, variable: Variable, checked: Checked, form: Format) -> I
     place, attribute = next((n, each) for n, each in enumerate(variable.attributes) if each.name == "_FillValue")
     value, arrays = attribute.value, form.capabilities.arrays
     needed = arrays is not None and arrays.fill_needed
-    atomic, declared = ATOMIC.get(value.type), checked.types.get(value.type)
-    number = isinstance(declared, EnumType) or (atomic is not None and (atomic.is_integer or atomic.is_float))
+    number = isinstance(checked.types.get(value.type), EnumType) or is_number(value.type)
     where = f"attribute `_FillValue` of `{fqn}`"
     empty = value.type == "char" and value.data == b"\0"  # an empty text means NUL there
     if number or (not needed and (plain(value).exact or empty)):
@@ -231,8 +231,8 @@ def _attributes(path: str, attributes: tuple[Attribute, ...]) -> Iterator[Loss]:
 
 def _same_numbers(one: Constant, other: Constant | None) -> bool:
     """Return whether the plain form has the same numbers, in any width."""
-    its, own = ATOMIC[other.type] if other is not None else None, ATOMIC[one.type]
-    if other is None or its is None or not (its.is_integer or its.is_float):
+    own = ATOMIC[one.type]
+    if other is None or not is_number(other.type):
         return False
     numbers = other.as_numbers()
     if own.is_integer:

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from nczarr.ast import ATOMIC, Storage
+from nczarr.ast.types import EnumType
 from nczarr.capabilities import Format
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.options import Options
-from nczarr.plan.plans import Loss, Plan
+from nczarr.plan.losses import losses, report_losses
+from nczarr.plan.plans import Loss, Plan, StreamPlan
+from nczarr.plan.requested_storage import storage_requests
 
 
 def plan(checked: Checked, form: Format, options: Options, report: Report, more: Iterable[Loss] = ()) -> Plan | None:
@@ -25,6 +29,47 @@ def plan(checked: Checked, form: Format, options: Options, report: Report, more:
         from nczarr.plan.store import plan_store
 
         return plan_store(checked, form, options, report, more)
-    from nczarr.plan.stream import plan_stream
+    return _plan_stream(checked, form, options, report, more)
 
-    return plan_stream(checked, form, options, report, more)
+
+def _plan_stream(
+    checked: Checked, form: Format, options: Options, report: Report, more: Iterable[Loss]
+) -> StreamPlan | None:
+    """Return the plan of a text or stream; None after an error. Reports losses, oversized-target, invalid requests.
+
+    Formats accept requests of single codecs for numbers, where they have them. The source's storage requests
+    nothing.
+    """
+    before = report.errors
+    found = [*losses(checked, form), *more]
+    requested: dict[str, Storage] = {}
+    if form.binary:
+        from nczarr.plan.file import check_size
+
+        check_size(checked, options, report)
+        requested, unmet = _encodings(checked, form, options, report)
+        found += unmet
+    report_losses(found, form, options, report)
+    return StreamPlan(checked, form, options, tuple(found), requested) if report.errors == before else None
+
+
+def _encodings(
+    checked: Checked, form: Format, options: Options, report: Report
+) -> tuple[dict[str, Storage], list[Loss]]:
+    """Return the accepted codecs by FQN, and the losses for rejected requests."""
+    if not any((options.chunks, options.codecs, options.shards, options.order, options.separator)):
+        return {}, []
+    requests = storage_requests(checked, form.name, None, options, report)
+    kept, lost = {}, []
+    if options.chunks:
+        lost.append(Loss("storage", "annotation", "/", "lengths of chunks"))
+    for path, variable in checked.variables.items():
+        chain = requests.codecs.get(path, requests.codecs.get("", ()))
+        declared = checked.types.get(variable.type)
+        number = declared.base if isinstance(declared, EnumType) else variable.type
+        numbers = number in ATOMIC and number != "string"
+        if chain and numbers and len(chain) == 1 and chain[0].id in form.capabilities.codecs:
+            kept[path] = Storage(codecs=chain)
+        elif chain and (path in requests.codecs or numbers):
+            lost.append(Loss("storage", "annotation", path, f"variable `{path}`, its codecs", variable.span))
+    return kept, lost

@@ -16,8 +16,7 @@ from nczarr.capabilities import Arrays
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.options import Options
-from nczarr.plan.chunk_lengths import default_chunks
-from nczarr.plan.shards import ShardRequest
+from nczarr.plan.chunk_lengths import ShardRequest, default_chunks
 
 
 class StorageRequests(NamedTuple):
@@ -63,15 +62,12 @@ def storage_of(
     codecs = requests.codecs.get(path, requests.codecs.get("") if shape else None)
     if chunks is None and codecs is None:
         return storage
-    return Storage(
-        layout="chunked" if shape and (chunks is not None or codecs) else storage.layout,
-        chunks=storage.chunks if chunks is None else chunks,
-        codecs=storage.codecs if codecs is None else codecs,
-        endian=storage.endian,
-        no_fill=storage.no_fill,
-        quantize=storage.quantize,
-        element=storage.element,
-    )
+    changes = {
+        "layout": "chunked" if shape and (chunks is not None or codecs) else storage.layout,
+        "chunks": storage.chunks if chunks is None else chunks,
+        "codecs": storage.codecs if codecs is None else codecs,
+    }
+    return storage.model_copy(update=changes)
 
 
 def _requested_chunks(
@@ -108,8 +104,7 @@ def storage_requests(
     chains: dict[str, tuple[Codec, ...]] = {}
     for name, text in options.codecs.items():
         if name and name not in checked.variables:
-            closest = names.closest(name, checked.variables)
-            helps = [f"did you mean `{closest}`?"] if closest else []
+            helps = names.suggested(name, checked.variables)
             report.error("bad-codec", f"`--codec` names `{name}`, which is no variable", helps=helps)
         try:
             chain = chains[name] = codecs.nearest(codecs.parse(text), known)
@@ -134,7 +129,5 @@ def _check_lengths(
         elif isinstance(lengths, str) and not name:
             continue
         elif isinstance(lengths, str) or len(lengths) != 1 or not (name in simple or name in checked.dimensions):
-            known = [*sorted(simple), *checked.variables]
-            closest = names.closest(name, known)
-            helps = [f"did you mean `{closest}`?"] if closest else []
+            helps = names.suggested(name, [*sorted(simple), *checked.variables])
             report.error(code, f"`{option}` names `{name}`, which is no dimension or variable", helps=helps)

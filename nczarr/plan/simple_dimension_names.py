@@ -54,19 +54,12 @@ def _name_group(
 
 def _anonymous(size: int, taken: list[str], lengths: Mapping[str, int]) -> str:
     """Return an invented name: one per length, but never twice in a variable."""
-    name, number = f"{ANONYMOUS}{size}", 1
-    while name in taken or lengths.get(name, size) != size:
-        number += 1
-        name = f"{ANONYMOUS}{size}_{number}"
-    return name
+    return names.free(f"{ANONYMOUS}{size}", lambda name: name in taken or lengths.get(name, size) != size)
 
 
 def _free(name: str, size: int, lengths: dict[str, int]) -> str:
     """Return the name, or if another length has it in the group, the name with a free number."""
-    alias, number = name, 1
-    while lengths.get(alias, size) != size:
-        number += 1
-        alias = f"{name}_{number}"
+    alias = names.free(name, lambda alias: lengths.get(alias, size) != size)
     lengths[alias] = size
     return alias
 
@@ -77,11 +70,7 @@ def part_axes(own: tuple[str, ...], part: str, shape: tuple[int, ...], parts: Co
     if not _inside_content(part, parts):
         found = list(own)
     for length in shape[len(found) :]:
-        name, number = f"_{length}", 1
-        while name in found:
-            number += 1
-            name = f"_{length}_{number}"
-        found.append(name)
+        found.append(names.free(f"_{length}", found.__contains__))
     return found
 
 

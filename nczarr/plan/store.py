@@ -16,13 +16,12 @@ from nczarr.check.checked import Checked
 from nczarr.check.restrict_to_kind import without
 from nczarr.diagnostics.report import Report
 from nczarr.options import Options
-from nczarr.plan.chunk_lengths import fits
+from nczarr.plan.chunk_lengths import ShardRequest, can_shard, fits, problem
 from nczarr.plan.keys import check_keys
 from nczarr.plan.layout import lay
 from nczarr.plan.losses import losses, report_losses
 from nczarr.plan.plans import Loss, StorePlan, Target
 from nczarr.plan.requested_storage import storage_of, storage_requests
-from nczarr.plan.shards import ShardRequest, can_shard, problem
 from nczarr.plan.simple_dimension_names import axes
 from nczarr.plan.storage_roundtrip import metadata_storage, normalized, unkept
 
@@ -44,7 +43,7 @@ def plan_store(
     before = report.errors
     places: Mapping[tuple[str, str], str] = {}
     if arrays.portable_names:
-        from nczarr.plan.key_paths import placed  # few runs need it
+        from nczarr.plan.keys import placed  # few runs need it
 
         places = placed(checked)
     check_keys(checked, arrays, places, report)

@@ -7,7 +7,7 @@ import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from nczarr.arrays.blocks import Selection
+from nczarr.arrays.blocks import Selection, lengths_of
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.part_fills import all_fill
 from nczarr.arrays.parts import Types, descr, escape, is_fixed
@@ -98,9 +98,7 @@ class Reader:
         if any(not len(axis) for axis in axes):
             return np.empty([len(axis) for axis in axes], dtype_of(type_name, self.types))
         box = [(min(axis[0], axis[-1]), max(axis[0], axis[-1]) + 1) for axis in axes]
-        size = 1
-        for low, high in box:
-            size *= high - low
+        size = math.prod(high - low for low, high in box)
         widest = max(range(len(axes)), key=lambda axis: abs(axes[axis].step), default=-1)
         if size > LARGEST_SPAN and widest >= 0 and abs(axes[widest].step) > 1 and len(axes[widest]) > 1:
             before, axis, after = axes[:widest], axes[widest], axes[widest + 1 :]
@@ -125,8 +123,7 @@ class Reader:
         return _decoded(self.parts[path].read(selection))
 
     def _records(self, inside: str, declared: CompoundType, selection: Selection) -> NDArray[Any]:
-        shape = [part.stop - part.start for part in selection]
-        out = np.empty(shape, record_dtype(declared, self.types))
+        out = np.empty(lengths_of(selection), record_dtype(declared, self.types))
         for field in declared.fields:
             whole = tuple(slice(0, length) for length in field.shape)
             out[field.name] = self.box(inside + escape(field.name), field.type, (*selection, *whole))
@@ -171,7 +168,7 @@ class Constantly(Reader):
         if path:
             return super().box(path, type_name, selection)
         element = super().box(path, type_name, ())
-        out = np.empty([part.stop - part.start for part in selection], element.dtype)
+        out = np.empty(lengths_of(selection), element.dtype)
         out.fill(element[()])
         return out
 

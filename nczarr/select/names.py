@@ -45,10 +45,17 @@ def _named(word: str, what: str, known: Mapping[str, object], report: Report) ->
 
 
 def _meant(word: str, known: Mapping[str, object]) -> list[str]:
-    simple = names.normal(word)
-    found = [fqn for fqn in known if fqn != "/" and names.last(fqn) == simple]
-    if found or not word:
-        return found
+    return of_name(word, known) or (at_path(word, known) if word else [])
+
+
+def of_name(name: str, known: Iterable[str]) -> list[str]:
+    """Return the FQNs that end in a simple name."""
+    simple = names.normal(name)
+    return [fqn for fqn in known if fqn != "/" and names.last(fqn) == simple]
+
+
+def at_path(word: str, known: Mapping[str, object]) -> list[str]:
+    """Return the FQN that a path means, with or without a leading slash; empty if it is not known."""
     try:
         path = names.fqn(map(names.normal, names.split(word if word.startswith("/") else "/" + word)))
     except ValueError:
@@ -58,13 +65,13 @@ def _meant(word: str, known: Mapping[str, object]) -> list[str]:
 
 def unmatched(what: str, name: str, known: Iterable[str], report: Report) -> None:
     """Report an unknown name."""
-    report.error("unmatched-name", f"the dataset has no {what} `{name}`", helps=_hint(name, known))
+    report.error("unmatched-name", f"the dataset has no {what} `{name}`", helps=hint(name, known))
 
 
-def _hint(name: str, known: Iterable[str]) -> list[str]:
+def hint(name: str, known: Iterable[str]) -> list[str]:
+    """Return the help text for an unknown simple name or FQN."""
     paths = [fqn for fqn in known if fqn != "/"]
-    meant = names.closest(name, [*(names.last(fqn) for fqn in paths), *paths])
-    return [f"did you mean `{meant}`?"] if meant else []
+    return names.suggested(name, [*map(names.last, paths), *paths])
 
 
 def place_of(section: Section, checked: Checked, report: Report) -> str | None:
@@ -74,7 +81,7 @@ def place_of(section: Section, checked: Checked, report: Report) -> str | None:
         return path
     found = []
     if len(section.path) == 1 and not section.absolute:
-        found = [fqn for fqn in checked.variables if names.last(fqn) == names.normal(section.path[0])]
+        found = of_name(section.path[0], checked.variables)
     if len(found) == 1:
         return found[0]
     written = path if section.absolute or len(section.path) > 1 else section.path[0]
@@ -82,7 +89,7 @@ def place_of(section: Section, checked: Checked, report: Report) -> str | None:
         text = f"there are several variables `{written}`: {', '.join(found)}"
         report.error("unmatched-section", text, section.span, helps=[f"write the whole path, `{found[0]}`"])
         return None
-    helps = _hint(written, checked.variables)
+    helps = hint(written, checked.variables)
     if "[" in section.path[-1]:
         helps = ["extents stand in parentheses: `temp(0:9)`"]
     report.error("unmatched-section", f"the dataset has no variable `{written}`", section.span, helps=helps)

@@ -107,7 +107,8 @@ def settle(variables: list[str], sections: Mapping[str, Ranges], checked: Checke
             continue
         agreed[fqn] = whole
         for indices in sorted(given - {whole}, key=lambda each: (each.start, len(each), each.step)):
-            name = _free(checked.dimensions[fqn].name, taken)
+            name = names.free(checked.dimensions[fqn].name, taken.__contains__)
+            taken.add(name)
             own = names.join(names.parent(fqn), name)
             split.setdefault(fqn, {})[indices] = own
             dimensions[own] = Dimension(name=name, size=len(indices))
@@ -160,15 +161,6 @@ def _mentioned(fqn: str, checked: Checked) -> Iterator[str]:
                 if path in checked.variables:
                     yield path
                     break
-
-
-def _free(name: str, taken: set[str]) -> str:
-    """Return a name that no dimension or variable has."""
-    number = 2
-    while f"{name}_{number}" in taken:
-        number += 1
-    taken.add(f"{name}_{number}")
-    return f"{name}_{number}"
 
 
 def _warn(

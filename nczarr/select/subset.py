@@ -11,13 +11,14 @@ unmatched-section, split-dimension.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from nczarr import names
 from nczarr.arrays.sliced import cut
-from nczarr.ast import ATOMIC, Attribute, CompoundType, Dimension, Group, UserType, Variable, VlenType
-from nczarr.ast.walk import G, building
-from nczarr.check.checked import Checked, remaining
+from nczarr.ast import ATOMIC, Attribute, Dimension, Group, Variable
+from nczarr.ast.types import made_of
+from nczarr.ast.walk import G, building, mapped
+from nczarr.check.checked import Checked, remaining, resized
 from nczarr.diagnostics.report import Report
 from nczarr.options import Subset
 from nczarr.select.names import groups_named, place_of, variables_named
@@ -62,17 +63,14 @@ def restricted(checked: Checked, variables: Iterable[str], groups: list[str], ho
             path = names.parent(path)
     with building():
         made = _made(checked, kept, Cuts())
-        dataset = _bare("/", made.dataset, [names.split(path) for path in groups])
-    return remaining(made, dataset)
+        tops = [names.split(path) for path in groups]
 
+        def bare(path: str, group: Group) -> dict[str, Any]:
+            """Remove the attributes of a group outside of `tops`."""
+            here = names.split(path)
+            return {} if any(here[: len(top)] == top for top in tops) else {"attributes": ()}
 
-def _bare(path: str, group: G, tops: list[tuple[str, ...]]) -> G:
-    """Return a group without attributes outside of `tops`."""
-    here = names.split(path)
-    if any(here[: len(top)] == top for top in tops):
-        return group
-    groups = tuple(_bare(names.join(path, child.name), child, tops) for child in group.groups)
-    return group.model_copy(update={"attributes": (), "groups": groups})
+        return remaining(made, mapped(made.dataset, bare))
 
 
 class _Kept(NamedTuple):
@@ -130,7 +128,7 @@ def _closed(variables: Iterable[str], groups: Iterable[str], checked: Checked) -
             seen.add(name)
             kept.types.add(name)
             home(names.parent(name))
-            waiting += _bases(checked.types[name])
+            waiting += made_of(checked.types[name])
     return kept
 
 
@@ -139,28 +137,14 @@ def _types_of(attributes: tuple[Attribute, ...]) -> list[str]:
     return [attribute.value.type for attribute in attributes]
 
 
-def _bases(declared: UserType) -> list[str]:
-    if isinstance(declared, VlenType):
-        return [declared.base]
-    return [field.type for field in declared.fields] if isinstance(declared, CompoundType) else []
-
-
 def _made(checked: Checked, kept: _Kept, cuts: Cuts) -> Checked:
     """Return the dataset of retained items with the cuts applied."""
-    left = remaining(checked, _group("/", checked.dataset, kept, cuts, checked))
-    lengths = {path: node.size for path, node in left.dimensions.items()}
+    left = resized(checked, _group("/", checked.dataset, kept, cuts, checked))
     parts = dict(left.parts)
     for path, ranges in cuts.ranges.items():
         if path in parts:
             parts[path] = cut(left.variables[path].type, ranges, parts[path], checked.types)
-    return left._replace(
-        shapes={path: _shape(node, lengths) for path, node in left.variables.items()},
-        parts=parts,
-    )
-
-
-def _shape(variable: Variable, lengths: dict[str, int]) -> tuple[int, ...]:
-    return tuple(each if isinstance(each, int) else lengths[each] for each in variable.dimensions)
+    return left._replace(parts=parts)
 
 
 def _group(path: str, group: G, kept: _Kept, cuts: Cuts, checked: Checked) -> G:

@@ -60,7 +60,7 @@ def view(opened: Opened, version: str, limits: Limits) -> View:
 
 def _made(opened: Opened, version: str, limits: Limits) -> View:
     from nczarr import pipeline, registry
-    from nczarr.link.metadata import emit
+    from nczarr.link.fill import emit
     from nczarr.link.tasks import arrays
 
     form = registry.named(version)

@@ -18,8 +18,7 @@ from typing import Any
 
 from nczarr.stores import ranges
 from nczarr.stores.base import JOURNAL, Store, safe_key
-from nczarr.stores.finish import partial, put_in_place, unfinished, unstopped
-from nczarr.stores.journal import Journal, parsed
+from nczarr.stores.finish import Journal, parsed, partial, put_in_place, unfinished, unstopped
 from nczarr.stores.ranges import Range
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)

@@ -1,8 +1,10 @@
-"""In-memory stores: complete, or with metadata and chunk sizes only."""
+"""In-memory stores: complete, or with metadata and chunk sizes only; and the text form of a store."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from nczarr.stores.base import Store, safe_key
 from nczarr.stores.ranges import Range
@@ -69,3 +71,38 @@ def is_metadata(key: str) -> bool:
     """
     last = key.rpartition("/")[2]
     return last.startswith(".z") or last == "zarr.json" or last.endswith((".array.json", ".group.json"))
+
+
+WIDTH = 100
+"""Maximum columns of a JSON value on one line."""
+
+
+def blocks(content: Mapping[str, bytes], sizes: Mapping[str, int] | None = None) -> Iterator[bytes]:
+    """Yield a store as sorted `== key` blocks with pretty JSON, or sizes for other values.
+
+    Used by `compile` without a target, by `dump --as keys` and by golden files. `sizes`: of keys without bytes.
+    """
+    lengths = {key: len(data) for key, data in content.items()} | dict(sizes or {})
+    for key in sorted(lengths):
+        document = content.get(key)
+        if is_metadata(key) and document is not None:
+            text = pretty(json.loads(document.decode("utf-8", "surrogateescape")))
+            yield f"== {key}\n{text}\n".encode("utf-8", "surrogateescape")
+        else:
+            yield f"== {key} ({lengths[key]} bytes)\n".encode("utf-8", "surrogateescape")
+
+
+def pretty(value: Any, indent: int = 0) -> str:
+    """Return readable JSON: short values on one line, larger ones with one member per line."""
+    line = json.dumps(value, ensure_ascii=False)
+    if len(line) + indent <= WIDTH or not value or not isinstance(value, list | dict):
+        return line
+    inside = " " * (indent + 2)
+    if isinstance(value, dict):
+        keys = [json.dumps(key, ensure_ascii=False) + ": " for key in value]
+        members = [key + pretty(item, indent + 2) for key, item in zip(keys, value.values(), strict=True)]
+    else:
+        members = [pretty(item, indent + 2) for item in value]
+    left, right = "{}" if isinstance(value, dict) else "[]"
+    body = ",\n".join(inside + member for member in members)
+    return f"{left}\n{body}\n{' ' * indent}{right}"

@@ -17,15 +17,13 @@ from nczarr.options import Following
 from nczarr.secrets import shown
 from nczarr.source import Source
 from nczarr.stores.base import Store
+from nczarr.stores.connection import WEB
 from nczarr.stores.url import is_remote
 
 PROTOCOLS = frozenset(
     {"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oss", "oci", "tos", "r2", "http", "https", "memory"}
 )
 """Allowed protocols other than files."""
-
-WEB = frozenset({"http", "https"})
-"""Protocols whose URLs have queries and percent-encoded paths."""
 
 _QUERY = re.compile(r"[?#]")
 
@@ -143,7 +141,7 @@ def _is_below(place: Followed, root: str, *, hidden: bool = True) -> bool:
         return False
     if not rest.rstrip("/"):
         return True
-    web = own.lower() in WEB
+    web = own.lower() in WEB  # such URLs have queries and percent-encoded paths
     return all(
         below == folder or below.startswith(folder.rstrip("/") + "/")
         for below, folder in zip(_readings(path, web=web), _readings(rest, web=web), strict=True)

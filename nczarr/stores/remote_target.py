@@ -1,4 +1,4 @@
-"""New store behind fsspec: it is written in place, and readers refuse it while its journal exists.
+"""New stores behind fsspec: in place, refused by readers while the journal exists; or a zip archive.
 
 Order: the journal; data keys; all documents, the root's last; a comparison of the listing with the sent keys
 and lengths; removal of the journal. An interrupted run leaves the journal. The same run can resume
@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import errno
 import itertools
+import os
+import shutil
 import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
@@ -21,11 +23,13 @@ from threading import Lock
 from nczarr.secrets import NO_OPTIONS, StorageOptions
 from nczarr.stores import ranges
 from nczarr.stores.base import HELD, JOURNAL, safe_key
-from nczarr.stores.journal import Journal, parsed
+from nczarr.stores.connection import Connection
+from nczarr.stores.finish import Journal, parsed
 from nczarr.stores.memory import is_metadata
 from nczarr.stores.ranges import Range
 from nczarr.stores.remote import TRIES, RemoteStore, Told, md5, md5_of
 from nczarr.stores.spool import send
+from nczarr.stores.zip import ZipTarget
 
 
 class RemoteTarget(RemoteStore):
@@ -230,3 +234,24 @@ def _begun_by(journal: Journal | None) -> str:
     if journal.fingerprint is None:
         return "is begun, and its journal is of no run that could be gone on with"
     return f"is begun, of `{journal.source}`; the source, an option or the version is another"
+
+
+class SentZip(ZipTarget):
+    """An unfinished archive in a temporary folder, sent when finished; it appears remotely whole or not at all."""
+
+    def __init__(self, url: str, options: StorageOptions = NO_OPTIONS) -> None:
+        self._connection = Connection(url, options)
+        self._folder = tempfile.mkdtemp(prefix="nczarr-")
+        super().__init__(os.path.join(self._folder, os.path.basename(self._connection.root)))
+
+    def finish(self) -> None:
+        """Write the central directory, and send the archive. Raises OSError."""
+        self.seal()
+        send(self._connection, self.path)
+        self._open = False
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def abort(self) -> None:
+        """Remove the archive unless finished."""
+        super().abort()
+        shutil.rmtree(self._folder, ignore_errors=True)

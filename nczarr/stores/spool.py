@@ -42,10 +42,7 @@ _own = local()
 def fetched(connection: Connection) -> str:
     """Return the path of a local copy, which exists until `clear` or the end of a `passing` block. Raises OSError."""
     name = os.path.basename(connection.root) or "data"
-    if not _folders:
-        atexit.register(clear)
-    folder = tempfile.mkdtemp(prefix="nczarr-")
-    _folders[folder] = connection.shown
+    folder = _new_folder(connection.shown)
     if getattr(_own, "folders", None) is not None:
         _own.folders.append(folder)
     path = os.path.join(folder, name)
@@ -63,15 +60,20 @@ def kept(head: bytes, rest: BinaryIO) -> str:
     """Return the path of a file with a stream's bytes, which exists until `clear`. Raises OSError."""
     import shutil
 
-    if not _folders:
-        atexit.register(clear)
-    folder = tempfile.mkdtemp(prefix="nczarr-")
-    _folders[folder] = STREAM
-    path = os.path.join(folder, "data")
+    path = os.path.join(_new_folder(STREAM), "data")
     with open(path, "wb") as file:
         file.write(head)
         shutil.copyfileobj(rest, file, RANGE)
     return path
+
+
+def _new_folder(shown: str) -> str:
+    """Return a new temporary folder, which exists until `clear`, for a file with this displayable name."""
+    if not _folders:
+        atexit.register(clear)
+    folder = tempfile.mkdtemp(prefix="nczarr-")
+    _folders[folder] = shown
+    return folder
 
 
 def _fetch(connection: Connection, path: str, file: int, info: dict[str, Any]) -> None:

@@ -61,12 +61,10 @@ class ZipStore(Store):
         """Next segments by prefix."""
         found: dict[str, set[str]] = {}
         for key in self.keys():
-            at = -1
-            while at != len(key):
-                start = at + 1
-                end = key.find("/", start)
-                at = len(key) if end < 0 else end
-                found.setdefault(key[:start], set()).add(key[start:at])
+            prefix = ""
+            for segment in key.split("/"):
+                found.setdefault(prefix, set()).add(segment)
+                prefix += f"{segment}/"
         return {prefix: sorted(names) for prefix, names in found.items()}
 
     @cached_property
@@ -152,7 +150,6 @@ class ZipTarget(Store):
                     out.write(data)
 
     def _entry(self, key: str) -> ZipInfo:
-
         if safe_key(key) in self._archive.NameToInfo:
             raise FileExistsError(f"{key} was written before")
         return new_entry(key)

@@ -18,18 +18,14 @@ from nczarr.arrays.source import ArraySource, itemsize
 from nczarr.arrays.thread_pool import DISTANT_WORKERS, Crew, Task
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError, Diagnostic
+from nczarr.link.schedule import TIMES
+from nczarr.link.tasks import TEXT
 from nczarr.stores.base import is_safe
 from nczarr.stores.memory import is_metadata
 from nczarr.stores.reference import Reference, References
 
 BATCH = 16
 """Chunks per work item."""
-
-TIMES = 4
-"""Memory of decoding, in chunks."""
-
-TEXT = 64
-"""Estimated bytes of a string."""
 
 
 class Array(NamedTuple):

@@ -1,8 +1,11 @@
-"""Check that targets of references exist, are unchanged, and contain every referenced range."""
+"""Check that targets of references exist, are unchanged, and contain every referenced range.
+
+References are processed in columns.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
@@ -13,7 +16,59 @@ from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Report, S
 from nczarr.secrets import shown
 from nczarr.stores.reference import Reference, References
 from nczarr.stores.stat import Facts, changes, noted
-from nczarr.verify.tables import UNKNOWN, Table, tables
+
+ROWS = 1 << 16
+"""References per table."""
+
+WHOLE = -1
+"""Length of a reference to everything after its offset."""
+
+UNKNOWN = -1
+"""Unknown size of a target."""
+
+
+class Table(NamedTuple):
+    """References: key i is bytes `offset[i]` … `offset[i] + length[i]` of target number `target[i]`."""
+
+    keys: list[str]
+    target: NDArray[np.int64]
+    offset: NDArray[np.int64]
+    length: NDArray[np.int64]
+
+    def beyond(self, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the rows beyond the end of their target, by all targets' sizes; unknown sizes are ignored."""
+        ends = self.offset + np.maximum(self.length, 0)
+        size = sizes[self.target]
+        found: NDArray[np.int64] = np.flatnonzero((ends > size) & (size != UNKNOWN))
+        return found
+
+
+def tables(entries: Iterable[tuple[str, bytes | Reference]], urls: dict[str | None, int]) -> Iterator[Table]:
+    """Yield the references among entries. `urls`: receives a number for each new URL."""
+    rows = iter(entries)
+    while True:
+        keys: list[str] = []
+        targets: list[int] = []
+        offsets: list[int] = []
+        lengths: list[int] = []
+        seen = 0
+        for key, entry in islice(rows, ROWS):
+            seen += 1
+            if isinstance(entry, Reference):
+                url, offset, length = entry
+                keys.append(key)
+                targets.append(urls.setdefault(url, len(urls)))
+                offsets.append(offset)
+                lengths.append(WHOLE if length is None else length)
+        if not seen:
+            return
+        if keys:
+            yield Table(keys, _column(targets), _column(offsets), _column(lengths))
+
+
+def _column(values: list[int]) -> NDArray[np.int64]:
+    return np.array(values, np.int64)
+
 
 Look = Callable[[str | None], Facts]
 """Function that returns a target's properties. Raises OSError if it is unreachable, CompileError if it is forbidden."""

@@ -51,7 +51,7 @@ def test_shards(path: Path, tmp_path: Path, readers: dict[str, Worker], monkeypa
     if dataset is None:
         pytest.skip("not a dataset: the tests of errors have it")
     monkeypatch.setattr("nczarr.plan.chunk_lengths.CHUNK_BYTES", 24)
-    monkeypatch.setattr("nczarr.plan.shards.SHARD_BYTES", 400)
+    monkeypatch.setattr("nczarr.plan.chunk_lengths.SHARD_BYTES", 400)
     outcome = survey(dataset, tmp_path, readers, stores=[("zarr3", ".zarr"), ("nczarr3", ".zip")], shards="auto")
     assert corpus.unexcused(path, outcome.differences) == []
 

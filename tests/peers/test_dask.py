@@ -21,7 +21,7 @@ from nczarr import pipeline
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.options import Options
-from nczarr.plan.conversion import Conversion
+from nczarr.plan.plans import Conversion
 from tests.conftest import ROOT, run_command
 from tests.support.peers.cluster import Cluster
 
@@ -175,7 +175,7 @@ def test_no_log_has_a_storage_option(cluster: Cluster, damaged: Path, sources: d
         )
     store = RemoteStore(target, StorageOptions(options))
     with Client(cluster.url, set_as_default=False) as client:
-        values = [worker.Unpacked(store, "store"), worker.Parcel(pickle.dumps(store), "parcel")]
+        values = [worker.Parcel(store, "store"), worker.Parcel(pickle.dumps(store), "parcel")]
         crash = client.submit(worker.do, "run", *values, ("not", "a", "task"), 1 << 20, pure=False)
         with pytest.raises(AttributeError):
             crash.result(timeout=30)

@@ -10,6 +10,7 @@ from nczarr import names
 from nczarr.diagnostics.report import Report
 from nczarr.options import Extent, Section
 from nczarr.select.section_syntax import sections, written
+from tests.support.cdm_names import from_cdm_full_name
 
 NAME = st.one_of(
     st.text("ab:[]{}é \\/().,;-0\t\u3000", min_size=1, max_size=8),
@@ -43,8 +44,8 @@ def test_a_written_section_reads_back(
 @given(st.lists(NAME, min_size=1, max_size=3), st.lists(NAME, max_size=3))
 def test_a_full_name_reads_back(path: list[str], members: list[str]) -> None:
     text = names.cdm_full_name(names.fqn(path), members)
-    assert names.from_cdm_full_name(text) == (names.fqn(path), tuple(members))
-    assert names.from_cdm_full_name("/" + text) == (names.fqn(path), tuple(members))
+    assert from_cdm_full_name(text) == (names.fqn(path), tuple(members))
+    assert from_cdm_full_name("/" + text) == (names.fqn(path), tuple(members))
 
 
 @given(st.text("t(:,)0129.; \\-x/", max_size=16))
@@ -59,7 +60,7 @@ def test_any_text_is_sections_or_errors(text: str) -> None:
 
 @given(st.text("ab./\\ ", max_size=12))
 def test_any_text_is_a_full_name(text: str) -> None:
-    path, members = names.from_cdm_full_name(text)
+    path, members = from_cdm_full_name(text)
     assert isinstance(names.split(path), tuple)
     assert all(isinstance(name, str) for name in members)
 

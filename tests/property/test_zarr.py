@@ -18,7 +18,7 @@ from nczarr.check import check
 from nczarr.check.checked import Checked, Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.options import Options
-from nczarr.plan import chunk_lengths, shards
+from nczarr.plan import chunk_lengths
 from nczarr.registry import named
 from nczarr.stores.memory import MemoryStore
 from nczarr.testing.strategies import datasets_with_data
@@ -37,7 +37,7 @@ relaxed = settings(max_examples=40, deadline=None, suppress_health_check=list(He
 def written(dataset: Checked, form: str, options: Options) -> dict[str, bytes]:
     """Every key of the store; chunks and shards of our own choice are tiny."""
     report = Report()
-    with patch.object(chunk_lengths, "CHUNK_BYTES", 24), patch.object(shards, "SHARD_BYTES", 200):
+    with patch.object(chunk_lengths, "CHUNK_BYTES", 24), patch.object(chunk_lengths, "SHARD_BYTES", 200):
         found = content(dataset, named(form), report, options)  # type: ignore[arg-type]
     assert found is not None, [each.message for each in report.sorted()]
     return dict(found)

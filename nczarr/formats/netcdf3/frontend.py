@@ -20,11 +20,10 @@ from nczarr.arrays.strided import AffineArray, FileBytes
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Variable
 from nczarr.ast.values import swapped
 from nczarr.ast.walk import building
-from nczarr.check.checked import Namesake, Unchecked
+from nczarr.check.checked import Namesake, Tables, Unchecked
 from nczarr.check.classic_layout import Place, padded, record_size
 from nczarr.check.duplicate_names import apart, namesakes
 from nczarr.check.fill_values import variable_fill
-from nczarr.check.tables import Tables
 from nczarr.diagnostics.report import Label, Report
 from nczarr.formats.netcdf3.reader import (
     AttributeEntry,

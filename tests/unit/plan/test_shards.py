@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nczarr.plan.shards import INDEX_BYTES, SHARD_BYTES, can_shard, inner_chunks, problem, shard_shape
+from nczarr.plan.chunk_lengths import INDEX_BYTES, SHARD_BYTES, can_shard, inner_chunks, problem, shard_shape
 
 AXES = st.lists(st.tuples(st.integers(0, 10**7), st.integers(1, 10**5)), min_size=1, max_size=4)
 

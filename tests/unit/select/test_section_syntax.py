@@ -8,6 +8,7 @@ from nczarr import names
 from nczarr.diagnostics.report import Report
 from nczarr.options import Extent, Section
 from nczarr.select.section_syntax import sections, written
+from tests.support.cdm_names import from_cdm_full_name
 
 EXAMPLES = {
     "temp": Section(("temp",)),
@@ -63,6 +64,6 @@ def test_sections_are_written() -> None:
 def test_full_names_are_those_of_answers() -> None:
     assert names.cdm_full_name("/g1/a\\ b") == "g1/a b"
     assert names.cdm_full_name("/g1/a.b\\\\c", ["m.n"]) == r"g1/a\.b\\c.m\.n"
-    assert names.from_cdm_full_name("/temperature") == ("/temperature", ())
-    assert names.from_cdm_full_name("g1/obs.wind.u") == ("/g1/obs", ("wind", "u"))
-    assert names.from_cdm_full_name("odd\\") == ("/odd\\\\", ())
+    assert from_cdm_full_name("/temperature") == ("/temperature", ())
+    assert from_cdm_full_name("g1/obs.wind.u") == ("/g1/obs", ("wind", "u"))
+    assert from_cdm_full_name("odd\\") == ("/odd\\\\", ())

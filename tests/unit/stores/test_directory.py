@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from nczarr.stores.base import UnsafeKeyError, safe_key
-from nczarr.stores.blocks import blocks
 from nczarr.stores.directory import DirectoryStore, DirectoryTarget
-from nczarr.stores.memory import MeasuringStore, MemoryStore
+from nczarr.stores.memory import MeasuringStore, MemoryStore, blocks
 
 
 @pytest.mark.parametrize("key", ["", "/etc/passwd", "../x", "a/../b", "a//b", "./a", "a/.", "a\0b", "a/"])

@@ -18,7 +18,7 @@ pytest.importorskip("fsspec", reason="fsspec is not installed: nczarr[remote]")
 import nczarr
 from nczarr.secrets import StorageOptions, scrubbed, shown
 from nczarr.stores import connection
-from nczarr.stores.journal import Journal, parsed
+from nczarr.stores.finish import Journal, parsed
 from nczarr.stores.remote import RemoteStore
 from nczarr.stores.remote_target import RemoteTarget
 from tests.conftest import run_command

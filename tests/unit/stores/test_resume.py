@@ -13,10 +13,9 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.link import fingerprint
 from nczarr.stores.base import JOURNAL
 from nczarr.stores.directory import GROWING, DirectoryTarget
-from nczarr.stores.journal import Journal
+from nczarr.stores.finish import Journal
 from tests.conftest import ROOT, run_command
 
 
@@ -106,7 +105,6 @@ def _no_space(*arguments: object) -> None:
 
 
 def test_without_resume_a_failure_leaves_nothing(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fingerprint, "RESUMABLE", 0)
     monkeypatch.setattr("nczarr.link.target.RESUMABLE", 0)
     monkeypatch.setattr("nczarr.link.fill.put_metadata", _no_space)
     assert run_command("convert", str(source), str(tmp_path / "t.zarr")).status == 3

@@ -26,8 +26,7 @@ from nczarr.arrays.source import ArraySource, Layout, Parts
 from nczarr.ast import Attribute, Constant, Dataset, Dimension, Group, Storage, Variable
 from nczarr.ast.node import TypeName
 from nczarr.ast.walk import MAX_DEPTH, building
-from nczarr.check.checked import Namesake, Unchecked
-from nczarr.check.tables import tables
+from nczarr.check.checked import Namesake, Unchecked, tables
 from nczarr.diagnostics.report import Report
 from nczarr.formats.awkward0.columns.canonical import Deep, Room, UnsayableError, plain
 from nczarr.formats.awkward0.columns.nodes import Chunks, Column, Flat, Indexed, Masked, Objects, Table

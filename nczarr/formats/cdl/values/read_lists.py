@@ -19,9 +19,8 @@ from nczarr import names
 from nczarr.arrays.value_lists import Columns
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Variable
 from nczarr.ast.walk import G, groups, rebuilt
-from nczarr.check.checked import Unchecked, tables_of
+from nczarr.check.checked import Tables, Unchecked, tables_of
 from nczarr.check.fill_values import variable_fill
-from nczarr.check.tables import Tables
 from nczarr.diagnostics.report import Report
 from nczarr.formats.cdl.values.encode import Encoder, Slot, strings
 from nczarr.formats.cdl.values.literal_values import Converter

@@ -16,8 +16,7 @@ from nczarr.arrays.validate_constant import sound_types
 from nczarr.ast import ATOMIC, Dimension, Variable
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import CompoundType
-from nczarr.check.checked import Unchecked
-from nczarr.check.tables import Tables, tables
+from nczarr.check.checked import Tables, Unchecked, tables
 from nczarr.check.type_sizes import oversized
 from nczarr.diagnostics.report import Report
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb

@@ -23,9 +23,8 @@ from nczarr.arrays.source import Parts
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import CompoundType
 from nczarr.ast.walk import building
-from nczarr.check.checked import Unchecked
+from nczarr.check.checked import Tables, Unchecked
 from nczarr.check.fill_values import variable_fill
-from nczarr.check.tables import Tables
 from nczarr.diagnostics.report import Report
 from nczarr.formats.ncstream.read.header_reader import HeaderReader, immediate_values
 from nczarr.formats.ncstream.read.lazy_remote import Blocks

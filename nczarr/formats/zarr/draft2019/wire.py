@@ -24,7 +24,7 @@ from nczarr.formats.zarr.draft2019 import dtypes
 from nczarr.formats.zarr.draft2019.keys import Kind
 from nczarr.formats.zarr.draft2019.protocol_extension import URI
 from nczarr.json.positions import pointer
-from nczarr.stores.blocks import pretty
+from nczarr.stores.memory import pretty
 
 FORMAT = "http://purl.org/zarr/spec/protocol/core/3.0"
 GROUP = ("zarr_format", "extensions", "attributes")
