@@ -10,6 +10,10 @@ from typing import Any
 from nczarr.json.documents import Json
 from nczarr.peers.documents import Documents, Node
 
+NOW = "4.10.1"
+BOTH = "4.10.1, 4.10.2"
+DATASET = "refuses the whole dataset (-137)"
+
 HIDDEN = frozenset({"_nczarr_superblock", "_nczarr_group", "_nczarr_array", "_nczarr_attr"})
 RESERVED = frozenset({
     "CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "_Netcdf4Coordinates", "_Netcdf4Dimid",
