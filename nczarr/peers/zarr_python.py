@@ -11,7 +11,6 @@ from typing import Any
 
 from nczarr.arrays.codecs import POINTER
 from nczarr.peers import zarr_types
-from nczarr.peers.chunks import odd_lengths
 from nczarr.peers.documents import Node, step
 from nczarr.peers.netcdf_c.view import holds, integers
 from nczarr.peers.rule import Peer, Place, Rules
@@ -224,7 +223,7 @@ def odd_chunks(view: View) -> Iterator[Place]:
     for array in view.arrays:
         size = zarr_types.kind(array.meta, array.version)[1] if array.version == 2 else 0
         if size and zarr_types.knows(array.meta, 2):
-            for key, length, wanted in odd_lengths(view.documents, array, size):
+            for key, length, wanted in view.documents.odd_lengths(array, size):
                 yield Place(key, "", f"a chunk of `{array.path}` has {length} bytes where its array has {wanted}")
                 break
 

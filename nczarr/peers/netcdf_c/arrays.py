@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from nczarr.arrays.codecs import POINTER
-from nczarr.peers.chunks import odd_lengths
 from nczarr.peers.documents import Node
-from nczarr.peers.netcdf_c.view import BOTH, DATASET, DTYPE, NOW, RANGES, View, hidden, integers
+from nczarr.peers.netcdf_c.view import BOTH, DATASET, DTYPE, NOW, RANGES, View, hidden, integers, short
 from nczarr.peers.rule import Place, Rules
 
 RULES = Rules(NOW)
@@ -284,7 +283,7 @@ def short_chunks(view: View) -> Iterator[Place]:
     for array in _described(view):
         known = kind(array)
         if known is not None:
-            for key, length, wanted in odd_lengths(view.documents, array, int(known[1:])):
+            for key, length, wanted in view.documents.odd_lengths(array, int(known[1:])):
                 if length < wanted:
                     yield Place(key, "", f"a chunk of `{array.path}` has {length} bytes where its array has {wanted}")
                     break
@@ -302,5 +301,4 @@ def separators(view: View) -> Iterator[Place]:
 def _json(value: Any) -> str:
     import json
 
-    shown = json.dumps(value, ensure_ascii=False)
-    return f"`{shown if len(shown) < 40 else shown[:39] + '…'}`"
+    return f"`{short(json.dumps(value, ensure_ascii=False))}`"

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from nczarr.json.documents import Json
 from nczarr.peers.documents import Node, Word, step
-from nczarr.peers.netcdf_c.view import BOTH, DATASET, DTYPE, HIDDEN, NOW, RANGES, RESERVED, View, hidden
+from nczarr.peers.netcdf_c.view import BOTH, DATASET, DTYPE, HIDDEN, NOW, RANGES, RESERVED, View, hidden, short
 from nczarr.peers.rule import Place, Rules
 
 RULES = Rules(NOW)
@@ -35,8 +35,9 @@ class Attribute(NamedTuple):
     def at(self, what: str, does: str = "", instead: str = "") -> Place:
         """Return a finding at the attribute."""
         shown = json.dumps(self.value, ensure_ascii=False) if not isinstance(self.value, Word) else self.value
-        shown = shown if len(shown) < 40 else shown[:39] + "…"
-        return Place(*self.place, f"attribute `{self.name}` of `{self.node.path}`, `{shown}`, {what}", does, instead)
+        return Place(
+            *self.place, f"attribute `{self.name}` of `{self.node.path}`, `{short(shown)}`, {what}", does, instead
+        )
 
 
 def types_of(node: Node) -> Json:

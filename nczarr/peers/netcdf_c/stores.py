@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from nczarr import names
 from nczarr.peers.documents import Document, Node, step
-from nczarr.peers.netcdf_c.view import BOTH, DATASET, DTYPE, NOW, View, hidden, holds
+from nczarr.peers.netcdf_c.view import BOTH, DATASET, DTYPE, NOW, View, hidden, holds, short
 from nczarr.peers.rule import Place, Rules
 
 RULES = Rules(NOW)
@@ -87,11 +87,7 @@ def _differing(key: str, pointer: str, right: object, wrong: object) -> Iterator
         for place, (item, read) in enumerate(zip(right, wrong, strict=False)):
             yield from _differing(key, f"{pointer}/{place}", item, read)
     elif right != wrong and isinstance(right, str):
-        yield Place(key, pointer, f"`{_short(right)}` is written with an escape", does=f"sees `{_short(str(wrong))}`")
-
-
-def _short(text: str) -> str:
-    return text if len(text) < 40 else text[:39] + "…"
+        yield Place(key, pointer, f"`{short(right)}` is written with an escape", does=f"sees `{short(str(wrong))}`")
 
 
 @RULES.add("doubled-attribute", "lists it twice, with the last value", "write each attribute once", seen=BOTH)

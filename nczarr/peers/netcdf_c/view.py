@@ -129,3 +129,8 @@ def integers(given: Any) -> list[int] | None:
     if isinstance(given, list) and all(type(each) is int for each in given):
         return given
     return None
+
+
+def short(text: str) -> str:
+    """Return a text with an ellipsis at its end if it is long."""
+    return text if len(text) < 40 else text[:39] + "…"
