@@ -114,7 +114,6 @@ LAZY_MODULES = {
     "nczarr.formats.zarr": "layouts and readers that few stores need",
     "nczarr.link": "the linker, loaded when a plan is ready; clusters only with `--dask`",
     "nczarr.names": "in the start of the process, before the package is needed",
-    "nczarr.ncstream": "a public door",
     "nczarr.options": "the tree",
     "nczarr.peers": "`check --for`",
     "nczarr.pipeline": "everything that converts; not needed for `--help`",

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     Dataset = str | os.PathLike[str] | DatasetHandle
 
-"""The format of targets that nobody names."""
-
 
 @overload
 def combine(
@@ -76,7 +74,7 @@ def combine(
     """
     from nczarr import pipeline
     from nczarr.api.convert import convert
-    from nczarr.api.handle import DatasetHandle, report_losses
+    from nczarr.api.handle import DatasetHandle, handle_of, report_losses
     from nczarr.check.checked import Checked
     from nczarr.combine import Wanted
     from nczarr.combine import combine as combined
@@ -108,10 +106,7 @@ def combine(
     wanted = Wanted(words, new_dim, writing.embed if form is not None and form.name == REFERENCE else None)
 
     def made() -> DatasetHandle:
-        checked = combined(opened(named, subset, report), wanted, report)
-        if checked is None or report.errors:
-            raise CompileError(report.sorted())
-        return DatasetHandle(checked, report.sorted(), report.losses)
+        return handle_of(combined(opened(named, subset, report), wanted, report), report)
 
     if target is None:
         return made()

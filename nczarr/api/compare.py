@@ -16,10 +16,6 @@ if TYPE_CHECKING:
     from nczarr.check.checked import Checked
 
 
-LEFT_OUT = UNREAD
-"""Diagnostic codes for content that an open dataset omits."""
-
-
 def diff(
     first: str | os.PathLike[str] | DatasetHandle,
     second: str | os.PathLike[str] | DatasetHandle,
@@ -44,8 +40,8 @@ def diff(
 
     limit = None if tolerance is None else Tolerance.parse(str(tolerance))
     report = Report()
-    both = _checked(first, storage_options), _checked(second, storage_options)
-    sides = chosen(*both, Subset(tuple(variables), tuple(groups)), report)
+    one, other = (_opened(each, storage_options).checked for each in (first, second))
+    sides = chosen(one, other, Subset(tuple(variables), tuple(groups)), report)
     if sides is None:
         raise CompileError(report.sorted())
     return list(differences(*sides, data=data, storage=storage, tolerance=limit))
@@ -82,18 +78,14 @@ def digest(
 
 def _complete(given: str | os.PathLike[str] | DatasetHandle, storage_options: Mapping[str, Any] | None) -> Checked:
     """Return a dataset without omissions. Raises CompileError otherwise."""
-    from nczarr.api.handle import DatasetHandle, open_dataset
-
-    handle = given if isinstance(given, DatasetHandle) else open_dataset(given, storage_options=storage_options)
-    missing = [each for each in handle.diagnostics if each.code in LEFT_OUT]
+    handle = _opened(given, storage_options)
+    missing = [each for each in handle.diagnostics if each.code in UNREAD]
     if missing:
         raise CompileError(missing)
     return handle.checked
 
 
-def _checked(given: str | os.PathLike[str] | DatasetHandle, storage_options: Mapping[str, Any] | None) -> Checked:
+def _opened(given: str | os.PathLike[str] | DatasetHandle, storage_options: Mapping[str, Any] | None) -> DatasetHandle:
     from nczarr.api.handle import DatasetHandle, open_dataset
 
-    if isinstance(given, DatasetHandle):
-        return given.checked
-    return open_dataset(given, storage_options=storage_options).checked
+    return given if isinstance(given, DatasetHandle) else open_dataset(given, storage_options=storage_options)

@@ -194,7 +194,7 @@ def _compiled(format_name: str, text: str | bytes, name: str, kind: str | None) 
 
     data = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
     report = Report()
-    return _handle(
+    return handle_of(
         pipeline.read(Source(name, data), report, options_from(kind=kind), registry.named(format_name)), report
     )
 
@@ -216,10 +216,11 @@ def open_dataset(
 
     report = Report()
     options = options_from(kind=kind, allow_loss=UNREAD, storage_options=storage_options, following=following)
-    return _handle(pipeline.read_path(os.fspath(path), report, options), report)
+    return handle_of(pipeline.read_path(os.fspath(path), report, options), report)
 
 
-def _handle(checked: Checked | None, report: Report) -> DatasetHandle:
+def handle_of(checked: Checked | None, report: Report) -> DatasetHandle:
+    """Return the handle of what was read. Raises CompileError after an error."""
     if checked is None or report.errors:
         raise CompileError(report.sorted())
     return DatasetHandle(checked, report.sorted(), report.losses)

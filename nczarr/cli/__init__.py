@@ -40,7 +40,7 @@ def run(arguments: Sequence[str]) -> int:
             status = _dispatch(list(arguments))
             lost = streams.flush_product()
         finally:
-            _clear()
+            clear_fetched()
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
@@ -58,7 +58,7 @@ def run(arguments: Sequence[str]) -> int:
     return UNREACHABLE
 
 
-def _clear() -> None:
+def clear_fetched() -> None:
     """Remove fetched temporary files."""
     spool = sys.modules.get("nczarr.stores.spool")
     if spool is not None:
@@ -86,7 +86,7 @@ def _top() -> argparse.ArgumentParser:
     import argparse
 
     from nczarr import __version__
-    from nczarr.cli.help import Help
+    from nczarr.cli.streams import Help
 
     listing = "\n".join(f"  {name:<9} {line}" for name, (_, line) in COMMANDS.items())
     parser = argparse.ArgumentParser(

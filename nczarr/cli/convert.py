@@ -187,16 +187,12 @@ class _Work:
 
     def sum_up(self) -> None:
         """Print a summary line."""
-        if self.arguments.quiet or self.arguments.message_format != "human" or not self.done:
+        if not self.done:
             return
-        one = self.folder is None
-        where = (
-            f"`{shown(self.done[0].target)}`"
-            if one
-            else f"{len(self.done)} of {self.number} in `{shown(self.folder or '')}`"
-        )
-        with suppress(OSError):
-            sys.stderr.write(f"{where}: {summary(self.done)}\n")
+        where = f"`{shown(self.done[0].target)}`"
+        if self.folder is not None:
+            where = f"{len(self.done)} of {self.number} in `{shown(self.folder)}`"
+        self.messages.remark(f"{where}: {summary(self.done)}")
 
 
 def summary(done: list[Conversion]) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from nczarr import names
+from nczarr.cli.targets import positive
 
 if TYPE_CHECKING:
     from nczarr.check.checked import Checked
@@ -53,7 +54,7 @@ def chunk_lengths(spec: str) -> list[tuple[str, tuple[int, ...]]]:
     if colon:
         pair = (
             variable if variable.startswith("/") else f"/{variable}",
-            tuple(_length(each, text) for each in lengths.split(",")),
+            tuple(positive(each, text) for each in lengths.split(",")),
         )
         if not variable:
             raise ValueError(f"{text}: write DIMENSION/LENGTH,… or VARIABLE:LENGTH,…")
@@ -63,14 +64,8 @@ def chunk_lengths(spec: str) -> list[tuple[str, tuple[int, ...]]]:
         name, slash, length = item.rpartition("/")
         if not (name and slash):
             raise ValueError(f"{text}: write DIMENSION/LENGTH,… or VARIABLE:LENGTH,…")
-        found.append((name, (_length(length, text) if length else WHOLE,)))
+        found.append((name, (positive(length, text) if length else WHOLE,)))
     return found
-
-
-def _length(text: str, option: str) -> int:
-    if not (text.isascii() and text.isdigit() and int(text)):
-        raise ValueError(f"{option}: `{text}` is no positive number")
-    return int(text)
 
 
 def whole_lengths(chunks: Mapping[str, tuple[int, ...]], checked: Checked) -> dict[str, tuple[int, ...]]:

@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -22,30 +23,12 @@ def progress(arguments: argparse.Namespace, target: str, checked: Checked) -> It
 
     By default it is shown on a terminal for human-readable messages if there is enough to do.
     """
-    asked: bool | None = arguments.progress
     total = values_size(checked)
-    quiet = arguments.quiet or arguments.message_format != "human"
-    if asked is None:
-        asked = not quiet and total >= WORTH and sys.stderr.isatty()
-    if not asked:
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
-
-    from nczarr.diagnostics.render import visible
-
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
-        task = shown.add_task(visible(target), total=total)
-        yield lambda size: shown.advance(task, size)
-        shown.update(task, completed=total)
+    shown = _is_shown(arguments, worth=total >= WORTH)
+    with _bar(shown, target, total, "DownloadColumn", "TransferSpeedColumn") as update:
+        yield None if update is None else lambda size: update(advance=size)
+        if update is not None:
+            update(completed=total)
 
 
 SOURCES = 50
@@ -55,20 +38,33 @@ SOURCES = 50
 @contextmanager
 def counting(arguments: argparse.Namespace, what: str, total: int) -> Iterator[Callable[[int], None] | None]:
     """Show a bar on stderr; yield the callback for each finished item, or None without a bar."""
-    asked: bool | None = arguments.progress
-    if asked is None:
-        quiet = arguments.quiet or arguments.message_format != "human"
-        asked = not quiet and total >= SOURCES and sys.stderr.isatty()
-    if not asked:
+    shown = _is_shown(arguments, worth=total >= SOURCES)
+    with _bar(shown, what, total, "MofNCompleteColumn") as update:
+        yield None if update is None else lambda count: update(advance=count)
+
+
+def _is_shown(arguments: argparse.Namespace, *, worth: bool) -> bool:
+    """Return whether a bar is asked for, or `worth` it by default."""
+    if arguments.progress is not None:
+        return bool(arguments.progress)
+    return worth and not arguments.quiet and arguments.message_format == "human" and sys.stderr.isatty()
+
+
+@contextmanager
+def _bar(shown: bool, text: str, total: int, *numbers: str) -> Iterator[Callable[..., None] | None]:
+    """Show a bar with columns for numbers; yield what updates it, or None if it is not `shown`."""
+    if not shown:
         yield None
         return
+    import rich.progress as bars
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
-        task = shown.add_task(what, total=total)
-        yield lambda count: shown.advance(task, count)
+    from nczarr.diagnostics.render import visible
+
+    columns = [getattr(bars, name)() for name in ("BarColumn", *numbers, "TimeRemainingColumn")]
+    words = bars.TextColumn("{task.description}", markup=False)
+    with bars.Progress(words, *columns, console=Console(stderr=True), transient=True) as made:
+        yield partial(made.update, made.add_task(visible(text), total=total))
 
 
 def values_size(checked: Checked) -> int:

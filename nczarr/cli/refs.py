@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING
 
 from nczarr.cli import refs_combine, refs_verify
 from nczarr.cli.inputs import standard_input
-from nczarr.cli.shared import Messages, command, size, storage_of
+from nczarr.cli.shared import Messages, command, integer, size, storage_of
 from nczarr.cli.streams import write_product
 from nczarr.options import Options
 from nczarr.secrets import StorageOptions, shown
@@ -81,13 +81,7 @@ _DESCRIPTIONS = {
 }
 
 
-def _number(text: str) -> int:
-    """Return a limit. Raises ArgumentTypeError for anything but a positive integer."""
-    if not (text.isascii() and text.isdigit() and 0 < int(text) < 10**15):
-        raise argparse.ArgumentTypeError(f"{text!r} is no limit, 1 or more")
-    return int(text)
-
-
+_number = integer(1, 10**15 - 1, "limit, 1 or more")
 _LIMITS = (
     ("entries", _number, "entries of the expanded document (10000000)"),
     ("text", size, "characters of a rendered text (65536)"),

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -64,9 +62,8 @@ def run(arguments: argparse.Namespace) -> int:
     messages = Messages(arguments)
     done: list[Conversion] = []
     status = messages.guard(lambda: _work(arguments, options, messages.report, done))
-    if done and not arguments.quiet and arguments.message_format == "human":
-        with suppress(OSError):
-            sys.stderr.write(f"`{shown(done[0].target)}`: {len(arguments.sources)} sources, {summary(done)}\n")
+    if done:
+        messages.remark(f"`{shown(done[0].target)}`: {len(arguments.sources)} sources, {summary(done)}")
     return status
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from nczarr.cli.inputs import standard_input
-from nczarr.cli.shared import Messages, following_of, size, storage_of
+from nczarr.cli.shared import Messages, following_of, integer, size, storage_of
 from nczarr.secrets import shown
 
 if TYPE_CHECKING:
@@ -19,6 +17,7 @@ DESCRIPTION = (
     "chunks decode. One diagnostic a fault; status 1 if there is one, 3 if a target is out of reach."
 )
 
+COUNT = integer(1, 10**9 - 1, "number of chunks, 1 or more")
 SAMPLE = 4
 """Chunks of each array to read."""
 
@@ -32,16 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--chunks", choices=("none", "sample", "all"), default="sample", help="chunks to read (default: sample)"
     )
     parser.add_argument(
-        "--sample", type=_count, default=SAMPLE, metavar="N", help="chunks of each array that are read (4)"
+        "--sample", type=COUNT, default=SAMPLE, metavar="N", help="chunks of each array that are read (4)"
     )
     parser.add_argument("--memory", type=size, default=1 << 30, metavar="SIZE", help="bytes of chunks under way (1GiB)")
-
-
-def _count(text: str) -> int:
-    """Return a number of chunks. Raises ArgumentTypeError."""
-    if not (text.isascii() and text.isdigit() and 0 < int(text) < 10**9):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of chunks, 1 or more")
-    return int(text)
 
 
 def _work(arguments: argparse.Namespace, messages: Messages, found: list[Summary]) -> None:
@@ -66,7 +58,6 @@ def run(arguments: argparse.Namespace) -> int:
     messages = Messages(arguments)
     found: list[Summary] = []
     status = messages.guard(lambda: _work(arguments, messages, found))
-    if found and not arguments.quiet and arguments.message_format == "human":
-        with suppress(OSError):
-            sys.stderr.write(f"`{shown(arguments.source)}`: {found[0].words}\n")
+    if found:
+        messages.remark(f"`{shown(arguments.source)}`: {found[0].words}")
     return status

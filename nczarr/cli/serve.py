@@ -8,7 +8,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from nczarr.cli.shared import Messages, command, following_of, size, storage_of
+from nczarr.cli.shared import Messages, command, following_of, integer, size, storage_of
 from nczarr.cli.streams import write_product
 
 if TYPE_CHECKING:
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from nczarr.serve.limits import Limits
 
 LOOPBACK = "127.0.0.1"
+PORT = integer(0, 65535, "port, 0 to 65535")
+COUNT = integer(1, 65536, "number from 1 to 65536")
 SWEEPING = (2000, 10, 10)
 """Thresholds of the garbage collector: commands disable it, but a server would accumulate reference cycles."""
 
@@ -30,7 +32,7 @@ def parser() -> argparse.ArgumentParser:
     made = command("serve", DESCRIPTION)
     made.add_argument("root", metavar="ROOT", help="a folder of datasets, or one dataset")
     made.add_argument("--host", default=LOOPBACK, help="address to listen at (default: this machine alone, 127.0.0.1)")
-    made.add_argument("--port", type=_port, default=8000, help="port to listen at; 0: a free one (default: 8000)")
+    made.add_argument("--port", type=PORT, default=8000, help="port to listen at; 0: a free one (default: 8000)")
     made.add_argument(
         "--origin",
         action="append",
@@ -39,12 +41,14 @@ def parser() -> argparse.ArgumentParser:
         "this machine; with another --host all)",
     )
     limits = made.add_argument_group("limits")
-    limits.add_argument("--max-response", type=size, metavar="SIZE", help="bytes of one answer (256MiB)")
+    limits.add_argument(
+        "--max-response", dest="response", type=size, metavar="SIZE", help="bytes of one answer (256MiB)"
+    )
     limits.add_argument("--memory", type=size, metavar="SIZE", help="bytes of all answers, and of open datasets (1GiB)")
     limits.add_argument("--spill", type=size, metavar="SIZE", help="bytes of temporary files for slow clients (4GiB)")
-    limits.add_argument("--concurrency", type=_count, metavar="N", help="pieces of work at once (2 + processors)")
-    limits.add_argument("--queue", type=_count, metavar="N", help="requests that may wait for that (4096)")
-    limits.add_argument("--connections", type=_count, metavar="N", help="clients at once; others wait (2048)")
+    limits.add_argument("--concurrency", type=COUNT, metavar="N", help="pieces of work at once (2 + processors)")
+    limits.add_argument("--queue", type=COUNT, metavar="N", help="requests that may wait for that (4096)")
+    limits.add_argument("--connections", type=COUNT, metavar="N", help="clients at once; others wait (2048)")
     limits.add_argument(
         "--timeout", type=_seconds, metavar="SECONDS", help="for a piece of work, and for slow clients (60)"
     )
@@ -52,18 +56,6 @@ def parser() -> argparse.ArgumentParser:
         "--grace", type=_seconds, metavar="SECONDS", help="for answers that have begun when the server ends (3)"
     )
     return made
-
-
-def _port(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and int(text) < 65536):
-        raise argparse.ArgumentTypeError(f"{text!r} is no port, 0 to 65535")
-    return int(text)
-
-
-def _count(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and 0 < int(text) <= 65536):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to 65536")
-    return int(text)
 
 
 def _seconds(text: str) -> float:
@@ -86,16 +78,7 @@ def limits_of(arguments: argparse.Namespace) -> Limits:
     """Return the requested limits."""
     from nczarr.serve.limits import Limits
 
-    asked = {
-        "response": arguments.max_response,
-        "memory": arguments.memory,
-        "spill": arguments.spill,
-        "concurrency": arguments.concurrency,
-        "queue": arguments.queue,
-        "connections": arguments.connections,
-        "timeout": arguments.timeout,
-        "grace": arguments.grace,
-    }
+    asked = {name: getattr(arguments, name, None) for name in Limits._fields}
     return Limits()._replace(**{name: value for name, value in asked.items() if value is not None})
 
 

@@ -8,9 +8,8 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from nczarr.cli import DONE, FAULTY, INTERRUPTED, MISUSED, UNREACHABLE
-from nczarr.cli.help import Help
-from nczarr.cli.streams import flush_product, give_up
+from nczarr.cli import DONE, FAULTY, INTERRUPTED, MISUSED, UNREACHABLE, clear_fetched
+from nczarr.cli.streams import Help, flush_product, give_up
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
 from nczarr.secrets import shown
 
@@ -112,8 +111,6 @@ def kind(text: str) -> Kind:
 
 def size(text: str) -> int:
     """Return a number of bytes: `4096`, `64MiB`, `2TB`. Raises ArgumentTypeError for other texts."""
-    import re
-
     found = re.fullmatch(r"([0-9]+)(?:([KMGTPE])(i?)B?|B)?", text, re.ASCII | re.IGNORECASE)
     if found is None:
         raise argparse.ArgumentTypeError(f"{text!r} is no size; write a number of bytes, 64MiB, 2TB …")
@@ -123,11 +120,19 @@ def size(text: str) -> int:
     return int(number) * int(unit**power)
 
 
-def workers(text: str) -> int:
-    """Return a number of threads. Raises ArgumentTypeError for other texts."""
-    if not (text.isascii() and text.isdigit() and 0 < int(text) <= 1024):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of threads, 1 to 1024")
-    return int(text)
+def integer(least: int, most: int, what: str) -> Callable[[str], int]:
+    """Return a parser of integers in a range. It raises ArgumentTypeError for other texts, which are no `what`."""
+
+    def parse(text: str) -> int:
+        if not (text.isascii() and text.isdigit() and least <= int(text) <= most):
+            raise argparse.ArgumentTypeError(f"{text!r} is no {what}")
+        return int(text)
+
+    return parse
+
+
+workers = integer(1, 1024, "number of threads, 1 to 1024")
+"""Parser of `--workers`."""
 
 
 def loss(text: str) -> str:
@@ -180,6 +185,11 @@ class Messages:
             raise
         self._close(status)
         return status
+
+    def remark(self, text: str) -> None:
+        """Print a line for people, unless only errors or machine-readable diagnostics are asked for."""
+        if not self._quiet and self._format == "human":
+            self._write([f"{text}\n"])
 
     def _attempt(self, work: Callable[[], None]) -> None:
         try:
@@ -254,13 +264,6 @@ def _reason(error: OSError) -> str:
     """Return the system's message with the file's user-visible name."""
     what = f"`{_known_as(error.filename)}`: " if isinstance(error.filename, str) else ""
     return f"{what}{error.strerror or error}"
-
-
-def clear_fetched() -> None:
-    """Remove fetched temporary files."""
-    spool = sys.modules.get("nczarr.stores.spool")
-    if spool is not None:
-        spool.clear()
 
 
 def _known_as(path: str) -> str:

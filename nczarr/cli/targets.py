@@ -128,16 +128,17 @@ def shard_pairs(spec: str) -> list[tuple[str, str | tuple[int, ...]]]:
 def _length_pairs(option: str, spec: str) -> list[tuple[str, tuple[int, ...]]]:
     if spec.startswith("/"):
         name, _, lengths = spec.rpartition("=")
-        pairs = [(name, tuple(_length(length, option) for length in lengths.split(",")))]
+        pairs = [(name, tuple(positive(length, option) for length in lengths.split(",")))]
     else:
         split = [item.rpartition("=") for item in spec.split(",")]
-        pairs = [(name, (_length(length, option),)) for name, _, length in split]
+        pairs = [(name, (positive(length, option),)) for name, _, length in split]
     if not all(name for name, _ in pairs):
         raise ValueError(f"{option}: write NAME=LENGTH,… for dimensions or /VARIABLE=LENGTH,…")
     return pairs
 
 
-def _length(text: str, option: str) -> int:
+def positive(text: str, option: str) -> int:
+    """Return a length. Raises ValueError with the option for other texts."""
     if not (text.isascii() and text.isdigit() and int(text)):
         raise ValueError(f"{option}: `{text}` is no positive number")
     return int(text)

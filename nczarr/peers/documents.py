@@ -7,6 +7,7 @@ Invariant: each document is read once, and of chunks at most names and lengths.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -203,6 +204,24 @@ class Documents:
                 continue
             place = self.store.locate(key)
             yield key, place.length if place is not None else len(self.store.get(key) or b"")
+
+    def odd_lengths(self, array: Node, itemsize: int) -> Iterator[tuple[str, int, int]]:
+        """Yield chunks of the wrong length: key, length, correct length.
+
+        Only for Zarr v2 arrays without codecs. Raises OSError.
+        """
+        chunks = array.meta.get("chunks")
+        if array.version != 2 or array.meta.get("compressor") or array.meta.get("filters"):
+            return
+        if not isinstance(chunks, list) or not all(type(length) is int and length > 0 for length in chunks):
+            return
+        shape = array.meta.get("shape")
+        if not isinstance(shape, list) or len(shape) != len(chunks):
+            return
+        wanted = itemsize * math.prod(chunks)
+        for key, length in self.chunks(array):
+            if length != wanted:
+                yield key, length, wanted
 
 
 def document(key: str, data: bytes) -> Document:

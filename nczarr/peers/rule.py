@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from nczarr.source import NOWHERE, Span
 
@@ -38,6 +38,28 @@ class Rule(NamedTuple):
     seen: str
     instead: str
     find: Callable[[Any], Iterator[Place]]
+
+
+Find = TypeVar("Find", bound=Callable[[Any], Iterator[Place]])
+
+
+class Rules(list[Rule]):
+    """Rules in the order of their functions, which `add` decorates. `seen`: affected versions unless a rule names
+    others.
+    """
+
+    def __init__(self, seen: str) -> None:
+        super().__init__()
+        self.seen = seen
+
+    def add(self, code: str, does: str, instead: str = "", *, seen: str = "") -> Callable[[Find], Find]:
+        """Return a decorator that adds the rule of a function."""
+
+        def decorate(find: Find) -> Find:
+            self.append(Rule(code, does, seen or self.seen, instead, find))
+            return find
+
+        return decorate
 
 
 class Peer(NamedTuple):

@@ -15,13 +15,15 @@ from typing import Any
 from nczarr.peers import cf, zarr_python, zarr_types
 from nczarr.peers.documents import Node
 from nczarr.peers.netcdf_c.view import integers
-from nczarr.peers.rule import Peer, Place, Rule
+from nczarr.peers.rule import Peer, Place, Rules
 from nczarr.peers.xarray_files import FILES
 from nczarr.peers.zarr_python import axes
 from nczarr.peers.zarr_view import View
 
 SEEN = "2026.9.0"
 REFUSED = "cannot open its group"
+NAMES = "write one name an axis in `_ARRAY_DIMENSIONS`, or in `dimension_names` of Zarr v3"
+RULES = Rules(SEEN)
 
 
 def names_of(array: Node) -> tuple[Any, str, str]:
@@ -34,6 +36,14 @@ def names_of(array: Node) -> tuple[Any, str, str]:
     return given, key, pointer
 
 
+@RULES.add("root-array", "finds no group", "write the array in a group")
+def root_array(view: View) -> Iterator[Place]:
+    """Find an array at the root."""
+    if view.root.is_array:
+        yield Place(view.root.key, "", "the root of the store is an array")
+
+
+@RULES.add("missing-names", REFUSED, NAMES)
 def missing_names(view: View) -> Iterator[Place]:
     """Find arrays with fewer names than axes."""
     for array in view.arrays:
@@ -46,11 +56,13 @@ def missing_names(view: View) -> Iterator[Place]:
             yield Place(key, pointer, f"`{array.path}` has {len(shape)} axes, and names {len(given)}")
 
 
+@RULES.add("surplus-names", REFUSED, NAMES)
 def surplus_names(view: View) -> Iterator[Place]:
     """Find arrays with more names than axes."""
     yield from zarr_python.name_counts(view, more=True)
 
 
+@RULES.add("unnamed-dimension", "names it `None`", NAMES)
 def unnamed(view: View) -> Iterator[Place]:
     """Find null names."""
     for array in view.arrays:
@@ -59,6 +71,7 @@ def unnamed(view: View) -> Iterator[Place]:
             yield Place(key, pointer, f"an axis of `{array.path}` has no name")
 
 
+@RULES.add("doubled-dimension", "reads it with a warning, and refuses most of what one does with it", NAMES)
 def doubled(view: View) -> Iterator[Place]:
     """Find arrays with two axes of one name."""
     for array in view.arrays:
@@ -68,6 +81,7 @@ def doubled(view: View) -> Iterator[Place]:
             yield Place(key, pointer, f"two axes of `{array.path}` have one name")
 
 
+@RULES.add("unequal-lengths", REFUSED, "write one length a name in each group")
 def unequal(view: View) -> Iterator[Place]:
     """Find one name with several lengths in a group."""
     known: dict[tuple[str, str], tuple[int, str]] = {}
@@ -96,6 +110,11 @@ def clashing(view: View) -> Iterator[Place]:
             yield Place(array.key, "/shape", f"scalar `{array.path}` has the name of a dimension")
 
 
+@RULES.add(
+    "masking-fill",
+    "takes it for missing, and makes floating-point numbers of integers",
+    "write `null` if every value counts, or the same value as `_FillValue`",
+)
 def masking(view: View) -> Iterator[Place]:
     """Find Zarr v2 fill values, which become missing values."""
     for array in view.arrays:
@@ -130,6 +149,7 @@ def _fill_place(array: Node) -> tuple[str, str]:
     return array.attrs_key, f"{array.attrs_pointer}/_FillValue"
 
 
+@RULES.add("bad-fill", "cannot read records and raw bytes with a fill value", "write `null`")
 def record_fills(view: View) -> Iterator[Place]:
     """Find fill values of records and raw bytes in Zarr v2."""
     for array in view.arrays:
@@ -142,6 +162,7 @@ def record_fills(view: View) -> Iterator[Place]:
             yield Place(array.key, "/fill_value", text, does="cannot read it", instead="write `null`")
 
 
+@RULES.add("unencoded-fill", REFUSED, "write an integer, or the eight bytes of a little-endian double in base64")
 def unencoded(view: View) -> Iterator[Place]:
     """Find a Zarr v3 `_FillValue` without xarray's encoding."""
     for array in view.arrays:
@@ -215,12 +236,7 @@ def groups(view: View) -> Iterator[Place]:
             yield Place(node.key, "", f"there are arrays in group `{node.path}`")
 
 
-def root_array(view: View) -> Iterator[Place]:
-    """Find an array at the root."""
-    if view.root.is_array:
-        yield Place(view.root.key, "", "the root of the store is an array")
-
-
+@RULES.add("unconsolidated-store", "warns, and lists keys", "write the store with `--consolidated`")
 def unconsolidated(view: View) -> Iterator[Place]:
     """Find stores without consolidated metadata."""
     if view.version == 2 and view.root.document is not None and view.documents.get(".zmetadata") is None:
@@ -244,37 +260,10 @@ _AS_IN_FILES = {
 }
 """Rules with the effect and remedy of the rule of the same code for files."""
 
-_NAMES = "write one name an axis in `_ARRAY_DIMENSIONS`, or in `dimension_names` of Zarr v3"
-
 STORES = (
     *_ZARR,
     *(rule._replace(seen=SEEN, find=_AS_IN_FILES[rule.code]) for rule in FILES if rule.code in _AS_IN_FILES),
-    Rule("root-array", "finds no group", SEEN, "write the array in a group", root_array),
-    Rule("missing-names", REFUSED, SEEN, _NAMES, missing_names),
-    Rule("surplus-names", REFUSED, SEEN, _NAMES, surplus_names),
-    Rule("unnamed-dimension", "names it `None`", SEEN, _NAMES, unnamed),
-    Rule(
-        "doubled-dimension", "reads it with a warning, and refuses most of what one does with it", SEEN, _NAMES, doubled
-    ),
-    Rule("unequal-lengths", REFUSED, SEEN, "write one length a name in each group", unequal),
-    Rule(
-        "masking-fill",
-        "takes it for missing, and makes floating-point numbers of integers",
-        SEEN,
-        "write `null` if every value counts, or the same value as `_FillValue`",
-        masking,
-    ),
-    Rule("bad-fill", "cannot read records and raw bytes with a fill value", SEEN, "write `null`", record_fills),
-    Rule(
-        "unencoded-fill",
-        REFUSED,
-        SEEN,
-        "write an integer, or the eight bytes of a little-endian double in base64",
-        unencoded,
-    ),
-    Rule(
-        "unconsolidated-store", "warns, and lists keys", SEEN, "write the store with `--consolidated`", unconsolidated
-    ),
+    *RULES,
 )
 
-PEER = Peer("xarray", "xarray", SEEN, STORES, View, FILES, zarr_python.RELEASES)
+PEER = Peer("xarray", "xarray", SEEN, STORES, View, tuple(FILES), zarr_python.RELEASES)

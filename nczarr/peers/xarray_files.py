@@ -9,10 +9,11 @@ from nczarr import names
 from nczarr.ast import Attribute, CompoundType, Constant, OpaqueType, UserType, Variable, VlenType
 from nczarr.check.checked import Checked
 from nczarr.peers import cf
-from nczarr.peers.rule import Place, Rule
+from nczarr.peers.rule import Place, Rules
 
 SEEN = "2026.9.0 and netCDF4-python 1.7.5.1"
 REFUSED = "cannot open its group"
+FILES = Rules(SEEN)
 
 
 def _at(what: str, node: Variable | Attribute | Any, does: str = "") -> Place:
@@ -27,6 +28,7 @@ def _attributes(checked: Checked) -> Iterator[tuple[str, Attribute]]:
                 yield path, attribute
 
 
+@FILES.add("hidden-group", "shows the root alone", "open each group with `group=`, or all with `open_datatree`")
 def groups(checked: Checked) -> Iterator[Place]:
     """Find groups below the root that contain variables."""
     for path, group in checked.groups.items():
@@ -35,6 +37,11 @@ def groups(checked: Checked) -> Iterator[Place]:
             yield _at(f"there are variables in group `{path}`", group)
 
 
+@FILES.add(
+    "skipped-type",
+    "skips it with a warning",
+    "write another type; `nczarr convert SRC DST --to zarr3` has them as arrays",
+)
 def types(checked: Checked) -> Iterator[Place]:
     """Find variables that are skipped for their type."""
     for path, variable in checked.variables.items():
@@ -72,6 +79,7 @@ def _is_field(type_name: str, checked: Checked) -> bool:
     return inner is None and type_name != "string"
 
 
+@FILES.add("unread-attribute", REFUSED, "write numbers and texts")
 def attribute_types(checked: Checked) -> Iterator[Place]:
     """Find attributes whose type stops xarray, and fill values of records."""
     for path, attribute in _attributes(checked):
@@ -87,6 +95,11 @@ def attribute_types(checked: Checked) -> Iterator[Place]:
             yield _at(text, attribute, "cannot read the variable")
 
 
+@FILES.add(
+    "doubled-dimension",
+    "reads it with a warning, and refuses most of what one does with it",
+    "write one dimension an axis",
+)
 def doubled(checked: Checked) -> Iterator[Place]:
     """Find variables with two axes over one dimension."""
     for path, variable in checked.variables.items():
@@ -95,6 +108,7 @@ def doubled(checked: Checked) -> Iterator[Place]:
             yield _at(f"two axes of `{path}` have one name", variable)
 
 
+@FILES.add("clashing-scalar", REFUSED, "write another name for one of them")
 def clashing(checked: Checked) -> Iterator[Place]:
     """Find scalars named like a dimension that is used in their group."""
     used = {
@@ -108,6 +122,7 @@ def clashing(checked: Checked) -> Iterator[Place]:
             yield _at(f"scalar `{path}` has the name of a dimension", variable)
 
 
+@FILES.add("dropped-dimension", "drops it")
 def unused(checked: Checked) -> Iterator[Place]:
     """Find dimensions without variables."""
     used = {each for variable in checked.variables.values() for each in variable.dimensions if isinstance(each, str)}
@@ -116,6 +131,11 @@ def unused(checked: Checked) -> Iterator[Place]:
             yield _at(f"no variable has the dimension `{path}`", dimension)
 
 
+@FILES.add(
+    "rounded-integer",
+    "reads doubles, which are not exact beyond 2^53",
+    "open it with `mask_and_scale=False`, or write no `_FillValue`",
+)
 def rounded(checked: Checked) -> Iterator[Place]:
     """Find 64-bit integers that become doubles."""
     for path, variable in checked.variables.items():
@@ -124,6 +144,7 @@ def rounded(checked: Checked) -> Iterator[Place]:
             yield _at(f"`{path}` has integers of 64 bits and a missing value", found[0])
 
 
+@FILES.add("undecodable-attribute", REFUSED, "write one number, and a text for `coordinates`")
 def undecodable(checked: Checked) -> Iterator[Place]:
     """Find CF attributes that cannot be decoded."""
     for path, attribute, why in _cf(checked):
@@ -131,6 +152,9 @@ def undecodable(checked: Checked) -> Iterator[Place]:
             yield _at(f"{why}, at `{path}`", attribute)
 
 
+@FILES.add(
+    "undecodable-time", REFUSED, "write `days since 2000-01-01` and the like, or open it with `decode_times=False`"
+)
 def times(checked: Checked) -> Iterator[Place]:
     """Find times that cannot be decoded."""
     for path, attribute, why in _cf(checked):
@@ -160,53 +184,10 @@ def _plain(value: Constant) -> Any:
     return numbers[0] if len(numbers) == 1 else numbers
 
 
+@FILES.add("hidden-attribute", "reads truth values", "write another name for it")
 def own_names(checked: Checked) -> Iterator[Place]:
     """Find the attribute by which xarray itself marks booleans."""
     for path, variable in checked.variables.items():
         for attribute in variable.attributes:
             if attribute.name == "dtype" and _plain(attribute.value) == "bool" and variable.type not in checked.types:
                 yield _at(f"an attribute of `{path}` is `dtype`, of the value `bool`", attribute)
-
-
-FILES = (
-    Rule(
-        "hidden-group",
-        "shows the root alone",
-        SEEN,
-        "open each group with `group=`, or all with `open_datatree`",
-        groups,
-    ),
-    Rule(
-        "skipped-type",
-        "skips it with a warning",
-        SEEN,
-        "write another type; `nczarr convert SRC DST --to zarr3` has them as arrays",
-        types,
-    ),
-    Rule("unread-attribute", REFUSED, SEEN, "write numbers and texts", attribute_types),
-    Rule(
-        "doubled-dimension",
-        "reads it with a warning, and refuses most of what one does with it",
-        SEEN,
-        "write one dimension an axis",
-        doubled,
-    ),
-    Rule("clashing-scalar", REFUSED, SEEN, "write another name for one of them", clashing),
-    Rule("dropped-dimension", "drops it", SEEN, "", unused),
-    Rule(
-        "rounded-integer",
-        "reads doubles, which are not exact beyond 2^53",
-        SEEN,
-        "open it with `mask_and_scale=False`, or write no `_FillValue`",
-        rounded,
-    ),
-    Rule("undecodable-attribute", REFUSED, SEEN, "write one number, and a text for `coordinates`", undecodable),
-    Rule(
-        "undecodable-time",
-        REFUSED,
-        SEEN,
-        "write `days since 2000-01-01` and the like, or open it with `decode_times=False`",
-        times,
-    ),
-    Rule("hidden-attribute", "reads truth values", SEEN, "write another name for it", own_names),
-)

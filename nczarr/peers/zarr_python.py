@@ -11,15 +11,15 @@ from typing import Any
 
 from nczarr.arrays.codecs import POINTER
 from nczarr.peers import zarr_types
-from nczarr.peers.chunks import odd_lengths
 from nczarr.peers.documents import Node, step
 from nczarr.peers.netcdf_c.view import holds, integers
-from nczarr.peers.rule import Peer, Place, Rule
+from nczarr.peers.rule import Peer, Place, Rules
 from nczarr.peers.zarr_view import View
 
 SEEN = "3.1.6 and 3.4.2"
 RELEASES = ("3.1", "3.4")
 REFUSED = "cannot open it, nor list its group"
+RULES = Rules(SEEN)
 MEMBERS_3 = ("shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs")
 KNOWN_3 = {
     True: {"zarr_format", "node_type", "attributes", "dimension_names", "storage_transformers", *MEMBERS_3},
@@ -28,6 +28,7 @@ KNOWN_3 = {
 """Known members of `zarr.json`, of arrays and of groups."""
 
 
+@RULES.add("mixed-versions", "takes v3, and hides all that is v2", "write one version")
 def mixed(view: View) -> Iterator[Place]:
     """Find groups in both versions."""
     for node in view.nodes if view.version == 3 else ():
@@ -35,6 +36,7 @@ def mixed(view: View) -> Iterator[Place]:
             yield Place(node.key, "", f"`{node.path}` has documents of Zarr v2 and v3")
 
 
+@RULES.add("broken-document", REFUSED, "write the document anew: `nczarr convert SRC DST`")
 def broken(view: View) -> Iterator[Place]:
     """Find documents that are not strict JSON."""
     for found in view.read():
@@ -48,6 +50,7 @@ def _lowered(text: str) -> str:
     return text[:1].lower() + text[1:]
 
 
+@RULES.add("odd-format-number", "hides it, or cannot open it", "write the number of the version")
 def format_number(view: View) -> Iterator[Place]:
     """Find wrong version numbers."""
     for node in view.nodes:
@@ -64,6 +67,7 @@ def format_number(view: View) -> Iterator[Place]:
             yield Place(node.key, "/zarr_format" if given is not None else "", text, does=does)
 
 
+@RULES.add("missing-member", "hides it", "write all members that the specification demands")
 def missing_members(view: View) -> Iterator[Place]:
     """Find missing required members."""
     for array in view.arrays:
@@ -77,6 +81,7 @@ def missing_members(view: View) -> Iterator[Place]:
             yield Place(node.key, "", f"`{node.path}` has no `node_type`", does=REFUSED)
 
 
+@RULES.add("bad-shape", REFUSED, "write a list of lengths")
 def shapes(view: View) -> Iterator[Place]:
     """Find invalid shapes."""
     for array in view.arrays:
@@ -95,6 +100,7 @@ def chunk_lengths(array: Node) -> tuple[Any, str]:
     return found, "/chunk_grid/configuration/chunk_shape"
 
 
+@RULES.add("bad-chunks", REFUSED, "write one length above 0 for each axis")
 def chunks(view: View) -> Iterator[Place]:
     """Find chunks that do not fit the shape."""
     for array in view.arrays:
@@ -112,6 +118,7 @@ def chunks(view: View) -> Iterator[Place]:
             yield Place(array.key, pointer, f"a chunk length of `{array.path}` is 0", does="cannot read it")
 
 
+@RULES.add("missing-group", "hides all that is in it", "write the document")
 def no_group(view: View) -> Iterator[Place]:
     """Find groups without a document."""
     for node in view.lost:
@@ -121,6 +128,12 @@ def no_group(view: View) -> Iterator[Place]:
             yield Place(node.key, "", f"group `{node.path}` has no `{node.key.rpartition('/')[2]}`")
 
 
+@RULES.add(
+    "unknown-dtype",
+    REFUSED,
+    "a type that it knows: `nczarr convert SRC DST --to zarr2`",
+    seen="3.1.6, of most types with 3.4.2",
+)
 def dtypes(view: View) -> Iterator[Place]:
     """Find unknown dtypes."""
     for array in view.arrays:
@@ -154,6 +167,7 @@ def _name(codec: Any, version: int) -> Any:
     return codec.get("id" if version == 2 else "name") if isinstance(codec, dict) else None
 
 
+@RULES.add("nameless-codec", "cannot read it", "write the codec's name")
 def nameless_codecs(view: View) -> Iterator[Place]:
     """Find codecs without a name."""
     for array in view.arrays:
@@ -162,6 +176,7 @@ def nameless_codecs(view: View) -> Iterator[Place]:
                 yield Place(array.key, pointer, f"a codec of `{array.path}` has no name")
 
 
+@RULES.add("unread-codec", "cannot read it", "write another codec: `nczarr convert --codec`")
 def unread_codecs(view: View) -> Iterator[Place]:
     """Find unsupported codecs."""
     for array in view.arrays:
@@ -172,6 +187,7 @@ def unread_codecs(view: View) -> Iterator[Place]:
                 yield Place(array.key, pointer, f"`{array.path}` is encoded with `{name}`")
 
 
+@RULES.add("unsized-shuffle", "does not undo the shuffle that netCDF-C did", "write the size of an element")
 def unsized_shuffles(view: View) -> Iterator[Place]:
     """Find shuffle without element size."""
     for array in view.arrays:
@@ -184,6 +200,7 @@ def unsized_shuffles(view: View) -> Iterator[Place]:
                 yield Place(array.key, f"{pointer}/elementsize", text, instead=f"write {size}" if size else "")
 
 
+@RULES.add("bad-fill", REFUSED, "write a value of the type; base64 for bytes and records")
 def fills(view: View) -> Iterator[Place]:
     """Find fill values that cannot be converted."""
     for array in view.arrays:
@@ -200,16 +217,18 @@ def fills(view: View) -> Iterator[Place]:
             )
 
 
+@RULES.add("odd-chunk", "cannot read it", "write all bytes of the chunk")
 def odd_chunks(view: View) -> Iterator[Place]:
     """Find chunks of the wrong length."""
     for array in view.arrays:
         size = zarr_types.kind(array.meta, array.version)[1] if array.version == 2 else 0
         if size and zarr_types.knows(array.meta, 2):
-            for key, length, wanted in odd_lengths(view.documents, array, size):
+            for key, length, wanted in view.documents.odd_lengths(array, size):
                 yield Place(key, "", f"a chunk of `{array.path}` has {length} bytes where its array has {wanted}")
                 break
 
 
+@RULES.add("odd-separator", REFUSED, "write `.` or `/`")
 def separators(view: View) -> Iterator[Place]:
     """Find unknown separators."""
     for array in view.arrays:
@@ -218,6 +237,7 @@ def separators(view: View) -> Iterator[Place]:
             yield Place(array.key, "/dimension_separator", f"the separator of `{array.path}` is {json.dumps(given)}")
 
 
+@RULES.add("stale-consolidation", "believes the consolidated ones", "write them anew, or remove them")
 def stale(view: View) -> Iterator[Place]:
     """Find consolidated metadata that differ from the store."""
     key, pointer, told = _consolidated(view)
@@ -269,6 +289,7 @@ def _consolidated(view: View) -> tuple[str, str, dict[str, Any] | None]:
     return ".zmetadata", "/metadata", told if isinstance(told, dict) else {}
 
 
+@RULES.add("unknown-member", REFUSED, 'leave it out, or write an object with `"must_understand": false` in an array')
 def unknown_members(view: View) -> Iterator[Place]:
     """Find unknown members of `zarr.json`."""
     for node in view.nodes:
@@ -281,6 +302,7 @@ def unknown_members(view: View) -> Iterator[Place]:
                 yield Place(node.key, f"/{name}", text, until="3.4" if optional else "")
 
 
+@RULES.add("unknown-extension", REFUSED, "write `regular` grids and `default` keys")
 def unknown_extensions(view: View) -> Iterator[Place]:
     """Find unknown chunk grids and chunk key encodings."""
     for array in view.arrays:
@@ -294,6 +316,7 @@ def unknown_extensions(view: View) -> Iterator[Place]:
             yield Place(array.key, "/storage_transformers", text, does="ignores them")
 
 
+@RULES.add("bad-codecs", "cannot read it", "write one of `bytes`, `vlen-utf8`, `vlen-bytes`, `sharding_indexed`")
 def codec_chains(view: View) -> Iterator[Place]:
     """Find codec chains without exactly one array-to-bytes codec."""
     makers = {"bytes", "vlen-utf8", "vlen-bytes", "sharding_indexed"}
@@ -330,59 +353,18 @@ def name_counts(view: View, *, more: bool) -> Iterator[Place]:
             yield Place(key, pointer, f"`{array.path}` has {len(shape)} axes, and names {len(given)}")
 
 
+@RULES.add("missing-names", REFUSED, "write one name an axis, or no `dimension_names`")
 def few_names(view: View) -> Iterator[Place]:
     """Find Zarr v3 arrays with fewer names than axes."""
     if view.version == 3:
         yield from name_counts(view, more=False)
 
 
+@RULES.add("surplus-names", REFUSED, "write one name an axis, or no `dimension_names`")
 def many_names(view: View) -> Iterator[Place]:
     """Find Zarr v3 arrays with more names than axes."""
     if view.version == 3:
         yield from name_counts(view, more=True)
 
 
-_TYPES = "a type that it knows: `nczarr convert SRC DST --to zarr2`"
-
-RULES = (
-    Rule("mixed-versions", "takes v3, and hides all that is v2", SEEN, "write one version", mixed),
-    Rule("broken-document", REFUSED, SEEN, "write the document anew: `nczarr convert SRC DST`", broken),
-    Rule("odd-format-number", "hides it, or cannot open it", SEEN, "write the number of the version", format_number),
-    Rule("missing-member", "hides it", SEEN, "write all members that the specification demands", missing_members),
-    Rule("bad-shape", REFUSED, SEEN, "write a list of lengths", shapes),
-    Rule("bad-chunks", REFUSED, SEEN, "write one length above 0 for each axis", chunks),
-    Rule("missing-group", "hides all that is in it", SEEN, "write the document", no_group),
-    Rule("unknown-dtype", REFUSED, "3.1.6, of most types with 3.4.2", _TYPES, dtypes),
-    Rule("nameless-codec", "cannot read it", SEEN, "write the codec's name", nameless_codecs),
-    Rule("unread-codec", "cannot read it", SEEN, "write another codec: `nczarr convert --codec`", unread_codecs),
-    Rule(
-        "unsized-shuffle",
-        "does not undo the shuffle that netCDF-C did",
-        SEEN,
-        "write the size of an element",
-        unsized_shuffles,
-    ),
-    Rule("bad-fill", REFUSED, SEEN, "write a value of the type; base64 for bytes and records", fills),
-    Rule("odd-chunk", "cannot read it", SEEN, "write all bytes of the chunk", odd_chunks),
-    Rule("odd-separator", REFUSED, SEEN, "write `.` or `/`", separators),
-    Rule("stale-consolidation", "believes the consolidated ones", SEEN, "write them anew, or remove them", stale),
-    Rule(
-        "unknown-member",
-        REFUSED,
-        SEEN,
-        'leave it out, or write an object with `"must_understand": false` in an array',
-        unknown_members,
-    ),
-    Rule("unknown-extension", REFUSED, SEEN, "write `regular` grids and `default` keys", unknown_extensions),
-    Rule(
-        "bad-codecs",
-        "cannot read it",
-        SEEN,
-        "write one of `bytes`, `vlen-utf8`, `vlen-bytes`, `sharding_indexed`",
-        codec_chains,
-    ),
-    Rule("missing-names", REFUSED, SEEN, "write one name an axis, or no `dimension_names`", few_names),
-    Rule("surplus-names", REFUSED, SEEN, "write one name an axis, or no `dimension_names`", many_names),
-)
-
-PEER = Peer("zarr-python", "zarr-python", SEEN, RULES, View, releases=RELEASES)
+PEER = Peer("zarr-python", "zarr-python", SEEN, tuple(RULES), View, releases=RELEASES)

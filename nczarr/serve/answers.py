@@ -45,7 +45,7 @@ class Answer(NamedTuple):
         if isinstance(self.body, bytes):
             return len(self.body)
         if isinstance(self.body, tuple):
-            return sum(each.length if isinstance(each, Range) else len(each) for each in self.body)
+            return sum(map(length_of, self.body))
         if isinstance(self.body, Spool):
             return self.body.size
         return None
@@ -66,11 +66,6 @@ def tag_of(*facts: object) -> str:
     return f'"{hashlib.blake2b(repr(facts).encode("utf-8", "backslashreplace"), digest_size=12).hexdigest()}"'
 
 
-def dated(modified: float) -> tuple[str, str]:
-    """Return the `Last-Modified` header."""
-    return "Last-Modified", formatdate(int(modified), usegmt=True)
-
-
 def is_had(tag: str | None, modified: float | None, asked: Mapping[str, str]) -> bool:
     """Return whether the client has the answer already, by its tag, else by its date."""
     wanted = asked.get("if-none-match")
@@ -88,8 +83,13 @@ def is_had(tag: str | None, modified: float | None, asked: Mapping[str, str]) ->
 
 def unchanged(tag: str, modified: float | None) -> Answer:
     """Return the answer 304."""
-    headers = (("ETag", tag), *([dated(modified)] if modified is not None else []))
-    return Answer(b"", "", 304, headers)
+    return Answer(b"", "", 304, _state(tag, modified))
+
+
+def _state(tag: str | None, modified: float | None) -> tuple[tuple[str, str], ...]:
+    """Return the headers with the known ones of entity tag and date."""
+    tags = (("ETag", tag),) if tag is not None else ()
+    return (*tags, ("Last-Modified", formatdate(int(modified), usegmt=True))) if modified is not None else tags
 
 
 def conditional(answer: Answer, asked: Mapping[str, str], modified: float | None, tag: str | None = None) -> Answer:
@@ -100,9 +100,7 @@ def conditional(answer: Answer, asked: Mapping[str, str], modified: float | None
         tag = f'"{hashlib.blake2b(answer.body, digest_size=12).hexdigest()}"'
     if tag is not None and is_had(tag, modified, asked):
         return unchanged(tag, modified)
-    headers = (*answer.headers, ("Accept-Ranges", "bytes"), *((("ETag", tag),) if tag else ()))
-    if modified is not None:
-        headers = (*headers, dated(modified))
+    headers = (*answer.headers, ("Accept-Ranges", "bytes"), *_state(tag, modified))
     return _ranged(answer._replace(headers=headers), asked, tag)
 
 
@@ -128,6 +126,11 @@ def _ranged(answer: Answer, asked: Mapping[str, str], tag: str | None) -> Answer
     return answer._replace(status=206, body=part(answer.body, start, stop), headers=(*answer.headers, told))
 
 
+def length_of(piece: bytes | Range) -> int:
+    """Return the bytes of a piece."""
+    return piece.length if isinstance(piece, Range) else len(piece)
+
+
 def part(body: Body, start: int, stop: int) -> Body:
     """Return the bytes of a body from `start` to `stop`."""
     if isinstance(body, bytes):
@@ -136,7 +139,7 @@ def part(body: Body, start: int, stop: int) -> Body:
     found: list[bytes | Range] = []
     at = 0
     for each in body:
-        length = each.length if isinstance(each, Range) else len(each)
+        length = length_of(each)
         begin, end = max(0, start - at), min(length, stop - at)
         if begin < end:
             if isinstance(each, Range):

@@ -12,14 +12,14 @@ from itertools import chain
 from typing import NamedTuple
 from xml.sax.saxutils import quoteattr
 
-from nczarr import names
+from nczarr import names, ncstream
 from nczarr.arrays.parts import is_fixed, size
 from nczarr.arrays.source import ArraySource, itemsize
 from nczarr.ast import VlenType
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.options import Options, Section
-from nczarr.serve import encodings
+from nczarr.serve import ncml
 from nczarr.serve.answers import BYTES, HTML, TEXT, XML, Answer
 from nczarr.serve.dataset_cache import Opened, RefusedError, check_same, words
 from nczarr.serve.limits import Limits
@@ -69,11 +69,11 @@ def answer(opened: Opened, asked: Asked, limits: Limits) -> Answer:
     checked = opened.checked
     match asked.what:
         case "header":
-            return Answer(encodings.header(checked, asked.location), BYTES, headers=NCSTREAM)
+            return Answer(ncstream.header_message(checked, location=asked.location), BYTES, headers=NCSTREAM)
         case "cdl":
             return _text(_cdl(opened, limits), TEXT)
         case "ncml":
-            return _text(encodings.ncml(checked, asked.location), XML)
+            return _text(ncml.text(checked, asked.location), XML)
         case "capabilities":
             return _text(_capabilities(asked.location), XML)
         case "form":
@@ -144,7 +144,7 @@ def _chunk(part: ArraySource) -> int:
 def data(opened: Opened, asked: Sections, limits: Limits, disk: Disk) -> Answer:
     """Return the answer to sections. Raises RefusedError, CompileError, OSError."""
     checked = opened.checked
-    pieces = _steady(_bounded(encodings.data(checked, asked.wanted, asked.deflate), limits), opened)
+    pieces = _steady(_bounded(ncstream.data_messages(checked, asked.wanted, deflate=asked.deflate), limits), opened)
     known = all(is_fixed(checked.variables[fqn].type, checked.types) for fqn, _ in asked.wanted)
     body = _begun(pieces) if known else _whole(pieces, disk)
     return Answer(body, BYTES, headers=NCSTREAM, need=asked.need, size=asked.size)
@@ -168,7 +168,7 @@ def wanted_of(checked: Checked, spec: str, home: str) -> list[tuple[str, tuple[r
         if fqn not in checked.variables:
             meant = names.closest(fqn, checked.variables)
             raise RefusedError(400, f"there is no variable `{fqn}`" + (f"; did you mean `{meant}`?" if meant else ""))
-        if encodings.is_sequence(checked, fqn):
+        if ncstream.is_sequence(checked, fqn):
             section = section._replace(extents=None)  # sections of sequences mean nothing
         ranges = ranges_of([(fqn, section)], checked, report)
         wanted.append((fqn, ranges[fqn]))
@@ -234,14 +234,20 @@ def _steady(pieces: Iterator[bytes], opened: Opened) -> Iterator[bytes]:
 
 def _begun(pieces: Iterator[bytes]) -> bytes | Iterator[bytes]:
     """Return all bytes if they are few, else a stream whose first pieces are ready."""
+    first, whole = _first(pieces)
+    return b"".join(first) if whole else _joined(first, pieces)
+
+
+def _first(pieces: Iterator[bytes]) -> tuple[list[bytes], bool]:
+    """Return the first pieces, and whether they are all."""
     first: list[bytes] = []
     count = 0
     for piece in pieces:
         first.append(piece)
         count += len(piece)
         if count > FIRST:
-            return _joined(first, pieces)
-    return b"".join(first)
+            return first, False
+    return first, True
 
 
 def _joined(first: list[bytes], rest: Iterator[bytes]) -> Iterator[bytes]:
@@ -255,14 +261,8 @@ def _whole(pieces: Iterator[bytes], disk: Disk) -> bytes | Spool:
 
     Raises RefusedError without room for a file.
     """
-    first: list[bytes] = []
-    count = 0
-    for piece in pieces:
-        first.append(piece)
-        count += len(piece)
-        if count > FIRST:
-            break
-    else:
+    first, whole = _first(pieces)
+    if whole:
         return b"".join(first)
     spool = Spool(disk)
     try:

@@ -216,11 +216,7 @@ def _facts(path: str, *, missing: bool = True) -> tuple[int, ...] | None:
     """Return device, inode, size and modification time; None if the file is missing. Raises OSError."""
     try:
         status = os.stat(path)
-    except (FileNotFoundError, NotADirectoryError, ValueError):
-        if not missing:
-            raise
-        return None
-    except OSError:
+    except (OSError, ValueError):
         if not missing:
             raise
         return None

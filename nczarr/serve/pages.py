@@ -119,12 +119,7 @@ def _folder(listing: Listing) -> Iterator[str]:
     if not listing.entries:
         yield "<p>There is nothing here that is served.</p>\n"
     else:
-        yield '<table><thead><tr><th scope="col">Name</th><th scope="col">Format</th><th scope="col">Bytes</th>'
-        yield '<th scope="col">Zarr v2</th><th scope="col">Zarr v3</th><th scope="col">CDM Remote</th></tr></thead>\n'
-        yield "<tbody>\n"
-        for entry in listing.entries:
-            yield _row(entry)
-        yield "</tbody></table>\n"
+        yield _table(("Name", "Format", "Bytes", "Zarr v2", "Zarr v3", "CDM Remote"), map(_row, listing.entries))
     if listing.pages > 1:
         here = url(BROWSE, *listing.folder.segments)
         yield f'<nav aria-label="pages">page {listing.page} of {listing.pages} '
@@ -184,7 +179,7 @@ def _dataset(opened: Opened, told: dict[str, Any]) -> Iterator[str]:
         yield f"<li>Zarr v{version.removeprefix('zarr')}: <code>{_text(links[version])}</code></li>\n"
     asked = ", ".join(_link(f"{links[CDMREMOTE]}?req={what}", what) for what in ("form", "CDL", "NcML"))
     yield f"<li>CDM Remote: <code>{_text(links[CDMREMOTE])}</code>, {asked}</li>\n</ul>\n"
-    yield "<h2>Variables</h2>\n" + _table(told["variables"])
+    yield "<h2>Variables</h2>\n" + _table(("Name", "Type", "Dimensions"), map(_variable, told["variables"]))
     if told["variable_count"] > len(told["variables"]):
         yield f"<p>The first {len(told['variables'])} of them.</p>\n"
     for version, lost in told["losses"].items():
@@ -194,19 +189,20 @@ def _dataset(opened: Opened, told: dict[str, Any]) -> Iterator[str]:
             yield "</ul>\n"
 
 
-def _table(variables: list[dict[str, Any]]) -> str:
-    rows = []
-    for each in variables:
-        axes = ", ".join(
-            f"{names.last(name) if name.startswith('/') else ''} {length}".strip()
-            for name, length in zip(each["dimensions"], each["shape"], strict=True)
-        )
-        rows.append(
-            f'<tr><th scope="row"><code>{_text(each["name"])}</code></th><td>{_text(each["type"])}</td>'
-            f"<td>{_text(axes)}</td></tr>\n"
-        )
-    head = '<tr><th scope="col">Name</th><th scope="col">Type</th><th scope="col">Dimensions</th></tr>'
-    return f"<table><thead>{head}</thead>\n<tbody>\n{''.join(rows)}</tbody></table>\n"
+def _variable(told: dict[str, Any]) -> str:
+    axes = ", ".join(
+        f"{names.last(name) if name.startswith('/') else ''} {length}".strip()
+        for name, length in zip(told["dimensions"], told["shape"], strict=True)
+    )
+    return (
+        f'<tr><th scope="row"><code>{_text(told["name"])}</code></th><td>{_text(told["type"])}</td>'
+        f"<td>{_text(axes)}</td></tr>\n"
+    )
+
+
+def _table(titles: Iterable[str], rows: Iterable[str]) -> str:
+    head = "".join(f'<th scope="col">{title}</th>' for title in titles)
+    return f"<table><thead><tr>{head}</tr></thead>\n<tbody>\n{''.join(rows)}</tbody></table>\n"
 
 
 def form(opened: Opened, location: str) -> str:

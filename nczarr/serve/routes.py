@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from nczarr import __version__
 from nczarr.arrays.blocks import Index
@@ -138,9 +138,7 @@ class Routes(NamedTuple):
             opened = self._open(place, at_hand)
             return Later(place) if opened is None else self._dataset(opened, asked)
         listing = self._listing(place, asked)
-        if asked.wants_json:
-            return conditional(document(listing.members()), asked.headers, None)
-        return conditional(Answer(pages.folder(listing).encode(), HTML), asked.headers, None)
+        return _as_wanted(asked, listing.members, partial(pages.folder, listing))
 
     def _listing(self, place: Place, asked: Request) -> Listing:
         """Return one page of a folder. Raises RefusedError for a missing page."""
@@ -173,9 +171,8 @@ class Routes(NamedTuple):
     def _dataset(self, opened: Opened, asked: Request) -> Answer:
         """Return the page of a dataset."""
         losses = {version: self._losses(opened, version) for version in stores.VERSIONS}
-        if asked.wants_json:
-            return conditional(document(pages.description(opened, losses, asked.place)), asked.headers, None)
-        return conditional(Answer(pages.dataset(opened, losses, asked.place).encode(), HTML), asked.headers, None)
+        told = opened, losses, asked.place
+        return _as_wanted(asked, partial(pages.description, *told), partial(pages.dataset, *told))
 
     def _losses(self, opened: Opened, version: str) -> list[str]:
         """Return messages for everything that a Zarr version cannot store of a dataset."""
@@ -193,6 +190,12 @@ class Routes(NamedTuple):
         if version is not None:
             stores.view(opened, version, self.limits)
         return opened
+
+
+def _as_wanted(asked: Request, members: Callable[[], Any], html: Callable[[], str]) -> Answer:
+    """Return a page as JSON or HTML, as the client asks."""
+    found = document(members()) if asked.wants_json else Answer(html().encode(), HTML)
+    return conditional(found, asked.headers, None)
 
 
 def _trimmed(segments: tuple[str, ...]) -> tuple[str, ...]:

@@ -16,9 +16,9 @@ from nczarr.link.tasks import Array
 from nczarr.options import Options
 from nczarr.plan.plans import Loss
 from nczarr.registry import having
+from nczarr.serve.answers import length_of
 from nczarr.serve.dataset_cache import Opened, RefusedError
 from nczarr.serve.limits import Limits
-from nczarr.stores.ranges import Range
 
 VERSIONS = having("served")
 """Names of the formats that are served; the first URL segments."""
@@ -94,7 +94,7 @@ def chunk(array: Array, index: Index, limits: Limits) -> list[Piece] | None:
     from nczarr.link.do_task import chunks_of, make, pieces
 
     found = list(pieces(array, make(array, chunks_of(array, index))))
-    size = sum(each.length if isinstance(each, Range) else len(each) for each in found)
+    size = sum(map(length_of, found))
     if size > limits.response:
         raise RefusedError(413, f"the chunk has {size} bytes, and answers have at most {limits.response}")
     return found or None

@@ -9,15 +9,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from nczarr.api.builder.foreign_arrays import Given
 from nczarr.api.builder.pieces import RefusedError
 from nczarr.api.builder.values import values
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.memory import ArrayInMemory
-from nczarr.arrays.parts import Types, descr, escape, is_fixed
+from nczarr.arrays.parts import Types, descr, is_fixed
 from nczarr.arrays.source import Layout, Parts, numpy_dtype
-from nczarr.ast import ATOMIC, CompoundType, Constant, EnumType, VlenType
+from nczarr.arrays.value_lists import constant_parts
+from nczarr.ast import ATOMIC, Constant, EnumType
 
 Shape = tuple[int, ...]
+
+REMEDY = "declare the variable with a `fill_value` that no value has, or fill the array"
+"""Remedy if no fill value can be chosen."""
 
 
 def shape_of(data: Any, type_name: str, rank: int, types: Types) -> Shape:
@@ -84,7 +89,52 @@ def parts_of(data: Any, type_name: str, given: Shape, shape: Shape, fill: Consta
         array = _fixed(data, type_name, given, types)
         return {"": ArrayInMemory(_layout(type_name, shape, fill, types), _padded(array, shape, fill))}
     elements = values(_leaves(data, len(given)), type_name, types)
-    return constant_parts("", _spread(elements, given, shape, fill), shape, types)
+    return constant_parts(_spread(elements, given, shape, fill), shape, types)
+
+
+def with_fill(
+    data: Given,
+    type_name: str,
+    given: Shape,
+    shape: Shape,
+    fill: Constant | None,
+    types: Types,
+    *,
+    declared: bool,
+    no_fill: bool,
+) -> Parts:
+    """Return the arrays of a variable with the fill value in masked cells.
+
+    A `declared` fill value always marks missing values. Without one it is netCDF's default of the type, which
+    readers know for numbers of more than one byte; the data must not contain it. Raises RefusedError.
+    """
+    if not (is_fixed(type_name, types) or type_name == "string") or fill is None:
+        raise RefusedError("type-mismatch", f"some values are masked, and type `{type_name}` has no fill value", REMEDY)
+    if not declared and (no_fill or type_name not in ATOMIC or ATOMIC[type_name].size < 2):
+        text = f"some values are masked, and no fill value of type `{type_name}` is known to all readers"
+        raise RefusedError("type-mismatch", text, REMEDY)
+    mask = data.mask
+    assert mask is not None
+    values = np.array(data.values)
+    values[mask] = np.zeros((), values.dtype) if values.dtype.kind != "O" else _stand_in(values[~mask])
+    (made,) = parts_of(values, type_name, given, shape, fill, types).values()
+    stored = np.array(made.read(tuple(slice(0, length) for length in made.layout.shape)))
+    inside = stored[tuple(slice(0, length) for length in given)]
+    if mask.shape != inside.shape:
+        raise RefusedError(
+            "type-mismatch", "some texts are masked, and char has a fill value for single characters", REMEDY
+        )
+    one = _element(fill, stored.dtype)
+    if not declared and (inside[~mask] == one).any():
+        text = f"some values are masked, and others equal {one}, the fill value of type `{type_name}`"
+        raise RefusedError("value-range", text, REMEDY)
+    inside[mask] = one
+    return {"": ArrayInMemory(made.layout, stored)}
+
+
+def _stand_in(kept: Any) -> Any:
+    """Return a placeholder for masked cells that fits the type of the others."""
+    return kept[0] if len(kept) else 0
 
 
 def _layout(type_name: str, shape: Shape, fill: Constant | None, types: Types) -> Layout:
@@ -149,11 +199,16 @@ def _padded(array: NDArray[Any], shape: Shape, fill: Constant | None) -> NDArray
         return array
     out = np.empty(shape, array.dtype)
     if fill is not None and fill.count:
-        out[...] = fill.data[0] if isinstance(fill.data, tuple) else np.frombuffer(fill.data, array.dtype)[0]
+        out[...] = _element(fill, array.dtype)
     else:
         out[...] = np.zeros((), array.dtype)
     out[tuple(slice(0, length) for length in array.shape)] = array
     return out
+
+
+def _element(fill: Constant, dtype: np.dtype[Any]) -> Any:
+    """Return a fill value as the element of an array."""
+    return fill.data[0] if isinstance(fill.data, tuple) else np.frombuffer(fill.data, dtype)[0]
 
 
 def _spread(elements: Constant, given: Shape, shape: Shape, fill: Constant | None) -> Constant:
@@ -173,34 +228,3 @@ def _filler(fill: Constant | None, type_name: str) -> Sequence[Any]:
     if fill is None or not isinstance(fill.data, tuple):
         raise RefusedError("shape-mismatch", f"the data are short, and type `{type_name}` has no fill value")
     return fill.data
-
-
-def constant_parts(path: str, made: Constant, shape: Shape, types: Types) -> Parts:
-    """Return the parts below `path` for the values of a constant: counts and content of a vlen, one child per field."""
-    declared = types.get(made.type)
-    inside = path + "/" if path else ""
-    if isinstance(declared, VlenType):
-        rows = [row for row in made.data if isinstance(row, Constant)]
-        counts = np.array([row.count for row in rows], dtype="<i8").reshape(shape)
-        content = _joined(rows, declared.base, types)
-        source = ArrayInMemory(Layout("<i8", shape, shape, fill=bytes(8)), counts)
-        return {inside + "counts": source, **constant_parts(inside + "content", content, (content.count,), types)}
-    if isinstance(declared, CompoundType) and not is_fixed(made.type, types):
-        out: Parts = {}
-        for position, field in enumerate(declared.fields):
-            column = [item for item in made.data[position :: len(declared.fields)] if isinstance(item, Constant)]
-            child = inside + escape(field.name)
-            out |= constant_parts(child, _joined(column, field.type, types), (*shape, *field.shape), types)
-        return out
-    return {path: ArrayInMemory(_layout(made.type, shape, None, types), _array(made, types).reshape(shape))}
-
-
-def _joined(rows: Sequence[Constant], type_name: str, types: Types) -> Constant:
-    """Concatenate constants."""
-    if rows and isinstance(rows[0].data, bytes):
-        data: Any = b"".join(row.data for row in rows if isinstance(row.data, bytes))
-    else:
-        data = tuple(item for row in rows for item in row.data)
-    if not rows and type_name != "string" and is_fixed(type_name, types):
-        data = b""
-    return Constant(type=type_name, count=sum(row.count for row in rows), data=data)

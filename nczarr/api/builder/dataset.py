@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from nczarr import names
 from nczarr.api.builder.group import GroupBuilder
-from nczarr.api.builder.pieces import PendingAttribute, PendingVariable, RefusedError, Site
-from nczarr.api.builder.position import caller
+from nczarr.api.builder.pieces import PendingAttribute, PendingVariable, RefusedError, Site, caller
 from nczarr.api.builder.scope import Scope, groups, survey
 from nczarr.api.builder.values import constant, infer
 from nczarr.ast import Attribute, Constant, Dataset, Dimension, Group, Variable
@@ -133,8 +132,7 @@ class Assembly:
     def _parts(
         self, data: Given, given: tuple[int, ...], group: GroupBuilder, variable: PendingVariable
     ) -> Parts | None:
-        from nczarr.api.builder.arrays import parts_of
-        from nczarr.api.builder.masks import with_fill
+        from nczarr.api.builder.arrays import parts_of, with_fill
         from nczarr.check.fill_values import default_fill
 
         kind = self.scope.type(variable.type, group.path)

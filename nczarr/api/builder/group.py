@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from nczarr import names
 from nczarr.api.builder import storage
-from nczarr.api.builder.pieces import DimensionHandle, PendingAttribute, PendingVariable, Site, TypeHandle
-from nczarr.api.builder.position import caller
+from nczarr.api.builder.pieces import DimensionHandle, PendingAttribute, PendingVariable, Site, TypeHandle, caller
 from nczarr.ast import ATOMIC, CompoundType, Dimension, EnumConstant, EnumType, Field, OpaqueType, VlenType
 from nczarr.ast.walk import MAX_DEPTH
 

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from nczarr.arrays.codecs import POINTER
-from nczarr.peers.chunks import odd_lengths
 from nczarr.peers.documents import Node
-from nczarr.peers.netcdf_c.view import DTYPE, RANGES, View, hidden, integers
-from nczarr.peers.rule import Place
+from nczarr.peers.netcdf_c.view import BOTH, DATASET, DTYPE, NOW, RANGES, View, hidden, integers, short
+from nczarr.peers.rule import Place, Rules
+
+RULES = Rules(NOW)
 
 CODECS = frozenset({"zlib", "shuffle", "zstd", "bz2", "blosc", "szip", "fletcher32"})
 """Codecs of a build with all plugins."""
@@ -32,6 +33,12 @@ def kind(array: Node) -> str | None:
     return dtype.lstrip("<>|") if isinstance(dtype, str) and DTYPE.fullmatch(dtype) else None
 
 
+@RULES.add(
+    "missing-member",
+    DATASET,
+    "write all members: `zarr_format`, `shape`, `dtype`, `chunks`, `fill_value`, `order`",
+    seen=BOTH,
+)
 def missing(view: View) -> Iterator[Place]:
     """Find missing members, which the library does not check."""
     does = {"zarr_format": "crashes", "order": "crashes", "chunks": "reads other values"}
@@ -41,6 +48,7 @@ def missing(view: View) -> Iterator[Place]:
                 yield Place(array.key, "", f"array `{array.path}` has no `{name}`", does=does.get(name, ""))
 
 
+@RULES.add("bad-shape", DATASET, "write a list of lengths")
 def shapes(view: View) -> Iterator[Place]:
     """Find invalid shapes."""
     for array in _described(view):
@@ -51,6 +59,7 @@ def shapes(view: View) -> Iterator[Place]:
             yield Place(array.key, "/shape", f"the shape of `{array.path}` is no list of lengths")
 
 
+@RULES.add("bad-chunks", DATASET, "write one length above 0 for each axis")
 def chunks(view: View) -> Iterator[Place]:
     """Find chunks that do not fit the shape."""
     for array in _described(view):
@@ -64,6 +73,7 @@ def chunks(view: View) -> Iterator[Place]:
             yield Place(array.key, "/chunks", text, does="reads other values")
 
 
+@RULES.add("column-order", "reads the values in the wrong order", 'write `"order": "C"`, and the values so', seen=BOTH)
 def column_order(view: View) -> Iterator[Place]:
     """Find chunks in Fortran order."""
     for array in _described(view):
@@ -72,6 +82,7 @@ def column_order(view: View) -> Iterator[Place]:
             yield Place(array.key, "/order", f"the chunks of `{array.path}` are in column-major order")
 
 
+@RULES.add("empty-filters", "crashes", 'write `"filters": null`', seen=BOTH)
 def empty_filters(view: View) -> Iterator[Place]:
     """Find empty filter lists."""
     for array in _described(view):
@@ -90,6 +101,7 @@ def _codecs(array: Node) -> Iterator[tuple[str, Any]]:
         yield "/filters", None
 
 
+@RULES.add("nameless-codec", "refuses the whole dataset (-136)", "write the codec's `id`")
 def nameless_codecs(view: View) -> Iterator[Place]:
     """Find codecs without an `id`."""
     for array in _described(view):
@@ -98,6 +110,12 @@ def nameless_codecs(view: View) -> Iterator[Place]:
                 yield Place(array.key, pointer, f"a codec of `{array.path}` has no `id`")
 
 
+@RULES.add(
+    "unread-codec",
+    "lists the variable and cannot read its data (-136)",
+    "write zlib, zstd, bz2, blosc, shuffle, fletcher32",
+    seen=BOTH,
+)
 def unknown_codecs(view: View) -> Iterator[Place]:
     """Find codecs without a plugin."""
     for array in _described(view):
@@ -108,6 +126,11 @@ def unknown_codecs(view: View) -> Iterator[Place]:
                 yield Place(array.key, f"{pointer}/id", text)
 
 
+@RULES.add(
+    "shuffled-text",
+    "puts the bytes back by items of 8, whatever the document says: the texts are scrambled",
+    "leave out the shuffle, which gains nothing for texts: `nczarr convert SRC DST --to nczarr`",
+)
 def shuffled_texts(view: View) -> Iterator[Place]:
     """Find texts shuffled with an item size other than the library's pointer size."""
     for array in _described(view):
@@ -128,6 +151,9 @@ def _undone(by: int, size: int) -> bool:
     return by == POINTER or all(width == 1 or size // width < 2 for width in (by, POINTER))
 
 
+@RULES.add(
+    "unknown-dtype", DATASET, "write a type that it knows, or an array that `_nczarr_group` does not list", seen=BOTH
+)
 def dtypes(view: View) -> Iterator[Place]:
     """Find unknown dtypes."""
     for array in _described(view):
@@ -137,6 +163,7 @@ def dtypes(view: View) -> Iterator[Place]:
             yield Place(array.key, "/dtype", f"the type of `{array.path}` is {shown}")
 
 
+@RULES.add("unmarked-dtype", "reads the bytes of each value in reverse", "write `<` or `>` before the type", seen=BOTH)
 def unmarked(view: View) -> Iterator[Place]:
     """Find wide dtypes without byte order."""
     for array in _described(view):
@@ -146,6 +173,7 @@ def unmarked(view: View) -> Iterator[Place]:
             yield Place(array.key, "/dtype", text, instead=f"`<{known}` for values in little-endian order")
 
 
+@RULES.add("lettered-char", "reads strings of one letter each", "write `>S1` if nobody else reads it: `--char netcdf`")
 def letters(view: View) -> Iterator[Place]:
     """Find chars that the library reads as strings."""
     for array in _described(view):
@@ -156,6 +184,12 @@ def letters(view: View) -> Iterator[Place]:
             yield Place(array.key, "/dtype", f"`{array.path}` is char, and its type `|S1`")
 
 
+@RULES.add(
+    "dropped-scalar",
+    "drops the variable without a word; 4.10.2 shows it",
+    'write the shape `[1]` with `"dimension_references": []` and `"scalar": 1`',
+    seen=BOTH,
+)
 def dropped_scalars(view: View) -> Iterator[Place]:
     """Find scalars without an axis."""
     for array in _described(view):
@@ -163,6 +197,11 @@ def dropped_scalars(view: View) -> Iterator[Place]:
             yield Place(array.key, "/shape", f"the shape of `{array.path}` is `[]`")
 
 
+@RULES.add(
+    "bad-fill",
+    "aborts, or refuses the whole dataset (-60, -36)",
+    'write a number of the type, `"NaN"`, `"Infinity"`, a text for `S`, or `null`',
+)
 def fills(view: View) -> Iterator[Place]:
     """Find fill values that the library cannot convert."""
     for array in _described(view):
@@ -196,6 +235,7 @@ def _unconverted(value: Any, known: str, view: View, dtype: str) -> str | None:
     return "refuses the whole dataset (-60)" if outside else None
 
 
+@RULES.add("rounded-fill", "cuts it to an integer", "write an integer")
 def cut_fills(view: View) -> Iterator[Place]:
     """Find fill values that the library rounds."""
     for array in _described(view):
@@ -204,6 +244,7 @@ def cut_fills(view: View) -> Iterator[Place]:
             yield Place(array.key, "/fill_value", f"the fill value of `{array.path}`, an integer, is {_json(value)}")
 
 
+@RULES.add("unequal-fills", "shows the one, and reads the other where chunks are missing", "write the same value twice")
 def two_fills(view: View) -> Iterator[Place]:
     """Find a `_FillValue` that differs from the fill of missing chunks."""
     for array in _described(view):
@@ -236,17 +277,19 @@ def _same(one: Any, other: Any) -> bool:
     return first == second or (math.isnan(first) and math.isnan(second)) or math.isclose(first, second, rel_tol=1e-5)
 
 
+@RULES.add("odd-chunk", "fills the rest with zeros, not with the fill value", "write all bytes of the chunk")
 def short_chunks(view: View) -> Iterator[Place]:
     """Find chunks with too few bytes."""
     for array in _described(view):
         known = kind(array)
         if known is not None:
-            for key, length, wanted in odd_lengths(view.documents, array, int(known[1:])):
+            for key, length, wanted in view.documents.odd_lengths(array, int(known[1:])):
                 if length < wanted:
                     yield Place(key, "", f"a chunk of `{array.path}` has {length} bytes where its array has {wanted}")
                     break
 
 
+@RULES.add("odd-separator", "looks for keys with `.`", "write `.` or `/`")
 def separators(view: View) -> Iterator[Place]:
     """Find unknown separators."""
     for array in _described(view):
@@ -258,5 +301,4 @@ def separators(view: View) -> Iterator[Place]:
 def _json(value: Any) -> str:
     import json
 
-    shown = json.dumps(value, ensure_ascii=False)
-    return f"`{shown if len(shown) < 40 else shown[:39] + '…'}`"
+    return f"`{short(json.dumps(value, ensure_ascii=False))}`"

@@ -9,8 +9,10 @@ from typing import Any, NamedTuple
 
 from nczarr.json.documents import Json
 from nczarr.peers.documents import Node, Word, step
-from nczarr.peers.netcdf_c.view import DTYPE, HIDDEN, RANGES, RESERVED, View, hidden
-from nczarr.peers.rule import Place
+from nczarr.peers.netcdf_c.view import BOTH, DATASET, DTYPE, HIDDEN, NOW, RANGES, RESERVED, View, hidden, short
+from nczarr.peers.rule import Place, Rules
+
+RULES = Rules(NOW)
 
 _SPECIAL = re.compile(r"-?(?:nan|infinity)f?", re.IGNORECASE)
 _UINT, _INT = 1 << 32, 1 << 31
@@ -33,8 +35,9 @@ class Attribute(NamedTuple):
     def at(self, what: str, does: str = "", instead: str = "") -> Place:
         """Return a finding at the attribute."""
         shown = json.dumps(self.value, ensure_ascii=False) if not isinstance(self.value, Word) else self.value
-        shown = shown if len(shown) < 40 else shown[:39] + "…"
-        return Place(*self.place, f"attribute `{self.name}` of `{self.node.path}`, `{shown}`, {what}", does, instead)
+        return Place(
+            *self.place, f"attribute `{self.name}` of `{self.node.path}`, `{short(shown)}`, {what}", does, instead
+        )
 
 
 def types_of(node: Node) -> Json:
@@ -64,6 +67,12 @@ def _number(each: Attribute) -> str | None:
     return found if found and found[0] != "S" else None
 
 
+@RULES.add(
+    "unknown-attribute-type",
+    "refuses the dataset (-137)",
+    "write `<i4` and the like, `>S1` for char, `|Sn` for strings",
+    seen=BOTH,
+)
 def unknown_types(view: View) -> Iterator[Place]:
     """Find unknown types."""
     for each in attributes(view):
@@ -75,6 +84,7 @@ def unknown_types(view: View) -> Iterator[Place]:
             yield Place(key, pointer, f"`_nczarr_attr` of `{node.path}` is no object")
 
 
+@RULES.add("quoted-number", "aborts", 'write numbers as numbers; `"NaN"`, `"Infinity"`, `"-Infinity"`', seen=BOTH)
 def quoted_numbers(view: View) -> Iterator[Place]:
     """Find texts with a numeric type."""
     for each in attributes(view):
@@ -96,6 +106,7 @@ def _as_text(value: Any) -> bool:
     return value is None or isinstance(value, dict)
 
 
+@RULES.add("large-number", "refuses the dataset (-60)", "write a wider type", seen=BOTH)
 def large_numbers(view: View) -> Iterator[Place]:
     """Find integers outside their type."""
     for each in attributes(view):
@@ -109,6 +120,12 @@ def large_numbers(view: View) -> Iterator[Place]:
                 yield each.at(f"is outside of the type `{each.type}`")
 
 
+@RULES.add(
+    "bare-text",
+    "takes the first letter alone, or refuses the dataset (-36)",
+    "write every text in quotes, whatever it looks like",
+    seen=BOTH,
+)
 def bare_texts(view: View) -> Iterator[Place]:
     """Find unquoted texts."""
     for each in attributes(view):
@@ -123,6 +140,7 @@ def bare_texts(view: View) -> Iterator[Place]:
             yield each.at(f"of the type `{each.type}`, is no JSON text", does=does)
 
 
+@RULES.add("empty-list", "refuses the dataset (-45)", "write a type in `_nczarr_attr`, or no attribute", seen=BOTH)
 def empty_lists(view: View) -> Iterator[Place]:
     """Find empty lists without a type."""
     for each in attributes(view):
@@ -130,6 +148,12 @@ def empty_lists(view: View) -> Iterator[Place]:
             yield each.at("has no type")
 
 
+@RULES.add(
+    "mixed-list",
+    "aborts, refuses the dataset (-60), or cuts numbers to integers",
+    "write numbers of one type, or a type in `_nczarr_attr`",
+    seen=BOTH,
+)
 def mixed_lists(view: View) -> Iterator[Place]:
     """Find lists whose first element has a type that does not fit the others."""
     for each in attributes(view):
@@ -158,6 +182,12 @@ def _range(first: int) -> tuple[int, int]:
     return RANGES["i8"] if first < 1 << 63 else RANGES["u8"]
 
 
+@RULES.add(
+    "structured-attribute",
+    "shows the text of its JSON",
+    "write texts and numbers; lists of texts with a type in `_nczarr_attr`",
+    seen=BOTH,
+)
 def structured(view: View) -> Iterator[Place]:
     """Find values that become JSON text."""
     for each in attributes(view):
@@ -169,6 +199,7 @@ def structured(view: View) -> Iterator[Place]:
             yield each.at("is no list of numbers and no text")
 
 
+@RULES.add("hidden-attribute", "hides it", "write another name")
 def hidden_names(view: View) -> Iterator[Place]:
     """Find attributes with names that the library reserves."""
     for node in view.nodes():
@@ -177,6 +208,7 @@ def hidden_names(view: View) -> Iterator[Place]:
                 yield Place(node.attrs_key, f"/{step(name)}", f"an attribute of `{node.path}` is named `{name}`")
 
 
+@RULES.add("odd-provenance", DATASET, "write a text, or none")
 def provenance(view: View) -> Iterator[Place]:
     """Find an `_NCProperties` that is no text."""
     found = view.root.attrs.get("_NCProperties")

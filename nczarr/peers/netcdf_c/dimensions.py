@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from nczarr.peers.documents import Node, step
-from nczarr.peers.netcdf_c.view import Seen, View, hidden, integers
-from nczarr.peers.rule import Place
+from nczarr.peers.netcdf_c.view import BOTH, NOW, Seen, View, hidden, integers
+from nczarr.peers.rule import Place, Rules
+
+RULES = Rules(NOW)
 
 
 def dimensions(group: Seen) -> dict[str, Any]:
@@ -31,6 +33,7 @@ def length(given: Any) -> int | None:
     return found if type(found) is int and found >= 0 else None
 
 
+@RULES.add("bad-dimension", "refuses the whole dataset", 'write `"x": 3` or `"x": {"size": 3, "unlimited": 1}`')
 def entries(view: View) -> Iterator[Place]:
     """Find dimensions without a length, and groups without dimensions."""
     if not view.nczarr:
@@ -46,6 +49,7 @@ def entries(view: View) -> Iterator[Place]:
                 yield Place(group.home_key, f"{_pointer(group)}/{step(name)}", f"dimension `{name}` has no length")
 
 
+@RULES.add("boolean-unlimited", "takes it for a fixed dimension", 'write `"unlimited": 1`')
 def boolean_unlimited(view: View) -> Iterator[Place]:
     """Find `"unlimited": true`."""
     for group in view.groups:
@@ -81,6 +85,7 @@ def _rank(array: Node) -> int | None:
     return None if shape is None else len(shape)
 
 
+@RULES.add("unmarked-scalar", "crashes", 'write `"scalar": 1` beside the references')
 def unmarked_scalars(view: View) -> Iterator[Place]:
     """Find one-element arrays without references."""
     for _, array, found, key, pointer in _references(view):
@@ -88,6 +93,7 @@ def unmarked_scalars(view: View) -> Iterator[Place]:
             yield Place(key, pointer, f"scalar `{array.path}` has the shape `[1]` and no `scalar` member")
 
 
+@RULES.add("missing-references", "crashes", "write the name of a dimension for each axis", seen=BOTH)
 def missing_references(view: View) -> Iterator[Place]:
     """Find arrays with fewer references than axes."""
     for _, array, found, key, pointer in _references(view):
@@ -105,6 +111,9 @@ def _count(found: list[Any]) -> str:
     return "1 reference to a dimension" if texts == 1 else f"{texts} references to dimensions"
 
 
+@RULES.add(
+    "surplus-references", "refuses the whole dataset (-63)", "write the name of a dimension for each axis", seen=BOTH
+)
 def surplus_references(view: View) -> Iterator[Place]:
     """Find arrays with more references than axes."""
     for _, array, found, key, pointer in _references(view):
@@ -133,6 +142,7 @@ def _resolved(view: View) -> Iterator[tuple[Seen, Node, int, str, Seen | None, s
                 yield group, array, axis, each, place, name, key, f"{pointer}/{axis}"
 
 
+@RULES.add("unknown-reference", "crashes", "write the path of a dimension: group and name, nothing escaped", seen=BOTH)
 def unknown_references(view: View) -> Iterator[Place]:
     """Find references to missing dimensions."""
     for _, array, _, each, place, name, key, pointer in _resolved(view):
@@ -143,6 +153,12 @@ def unknown_references(view: View) -> Iterator[Place]:
             yield Place(key, pointer, f"`{array.path}` refers to `{each}`, and there is no such dimension")
 
 
+@RULES.add(
+    "sideways-reference",
+    "crashes, or refuses the whole dataset (-125)",
+    "write a dimension of a group around the array",
+    seen=BOTH,
+)
 def sideways_references(view: View) -> Iterator[Place]:
     """Find references to dimensions of groups that are no ancestors."""
     order = [group.path for group in view.groups]
@@ -162,6 +178,7 @@ def sideways_references(view: View) -> Iterator[Place]:
         yield Place(key, pointer, f"`{array.path}` refers to `{each}`, which no group around it declares", does=does)
 
 
+@RULES.add("unequal-lengths", "refuses the whole dataset (-63)", "write one length a dimension, in every shape")
 def unequal_lengths(view: View) -> Iterator[Place]:
     """Find shapes that differ from their dimensions; in pure stores, two lengths of one name in a group."""
     for _, array, axis, each, place, name, _, _ in _resolved(view):
@@ -195,6 +212,9 @@ def _unequal_names(view: View) -> Iterator[Place]:
                 yield Place(array.attrs_key, f"/_ARRAY_DIMENSIONS/{axis}", text)
 
 
+@RULES.add(
+    "unnamed-dimension", "makes one dimension of all axes of a length: `_Anonymous_Dim_3`", "write `_ARRAY_DIMENSIONS`"
+)
 def unnamed(view: View) -> Iterator[Place]:
     """Find axes without names."""
     if view.nczarr:
@@ -205,6 +225,7 @@ def unnamed(view: View) -> Iterator[Place]:
             yield Place(array.attrs_key, "", f"`{array.path}` does not name its dimensions")
 
 
+@RULES.add("missing-names", "crashes", "write one name an axis in `_ARRAY_DIMENSIONS`", seen=BOTH)
 def missing_names(view: View) -> Iterator[Place]:
     """Find arrays with fewer names than axes."""
     for _, array, given, shape in _named(view):
@@ -216,6 +237,7 @@ def missing_names(view: View) -> Iterator[Place]:
             yield Place(array.attrs_key, "/_ARRAY_DIMENSIONS", text)
 
 
+@RULES.add("surplus-names", "makes dimensions that nothing has", "write one name an axis in `_ARRAY_DIMENSIONS`")
 def surplus_names(view: View) -> Iterator[Place]:
     """Find arrays with more names than axes."""
     for _, array, given, shape in _named(view):
@@ -224,6 +246,7 @@ def surplus_names(view: View) -> Iterator[Place]:
             yield Place(array.attrs_key, "/_ARRAY_DIMENSIONS", text)
 
 
+@RULES.add("illegal-name", "refuses the whole dataset (-125, -36)", "write a simple name")
 def illegal_names(view: View) -> Iterator[Place]:
     """Find dimension names that the library reads as paths."""
     for _, array, given, _ in _named(view):

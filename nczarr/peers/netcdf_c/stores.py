@@ -7,24 +7,31 @@ from collections.abc import Iterator
 
 from nczarr import names
 from nczarr.peers.documents import Document, Node, step
-from nczarr.peers.netcdf_c.view import DTYPE, View, hidden, holds
-from nczarr.peers.rule import Place
+from nczarr.peers.netcdf_c.view import BOTH, DATASET, DTYPE, NOW, View, hidden, holds, short
+from nczarr.peers.rule import Place, Rules
+
+RULES = Rules(NOW)
 
 _VERSION = re.compile(r"[0-9]+(?:\.[0-9]+)*")
 
 
+@RULES.add("unread-format", "cannot open it (-51)", "write Zarr v2: `nczarr convert SRC DST --to nczarr`", seen=BOTH)
 def version_3(view: View) -> Iterator[Place]:
     """Find Zarr v3 stores, which no release reads."""
     if view.has_version_3 and not view.has_version_2:
         yield Place("zarr.json", "/zarr_format", "the store is Zarr v3")
 
 
+@RULES.add("mixed-versions", "reads v2, and from 4.10.2 on refuses the store", "write one version", seen=BOTH)
 def both_versions(view: View) -> Iterator[Place]:
     """Find a root in both versions."""
     if view.has_version_3 and view.has_version_2:
         yield Place("zarr.json", "", "the root has documents of Zarr v2 and v3")
 
 
+@RULES.add(
+    "zipped-store", "needs a build with zip archives, which most are not (-128)", "write a folder", seen="4.9.0, 4.10.1"
+)
 def archive(view: View) -> Iterator[Place]:
     """Find stores in a zip file."""
     if view.documents.store.archive:
@@ -38,6 +45,12 @@ def _opened(view: View) -> Iterator[Document]:
                 yield found
 
 
+@RULES.add(
+    "broken-document",
+    DATASET,
+    "write the document anew; releases leave the old tail of one that became shorter",
+    seen=BOTH,
+)
 def broken(view: View) -> Iterator[Place]:
     """Find documents that the parser refuses."""
     for found in _opened(view):
@@ -50,6 +63,7 @@ def broken(view: View) -> Iterator[Place]:
             yield Place(found.key, "", "the document is no JSON object")
 
 
+@RULES.add("escaped-text", "drops the backslash", "write UTF-8 as it is, without `\\u`", seen=BOTH)
 def escaped(view: View) -> Iterator[Place]:
     """Find escapes that the parser splits."""
     for found in _opened(view):
@@ -73,13 +87,10 @@ def _differing(key: str, pointer: str, right: object, wrong: object) -> Iterator
         for place, (item, read) in enumerate(zip(right, wrong, strict=False)):
             yield from _differing(key, f"{pointer}/{place}", item, read)
     elif right != wrong and isinstance(right, str):
-        yield Place(key, pointer, f"`{_short(right)}` is written with an escape", does=f"sees `{_short(str(wrong))}`")
+        yield Place(key, pointer, f"`{short(right)}` is written with an escape", does=f"sees `{short(str(wrong))}`")
 
 
-def _short(text: str) -> str:
-    return text if len(text) < 40 else text[:39] + "…"
-
-
+@RULES.add("doubled-attribute", "lists it twice, with the last value", "write each attribute once", seen=BOTH)
 def repeated(view: View) -> Iterator[Place]:
     """Find duplicate attributes."""
     for node in view.nodes():
@@ -90,6 +101,7 @@ def repeated(view: View) -> Iterator[Place]:
                 yield Place(node.attributes.key, pointer, "the attribute stands twice")
 
 
+@RULES.add("odd-format-number", DATASET, 'write `"zarr_format": 2`')
 def format_number(view: View) -> Iterator[Place]:
     """Find a `zarr_format` other than 2."""
     if view.root.document is not None and not view.root.is_array:
@@ -102,6 +114,7 @@ def format_number(view: View) -> Iterator[Place]:
             yield Place(array.key, "/zarr_format", f"`zarr_format` is {given}")
 
 
+@RULES.add("odd-superblock", DATASET, 'write `"_nczarr_superblock": {"version": "2.0.0"}`')
 def superblock(view: View) -> Iterator[Place]:
     """Find a superblock with an invalid version."""
     found = view.superblock
@@ -116,12 +129,18 @@ def superblock(view: View) -> Iterator[Place]:
         yield Place(key, f"{pointer}/version", f"the version of the superblock is `{version}`")
 
 
+@RULES.add("odd-superblock", "takes it for pure Zarr from 4.10.2 on", 'write `{"version": "2.0.0"}`', seen="4.10.2")
 def empty_superblock(view: View) -> Iterator[Place]:
     """Find a superblock without a version."""
     if view.superblock == {}:
         yield Place(view.superblock_key, view.superblock_pointer, "the superblock says no version")
 
 
+@RULES.add(
+    "missing-superblock",
+    "takes the store for pure Zarr: texts are strings, nothing is unlimited, nothing hidden",
+    'write the root attribute `"_nczarr_superblock": {"version": "2.0.0"}`',
+)
 def no_superblock(view: View) -> Iterator[Place]:
     """Find member lists without the superblock that makes them effective."""
     if view.nczarr or view.root.is_array:
@@ -131,6 +150,9 @@ def no_superblock(view: View) -> Iterator[Place]:
         yield Place(key, pointer, "the root has `_nczarr_group` and no `_nczarr_superblock`")
 
 
+@RULES.add(
+    "missing-lists", "hides all members", 'write `"_nczarr_group": {"dimensions": {…}, "arrays": […], "groups": […]}`'
+)
 def no_lists(view: View) -> Iterator[Place]:
     """Find groups of an NCZarr store without member lists."""
     if not view.nczarr:
@@ -154,6 +176,7 @@ def no_lists(view: View) -> Iterator[Place]:
                 )
 
 
+@RULES.add("missing-group", "crashes", 'write a `.zgroup`: `{"zarr_format": 2}`')
 def no_group(view: View) -> Iterator[Place]:
     """Find groups without `.zgroup`."""
     root = view.root
@@ -182,6 +205,7 @@ def no_group(view: View) -> Iterator[Place]:
                 yield Place(node.key, "", f"`{node.path}` has members and no `.zgroup`", does="hides all that is in it")
 
 
+@RULES.add("missing-array", "refuses the whole dataset (-36)", "write the array, or a list without its name", seen=BOTH)
 def listed(view: View) -> Iterator[Place]:
     """Find listed names that are not stored."""
     for group in view.groups if view.nczarr else ():
@@ -192,6 +216,7 @@ def listed(view: View) -> Iterator[Place]:
                 yield Place(group.home_key, each.pointer, text)
 
 
+@RULES.add("hidden-member", "hides it", seen=BOTH)
 def unlisted(view: View) -> Iterator[Place]:
     """Find stored members that are not listed."""
     for group in view.groups:
@@ -215,6 +240,7 @@ def _listing(node: Node) -> str:
     return "add it to the list, unless it is a variable whose type netCDF-C does not have"
 
 
+@RULES.add("missing-description", DATASET, 'write `"_nczarr_array": {"dimension_references": […]}`')
 def undescribed(view: View) -> Iterator[Place]:
     """Find listed arrays without their NCZarr attribute."""
     if not view.nczarr:
@@ -227,6 +253,7 @@ def undescribed(view: View) -> Iterator[Place]:
             yield Place(key, "", f"array `{array.path}` has no {what}")
 
 
+@RULES.add("illegal-name", "refuses the whole dataset (-59)", "write a name that netCDF can have")
 def illegal_names(view: View) -> Iterator[Place]:
     """Find names of members and dimensions that are invalid in netCDF."""
     if not view.nczarr:
@@ -244,12 +271,19 @@ def illegal_names(view: View) -> Iterator[Place]:
                     yield Place(group.home_key, place, f"`{name}` is no name of a dimension")
 
 
+@RULES.add("root-array", "shows an empty dataset", "write the array in a group")
 def root_array(view: View) -> Iterator[Place]:
     """Find an array at the root."""
     if view.root.is_array:
         yield Place(".zarray", "", "the root of the store is an array")
 
 
+@RULES.add(
+    "old-layout",
+    "takes the store for pure Zarr, from 4.9.3 on",
+    "write the layout of today: `nczarr convert SRC DST`",
+    seen=BOTH,
+)
 def capitals(view: View) -> Iterator[Place]:
     """Find the layouts of 4.8.0 and of 4.8.1 to 4.9.0."""
     for node in view.root.walk():
@@ -261,6 +295,11 @@ def capitals(view: View) -> Iterator[Place]:
             yield Place(key, "", "the store has the documents of netCDF-C 4.8.0")
 
 
+@RULES.add(
+    "read-only-layout",
+    "reads it, and refuses to change it (-37)",
+    "write the layout of today: `nczarr convert SRC DST`",
+)
 def read_only(view: View) -> Iterator[Place]:
     """Find the layout of 4.9.1 and 4.9.2."""
     if view.nczarr and view.older:

@@ -10,6 +10,10 @@ from typing import Any
 from nczarr.json.documents import Json
 from nczarr.peers.documents import Documents, Node
 
+NOW = "4.10.1"
+BOTH = "4.10.1, 4.10.2"
+DATASET = "refuses the whole dataset (-137)"
+
 HIDDEN = frozenset({"_nczarr_superblock", "_nczarr_group", "_nczarr_array", "_nczarr_attr"})
 RESERVED = frozenset({
     "CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "_Netcdf4Coordinates", "_Netcdf4Dimid",
@@ -125,3 +129,8 @@ def integers(given: Any) -> list[int] | None:
     if isinstance(given, list) and all(type(each) is int for each in given):
         return given
     return None
+
+
+def short(text: str) -> str:
+    """Return a text with an ellipsis at its end if it is long."""
+    return text if len(text) < 40 else text[:39] + "…"
