@@ -91,7 +91,7 @@ def arrays(columns: Columns, type_name: TypeName, shape: tuple[int, ...], types:
         layout = Layout(descr(type_name, types), shape, shape, fill=_bytes(fill))
         return {"": _runs(layout, starts, columns.lengths, first)}
     constants = [value for value in columns.values if isinstance(value, Constant)]
-    return _placed(_Given(_join(type_name, constants, types), starts, columns.lengths, shape, fill), types)
+    return _placed(_Given(join(type_name, constants, types), starts, columns.lengths, shape, fill), types)
 
 
 def constant_parts(constant: Constant, shape: tuple[int, ...], types: Types, fill: Constant | None = None) -> Parts:
@@ -115,7 +115,8 @@ def _bytes(fill: Constant | None) -> bytes | None:
     return first if isinstance(first, bytes) else b""
 
 
-def _join(type_name: TypeName, values: Sequence[Constant], types: Types) -> Constant:
+def join(type_name: TypeName, values: Sequence[Constant], types: Types) -> Constant:
+    """Concatenate constants of one type."""
     count = sum(value.count for value in values)
     if len(values) == 1:
         return values[0]
@@ -153,14 +154,14 @@ def _placed(given: _Given, types: Types) -> Parts:
 
     def elements(tree: ListTree, given: _Given) -> _Given:
         lists = [item for item in given.constant.data if isinstance(item, Constant)]
-        content = _join(tree.base, lists, types)
+        content = join(tree.base, lists, types)
         return _Given(content, [0], [content.count], (content.count,))
 
     def member(number: int, field: Field, given: _Given) -> _Given:
         declared = types[given.constant.type]
         assert isinstance(declared, CompoundType)
         items = given.constant.data[number :: len(declared.fields)]
-        values = _join(field.type, [item for item in items if isinstance(item, Constant)], types)
+        values = join(field.type, [item for item in items if isinstance(item, Constant)], types)
         count = math.prod(field.shape)
         starts, lengths = ([count * each for each in numbers] for numbers in (given.starts, given.lengths))
         return _Given(values, starts, lengths, (*given.shape, *field.shape), _field_fill(given.fill, number))

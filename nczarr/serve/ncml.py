@@ -24,7 +24,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from nczarr import names
-from nczarr.arrays.parts import Types, is_fixed, size
+from nczarr.arrays.parts import Types, size
+from nczarr.arrays.value_lists import join
 from nczarr.ast.dataset import Attribute, Group, Variable
 from nczarr.ast.types import ATOMIC, CompoundType, EnumType, OpaqueType, VlenType
 from nczarr.ast.values import Constant, shortest
@@ -188,7 +189,7 @@ class _Writer:
                 yield _atomic(name, Constant(type="ubyte", count=len(data), data=data))
             case VlenType():
                 elements = [item for item in value.data if isinstance(item, Constant)]
-                yield from self._values(name, self._joined(declared.base, elements))
+                yield from self._values(name, join(declared.base, elements, self.types))
             case CompoundType():
                 if not value.count:
                     yield _Value(name, None, None)
@@ -210,16 +211,7 @@ class _Writer:
                 offset += width
             else:
                 records = [item for item in value.data if isinstance(item, Constant)]
-                yield field.name, self._joined(field.type, records[number :: len(declared.fields)])
-
-    def _joined(self, type_name: str, constants: Sequence[Constant]) -> Constant:
-        """Concatenate constants of one type."""
-        count = sum(constant.count for constant in constants)
-        if type_name != "string" and is_fixed(type_name, self.types):
-            parts = [constant.data for constant in constants if isinstance(constant.data, bytes)]
-            return Constant(type=type_name, count=count, data=b"".join(parts))
-        data = tuple(item for constant in constants if isinstance(constant.data, tuple) for item in constant.data)
-        return Constant(type=type_name, count=count, data=data)  # type: ignore[arg-type]
+                yield field.name, join(field.type, records[number :: len(declared.fields)], self.types)
 
 
 def _typedef(declared: EnumType, indent: str) -> Iterator[str]:

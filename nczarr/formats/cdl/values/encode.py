@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from nczarr import names
 from nczarr.arrays.parts import Types, is_fixed
+from nczarr.arrays.value_lists import join
 from nczarr.ast import ATOMIC, CompoundType, Constant, EnumType, Field, OpaqueType, TypeName, VlenType
 from nczarr.check.fill_values import default_fill
 from nczarr.formats.cdl.values.literal_values import Converter, pack
@@ -45,21 +46,13 @@ class Encoder:
             return None
         values = [self.value(literal, type_name, place) for literal in literals]
         known = [value for value in values if value is not None]
-        return self.join(type_name, known) if len(known) == len(values) else None
+        return join(type_name, known, self.types) if len(known) == len(values) else None
 
     def bare(self, literals: Sequence[Literal], type_name: TypeName) -> Literal | None:
         """Return the first value without the braces that its type requires."""
         if not isinstance(self.types.get(type_name), VlenType | CompoundType):
             return None
         return next((literal for literal in literals if literal.kind not in ("list", "fill")), None)
-
-    def join(self, type_name: TypeName, values: Sequence[Constant]) -> Constant:
-        """Concatenate constants of one type."""
-        count = sum(value.count for value in values)
-        if not is_fixed(type_name, self.types):
-            items = tuple(item for value in values for item in value.data)
-            return Constant(type=type_name, count=count, data=items)  # type: ignore[arg-type]
-        return Constant(type=type_name, count=count, data=b"".join(value.data for value in values))  # type: ignore[misc]
 
     def value(self, literal: Literal, type_name: TypeName, place: Slot) -> Constant | None:
         """Return one value of a type, None after a fault."""
@@ -248,7 +241,7 @@ class Encoder:
             message = f"{place.what} needs {count} values, {len(given)} are given"
             self.convert.error("too-few-values", message, literal)
             return None
-        return self.join(type_name, [value, rest])
+        return join(type_name, [value, rest], self.types)
 
     def _char_field(self, literal: Literal, field: Field, count: int, place: Slot) -> Constant | None:
         """Return the chars of a field: texts, each padded to a row if there are several rows."""
