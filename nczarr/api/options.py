@@ -82,9 +82,11 @@ class ConvertOptions(WriteOptions, total=False):
 
 
 def takes(options: type) -> Callable[[Function], Function]:
-    """Return a decorator that gives a function with `**options` their signature, and that refuses other options.
+    """Return a decorator that gives a function with `**options` their signature, and that
+    refuses other options.
 
-    Raises TypeError, with the closest name, when the function is called with an option that does not exist.
+    Raises TypeError, with the closest name, when the function is called with an option that
+    does not exist.
     """
     known = options.__annotations__
     keywords = [
@@ -117,7 +119,8 @@ def takes(options: type) -> Callable[[Function], Function]:
 
 
 def options_from(**given: Unpack[ConvertOptions]) -> Options:
-    """Return the options of a run; the caller handles those that select a part of the source.
+    """Return the options of a run; the caller handles those that select a part of the
+    source.
 
     Raises ValueError for an unknown kind of file or loss, and for an invalid shard shape.
     """

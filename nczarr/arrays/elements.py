@@ -1,4 +1,5 @@
-"""Element types of stores that the model lacks (booleans, halves, complex numbers), and their tree form.
+"""Element types of stores that the model lacks (booleans, halves, complex numbers), and
+their tree form.
 
 | stored | in the tree | |
 |---|---|---|
@@ -6,8 +7,8 @@
 | `<f2` | float | every half is a float |
 | `<c8`, `<c16` | a compound `complex64`, `complex128` of two floats or doubles, r and i | the same bytes |
 
-h5py makes the same enum and compounds of NumPy's types in HDF5 files, and reads them back as such.
-`Storage.element` records the store's element type, so that nothing is lost.
+h5py makes the same enum and compounds of NumPy's types in HDF5 files, and reads them back
+as such. `Storage.element` records the store's element type, so that nothing is lost.
 """
 
 from __future__ import annotations

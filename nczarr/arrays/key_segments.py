@@ -1,10 +1,10 @@
 """Portable names: model names as key segments that are distinct on every storage system.
 
-Source: the draft of 2019, "Node names". A segment has only ASCII letters and digits, `-`, `_` and `.`, is not
-only periods, has at most 255 characters, and differs from siblings by more than case. Every other byte of a
-name's UTF-8 form is written `_xHH`, and so is a `_` that would begin such an escape. Beyond the draft: a name
-that ends like a document key gets an escape there, so that in a folder no file of one node is a folder of
-another.
+Source: the draft of 2019, "Node names". A segment has only ASCII letters and digits, `-`,
+`_` and `.`, is not only periods, has at most 255 characters, and differs from siblings by
+more than case. Every other byte of a name's UTF-8 form is written `_xHH`, and so is a `_`
+that would begin such an escape. Beyond the draft: a name that ends like a document key gets
+an escape there, so that in a folder no file of one node is a folder of another.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Types: the twelve atomic ones, and the four kinds of user-defined ones.
 
-Source: the NCZarr data model (atomic types, opaque, compound) and the netCDF-4 enhanced model (char, float,
-double, enum, vlen).
+Source: the NCZarr data model (atomic types, opaque, compound) and the netCDF-4 enhanced
+model (char, float, double, enum, vlen).
 """
 
 from __future__ import annotations

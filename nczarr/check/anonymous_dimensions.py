@@ -1,6 +1,8 @@
-"""Names for anonymous dimensions, for CDL and netCDF files: one dimension per length and group.
+"""Names for anonymous dimensions, for CDL and netCDF files: one dimension per length and
+group.
 
-The names are those of netCDF-C for anonymous axes of a Zarr store, `_Anonymous_Dim_<length>`.
+The names are those of netCDF-C for anonymous axes of a Zarr store,
+`_Anonymous_Dim_<length>`.
 """
 
 from __future__ import annotations

@@ -145,9 +145,11 @@ def loss(text: str) -> str:
 
 
 class Messages:
-    """Collector and printer of one command's diagnostics on stderr; determines the exit status.
+    """Collector and printer of one command's diagnostics on stderr; determines the exit
+    status.
 
-    Readable messages and JSON lines are printed after each task, SARIF in one document at the end.
+    Readable messages and JSON lines are printed after each task, SARIF in one document at
+    the end.
     """
 
     def __init__(self, options: argparse.Namespace) -> None:
@@ -164,7 +166,8 @@ class Messages:
     def guard(self, *works: Callable[[], None]) -> int:
         """Run tasks, each with its own report, and return the worst exit status.
 
-        Unreachable files and crashes become diagnostics. A closed output pipe ends the command.
+        Unreachable files and crashes become diagnostics. A closed output pipe ends the
+        command.
         """
         status = DONE
         try:

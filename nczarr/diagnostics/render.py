@@ -1,7 +1,8 @@
 """Rendering of diagnostics as terminal text and as JSON lines.
 
-Output is a sequence of texts, each ending in a newline. Invariants: control characters from input never reach
-the terminal; memory is bounded for any line length and number of diagnostics.
+Output is a sequence of texts, each ending in a newline. Invariants: control characters from
+input never reach the terminal; memory is bounded for any line length and number of
+diagnostics.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ def wants_colour(stream: IO[str]) -> bool:
 
 
 def human(diagnostics: Sequence[Diagnostic], *, colour: bool = False, limit: int = LIMIT) -> Iterator[str]:
-    """Yield each diagnostic with place, source line and marker; those above the limit are only counted.
+    """Yield each diagnostic with place, source line and marker; those above the limit are
+    only counted.
 
     If some are only counted, errors come first, and value losses before other warnings.
     """

@@ -29,8 +29,8 @@ class Place(NamedTuple):
 class Rule(NamedTuple):
     """One known fault of a reader.
 
-    `code`: of its diagnostics; `does`: predicate after the reader's name; `seen`: affected versions;
-    `instead`: remedy; `find`: yields findings in the peer's view of a store.
+    `code`: of its diagnostics; `does`: predicate after the reader's name; `seen`: affected
+    versions; `instead`: remedy; `find`: yields findings in the peer's view of a store.
     """
 
     code: str
@@ -44,8 +44,8 @@ Find = TypeVar("Find", bound=Callable[[Any], Iterator[Place]])
 
 
 class Rules(list[Rule]):
-    """Rules in the order of their functions, which `add` decorates. `seen`: affected versions unless a rule names
-    others.
+    """Rules in the order of their functions, which `add` decorates. `seen`: affected
+    versions unless a rule names others.
     """
 
     def __init__(self, seen: str) -> None:

@@ -1,7 +1,9 @@
-"""Keys of nodes: their paths, and the check that each name of a dataset can be a segment of them.
+"""Keys of nodes: their paths, and the check that each name of a dataset can be a segment of
+them.
 
-Targets with portable names have escaped segments (`arrays/key_segments.py`). Siblings are the variables and
-groups of a group, or the parts of a variable. Earlier siblings retain their names.
+Targets with portable names have escaped segments (`arrays/key_segments.py`). Siblings are
+the variables and groups of a group, or the parts of a variable. Earlier siblings retain
+their names.
 """
 
 from __future__ import annotations
@@ -60,7 +62,8 @@ LONGEST_KEY = 255
 def check_keys(checked: Checked, arrays: Arrays, places: Mapping[tuple[str, str], str], report: Report) -> None:
     """Report unusable key segments, and names that two children of a group share.
 
-    Reports unsafe-name and, for names that the target's specification reserves, reserved-name.
+    Reports unsafe-name and, for names that the target's specification reserves,
+    reserved-name.
     """
     for subject, length, span in long_segments(checked, places):
         helps = ["other bytes than letters and digits of ASCII, `-`, `_` and `.` take four characters each; rename it"]

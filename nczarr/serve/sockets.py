@@ -1,8 +1,8 @@
 """Sockets, connections and signals: uvicorn with this server's limits.
 
-Idle connections and slow requests time out. Connections above the limit wait in the system's queue. A
-connection's buffer is empty before the next piece of an answer enters it, so unsent data are never in memory
-twice.
+Idle connections and slow requests time out. Connections above the limit wait in the
+system's queue. A connection's buffer is empty before the next piece of an answer enters it,
+so unsent data are never in memory twice.
 """
 
 from __future__ import annotations
@@ -134,7 +134,8 @@ def datasets() -> int:
 def return_memory() -> None:
     """Make the C library of Linux return large freed blocks to the system at once.
 
-    By default it retains blocks of up to 32 MiB per thread after one of their size was freed.
+    By default it retains blocks of up to 32 MiB per thread after one of their size was
+    freed.
     """
     if sys.platform == "linux":
         import ctypes

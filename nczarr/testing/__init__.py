@@ -1,4 +1,5 @@
-"""Test tools for programs that use nczarr: strategies of valid datasets with data, and comparison of arrays.
+"""Test tools for programs that use nczarr: strategies of valid datasets with data, and
+comparison of arrays.
 
 `strategies` requires hypothesis.
 """

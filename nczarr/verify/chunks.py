@@ -1,6 +1,7 @@
 """Trial reads of a dataset's chunks: all, or a sample of each array.
 
-The sample depends only on the array's name and number of chunks, so that it is reproducible.
+The sample depends only on the array's name and number of chunks, so that it is
+reproducible.
 """
 
 from __future__ import annotations
@@ -78,7 +79,8 @@ def chosen(array: Array, sample: int | None) -> Iterator[Index]:
 def read(
     checked: Checked, sample: int | None, memory: int, skip: Callable[[str], bool]
 ) -> Iterator[tuple[int, list[Fault]]]:
-    """Read all chunks, or `sample` of each array; yield the number read and their faults, per batch.
+    """Read all chunks, or `sample` of each array; yield the number read and their faults,
+    per batch.
 
     `skip`: returns whether to skip a key. Raises OSError if chunks cannot be listed.
     """

@@ -1,4 +1,5 @@
-"""Conversion of arrays of raw elements to the model's: padded records and fixed-length texts; fill values of records.
+"""Conversion of arrays of raw elements to the model's: padded records and fixed-length
+texts; fill values of records.
 
 The raw source fetches and decodes chunks.
 """

@@ -1,4 +1,5 @@
-"""XML parser for untrusted documents: elements with offsets, without DOCTYPE and entities, within limits.
+"""XML parser for untrusted documents: elements with offsets, without DOCTYPE and entities,
+within limits.
 
 Chunks are most of a document: they are stored as columns of numbers, not as elements.
 """

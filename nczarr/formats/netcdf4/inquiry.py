@@ -1,4 +1,5 @@
-"""Content of an open netCDF-4 file by the library's inquiry functions: numbers, names, lists.
+"""Content of an open netCDF-4 file by the library's inquiry functions: numbers, names,
+lists.
 
 Thin, like `library.py`: one function for each question.
 """

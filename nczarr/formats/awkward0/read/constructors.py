@@ -1,6 +1,7 @@
 """Constructors of the function table: columns from checked arguments.
 
-Lengths and indices are checked as whole arrays; for an enclosing array, once its length is known.
+Lengths and indices are checked as whole arrays; for an enclosing array, once its length is
+known.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from nczarr.formats.awkward0.wire.limits import LARGEST, shown
 def from_buffer(given: Arguments) -> nodes.Flat:
     """Build `numpy.frombuffer`: elements of a blob, which must have exactly their bytes.
 
-    Absolute reads allow more bytes: a last Zarr chunk is padded. Without a count, the bytes determine it.
+    Absolute reads allow more bytes: a last Zarr chunk is padded. Without a count, the bytes
+    determine it.
     """
     raw = given.value("buffer")
     if not isinstance(raw, Blob | Packed):

@@ -19,7 +19,8 @@ def read(
 ) -> tuple[Any] | None:
     """Return the value of a document in a tuple, None after a reported error.
 
-    Arrays are columns. Raises TypeError for an invalid whitelist, and errors of the storage except KeyError.
+    Arrays are columns. Raises TypeError for an invalid whitelist, and errors of the storage
+    except KeyError.
     """
     allowed = patterns(whitelist)
     at: At | None = At(None, "schema")

@@ -1,4 +1,5 @@
-"""Values that can be persisted as columns or JSON: columns, awkward and NumPy arrays, texts, numbers, lists.
+"""Values that can be persisted as columns or JSON: columns, awkward and NumPy arrays,
+texts, numbers, lists.
 
 Nothing is pickled; other values are reported.
 """

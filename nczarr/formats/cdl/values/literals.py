@@ -1,4 +1,5 @@
-"""Parsing of value lists (text between `=` and `;`) into a tree of `Literal`, with braces as lists.
+"""Parsing of value lists (text between `=` and `;`) into a tree of `Literal`, with braces
+as lists.
 
 Where ncgen silently wraps, truncates or guesses, faults are reported at their place.
 """

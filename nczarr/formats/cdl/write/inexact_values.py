@@ -1,6 +1,8 @@
-"""Values without a CDL spelling: NaNs with unusual bits, enum values without a name, counted by loss code.
+"""Values without a CDL spelling: NaNs with unusual bits, enum values without a name,
+counted by loss code.
 
-Arrays have the dtypes of `arrays/parts.py` and are read in bounded blocks, only where data are stored.
+Arrays have the dtypes of `arrays/parts.py` and are read in bounded blocks, only where data
+are stored.
 """
 
 from __future__ import annotations

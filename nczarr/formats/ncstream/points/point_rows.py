@@ -1,7 +1,8 @@
 """Point collections: conversion between packed feature rows and columns.
 
-Rows are big-endian and packed. A string member takes one index into the strings of its row. If the member has
-dimensions, all its strings follow at that index, so indices count members, not strings.
+Rows are big-endian and packed. A string member takes one index into the strings of its row.
+If the member has dimensions, all its strings follow at that index, so indices count
+members, not strings.
 """
 
 from __future__ import annotations

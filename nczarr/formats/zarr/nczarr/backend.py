@@ -86,7 +86,8 @@ class HiddenAttributes(Writer):
 
 
 class NCZarrWriter(HiddenAttributes, Zarr2Writer):
-    """NCZarr for netCDF-C 4.9.3 and later. Scalars have shape `[1]`: the library drops shape `[]`.
+    """NCZarr for netCDF-C 4.9.3 and later. Scalars have shape `[1]`: the library drops
+    shape `[]`.
 
     `order`: index of each group in the library's walk.
     """
@@ -101,8 +102,8 @@ class NCZarrWriter(HiddenAttributes, Zarr2Writer):
     def lists(self, path: str, member: Variable | Group) -> bool:
         """Return whether the netCDF library can see a member without losing the dataset.
 
-        It cannot read groups of parts and unknown types, and crashes on dimensions that it meets after the
-        variable: it walks groups in list order, parents first.
+        It cannot read groups of parts and unknown types, and crashes on dimensions that it
+        meets after the variable: it walks groups in list order, parents first.
         """
         if names.problem(member.name) is not None or isinstance(member, Group):
             return names.problem(member.name) is None
@@ -141,8 +142,9 @@ def _is_known(layout: Layout) -> bool:
 class NCZarr3Writer(HiddenAttributes, Zarr3Writer):
     """NCZarr on Zarr v3, with the hidden attributes in `attributes` of each node.
 
-    Unlike in v2, a char has its own type, a scalar has shape `[]`, every array has a fill value, and all
-    arrays are listed. `_FillValue` has xarray's encoding, with its type in `_nczarr_attr`.
+    Unlike in v2, a char has its own type, a scalar has shape `[]`, every array has a fill
+    value, and all arrays are listed. `_FillValue` has xarray's encoding, with its type in
+    `_nczarr_attr`.
     """
 
     superblock = MappingProxyType({"version": "3.0.0", "format": 3})

@@ -1,9 +1,11 @@
-"""The `codecs` chain in `zarr.json`: writer, reader of any chain, and of extension points in general.
+"""The `codecs` chain in `zarr.json`: writer, reader of any chain, and of extension points
+in general.
 
-All readers support the registered `gzip`, `zstd`, `blosc` and `crc32c`. Deflate, shuffle, fletcher32 and
-bzip2 have only zarr-python's names, such as `numcodecs.zlib`, which xarray reads too, but not tensorstore.
-Deflate is not written as `gzip`, so that chunk bytes stay those of HDF5. Shards that are read may have any
-inner chain; their index has plain numbers, with an optional checksum.
+All readers support the registered `gzip`, `zstd`, `blosc` and `crc32c`. Deflate, shuffle,
+fletcher32 and bzip2 have only zarr-python's names, such as `numcodecs.zlib`, which xarray
+reads too, but not tensorstore. Deflate is not written as `gzip`, so that chunk bytes stay
+those of HDF5. Shards that are read may have any inner chain; their index has plain numbers,
+with an optional checksum.
 """
 
 from __future__ import annotations
