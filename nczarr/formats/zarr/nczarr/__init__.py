@@ -30,6 +30,6 @@ FORMAT3 = Format(
     capabilities=Capabilities(arrays=ARRAYS),
     holds="nczarr.formats.zarr.nczarr.frontend:holds3",
     read="nczarr.formats.zarr.nczarr.frontend:read3",
-    emit="nczarr.formats.zarr.nczarr.backend:emit3",
+    emit="nczarr.formats.zarr.nczarr.backend3:emit",
     second_reader="zarr",
 )

@@ -1,4 +1,4 @@
-"""`nczarr` and `nczarr3`: metadata of an NCZarr store: netCDF-C's hidden attributes with our extension."""
+"""`nczarr`: plan → metadata of an NCZarr store: hidden attributes of netCDF-C with our extension."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from nczarr.formats.zarr.core.stored_types import plain_type
 from nczarr.formats.zarr.core.writer import Entry, Writer
 from nczarr.formats.zarr.extension import documents
 from nczarr.formats.zarr.v2.backend import Zarr2Writer
-from nczarr.formats.zarr.v3.backend import Zarr3Writer
 from nczarr.plan.plans import StorePlan
 
 SCALAR_AXES = ("_scalar_",)
@@ -28,11 +27,6 @@ SCALAR_AXES = ("_scalar_",)
 def emit(plan: StorePlan, report: Report) -> Iterator[Entry]:
     """Yield every metadata key with its document, children first, the root last."""
     return NCZarrWriter(plan).entries()
-
-
-def emit3(plan: StorePlan, report: Report) -> Iterator[Entry]:
-    """Yield the same on Zarr v3."""
-    return NCZarr3Writer(plan).entries()
 
 
 class HiddenAttributes(Writer):
@@ -137,18 +131,3 @@ def _is_known(layout: Layout) -> bool:
     if layout.dtype[1] == "S" and layout.dtype[0] == "|":
         return layout.fill is None or not layout.fill.strip(b"\0")
     return True
-
-
-class NCZarr3Writer(HiddenAttributes, Zarr3Writer):
-    """NCZarr on Zarr v3, with the hidden attributes in `attributes` of each node.
-
-    Unlike in v2, a char has its own type, a scalar has shape `[]`, every array has a fill
-    value, and all arrays are listed. `_FillValue` has xarray's encoding, with its type in
-    `_nczarr_attr`.
-    """
-
-    superblock = MappingProxyType({"version": "3.0.0", "format": 3})
-
-    def attribute_form(self, attribute: Attribute) -> Plain:
-        """Return an attribute in plain JSON."""
-        return self.fill_form(attribute.value) if attribute.name == "_FillValue" else plain(attribute.value)

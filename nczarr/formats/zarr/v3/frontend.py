@@ -23,7 +23,7 @@ from nczarr.formats.zarr.core.fill_values import FAULTS
 from nczarr.formats.zarr.core.reader import BadDocumentError, Reader, axes_of
 from nczarr.formats.zarr.nczarr import pull_request_3068
 from nczarr.formats.zarr.v3 import DOCUMENT, dtypes
-from nczarr.formats.zarr.v3.codecs import Chain, named, read_chain
+from nczarr.formats.zarr.v3.read_codecs import Chain, named, read_chain
 from nczarr.json.documents import Documents, Json
 from nczarr.options import Options
 from nczarr.stores.base import Store

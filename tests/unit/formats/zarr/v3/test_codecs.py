@@ -16,7 +16,7 @@ from nczarr.arrays.source import Descr
 from nczarr.ast import ATOMIC, Attribute, Codec, CompoundType, Constant, Dataset, Dimension, Field, Group, Variable
 from nczarr.diagnostics.report import Report
 from nczarr.formats.zarr.v3 import codecs, dtypes
-from nczarr.formats.zarr.v3.codecs import read_chain
+from nczarr.formats.zarr.v3.read_codecs import read_chain
 from nczarr.options import Options
 from nczarr.registry import named
 from tests.support.making import checked
