@@ -16,7 +16,7 @@ FORMAT = Format(
     spec="https://fsspec.github.io/kerchunk/spec.html",
     detects=r'\s*\{(?:\s*"[^"]*"\s*:\s*\[\s*(?:"|null)'
     r'|.*?"(?:refs|gen|templates|(?:[^"]*/)?(?:\.zgroup|\.zarray|\.zattrs|zarr\.json))"\s*:)',
-    holds="nczarr.formats.reference.open:holds",
+    holds="nczarr.formats.reference.detect:is_parquet",
     opens="nczarr.formats.reference.open:opens",
     begins="nczarr.formats.reference.target:begin",
     inner=("nczarr", "zarr2", "nczarr3", "zarr3"),

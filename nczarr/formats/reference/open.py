@@ -13,11 +13,6 @@ from nczarr.stores.reference_policy import Policy, home_of
 from nczarr.stores.references import ReferenceStore
 
 
-def holds(store: Store) -> bool:
-    """Return whether a store is a folder of Parquet references. Raises OSError."""
-    return parquet.is_parquet(store)
-
-
 def opens(source: Source | Store, report: Report, options: Options) -> ReferenceStore | None:
     """Return the store of a document; None (reported) if invalid. Raises OSError."""
     found: References | None

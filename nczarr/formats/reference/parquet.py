@@ -19,6 +19,7 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Report, Severity
+from nczarr.formats.reference.detect import ARRAY, METADATA
 from nczarr.formats.reference.limits import DEFAULT, Limits
 from nczarr.formats.reference.parquet_rows import Grid, Record, RecordFaultError, grid, read
 from nczarr.formats.reference.parts import encode
@@ -28,9 +29,6 @@ from nczarr.json.tolerant import NotJsonError, parse
 from nczarr.source import Source
 from nczarr.stores.base import Store, is_safe
 from nczarr.stores.reference import Reference
-
-METADATA = ".zmetadata"
-ARRAY = ".zarray"
 
 HELD = 64 << 20
 """Size of the file cache, in bytes."""
@@ -207,18 +205,6 @@ def _row(record: Record, row: int, key: str) -> bytes | Reference | None:
 
 def _fault(code: str, key: str, message: str) -> CompileError:
     return CompileError([Diagnostic(code, Severity.ERROR, f"`{key}`: {message}", Label(key=key))])
-
-
-def is_parquet(store: Store) -> bool:
-    """Return whether a store is a folder of Parquet references. Raises OSError."""
-    data = store.get(METADATA)
-    if data is None or b'"record_size"' not in data:
-        return False
-    try:
-        value = parse(data).value
-    except NotJsonError:
-        return store.get(".zgroup") is None and store.get(ARRAY) is None
-    return isinstance(value, dict) and "record_size" in value
 
 
 def opened(store: Store, report: Report, limits: Limits = DEFAULT) -> ParquetReferences | None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nczarr.arrays.chunk_references import WHOLE, Referred
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Report, Severity
-from nczarr.formats.reference.parquet import ARRAY, METADATA
+from nczarr.formats.reference.detect import ARRAY, METADATA
 from nczarr.formats.reference.parquet_rows import Grid, RecordFaultError, grid
 from nczarr.stores.base import Store
 

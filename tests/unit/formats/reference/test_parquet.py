@@ -19,8 +19,9 @@ from nczarr.arrays.manifest import Columns
 from nczarr.capabilities import ChunkKeys
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.formats.reference import parquet_rows, write_parquet
+from nczarr.formats.reference.detect import is_parquet
 from nczarr.formats.reference.limits import DEFAULT, Limits
-from nczarr.formats.reference.parquet import ParquetReferences, is_parquet, opened
+from nczarr.formats.reference.parquet import ParquetReferences, opened
 from nczarr.stores.directory import DirectoryStore
 from nczarr.stores.memory import MemoryStore
 from nczarr.stores.reference import Reference
