@@ -20,12 +20,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def without_plugins() -> None:
-    """Disable pydantic's plug-in search, which would read the metadata of every installed
-    package.
+    """Disable pydantic's plug-in search, which would read the metadata of every installed package.
 
-    Even when disabled, pydantic's loader module costs a short run 1/15 of its time for its
-    imports (row E2). A stand-in without plug-ins replaces it; other attributes are those of
-    the real module.
+    Even when disabled, pydantic's loader module costs a short run 1/15 of its
+    time for its imports (row E2). A stand-in without plug-ins replaces it;
+    other attributes are those of the real module.
     """
     import os
     from types import ModuleType
@@ -50,11 +49,11 @@ def without_plugins() -> None:
 
 
 def hear_signals() -> None:
-    """Make termination signals act like Ctrl-C, unless ignored: started work is removed or
-    remains resumable.
+    """Make termination signals act like Ctrl-C, unless ignored: started work is removed or remains resumable.
 
-    Fetched files are removed, and requests to an unresponsive server are cancelled. A
-    hanging call of the HDF5 library ends with the process (nczarr/cli/watchdog.py).
+    Fetched files are removed, and requests to an unresponsive server are
+    cancelled. A hanging call of the HDF5 library ends with the process
+    (nczarr/cli/watchdog.py).
     """
     import signal
 
@@ -79,9 +78,9 @@ def hear_signals() -> None:
 def process() -> None:
     """Run this process's command line, and end the process.
 
-    A process of a tenth of a second would spend a fifth of it on garbage collection among
-    imported modules and on their teardown; both are skipped, because only the streams must
-    be flushed.
+    A process of a tenth of a second would spend a fifth of it on garbage
+    collection among imported modules and on their teardown; both are skipped,
+    because only the streams must be flushed.
     """
     import gc
     import os

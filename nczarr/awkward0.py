@@ -1,15 +1,15 @@
-"""Arrays as persisted by Awkward 0.x: JSON documents over named blobs, in mappings, ZIP
-archives, HDF5 groups.
+"""Arrays as persisted by Awkward 0.x: JSON documents over named blobs, in mappings, ZIP archives, HDF5 groups.
 
     storage = {"": b'{"awkward0": "1", "schema": {"call": …}}', "1": b"…", "3": b"…"}
     nczarr.awkward0.deserialize(storage)    # awkward.Array, where awkward (2.6 or later) is installed
     nczarr.awkward0.columns(storage)        # a column: numpy arrays, without any other library
     nczarr.awkward0.items(column)           # Python lists, dictionaries, texts, numbers and None
 
-Documents execute no code: functions come from a fixed table (docs/awkward0.md), whatever
-the whitelist, and pickled objects are refused. Memory is bounded by the input and by
-`Limits`. An invalid document raises CompileError, whose `.diagnostics` have the places; an
-unknown name KeyError; an unreadable file OSError.
+Documents execute no code: functions come from a fixed table (docs/awkward0.md),
+whatever the whitelist, and pickled objects are refused. Memory is bounded by
+the input and by `Limits`. An invalid document raises CompileError, whose
+`.diagnostics` have the places; an unknown name KeyError; an unreadable file
+OSError.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ def deserialize(
 ) -> Any:
     """Return the array whose document a storage has under the key `name`.
 
-    `storage`: bytes, buffers or NumPy arrays by key. `whitelist`: patterns of functions
-    that the document may use; they can only restrict the table; None: all of the table.
-    `cache` exists for callers of awkward0 and is not used: virtual arrays are made at once.
-    Documents without an array return their value: JSON, lists, tuples, dictionaries, pairs,
-    NumPy dtypes, bytes.
+    `storage`: bytes, buffers or NumPy arrays by key. `whitelist`: patterns of
+    functions that the document may use; they can only restrict the table; None:
+    all of the table. `cache` exists for callers of awkward0 and is not used:
+    virtual arrays are made at once. Documents without an array return their
+    value: JSON, lists, tuples, dictionaries, pairs, NumPy dtypes, bytes.
 
-    Raises KeyError for an unknown name, CompileError for invalid or oversized documents or
-    blobs.
+    Raises KeyError for an unknown name, CompileError for invalid or oversized
+    documents or blobs.
     """
     return _arrays(columns(storage, name, whitelist, limits=limits))
 
@@ -71,11 +71,10 @@ def load(
     schemasuffix: str = ".json",
     limits: Limits = DEFAULT,
 ) -> Any:
-    """Return the array of an archive (`.awkd`) if it is unnamed; else a lazy mapping of all
-    arrays.
+    """Return the array of an archive (`.awkd`) if it is unnamed; else a lazy mapping of all arrays.
 
-    The mapping is a context manager and has `close`. Raises CompileError for an invalid or
-    unsafe archive, OSError if it is unreadable.
+    The mapping is a context manager and has `close`. Raises CompileError for an
+    invalid or unsafe archive, OSError if it is unreadable.
     """
     from nczarr.formats.awkward0.wire.zip_archive import Archive
 
@@ -92,8 +91,8 @@ def hdf5(
 ) -> MutableMapping[str, Any]:
     """Return the arrays of an h5py group or file by name, as a mutable mapping.
 
-    `options` are those of `serialize`, for set-item. Get-item raises KeyError and
-    CompileError. Names with a slash are usable but not listed.
+    `options` are those of `serialize`, for set-item. Get-item raises KeyError
+    and CompileError. Names with a slash are usable but not listed.
     """
     from nczarr.formats.awkward0.wire.hdf5_group import Group
     from nczarr.formats.awkward0.write import save as saving
@@ -112,12 +111,12 @@ def serialize(
     compression: Any = _DEFAULT_POLICY,
     **options: Any,
 ) -> dict[str, Any]:
-    """Write an array to a storage: its blobs, and its document under `name` and
-    `schemasuffix`.
+    """Write an array to a storage: its blobs, and its document under `name` and `schemasuffix`.
 
-    Returns the document. `obj`: an awkward or NumPy array, a column, lists, texts, numbers.
-    `compression`: None, True, a function with an inverse, or one or more rules
-    (docs/awkward0.md). Raises CompileError for content that the protocol cannot hold.
+    Returns the document. `obj`: an awkward or NumPy array, a column, lists,
+    texts, numbers. `compression`: None, True, a function with an inverse, or
+    one or more rules (docs/awkward0.md). Raises CompileError for content that
+    the protocol cannot hold.
     """
     from nczarr.formats.awkward0.write import serialize as writing
 
@@ -134,12 +133,11 @@ def save(
     mode: str = "a",
     **options: Any,
 ) -> None:
-    """Write an array, or a dictionary of arrays, to an archive; a path without `.awkd` gets
-    this suffix.
+    """Write an array, or a dictionary of arrays, to an archive; a path without `.awkd` gets this suffix.
 
-    `mode` is that of a ZIP archive; "a" appends to an existing file. `options` are those of
-    `serialize`. Raises KeyError, before anything is written, if one name is the prefix of
-    another; OSError.
+    `mode` is that of a ZIP archive; "a" appends to an existing file. `options`
+    are those of `serialize`. Raises KeyError, before anything is written, if
+    one name is the prefix of another; OSError.
     """
     from nczarr.formats.awkward0.write import save as saving
 

@@ -1,8 +1,8 @@
 """Capabilities of formats, and their registry rows, as data.
 
-The planner asks `Capabilities` about a target; each "no" is a loss with its own code.
-`Format` is one row of the table of formats; its functions are lazy strings, so that listing
-formats imports none.
+The planner asks `Capabilities` about a target; each "no" is a loss with its own
+code. `Format` is one row of the table of formats; its functions are lazy
+strings, so that listing formats imports none.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-r"""Names: fully-qualified names, and the escapes of CDL, of the notation and of text in
-general.
+r"""Names: fully-qualified names, and the escapes of CDL, of the notation and of text in general.
 
-Names are unescaped and in NFC; each escape/unescape is an inverse pair. A FQN (`/g1/a\ b`)
-follows the data model specification: `/` separates, `\/`, `\\` and `\ ` are slash,
-backslash and blank; the dataset's name is not part of it. A full name of the Common Data
-Model (`g1/a b`, `g1/obs.day`) has no leading slash, and a dot before a member.
+Names are unescaped and in NFC; each escape/unescape is an inverse pair. A FQN
+(`/g1/a\ b`) follows the data model specification: `/` separates, `\/`, `\\` and
+`\ ` are slash, backslash and blank; the dataset's name is not part of it. A
+full name of the Common Data Model (`g1/a b`, `g1/obs.day`) has no leading
+slash, and a dot before a member.
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ def normal(name: str) -> str:
 def problem(name: str) -> tuple[str, str] | None:
     """Return why the netCDF library would refuse this name, as (code, text), or None.
 
-    Its rules: not empty, at most 256 bytes of UTF-8, no slash, no control character, no
-    trailing space, first character a letter, digit, underscore or outside ASCII.
+    Its rules: not empty, at most 256 bytes of UTF-8, no slash, no control
+    character, no trailing space, first character a letter, digit, underscore or
+    outside ASCII.
     """
     if not name:
         return "bad-name", "a name cannot be empty"
@@ -119,11 +120,10 @@ def from_bytes(data: bytes) -> str:
 
 
 def cdm_full_name(path: str, members: Iterable[str] = ()) -> str:
-    """Return the Common Data Model's full name of a FQN, or of a member of it: `g1/temp`,
-    `g1/obs.day`.
+    """Return the Common Data Model's full name of a FQN, or of a member of it: `g1/temp`, `g1/obs.day`.
 
-    Dots, backslashes and slashes in names get a backslash; names of that model contain no
-    slashes.
+    Dots, backslashes and slashes in names get a backslash; names of that model
+    contain no slashes.
     """
     group = "/".join(_CDM_NEEDS.sub(r"\\\g<0>", name) for name in split(path))
     return ".".join([group, *(_CDM_NEEDS.sub(r"\\\g<0>", name) for name in members)])

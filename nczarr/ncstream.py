@@ -1,13 +1,12 @@
-"""Messages of ncstream, the stream of CDM Remote, read and written singly: the public
-interface.
+"""Messages of ncstream, the stream of CDM Remote, read and written singly: the public interface.
 
     for message in nczarr.ncstream.read_messages(open("a.ncs", "rb")):
         print(message, getattr(message, "values", None))
 
-A stream is bytes, a memory map, or any binary file, also a pipe; memory is that of one
-message. Whole files and servers are ordinary datasets: `nczarr.open("a.ncs")`. An invalid
-stream raises CompileError, whose `.diagnostics` have the byte offset; announced sizes
-allocate nothing.
+A stream is bytes, a memory map, or any binary file, also a pipe; memory is that
+of one message. Whole files and servers are ordinary datasets:
+`nczarr.open("a.ncs")`. An invalid stream raises CompileError, whose
+`.diagnostics` have the byte offset; announced sizes allocate nothing.
 """
 
 from __future__ import annotations
@@ -75,18 +74,18 @@ def __getattr__(name: str) -> Any:
 def read_messages(
     stream: Stream, *, definitions: pb.Header | None = None, limits: Limits = DEFAULT
 ) -> Iterator[Message]:
-    """Yield the messages of a stream; `.values` of those with data are NumPy arrays of the
-    section's shape.
+    """Yield the messages of a stream; `.values` of those with data are NumPy arrays of the section's shape.
 
-    Numbers have the byte order of the stream and are views of it, unless deflated. Chars
-    are `S1`. Strings are objects: `str`, `bytes` if not UTF-8, None for NIL; opaque values
-    are `bytes`. Lists are objects, too, each an array. Structures and sequences are
-    structured arrays as defined in an earlier header, or in `definitions`, with plain
-    members first, then structures; members of variable size are objects. Rows of an
-    undefined structure are `V`, and columns name their members themselves.
+    Numbers have the byte order of the stream and are views of it, unless
+    deflated. Chars are `S1`. Strings are objects: `str`, `bytes` if not UTF-8,
+    None for NIL; opaque values are `bytes`. Lists are objects, too, each an
+    array. Structures and sequences are structured arrays as defined in an
+    earlier header, or in `definitions`, with plain members first, then
+    structures; members of variable size are objects. Rows of an undefined
+    structure are `V`, and columns name their members themselves.
 
-    Raises CompileError at an invalid message, after the valid ones before it; OSError if
-    the stream is unreadable.
+    Raises CompileError at an invalid message, after the valid ones before it;
+    OSError if the stream is unreadable.
     """
     from nczarr.formats.ncstream.wire import messages
     from nczarr.formats.ncstream.wire.definitions import Definitions
@@ -123,10 +122,11 @@ def data(
 ) -> Data | DataColumn:
     """Return a message with the values of a NumPy array, in the forms of `read_messages`.
 
-    `section`: indices of the values in their variable; None: all. `data_type`: the format's
-    type name if the dtype is ambiguous: `OPAQUE`, `ENUM1`, `SEQUENCE`. `column`: True for a
-    message of columns, False for one of the first form; None: columns for lists and
-    structures. Raises ValueError for a dtype that the format lacks.
+    `section`: indices of the values in their variable; None: all. `data_type`:
+    the format's type name if the dtype is ambiguous: `OPAQUE`, `ENUM1`,
+    `SEQUENCE`. `column`: True for a message of columns, False for one of the
+    first form; None: columns for lists and structures. Raises ValueError for a
+    dtype that the format lacks.
     """
     from nczarr.formats.ncstream.wire.messages import of_values
 
@@ -148,14 +148,14 @@ def data_messages(
     profile: Profile = "mixed",
     deflate: int | None = None,
 ) -> Iterator[bytes]:
-    """Yield, in pieces, one message for each wanted variable, by FQN and indices (None:
-    all).
+    """Yield, in pieces, one message for each wanted variable, by FQN and indices (None: all).
 
-    `profile`: `mixed` encodes numbers and texts in the first form and all else in columns;
-    `first` and `second` use one form wherever possible, like servers of the two
-    generations. `deflate`: a level, for numbers in the first form. Raises KeyError for an
-    unknown variable, ValueError for invalid or descending indices, OSError, and
-    CompileError (`unwritable-ncstream`) for values that one message cannot hold.
+    `profile`: `mixed` encodes numbers and texts in the first form and all else
+    in columns; `first` and `second` use one form wherever possible, like
+    servers of the two generations. `deflate`: a level, for numbers in the first
+    form. Raises KeyError for an unknown variable, ValueError for invalid or
+    descending indices, OSError, and CompileError (`unwritable-ncstream`) for
+    values that one message cannot hold.
     """
     from nczarr.formats.ncstream.wire.byte_pieces import UnwritableError
     from nczarr.formats.ncstream.write.variable_messages import Values
@@ -172,16 +172,17 @@ def data_messages(
 
 
 def write_points(dataset: DatasetHandle, stream: IO[bytes], variable: str | None = None) -> Report:
-    """Write a one-dimensional variable of records as a stream of point features with place
-    and time.
+    """Write a one-dimensional variable of records as a stream of point features with place and time.
 
-    `variable`: its path; None: the only suitable one. Variables that `nczarr.open` reads
-    from such streams are suitable. Else the attribute `location` of the variable names five
-    members, time, latitude, longitude, altitude and nominal time, separated by blanks; or
-    members have these names (`lat`, `lon`, `alt` for short).
+    `variable`: its path; None: the only suitable one. Variables that
+    `nczarr.open` reads from such streams are suitable. Else the attribute
+    `location` of the variable names five members, time, latitude, longitude,
+    altitude and nominal time, separated by blanks; or members have these names
+    (`lat`, `lon`, `alt` for short).
 
-    The report has a warning, `lost-beside-points`, if the dataset has additional content.
-    Raises CompileError (`unsuited-points`) for other variables, OSError.
+    The report has a warning, `lost-beside-points`, if the dataset has
+    additional content. Raises CompileError (`unsuited-points`) for other
+    variables, OSError.
     """
     from nczarr.formats.ncstream.points.writer import write
 

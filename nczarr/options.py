@@ -156,8 +156,8 @@ Extents = tuple[Extent | None, ...] | None
 class Section(NamedTuple):
     """A part of one variable.
 
-    `path`: unescaped names to the variable; `absolute`: from the root. `members`: path to a
-    member of its records, each with its extents.
+    `path`: unescaped names to the variable; `absolute`: from the root.
+    `members`: path to a member of its records, each with its extents.
     """
 
     path: tuple[str, ...]
@@ -173,8 +173,7 @@ def part_in_words(variables: Iterable[str], groups: Iterable[str], sections: Ite
 
 
 class Subset(NamedTuple):
-    """Wanted part of a dataset: names of variables and groups, simple or from the root, and
-    sections.
+    """Wanted part of a dataset: names of variables and groups, simple or from the root, and sections.
 
     Without variables and groups everything is wanted.
     """

@@ -1,8 +1,8 @@
 """Pipeline from any source to any target: read → check → select → plan → write.
 
-The only caller of the planner, used by the command line, the Python API, `combine` and the
-server. Bad input is reported and returns None; OSError means that a file or server is
-unreachable.
+The only caller of the planner, used by the command line, the Python API,
+`combine` and the server. Bad input is reported and returns None; OSError means
+that a file or server is unreachable.
 """
 
 from __future__ import annotations
@@ -91,8 +91,8 @@ def select(checked: Checked, wanted: Subset, report: Report) -> Checked | None:
 def plan(checked: Checked, form: Format, report: Report, options: Options) -> Plan | None:
     """Return the plan of a target and report its losses; None after an error.
 
-    `netcdf` becomes the format of the fitting kind of file, `reference` that of its
-    documents.
+    `netcdf` becomes the format of the fitting kind of file, `reference` that of
+    its documents.
     """
     from nczarr.plan import planner
 
@@ -117,12 +117,11 @@ def plan_store(checked: Checked, form: Format, report: Report, options: Options)
 def write(
     checked: Checked, path: str, form: Format, report: Report, options: Options, watch: Watcher | None = None
 ) -> Conversion | None:
-    """Write a dataset to a new target, whole or not at all; return the result, None after
-    an error.
+    """Write a dataset to a new target, whole or not at all; return the result, None after an error.
 
-    With `options.verify` the finished target is read again, and published only if it holds
-    every value. `watch` is called with the bytes written. Raises OSError if the file system
-    refuses.
+    With `options.verify` the finished target is read again, and published only
+    if it holds every value. `watch` is called with the bytes written. Raises
+    OSError if the file system refuses.
     """
     if options.resume and not options.overwrite and targets.is_finished(path, form, options):
         return _finished_before(checked, path, form, report, options)

@@ -1,9 +1,8 @@
-"""Operations on reference documents: `nczarr.refs.expand`, `compact`, `combine` and
-`verify`.
+"""Operations on reference documents: `nczarr.refs.expand`, `compact`, `combine` and `verify`.
 
-A document is a mapping, its text (str, bytes), or the path of a file or of a folder of
-Parquet references. Raises CompileError with all faults of a document, and OSError if it is
-unreadable.
+A document is a mapping, its text (str, bytes), or the path of a file or of a
+folder of Parquet references. Raises CompileError with all faults of a document,
+and OSError if it is unreadable.
 """
 
 from __future__ import annotations
@@ -54,12 +53,11 @@ def verify(
     following: Following = FOLLOWING,
     storage_options: Mapping[str, Any] | None = None,
 ) -> tuple[Diagnostic, ...]:
-    """Return the faults of a document, or folder of Parquet references, and its targets;
-    empty if valid.
+    """Return the faults of a document, or folder of Parquet references, and its targets; empty if valid.
 
-    All targets are checked, and `sample` chunks of each array, `all` or none are read and
-    decoded. `following`: how references are followed. Raises OSError if the document is
-    unreadable.
+    All targets are checked, and `sample` chunks of each array, `all` or none
+    are read and decoded. `following`: how references are followed. Raises
+    OSError if the document is unreadable.
     """
     from nczarr.secrets import StorageOptions
     from nczarr.verify import verify as verified

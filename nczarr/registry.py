@@ -1,8 +1,9 @@
 """Table of formats, and detection of the format of a source or target.
 
-Rows are lazy strings: naming a format imports only its few lines of `FORMAT`, and reading
-or writing loads only the used one. Other packages join by the entry-point group
-`nczarr.formats`, whose entries name a `Format`; two formats of one name are an error.
+Rows are lazy strings: naming a format imports only its few lines of `FORMAT`,
+and reading or writing loads only the used one. Other packages join by the
+entry-point group `nczarr.formats`, whose entries name a `Format`; two formats
+of one name are an error.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Storage options and their secrets: keys, tokens and passwords never appear in messages.
 
-A remote place is a URL with options for its protocol library; both may contain secrets.
-`shown` returns a URL without possible secrets, `scrubbed` a message without known ones. The
-`repr` of options is empty, so that no log or traceback contains them.
+A remote place is a URL with options for its protocol library; both may contain
+secrets. `shown` returns a URL without possible secrets, `scrubbed` a message
+without known ones. The `repr` of options is empty, so that no log or traceback
+contains them.
 """
 
 from __future__ import annotations
@@ -78,8 +79,7 @@ NO_OPTIONS = StorageOptions()
 
 
 def option(text: str) -> tuple[str, Any]:
-    """Parse one option `K=V`. Values are JSON (`true`, `false`, `null`, numbers, lists,
-    objects) or text.
+    """Parse one option `K=V`. Values are JSON (`true`, `false`, `null`, numbers, lists, objects) or text.
 
     Possible secrets are texts. Raises ValueError without a name.
     """

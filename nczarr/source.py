@@ -1,8 +1,9 @@
 """Sources and places in them.
 
-From a name and bytes (or their mmap) to lines and columns of offsets. Invariant: a `Span`
-is only a position; it equals every other span, so that trees that differ only in layout are
-equal. Lines and columns are computed only for output.
+From a name and bytes (or their mmap) to lines and columns of offsets.
+Invariant: a `Span` is only a position; it equals every other span, so that
+trees that differ only in layout are equal. Lines and columns are computed only
+for output.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ LONGEST_DOCUMENT = 1 << 20
 class Source:
     """A named text, or a file of a `binary` format, as undecoded bytes.
 
-    Places in a binary source are byte offsets, without lines. `key`: of a store's document,
-    which is one place unless its bytes are stored, as few readers do. `path`: file with the
-    bytes, if not the name.
+    Places in a binary source are byte offsets, without lines. `key`: of a
+    store's document, which is one place unless its bytes are stored, as few
+    readers do. `path`: file with the bytes, if not the name.
     """
 
     __slots__ = ("_starts", "binary", "data", "key", "name", "path")

@@ -1,10 +1,9 @@
-"""Hierarchies of the Zarr v3 draft of 2019 in custom stores: public interface of the format
-`zarr3-2019`.
+"""Hierarchies of the Zarr v3 draft of 2019 in custom stores: public interface of the format `zarr3-2019`.
 
-A store is any object with `get`, `set` and `delete`, and optionally `list`, `listpre` or
-`listdir`. `read` and `write` convert between such a store and datasets; `Hierarchy` has the
-draft's own operations. For paths and folders use `nczarr.open` and `nczarr.write(…,
-format="zarr3-2019")`.
+A store is any object with `get`, `set` and `delete`, and optionally `list`,
+`listpre` or `listdir`. `read` and `write` convert between such a store and
+datasets; `Hierarchy` has the draft's own operations. For paths and folders use
+`nczarr.open` and `nczarr.write(…, format="zarr3-2019")`.
 """
 
 from __future__ import annotations
@@ -47,11 +46,11 @@ def read(
 ) -> DatasetHandle:
     """Return the dataset of a hierarchy; values are read on demand.
 
-    `nodes`: paths of arrays and groups, as `/foo/bar`, to look for if the store lists no
-    keys. Hierarchies that we write need none: each group names its children. Unreadable
-    content is skipped as `allow_loss` permits, and listed in the handle's `diagnostics`.
-    `name`: display name of the store. Raises CompileError, OSError, and ValueError for an
-    invalid path in `nodes`.
+    `nodes`: paths of arrays and groups, as `/foo/bar`, to look for if the store
+    lists no keys. Hierarchies that we write need none: each group names its
+    children. Unreadable content is skipped as `allow_loss` permits, and listed
+    in the handle's `diagnostics`. `name`: display name of the store. Raises
+    CompileError, OSError, and ValueError for an invalid path in `nodes`.
     """
     from nczarr import pipeline, registry
 
@@ -71,10 +70,10 @@ def read(
 def write(
     dataset: DatasetHandle, store: KeyValues | Operations, **options: Unpack[TargetOptions]
 ) -> tuple[Diagnostic, ...]:
-    """Write a dataset to a store, whole or not at all; return the warnings. Options: those
-    of `to_keys`.
+    """Write a dataset to a store, whole or not at all; return the warnings. Options: those of `to_keys`.
 
-    Keys of the same names are replaced, others remain. Raises CompileError, OSError.
+    Keys of the same names are replaced, others remain. Raises CompileError,
+    OSError.
     """
     from nczarr import link, pipeline, registry
 

@@ -61,17 +61,18 @@ def combine(
     storage_options: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Conversion | DatasetHandle:
-    """Combine paths, URLs or open datasets into one, joined along existing dimensions or
-    stacked along a new one.
+    """Combine paths, URLs or open datasets into one, joined along existing dimensions or stacked along a new one.
 
-    docs/references.md lists what must be equal. `variables` and `groups` select what is
-    combined. With a `target`, the result is written there in the format of its suffix, and
-    the conversion is returned; `options` are those of `nczarr.convert`. Without one, an
-    open dataset is returned, with warnings in its `diagnostics`. `writing` and `following`
-    control how references are written, and followed in sources.
+    docs/references.md lists what must be equal. `variables` and `groups` select
+    what is combined. With a `target`, the result is written there in the format
+    of its suffix, and the conversion is returned; `options` are those of
+    `nczarr.convert`. Without one, an open dataset is returned, with warnings in
+    its `diagnostics`. `writing` and `following` control how references are
+    written, and followed in sources.
 
-    Raises CompileError if sources do not fit together or the target cannot represent them,
-    OSError if one is unreachable, FileExistsError if the target exists.
+    Raises CompileError if sources do not fit together or the target cannot
+    represent them, OSError if one is unreachable, FileExistsError if the target
+    exists.
     """
     from nczarr import pipeline
     from nczarr.api.convert import convert

@@ -27,17 +27,16 @@ def diff(
     groups: Iterable[str] = (),
     storage_options: Mapping[str, Any] | None = None,
 ) -> list[Difference]:
-    """Return the differences of two datasets in any formats; an empty list if they are
-    equal.
+    """Return the differences of two datasets in any formats; an empty list if they are equal.
 
-    Datasets are paths, URLs or open ones. Values are compared bit by bit, except that all
-    NaNs are equal; with a `tolerance`, numbers may differ by that much (`"rel:1e-6"`: by
-    that part of the greater one). `storage` also compares chunks, codecs, definition order
-    and kind of file. `variables` and `groups` restrict the comparison. `storage_options`
-    apply to URLs.
+    Datasets are paths, URLs or open ones. Values are compared bit by bit,
+    except that all NaNs are equal; with a `tolerance`, numbers may differ by
+    that much (`"rel:1e-6"`: by that part of the greater one). `storage` also
+    compares chunks, codecs, definition order and kind of file. `variables` and
+    `groups` restrict the comparison. `storage_options` apply to URLs.
 
-    Raises OSError if one is unreachable, CompileError if one has errors, ValueError for an
-    invalid tolerance.
+    Raises OSError if one is unreachable, CompileError if one has errors,
+    ValueError for an invalid tolerance.
     """
     from nczarr.compare.diff import chosen, differences
 
@@ -59,18 +58,18 @@ def digest(
     workers: int | None = None,
     storage_options: Mapping[str, Any] | None = None,
 ) -> str:
-    """Return a hash of a dataset's model and values, 64 hexadecimal digits, as defined in
-    docs/digest.md.
+    """Return a hash of a dataset's model and values, 64 hexadecimal digits, as defined in docs/digest.md.
 
-    It does not depend on format, chunks, codecs, byte order and definition order, and
-    changes with every name, type, attribute, dimension and bit of a value.
+    It does not depend on format, chunks, codecs, byte order and definition
+    order, and changes with every name, type, attribute, dimension and bit of a
+    value.
 
-    The dataset is a path, URL or open one. `variables` and `groups` restrict the hash;
-    `memory`: bytes of values in flight; `workers`: threads; `storage_options` apply to
-    URLs.
+    The dataset is a path, URL or open one. `variables` and `groups` restrict
+    the hash; `memory`: bytes of values in flight; `workers`: threads;
+    `storage_options` apply to URLs.
 
-    Raises OSError if it is unreachable, CompileError if it has errors or unreadable
-    content.
+    Raises OSError if it is unreachable, CompileError if it has errors or
+    unreadable content.
     """
     from nczarr.compare.digest import chosen
     from nczarr.compare.digest import digest as digest_of

@@ -25,8 +25,7 @@ def convert(
     format: str | None = None,  # noqa: A002
     **options: Unpack[ConvertOptions],
 ) -> Conversion:
-    """Convert a file, store or open dataset, whole or not at all; return what was done,
-    losses and warnings included.
+    """Convert a file, store or open dataset, whole or not at all; return what was done, losses and warnings included.
 
     Parameters
     ----------
@@ -131,8 +130,7 @@ def write(
     format: str | None = None,  # noqa: A002
     **options: Unpack[WriteOptions],
 ) -> tuple[Diagnostic, ...]:
-    """Write a dataset to a new target, whole or not at all; return the warnings, losses
-    included.
+    """Write a dataset to a new target, whole or not at all; return the warnings, losses included.
 
     Parameters
     ----------

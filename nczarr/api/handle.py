@@ -1,8 +1,7 @@
-"""Handles of datasets from `nczarr.open`, `from_cdl` and the builder: the checked tree and
-lazy arrays.
+"""Handles of datasets from `nczarr.open`, `from_cdl` and the builder: the checked tree and lazy arrays.
 
-Values are read when they are indexed. A dataset is immutable. Input errors raise one
-`CompileError`.
+Values are read when they are indexed. A dataset is immutable. Input errors
+raise one `CompileError`.
 """
 
 from __future__ import annotations
@@ -159,11 +158,11 @@ class VariableHandle:
         return dtype_of(self.type, self._checked.types)
 
     def __getitem__(self, key: Any) -> Any:
-        """Return values by integers, slices (negative steps too) and `...`, as in NumPy.
-        Raises IndexError, TypeError.
+        """Return values by integers, slices (negative steps too) and `...`, as in NumPy. Raises IndexError, TypeError.
 
-        char is `S1`, an enum its integers, opaque `V`, a record a structured array. Strings
-        are `str` or None (NIL), and vlen values arrays, both in object arrays.
+        char is `S1`, an enum its integers, opaque `V`, a record a structured
+        array. Strings are `str` or None (NIL), and vlen values arrays, both in
+        object arrays.
         """
         from nczarr.select.indexing import read
 
@@ -210,10 +209,10 @@ def open_dataset(
 ) -> DatasetHandle:
     """Open a file or store at a path or URL, in any readable format, detected by content.
 
-    `storage_options` apply to URLs, as the library of their protocol takes them;
-    `following`: how references of a document are followed (`nczarr.refs.Following`).
-    Unreadable content of a store is omitted and listed in the handle's `diagnostics`.
-    Raises OSError, CompileError.
+    `storage_options` apply to URLs, as the library of their protocol takes
+    them; `following`: how references of a document are followed
+    (`nczarr.refs.Following`). Unreadable content of a store is omitted and
+    listed in the handle's `diagnostics`. Raises OSError, CompileError.
     """
     from nczarr import pipeline
 
@@ -230,8 +229,7 @@ def handle_of(checked: Checked | None, report: Report) -> DatasetHandle:
 
 
 def report_losses(handle: DatasetHandle, report: Report, options: Options) -> None:
-    """Report content omitted when a dataset was opened, as errors, or as warnings if the
-    options allow it.
+    """Report content omitted when a dataset was opened, as errors, or as warnings if the options allow it.
 
     Writing an open dataset then reports the same as converting its file.
     """

@@ -1,6 +1,7 @@
 """Options of the Python functions that write: names, types and meaning in one place.
 
-Names and defaults are those of `nczarr.options.Options`, which `options_from` returns.
+Names and defaults are those of `nczarr.options.Options`, which `options_from`
+returns.
 """
 
 from __future__ import annotations
@@ -82,11 +83,10 @@ class ConvertOptions(WriteOptions, total=False):
 
 
 def takes(options: type) -> Callable[[Function], Function]:
-    """Return a decorator that gives a function with `**options` their signature, and that
-    refuses other options.
+    """Return a decorator that gives a function with `**options` their signature, and that refuses other options.
 
-    Raises TypeError, with the closest name, when the function is called with an option that
-    does not exist.
+    Raises TypeError, with the closest name, when the function is called with an
+    option that does not exist.
     """
     known = options.__annotations__
     keywords = [
@@ -119,10 +119,10 @@ def takes(options: type) -> Callable[[Function], Function]:
 
 
 def options_from(**given: Unpack[ConvertOptions]) -> Options:
-    """Return the options of a run; the caller handles those that select a part of the
-    source.
+    """Return the options of a run; the caller handles those that select a part of the source.
 
-    Raises ValueError for an unknown kind of file or loss, and for an invalid shard shape.
+    Raises ValueError for an unknown kind of file or loss, and for an invalid
+    shard shape.
     """
     values: dict[str, Any] = {name: value for name, value in given.items() if name in _SAME}
     kind, shards, codecs = given.get("kind"), given.get("shards") or {}, given.get("codecs") or {}

@@ -1,8 +1,9 @@
 """Sequential reads in stretches shorter than chunks, where each chunk is decoded once.
 
-A band is the part of an array covered by some whole rows of chunks: a linear range in C
-order. The current band is held in memory or, if it is too long, in a temporary file.
-Without room for either, chunks are decoded again for each stretch.
+A band is the part of an array covered by some whole rows of chunks: a linear
+range in C order. The current band is held in memory or, if it is too long, in a
+temporary file. Without room for either, chunks are decoded again for each
+stretch.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ SPOOLED = 4 << 30
 class Bands:
     """Reader of consecutive linear ranges (C order) of an array, or of its region `whole`.
 
-    `room`: maximum elements of a band of several chunk rows; `held`: maximum bytes of a
-    band in memory.
+    `room`: maximum elements of a band of several chunk rows; `held`: maximum
+    bytes of a band in memory.
     """
 
     def __init__(

@@ -27,8 +27,7 @@ POOLED = 1 << 12
 
 
 def linear_block(shape: tuple[int, ...], room: int) -> tuple[int, ...]:
-    """Return the shape of blocks that are linear ranges in C order, of at most `room`
-    elements.
+    """Return the shape of blocks that are linear ranges in C order, of at most `room` elements.
 
     Inner dimensions are whole, one is cut, outer ones have length 1.
     """
@@ -126,11 +125,11 @@ def first_of(region: Selection, shape: tuple[int, ...]) -> int:
 
 
 def even_chunks(shape: tuple[int, ...], itemsize: int) -> Iterator[tuple[int, ...]]:
-    """Yield chunk shapes for contiguous data, the best first; every chunk is full and one
-    byte range.
+    """Yield chunk shapes for contiguous data, the best first; every chunk is full and one byte range.
 
-    All data up to `LARGE` bytes; else as many rows as make a good size and divide the
-    length, one row if it has such a size, or the same for the rows of a row.
+    All data up to `LARGE` bytes; else as many rows as make a good size and
+    divide the length, one row if it has such a size, or the same for the rows
+    of a row.
     """
     if math.prod(shape) * itemsize <= LARGE:
         yield shape

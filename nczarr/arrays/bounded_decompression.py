@@ -1,7 +1,7 @@
 """Decompression with an output limit that does not trust the compressed bytes.
 
-Sizes in headers are checked before allocation; streams without one are cut off at the
-limit.
+Sizes in headers are checked before allocation; streams without one are cut off
+at the limit.
 """
 
 from __future__ import annotations
@@ -134,12 +134,12 @@ LITERAL = 32
 
 
 def lzf(data: bytes, limit: int) -> bytes:
-    """Decompress LZF of liblzf and HDF5's filter 32000: literal runs and back references.
-    Raises ValueError.
+    """Decompress LZF of liblzf and HDF5's filter 32000: literal runs and back references. Raises ValueError.
 
-    A control byte below 32 precedes a run of that many bytes plus one. In others the upper
-    three bits are the length less 2, where 7 means that a byte to add follows. The lower
-    five bits and the next byte are the distance less 1.
+    A control byte below 32 precedes a run of that many bytes plus one. In
+    others the upper three bits are the length less 2, where 7 means that a byte
+    to add follows. The lower five bits and the next byte are the distance less
+    1.
     """
     out = bytearray()
     at, end = 0, len(data)

@@ -1,7 +1,7 @@
-"""C struct layout of values: sizes, alignments and offsets of a C compiler on a 64-bit
-machine.
+"""C struct layout of values: sizes, alignments and offsets of a C compiler on a 64-bit machine.
 
-The netCDF library uses it in memory, and for records in the files that it writes.
+The netCDF library uses it in memory, and for records in the files that it
+writes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Keys of an array in a store: their names, and which ones exist.
 
-A listed key that is missing when read is an error, not fill. If another process described
-the array, both must see the same keys: a folder of the same name may differ there, or be
-empty.
+A listed key that is missing when read is an error, not fill. If another process
+described the array, both must see the same keys: a folder of the same name may
+differ there, or be empty.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from nczarr.stores.base import Store
 class Listing:
     """Keys of one array in one process; also the identity of the array.
 
-    `counts`: grid shape. `expected`: the `digest` of another process, until it is compared.
+    `counts`: grid shape. `expected`: the `digest` of another process, until it
+    is compared.
     """
 
     def __init__(

@@ -24,9 +24,9 @@ BATCH = 1 << 14
 class Referred(NamedTuple):
     """Chunks of one array; `counts`: grid shape.
 
-    `columns.source` indexes `columns.sources`, which are URLs or paths. Length `WHOLE` with
-    offset 0 is a whole file or object. All masks are 0. Rows are sorted by `columns.chunk`,
-    without duplicates.
+    `columns.source` indexes `columns.sources`, which are URLs or paths. Length
+    `WHOLE` with offset 0 is a whole file or object. All masks are 0. Rows are
+    sorted by `columns.chunk`, without duplicates.
     """
 
     chunk_keys: ChunkKeys
@@ -67,7 +67,8 @@ def some(columns: Columns, rows: NDArray[Any] | slice) -> Columns:
 def usual_codecs(source: ArraySource) -> tuple[Codec, ...] | None:
     """Return the codec chain of most chunks that are byte ranges; None if there are none.
 
-    A mask marks skipped steps; the chain omits the steps that the most frequent mask skips.
+    A mask marks skipped steps; the chain omits the steps that the most frequent
+    mask skips.
     """
     stored, manifest = source.stored, source.manifest
     if stored is None or manifest is None:
@@ -84,11 +85,10 @@ def unmasked(codecs: tuple[Codec, ...], mask: int) -> tuple[Codec, ...]:
 
 
 def referred(source: ArraySource | None, layout: Layout) -> Columns | None:
-    """Return the source's byte ranges that are valid chunks of this layout, or None. Raises
-    OSError.
+    """Return the source's byte ranges that are valid chunks of this layout, or None. Raises OSError.
 
-    Grid and elements must be equal. Chunks of a wrong length are left to the source, which
-    reports them.
+    Grid and elements must be equal. Chunks of a wrong length are left to the
+    source, which reports them.
     """
     stored = None if source is None else source.stored
     if source is None or stored is None or stored.chunks != layout.chunks or plain(stored.dtype) != plain(layout.dtype):

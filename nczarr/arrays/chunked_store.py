@@ -1,7 +1,7 @@
 """Arrays chunked into keys of a store: an array source for every version of Zarr.
 
-`grid.py` decodes and assembles chunks; this module finds their bytes. Raises CompileError
-with `unreadable-chunk` for undecodable chunks.
+`grid.py` decodes and assembles chunks; this module finds their bytes. Raises
+CompileError with `unreadable-chunk` for undecodable chunks.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Codecs: the neutral chain of `ast/storage.py`, its numcodecs and `--codec` forms, its
-encoders.
+"""Codecs: the neutral chain of `ast/storage.py`, its numcodecs and `--codec` forms, its encoders.
 
-A chain is a tuple of `Codec` (HDF5 filter number and parameters) in encoding order. Zarr v2
-gets numcodecs' names where they exist. `from_configs` inverts `to_configs`, so that a
-reader can check that the plain form is complete. zlib and bz2 come from the standard
-library; numcodecs is imported only where needed. All encoders release the GIL.
+A chain is a tuple of `Codec` (HDF5 filter number and parameters) in encoding
+order. Zarr v2 gets numcodecs' names where they exist. `from_configs` inverts
+`to_configs`, so that a reader can check that the plain form is complete. zlib
+and bz2 come from the standard library; numcodecs is imported only where needed.
+All encoders release the GIL.
 """
 
 from __future__ import annotations
@@ -110,11 +110,11 @@ def _essence(codec: Codec) -> tuple[int, ...]:
 
 
 def portable(codecs: Sequence[Codec], itemsize: int) -> tuple[Codec, ...]:
-    """Return the chain in an order that numcodecs can decode: shuffle before steps that
-    change the length.
+    """Return the chain in an order that numcodecs can decode: shuffle before steps that change the length.
 
-    HDF5 leaves a partial element at the end of a chunk unshuffled, but numcodecs refuses
-    such a chunk. So only checksums that add whole elements may precede shuffle.
+    HDF5 leaves a partial element at the end of a chunk unshuffled, but
+    numcodecs refuses such a chunk. So only checksums that add whole elements
+    may precede shuffle.
     """
     chain = list(codecs)
     for place, codec in enumerate(codecs):
@@ -142,7 +142,8 @@ def of_hdf5(codecs: Sequence[Codec]) -> tuple[Codec, ...]:
 def to_configs(codecs: Sequence[Codec], itemsize: int) -> list[Config]:
     """Return numcodecs configurations in encoding order. Expects `expressible(codecs)`.
 
-    `itemsize` is for shuffle, where numcodecs would take 0 for "do not shuffle".
+    `itemsize` is for shuffle, where numcodecs would take 0 for "do not
+    shuffle".
     """
     return [_config(codec, itemsize) for codec in codecs]
 
@@ -179,8 +180,9 @@ def from_configs(configs: Sequence[Config]) -> tuple[Codec, ...] | None:
 def parse(text: str) -> tuple[Codec, ...]:
     """Return the chain of a `--codec` specification. Raises ValueError with an explanation.
 
-    `none`, or steps joined by `+` in encoding order: `zlib:5`, `shuffle+zlib:5`, `zstd:3`,
-    `bz2:9`, `blosc:lz4:5`, `fletcher32`, `gzip:5`, `crc32c`. Levels are optional.
+    `none`, or steps joined by `+` in encoding order: `zlib:5`,
+    `shuffle+zlib:5`, `zstd:3`, `bz2:9`, `blosc:lz4:5`, `fletcher32`, `gzip:5`,
+    `crc32c`. Levels are optional.
     """
     if text == "none":
         return ()

@@ -1,8 +1,9 @@
 """Concatenation of array sources along an axis: one variable from several datasets.
 
-If all chunks fall into one grid, they are the chunks of the whole and are copied as
-encoded: every source but the last is a multiple of the chunk length long, and all encodings
-are equal. Sources of fill only have no chunks and do not interfere. Reads are lazy.
+If all chunks fall into one grid, they are the chunks of the whole and are
+copied as encoded: every source but the last is a multiple of the chunk length
+long, and all encodings are equal. Sources of fill only have no chunks and do
+not interfere. Reads are lazy.
 """
 
 from __future__ import annotations

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 Route = Literal["nothing", "reference", "fill", "copy", "gather", "transcode", "rechunk", "encode"]
-"""Routes of data, cheapest first: `nothing` (the target's fill value suffices), `reference`
-(the target stores locations of encoded chunks), `fill` (chunks of fill, because the target
-declares none), `copy` (encoded chunks are unchanged), `gather` (plain elements move to
-other chunks), `transcode` (same chunks, other codecs), `rechunk` (other chunks), `encode`
-(values that are not chunked: in a text, in memory, behind a library).
+"""Routes of data, cheapest first: `nothing` (the target's fill value suffices),
+`reference` (the target stores locations of encoded chunks), `fill` (chunks of
+fill, because the target declares none), `copy` (encoded chunks are unchanged),
+`gather` (plain elements move to other chunks), `transcode` (same chunks, other
+codecs), `rechunk` (other chunks), `encode` (values that are not chunked: in a
+text, in memory, behind a library).
 """
 
 
@@ -38,8 +39,7 @@ Watcher = Callable[[int], None]
 
 
 class Counts:
-    """Sums by route, not thread-safe: one thread adds the others' counts. `watch` is not
-    pickled.
+    """Sums by route, not thread-safe: one thread adds the others' counts. `watch` is not pickled.
 
     `skipped`: data keys that an earlier run put and this one did not remake.
     """

@@ -1,8 +1,7 @@
-"""CRC32C (Castagnoli), the checksum of Zarr v3: RFC 3720, appendix B.4; polynomial
-0x1EDC6F41, reflected.
+"""CRC32C (Castagnoli), the checksum of Zarr v3: RFC 3720, appendix B.4; polynomial 0x1EDC6F41, reflected.
 
-Uses `google_crc32c` if installed, else tables; for long data NumPy processes many stretches
-in parallel.
+Uses `google_crc32c` if installed, else tables; for long data NumPy processes
+many stretches in parallel.
 """
 
 from __future__ import annotations
@@ -59,8 +58,8 @@ def by_table(data: bytes) -> int:
 def _side_by_side(data: bytes, stretch: int) -> int:
     """Return the state after data cut into `_LANES` stretches of equal length.
 
-    The state is linear: after a stretch it is the previous state moved over as many zeros,
-    plus the state of the stretch from 0.
+    The state is linear: after a stretch it is the previous state moved over as
+    many zeros, plus the state of the stretch from 0.
     """
     table = np.array(_table(), np.uint32)
     columns = np.frombuffer(data, np.uint8).reshape(_LANES, stretch).T

@@ -1,7 +1,8 @@
 """Decoding of chunks by numcodecs configurations; only harmless codecs are allowed.
 
-numcodecs decodes harmless codecs that we do not write. Codecs that run code (`pickle`) or
-make objects are rejected. Output is bounded by the expected chunk size.
+numcodecs decodes harmless codecs that we do not write. Codecs that run code
+(`pickle`) or make objects are rejected. Output is bounded by the expected chunk
+size.
 """
 
 from __future__ import annotations

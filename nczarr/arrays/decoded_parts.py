@@ -1,9 +1,8 @@
-"""Array sources of variables whose parts are decoded together, one section of cells at a
-time.
+"""Array sources of variables whose parts are decoded together, one section of cells at a time.
 
-A format defines the `Sections` and decodes them: messages of a stream, answers of a server,
-or calls of a library. `DecodedCells` is a part with the variable's dimensions,
-`DecodedContent` a part in a ragged dimension.
+A format defines the `Sections` and decodes them: messages of a stream, answers
+of a server, or calls of a library. `DecodedCells` is a part with the variable's
+dimensions, `DecodedContent` a part in a ragged dimension.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""Element types of stores that the model lacks (booleans, halves, complex numbers), and
-their tree form.
+"""Element types of stores that the model lacks (booleans, halves, complex numbers), and their tree form.
 
 | stored | in the tree | |
 |---|---|---|
@@ -7,8 +6,9 @@ their tree form.
 | `<f2` | float | every half is a float |
 | `<c8`, `<c16` | a compound `complex64`, `complex128` of two floats or doubles, r and i | the same bytes |
 
-h5py makes the same enum and compounds of NumPy's types in HDF5 files, and reads them back
-as such. `Storage.element` records the store's element type, so that nothing is lost.
+h5py makes the same enum and compounds of NumPy's types in HDF5 files, and reads
+them back as such. `Storage.element` records the store's element type, so that
+nothing is lost.
 """
 
 from __future__ import annotations
@@ -74,7 +74,8 @@ def declared(element: Element, name: str) -> UserType:
 def stored_bytes(data: bytes, dtype: Descr) -> bytes:
     """Convert one little-endian element of the tree to a stored dtype.
 
-    Records are always little-endian. Raises OverflowError if the element does not fit.
+    Records are always little-endian. Raises OverflowError if the element does
+    not fit.
     """
     if not isinstance(dtype, str) or dtype[1] in "SVO":
         return data

@@ -1,9 +1,9 @@
 """Chunks of a grid: decoding, caching, and assembly of regions.
 
-Shared by sources with encoded chunks in keys of a store or in ranges of a file. A chunk is
-decoded on demand and cached, because target grids differ. A missing chunk is fill; one that
-decodes to a wrong length is unreadable (`lengths.py`). `LARGEST_CHUNK` bounds a chunk's
-memory.
+Shared by sources with encoded chunks in keys of a store or in ranges of a file.
+A chunk is decoded on demand and cached, because target grids differ. A missing
+chunk is fill; one that decodes to a wrong length is unreadable (`lengths.py`).
+`LARGEST_CHUNK` bounds a chunk's memory.
 """
 
 from __future__ import annotations
@@ -36,9 +36,10 @@ MANY = 1 << 12
 class Encoding(NamedTuple):
     """Encoding of an array's chunks.
 
-    `dtype`: stored element with byte order; `"|O"` for length-prefixed texts. `steps`:
-    numcodecs configurations in encoding order. `permutation`: array axes in storage order,
-    None: unchanged. `index_steps`, `index_first`: for shards.
+    `dtype`: stored element with byte order; `"|O"` for length-prefixed texts.
+    `steps`: numcodecs configurations in encoding order. `permutation`: array
+    axes in storage order, None: unchanged. `index_steps`, `index_first`: for
+    shards.
     """
 
     dtype: Descr
@@ -90,12 +91,12 @@ def assembled(
     within: tuple[int, ...],
     stored: Callable[[], Iterable[Index]] | None = None,
 ) -> NDArray[Any]:
-    """Assemble a region from whole chunks, in the layout's dtype; fill where `chunk`
-    returns None.
+    """Assemble a region from whole chunks, in the layout's dtype; fill where `chunk` returns None.
 
-    The result may be a chunk itself and must not be modified. `within` are the lengths of
-    the written box from the origin: beyond it chunks are ignored and fill is used. `stored`
-    lists existing chunks; it limits requests for regions of more than `MANY` chunks.
+    The result may be a chunk itself and must not be modified. `within` are the
+    lengths of the written box from the origin: beyond it chunks are ignored and
+    fill is used. `stored` lists existing chunks; it limits requests for regions
+    of more than `MANY` chunks.
     """
     bounds = [part.indices(length)[:2] for part, length in zip(selection, layout.shape, strict=True)]
     starts = [start // each for (start, _), each in zip(bounds, layout.chunks, strict=True)]
@@ -141,8 +142,8 @@ def chunk_of(
 ) -> NDArray[Any]:
     """Decode a whole chunk of elements `dtype` into the layout's dtype.
 
-    `permutation`: array axes in storage order. Raises one of `DECODING_ERRORS`; ValueError
-    for a wrong length.
+    `permutation`: array axes in storage order. Raises one of `DECODING_ERRORS`;
+    ValueError for a wrong length.
     """
     chunks = layout.chunks
     stored_shape = chunks if permutation is None else tuple(chunks[axis] for axis in permutation)

@@ -1,9 +1,9 @@
 """Join of all parts of a variable along an axis, ragged ones included.
 
-Content is in C order of its cells. Along the first dimension the sources' content is
-concatenated. Along any other it alternates: for each index of the dimensions before the
-axis, the content of every source. `Bounds` has the amounts, from sums of counts; `Woven` is
-the content.
+Content is in C order of its cells. Along the first dimension the sources'
+content is concatenated. Along any other it alternates: for each index of the
+dimensions before the axis, the content of every source. `Bounds` has the
+amounts, from sums of counts; `Woven` is the content.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ Join = Callable[[Sequence[ArraySource], int], ArraySource]
 class Bounds:
     """Cumulative content of each source at each index of the dimensions before an axis.
 
-    `counts`: sequence lengths of every source. `axis`: number of the dimensions before the
-    axis. `within`: bounds of the cells of `counts`, if these are content themselves.
+    `counts`: sequence lengths of every source. `axis`: number of the dimensions
+    before the axis. `within`: bounds of the cells of `counts`, if these are
+    content themselves.
     """
 
     counts: tuple[ArraySource, ...]

@@ -1,10 +1,11 @@
 """Portable names: model names as key segments that are distinct on every storage system.
 
-Source: the draft of 2019, "Node names". A segment has only ASCII letters and digits, `-`,
-`_` and `.`, is not only periods, has at most 255 characters, and differs from siblings by
-more than case. Every other byte of a name's UTF-8 form is written `_xHH`, and so is a `_`
-that would begin such an escape. Beyond the draft: a name that ends like a document key gets
-an escape there, so that in a folder no file of one node is a folder of another.
+Source: the draft of 2019, "Node names". A segment has only ASCII letters and
+digits, `-`, `_` and `.`, is not only periods, has at most 255 characters, and
+differs from siblings by more than case. Every other byte of a name's UTF-8 form
+is written `_xHH`, and so is a `_` that would begin such an escape. Beyond the
+draft: a name that ends like a document key gets an escape there, so that in a
+folder no file of one node is a folder of another.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ _NUMBERED = re.compile(r"_c[1-9][0-9]*")
 def escaped(name: str) -> str:
     """Return a name as a segment, regardless of siblings; the mapping is injective.
 
-    Raises ValueError for the empty name. Bytes that are not UTF-8 are escaped too.
+    Raises ValueError for the empty name. Bytes that are not UTF-8 are escaped
+    too.
     """
     if not name:
         raise ValueError("a name cannot be empty")

@@ -1,9 +1,10 @@
 """Valid lengths of encoded chunks, known from the chunk shape without decoding.
 
-A chunk decodes to exactly its shape's bytes. If no step changes the length, except by a
-fixed checksum, a wrong length is visible before decoding. Variable-length texts follow a
-count and their own lengths, and must fill the chunk. This holds for HDF5 too: for a short
-chunk libhdf5 returns uninitialized memory.
+A chunk decodes to exactly its shape's bytes. If no step changes the length,
+except by a fixed checksum, a wrong length is visible before decoding.
+Variable-length texts follow a count and their own lengths, and must fill the
+chunk. This holds for HDF5 too: for a short chunk libhdf5 returns uninitialized
+memory.
 """
 
 from __future__ import annotations

@@ -18,11 +18,10 @@ class Place(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """Encoded chunks as byte ranges, one row per chunk: equally long int64 columns (mask:
-    int32).
+    """Encoded chunks as byte ranges, one row per chunk: equally long int64 columns (mask: int32).
 
-    `chunk` is the linear index in the grid, `source` an index into `sources` (paths or
-    URLs).
+    `chunk` is the linear index in the grid, `source` an index into `sources`
+    (paths or URLs).
     """
 
     sources: tuple[str, ...]

@@ -1,7 +1,7 @@
-"""In-memory array sources: dense arrays, runs of values in fill, fill alone; and helpers
-for whole chunks.
+"""In-memory array sources: dense arrays, runs of values in fill, fill alone; and helpers for whole chunks.
 
-All are picklable; their memory depends on the given values, not on the declared shape.
+All are picklable; their memory depends on the given values, not on the declared
+shape.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ class ArrayInMemory(ArraySource):
 class Runs(ArraySource):
     """Runs of given values in an array of fill.
 
-    Run i starts at linear index (C order) `starts[i]` and has `values[offsets[i]:offsets[i
-    + 1]]`; runs are ascending and do not overlap.
+    Run i starts at linear index (C order) `starts[i]` and has
+    `values[offsets[i]:offsets[i + 1]]`; runs are ascending and do not overlap.
     """
 
     layout: Layout

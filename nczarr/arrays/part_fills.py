@@ -1,10 +1,10 @@
 """Fill values by part: the meaning of one constant for every array of a variable's type.
 
-An unwritten cell holds the fill value. For most types that is one element of one array. For
-a vlen it is a length in `counts` and as many elements in `content`. For a compound of
-variable size it is one element or, for an array field, a row of possibly unequal ones.
-`fill_parts` returns sources for parts that need more than one element, `all_fill` for all
-parts.
+An unwritten cell holds the fill value. For most types that is one element of
+one array. For a vlen it is a length in `counts` and as many elements in
+`content`. For a compound of variable size it is one element or, for an array
+field, a row of possibly unequal ones. `fill_parts` returns sources for parts
+that need more than one element, `all_fill` for all parts.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from nczarr.ast.values import Constant
 
 
 def patterns(fill: Constant | None, type_name: str, types: Types) -> Iterator[tuple[str, list[bytes]]]:
-    """Yield the repeating elements of an all-fill array for each part, in the order of
-    `parts`.
+    """Yield the repeating elements of an all-fill array for each part, in the order of `parts`.
 
-    Elements are bytes of the part's type, for strings the text. No fill value means zeros.
+    Elements are bytes of the part's type, for strings the text. No fill value
+    means zeros.
     """
 
     def items(fill: Constant | None) -> list[Constant]:
@@ -79,10 +79,10 @@ class Repeated(ArraySource):
 
 
 def fill_parts(fill: Constant | None, type_name: str, shape: tuple[int, ...], types: Types) -> Parts:
-    """Return sources for the parts of an all-fill variable that one repeated element does
-    not describe.
+    """Return sources for the parts of an all-fill variable that one repeated element does not describe.
 
-    The length of a ragged part is the number of cells times the fill value's length.
+    The length of a ragged part is the number of cells times the fill value's
+    length.
     """
     sources: Parts = {}
     lengths: dict[str, int] = {}

@@ -1,10 +1,12 @@
 """Mapping of types to arrays: the columnar tree of a type, and `parts(T)`, its arrays.
 
-A fixed-size type is one array. Strings are one array of `bytes | None`. A vlen is `counts`
-(int64, of the variable's shape) and `content`, the parts of its base in one dimension. A
-compound with members of variable size has one child per member. There are no other cases.
+A fixed-size type is one array. Strings are one array of `bytes | None`. A vlen
+is `counts` (int64, of the variable's shape) and `content`, the parts of its
+base in one dimension. A compound with members of variable size has one child
+per member. There are no other cases.
 
-`part_tree` makes the tree, `spread` walks through it; formats map their encoding to both.
+`part_tree` makes the tree, `spread` walks through it; formats map their
+encoding to both.
 """
 
 from __future__ import annotations
@@ -134,9 +136,9 @@ def spread(
 ) -> Iterator[tuple[str, Found]]:
     """Yield path and `array` result of each array, counts before content, fields in order.
 
-    `cells` describes some cells of the variable: the cells themselves, their values or
-    shape. `elements` derives the cells of a list's content, `member` those of a record
-    member, by number and field.
+    `cells` describes some cells of the variable: the cells themselves, their
+    values or shape. `elements` derives the cells of a list's content, `member`
+    those of a record member, by number and field.
     """
     match tree:
         case Leaf():

@@ -1,10 +1,10 @@
 """Selection of array cells, and of the ragged content that belongs to them.
 
 A vlen is `counts` and, in one dimension, the `content` of all cells in C order
-(arrays/parts.py). Selected cells select the elements of their sequences; if these are
-counts of deeper sequences, also those elements. `Kept` marks cells by linear index,
-`Ragged` derives the selected content, `Gathered` is that content. Only one sum of counts
-per block is stored.
+(arrays/parts.py). Selected cells select the elements of their sequences; if
+these are counts of deeper sequences, also those elements. `Kept` marks cells by
+linear index, `Ragged` derives the selected content, `Gathered` is that content.
+Only one sum of counts per block is stored.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Array sources that select a stepped range of another source's indices along each
-dimension.
+"""Array sources that select a stepped range of another source's indices along each dimension.
 
-`Sliced` cuts a box with steps out of one array. `cut` does so for all parts of a variable;
-ragged content follows its counts (arrays/ragged.py). Reads are lazy and bounded by `SPAN`,
-however sparse the indices are.
+`Sliced` cuts a box with steps out of one array. `cut` does so for all parts of
+a variable; ragged content follows its counts (arrays/ragged.py). Reads are lazy
+and bounded by `SPAN`, however sparse the indices are.
 """
 
 from __future__ import annotations
@@ -140,8 +139,8 @@ class Sliced(DerivedSource):
     def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
         """Return chunks that meet an occupied part of the source, in C order.
 
-        The source is queried in blocks of a chunk's span there, so that few values in a
-        vast array are cheap.
+        The source is queried in blocks of a chunk's span there, so that few
+        values in a vast array are cheap.
         """
         counts = [range(-(-len(indices) // chunk)) for indices, chunk in zip(self.ranges, chunks, strict=True)]
         if not all(counts):

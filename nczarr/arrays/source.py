@@ -1,8 +1,9 @@
 """Array sources: descriptions of one array's values, without reading them.
 
-Data never enter the tree. Each variable has a tree of parts (`parts.py`), and each part is
-one `ArraySource`: a plain, picklable description. Handles are opened where the work is
-done. NumPy is imported only where needed, because metadata operations must start fast.
+Data never enter the tree. Each variable has a tree of parts (`parts.py`), and
+each part is one `ArraySource`: a plain, picklable description. Handles are
+opened where the work is done. NumPy is imported only where needed, because
+metadata operations must start fast.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from nczarr.arrays.manifest import Manifest, Place
 from nczarr.ast.storage import Codec
 
 Descr: TypeAlias = "str | tuple[tuple[str, Descr, tuple[int, ...]], ...]"
-"""Element type in NumPy's notation: `"<i4"`, `"|S1"`, `"|V4"`, `"|O"` (strings as `bytes |
-None`), or fields of a packed record as (name, type, shape).
+"""Element type in NumPy's notation: `"<i4"`, `"|S1"`, `"|V4"`, `"|O"` (strings
+as `bytes | None`), or fields of a packed record as (name, type, shape).
 """
 
 Order: TypeAlias = Literal["C", "F"]
@@ -63,11 +64,12 @@ def itemsize(descr: Descr) -> int:
 class Layout(NamedTuple):
     """Layout of one array.
 
-    `chunks` has one length per dimension (the shape itself for one chunk, `()` for a
-    scalar); `codecs` are in encoding order. `fill` is the value of unwritten cells, one
-    element in the bytes of `dtype` (for strings the text); None: zeros or empty texts, and
-    no fill value. `shards` is a multiple of `chunks`, or None. `order`: the last or (`F`)
-    the first dimension changes fastest in a chunk.
+    `chunks` has one length per dimension (the shape itself for one chunk, `()`
+    for a scalar); `codecs` are in encoding order. `fill` is the value of
+    unwritten cells, one element in the bytes of `dtype` (for strings the text);
+    None: zeros or empty texts, and no fill value. `shards` is a multiple of
+    `chunks`, or None. `order`: the last or (`F`) the first dimension changes
+    fastest in a chunk.
     """
 
     dtype: Descr
@@ -96,8 +98,8 @@ def unwritten_of(source: ArraySource) -> bytes:
 
 
 class Stored(NamedTuple):
-    """Encoding of a source's chunks: whole chunks of `dtype` (with byte order) in C order,
-    padded at edges, after the steps of `codecs` in encoding order.
+    """Encoding of a source's chunks: whole chunks of `dtype` (with byte order)
+    in C order, padded at edges, after the steps of `codecs` in encoding order.
     """
 
     dtype: Descr
@@ -108,10 +110,10 @@ class Stored(NamedTuple):
 class ArraySource:
     """One array, readable in pieces: base of all sources, which are plain descriptions.
 
-    A source has a `layout` and a `read`. The other defaults fit values in memory or behind
-    a library: all cells written, no encoding, no network. Encoded chunks are `stored`,
-    `manifest`, `encoded` and `place`; distant sources are `distant`, `together` and
-    `fetched`.
+    A source has a `layout` and a `read`. The other defaults fit values in
+    memory or behind a library: all cells written, no encoding, no network.
+    Encoded chunks are `stored`, `manifest`, `encoded` and `place`; distant
+    sources are `distant`, `together` and `fetched`.
     """
 
     __slots__ = ()
@@ -130,8 +132,7 @@ class ArraySource:
         raise NotImplementedError
 
     def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
-        """Return chunks of this shape that may contain more than fill, in C order, without
-        duplicates: all.
+        """Return chunks of this shape that may contain more than fill, in C order, without duplicates: all.
 
         Takes time proportional to stored data, not to the declared shape.
         """
@@ -141,8 +142,8 @@ class ArraySource:
     def undefined(self) -> bool:
         """True if unwritten cells have no reliable value.
 
-        `read` still returns the layout's fill, and writers write it. False: the fill is
-        defined.
+        `read` still returns the layout's fill, and writers write it. False: the
+        fill is defined.
         """
         return False
 
@@ -159,8 +160,9 @@ class ArraySource:
     def unstored(self) -> bytes | None:
         """Value of missing chunks inside the extent, in the bytes of `layout.dtype`.
 
-        It may differ from the layout's fill: netCDF uses a fill of its own beyond the
-        extent of an HDF5 dataset. Then every cell of the extent counts as occupied.
+        It may differ from the layout's fill: netCDF uses a fill of its own
+        beyond the extent of an HDF5 dataset. Then every cell of the extent
+        counts as occupied.
         """
         return self.layout.fill
 
@@ -190,8 +192,7 @@ class ArraySource:
         return None
 
     def fetched(self, regions: Sequence[Selection]) -> ArraySource:
-        """Return the array with the encoded data of these regions in memory, from few
-        requests.
+        """Return the array with the encoded data of these regions in memory, from few requests.
 
         Returns the array itself if there is no gain. Raises OSError.
         """
@@ -214,8 +215,9 @@ class ArraySource:
     def place(self, chunk: Index) -> Place | None:
         """Return the file location of an encoded chunk of the source's grid.
 
-        None: not stored, not in a file, or not alone sufficient for the values (e.g. after
-        the array has grown beyond the chunk). Raises OSError if the file is unreachable.
+        None: not stored, not in a file, or not alone sufficient for the values
+        (e.g. after the array has grown beyond the chunk). Raises OSError if the
+        file is unreachable.
         """
         return None
 

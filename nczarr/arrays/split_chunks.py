@@ -1,9 +1,8 @@
-"""Uncompressed chunks cut into shorter ones, so that joined arrays of any lengths share one
-grid.
+"""Uncompressed chunks cut into shorter ones, so that joined arrays of any lengths share one grid.
 
-A chunk without codecs can be cut along a dimension if all dimensions before it have length
-1; then a piece is a byte range. Contiguous arrays are one chunk; an array may be shorter
-than its chunk.
+A chunk without codecs can be cut along a dimension if all dimensions before it
+have length 1; then a piece is a byte range. Contiguous arrays are one chunk; an
+array may be shorter than its chunk.
 """
 
 from __future__ import annotations
@@ -114,11 +113,10 @@ class Pieces(DerivedSource):
 
 
 def common_length(sources: Sequence[ArraySource], axis: int) -> int | None:
-    """Return the maximum piece length along an axis that puts consecutive sources into one
-    grid.
+    """Return the maximum piece length along an axis that puts consecutive sources into one grid.
 
-    None if a chunk is encoded, or pieces are no byte ranges. The last array may end within
-    a piece, if its chunk does not.
+    None if a chunk is encoded, or pieces are no byte ranges. The last array may
+    end within a piece, if its chunk does not.
     """
     length = 0
     for number, source in enumerate(sources):
@@ -147,11 +145,10 @@ def in_pieces(sources: Sequence[ArraySource], axis: int, length: int) -> list[Ar
 
 
 def addressed(sources: Sequence[ArraySource], axis: int, least: int) -> list[ArraySource]:
-    """Return sources with one grid, if pieces of at least `least` bytes allow it; else the
-    sources.
+    """Return sources with one grid, if pieces of at least `least` bytes allow it; else the sources.
 
-    Uncompressed chunks larger than `LARGE` are cut into pieces of up to `MOST` bytes if
-    possible.
+    Uncompressed chunks larger than `LARGE` are cut into pieces of up to `MOST`
+    bytes if possible.
     """
     some = [source for source in sources if source.layout.shape[axis]]
     aligned = len(some) < 2 or misfit(some, axis) is None

@@ -49,8 +49,7 @@ class Texts(NamedTuple):
 
 
 def slabs(source: ArraySource, room: int, region: Selection | None = None) -> Iterator[NDArray[Any]]:
-    """Yield the values of an array or region in C order, as one-dimensional stretches of at
-    most `room`.
+    """Yield the values of an array or region in C order, as one-dimensional stretches of at most `room`.
 
     Each chunk is decoded once (bands.py). Raises OSError.
     """

@@ -1,9 +1,9 @@
-"""Uncompressed arrays at regular places of one file: netCDF-3 variables, contiguous data of
-others.
+"""Uncompressed arrays at regular places of one file: netCDF-3 variables, contiguous data of others.
 
-A source describes the start and the row stride. Regions are views of the file's memory map,
-copied only on conversion. A pickled source has the file's path and size, and maps it again
-on use. Bytes without a file are stored, and pickled, whole.
+A source describes the start and the row stride. Regions are views of the file's
+memory map, copied only on conversion. A pickled source has the file's path and
+size, and maps it again on use. Bytes without a file are stored, and pickled,
+whole.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ _DROP: int | None = getattr(mmap_module, "MADV_DONTNEED", None)
 class FileBytes:
     """Bytes of a file, mapped on first use; or in-memory bytes without path.
 
-    `modified`: modification time in nanoseconds; None: not checked. `name`: display name,
-    if not the path.
+    `modified`: modification time in nanoseconds; None: not checked. `name`:
+    display name, if not the path.
     """
 
     __slots__ = ("__weakref__", "_data", "_seen", "modified", "name", "path", "size")
@@ -104,8 +104,8 @@ class FileBytes:
     def seen(self, size: int) -> None:
         """Count bytes to be read from the map; release its pages from time to time.
 
-        They would count as process memory. Views remain valid: pages are mapped again on
-        access.
+        They would count as process memory. Views remain valid: pages are mapped
+        again on access.
         """
         self._seen += size
         data = self._data
@@ -125,9 +125,10 @@ _mapped: deque[ref[FileBytes]] = deque()
 class AffineArray(ArraySource):
     """Array with rows (first dimension) `stride` bytes apart, the first one at byte `base`.
 
-    Rows are C-order elements without gaps. Beyond the end of the file are zero bytes, or
-    elements `missing`, in the bytes of the layout's dtype. `sparse`: these are the
-    variable's fill value, so chunks wholly beyond the end are not occupied.
+    Rows are C-order elements without gaps. Beyond the end of the file are zero
+    bytes, or elements `missing`, in the bytes of the layout's dtype. `sparse`:
+    these are the variable's fill value, so chunks wholly beyond the end are not
+    occupied.
     """
 
     layout: Layout

@@ -1,8 +1,8 @@
 """Threads that process a bounded stream of tasks, and return results in stream order.
 
-Reading, encoding and writing release the GIL. Pending work is bounded by the number of
-threads, and by the tasks' declared memory; a task that needs more than the limit runs
-alone.
+Reading, encoding and writing release the GIL. Pending work is bounded by the
+number of threads, and by the tasks' declared memory; a task that needs more
+than the limit runs alone.
 """
 
 from __future__ import annotations

@@ -28,10 +28,10 @@ def sound_types(types: Mapping[str, UserType]) -> dict[str, UserType]:
 
 
 def problem(constant: Constant, types: Types) -> str | None:
-    """Return what is wrong with a constant's data, or None; its type is atomic or in the
-    sound `types`.
+    """Return what is wrong with a constant's data, or None; its type is atomic or in the sound `types`.
 
-    `Constant` validates atomic types; this function validates user types recursively.
+    `Constant` validates atomic types; this function validates user types
+    recursively.
     """
     name, data = constant.type, constant.data
     declared = types.get(name)

@@ -1,8 +1,9 @@
 """Columns: the values of one list as runs, and their conversion to arrays of a variable.
 
-A run is a stretch of values at one place of the leading dimensions. Its position is known
-only when all lists are read and every unlimited dimension has its length. Then `arrays`
-makes one array source per part (arrays/parts.py), sparse where the list was.
+A run is a stretch of values at one place of the leading dimensions. Its
+position is known only when all lists are read and every unlimited dimension has
+its length. Then `arrays` makes one array source per part (arrays/parts.py),
+sparse where the list was.
 """
 
 from __future__ import annotations
@@ -21,11 +22,10 @@ from nczarr.ast import CompoundType, Constant, Field, TypeName, VlenType
 
 
 class Columns:
-    """Runs of one list: `prefixes[i]` is run i's place in the leading dimensions,
-    `lengths[i]` its length.
+    """Runs of one list: `prefixes[i]` is run i's place in the leading dimensions, `lengths[i]` its length.
 
-    `extents`: the required length of each dimension; `values`: the runs' values in order,
-    as constants, or (bulk numbers) as one NumPy array each.
+    `extents`: the required length of each dimension; `values`: the runs' values
+    in order, as constants, or (bulk numbers) as one NumPy array each.
     """
 
     __slots__ = ("extents", "lengths", "prefixes", "values")

@@ -1,8 +1,9 @@
 """The typed tree: one model of a dataset for every format.
 
-It is the NCZarr data model, extended to all of netCDF-4. A `Dataset` is a `Group`, a scope
-of types, dimensions, variables, attributes and groups. Nodes are values. Derived properties
-(the declaration of a name, the shape of a variable) are in `Checked`, not in the tree.
+It is the NCZarr data model, extended to all of netCDF-4. A `Dataset` is a
+`Group`, a scope of types, dimensions, variables, attributes and groups. Nodes
+are values. Derived properties (the declaration of a name, the shape of a
+variable) are in `Checked`, not in the tree.
 """
 
 from nczarr.ast.dataset import Attribute, Dataset, Dimension, DimensionRef, Group, Kind, Variable

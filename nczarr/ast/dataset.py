@@ -1,9 +1,8 @@
-"""Datasets, groups, dimensions, variables, attributes: the NCZarr data model, extended to
-all of netCDF-4.
+"""Datasets, groups, dimensions, variables, attributes: the NCZarr data model, extended to all of netCDF-4.
 
-Invariants after the passes: every `TypeName` is an atomic name or the FQN of a declared
-type; every dimension reference is the FQN of a declared dimension or an anonymous size.
-Variables hold no data.
+Invariants after the passes: every `TypeName` is an atomic name or the FQN of a
+declared type; every dimension reference is the FQN of a declared dimension or
+an anonymous size. Variables hold no data.
 """
 
 from __future__ import annotations
@@ -64,8 +63,8 @@ class Group(Node):
 class Dataset(Group):
     """The root group. Its name is not part of FQNs, and may be empty.
 
-    `version` is that of the data model (the specification's ZARRVERSION); `kind` is the
-    original or requested kind of netCDF file, or None.
+    `version` is that of the data model (the specification's ZARRVERSION);
+    `kind` is the original or requested kind of netCDF file, or None.
     """
 
     name: str

@@ -4,8 +4,8 @@
       "dimensions": [{"name": "time", "size": 3, "unlimited": true}],
       "variables": [{"name": "t", "type": "float", "dimensions": ["/time", 4]}]}}
 
-Members with default values (no groups, no storage hints, …) are omitted; constants are in
-the readable form of `ast/values.py`.
+Members with default values (no groups, no storage hints, …) are omitted;
+constants are in the readable form of `ast/values.py`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """`Node`: common base of all tree nodes.
 
-Invariant: a node is a value. It is frozen, strictly validated at construction, and has no
-parent reference. Its span is excluded from equality, hash, repr, JSON and schema, so that
-`read(write(x)) == x` is the plain `==`.
+Invariant: a node is a value. It is frozen, strictly validated at construction,
+and has no parent reference. Its span is excluded from equality, hash, repr,
+JSON and schema, so that `read(write(x)) == x` is the plain `==`.
 """
 
 from __future__ import annotations
@@ -34,6 +34,6 @@ Name = Annotated[str, StringConstraints(min_length=1)]
 TypeName = Annotated[str, StringConstraints(min_length=1)]
 """A use of a type: an atomic name, or the FQN (`/g/t`) of a user-defined type.
 
-Front ends may leave a bare name if the language has lexical scopes; `resolve` converts it
-to a FQN.
+Front ends may leave a bare name if the language has lexical scopes; `resolve`
+converts it to a FQN.
 """

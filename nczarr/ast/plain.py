@@ -1,9 +1,10 @@
 """Constants as plain JSON attributes of Zarr stores, and whether that form is complete.
 
-Numbers are exact: a float is the equal double. NaN and infinities are the texts `NaN`,
-`Infinity` and `-Infinity`; char and string values are texts. A single value is a scalar,
-several make a list. Bytes that JSON or the netCDF library's parser cannot represent (NUL,
-control bytes, invalid UTF-8) are omitted, and `exact` is False.
+Numbers are exact: a float is the equal double. NaN and infinities are the texts
+`NaN`, `Infinity` and `-Infinity`; char and string values are texts. A single
+value is a scalar, several make a list. Bytes that JSON or the netCDF library's
+parser cannot represent (NUL, control bytes, invalid UTF-8) are omitted, and
+`exact` is False.
 """
 
 from __future__ import annotations
@@ -52,11 +53,11 @@ def plain(constant: Constant) -> Plain:
 
 
 def guessed(value: Any) -> Constant | None:
-    """Return the constant of an untyped plain JSON value; None for other than texts or
-    numbers.
+    """Return the constant of an untyped plain JSON value; None for other than texts or numbers.
 
-    A text is char, several are strings; integers take the first of int, uint, int64, uint64
-    that fits all; reals, and `NaN` and infinities among numbers, are double.
+    A text is char, several are strings; integers take the first of int, uint,
+    int64, uint64 that fits all; reals, and `NaN` and infinities among numbers,
+    are double.
     """
     values = value if isinstance(value, list) else [value]
     if isinstance(value, str):

@@ -21,18 +21,18 @@ CODEC_IDS: dict[str, int] = {
 }
 """Named codecs by HDF5 filter number (registered with The HDF Group).
 
-HDF5's numbers end at 65535; larger ones are ours, for codecs that only stores have.
+HDF5's numbers end at 65535; larger ones are ours, for codecs that only stores
+have.
 """
 
 CODEC_NAMES: dict[int, str] = {number: name for name, number in CODEC_IDS.items()}
 
 
 class Codec(Node):
-    """One step of a chunk's encoding, in application order: an HDF5 filter number and its
-    parameters.
+    """One step of a chunk's encoding, in application order: an HDF5 filter number and its parameters.
 
-    `Codec(id=1, parameters=(5,))` is deflate at level 5; shuffle and fletcher32 have no
-    parameters.
+    `Codec(id=1, parameters=(5,))` is deflate at level 5; shuffle and fletcher32
+    have no parameters.
     """
 
     id: NonNegativeInt
@@ -56,8 +56,7 @@ Element = Literal["bool", "float16", "complex64", "complex128"]
 
 
 class Storage(Node):
-    """Layout, chunk lengths (one per dimension), codecs in encoding order, byte order, fill
-    mode.
+    """Layout, chunk lengths (one per dimension), codecs in encoding order, byte order, fill mode.
 
     `element`: the store's type of the values, if the model lacks it.
     """

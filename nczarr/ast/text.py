@@ -1,13 +1,12 @@
-"""Readable text of the tree: one node per line, for golden files and for inspection between
-passes.
+"""Readable text of the tree: one node per line, for golden files and for inspection between passes.
 
     Dataset ocean version=2.0.0
       Dimension time size=3 unlimited=True
       Variable t type=float dimensions=(/time, 4)
         Attribute units {"type": "char", "text": "K"}
 
-Default members are omitted. The text contains everything that `==` compares, so equal texts
-are equal trees.
+Default members are omitted. The text contains everything that `==` compares, so
+equal texts are equal trees.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Types: the twelve atomic ones, and the four kinds of user-defined ones.
 
-Source: the NCZarr data model (atomic types, opaque, compound) and the netCDF-4 enhanced
-model (char, float, double, enum, vlen).
+Source: the NCZarr data model (atomic types, opaque, compound) and the netCDF-4
+enhanced model (char, float, double, enum, vlen).
 """
 
 from __future__ import annotations
@@ -98,7 +98,8 @@ class VlenType(Node):
 class Field(Node):
     """A member of a compound; `shape` is empty for a single value.
 
-    `offset` is the member's byte offset in a file's own layout; None: C alignment.
+    `offset` is the member's byte offset in a file's own layout; None: C
+    alignment.
     """
 
     name: Name

@@ -1,8 +1,8 @@
 """Constants: attribute values in canonical bytes.
 
-Invariant: `==` is bit equality. NaN equals itself, `-0.0` differs from `0.0`, `1` from
-`1.0`. The JSON form has readable numbers or text where these read back to the same bytes,
-else base64::
+Invariant: `==` is bit equality. NaN equals itself, `-0.0` differs from `0.0`,
+`1` from `1.0`. The JSON form has readable numbers or text where these read back
+to the same bytes, else base64::
 
     {"type": "float", "values": [1.5, "NaN"]}       {"type": "char", "text": "K"}
     {"type": "string", "values": ["a", null]}       {"type": "/key", "count": 1, "base64": "AAE="}
@@ -31,11 +31,12 @@ SPECIAL_FLOATS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 class Constant(Node):
     """`count` values of one type, with canonical `data`.
 
-    `data` is packed little-endian bytes for fixed-size types (enums: their integers;
-    compounds: packed fields, no padding). For strings it is one `bytes | None` per value
-    (None = NIL); for a vlen one `Constant` of the base type per element, whose count is the
-    element's length; for a compound with variable-size members one `Constant` per field,
-    value after value. Raises ValidationError if data and count disagree.
+    `data` is packed little-endian bytes for fixed-size types (enums: their
+    integers; compounds: packed fields, no padding). For strings it is one
+    `bytes | None` per value (None = NIL); for a vlen one `Constant` of the base
+    type per element, whose count is the element's length; for a compound with
+    variable-size members one `Constant` per field, value after value. Raises
+    ValidationError if data and count disagree.
     """
 
     type: TypeName
@@ -151,8 +152,8 @@ def _write_json(constant: Constant) -> dict[str, Any]:
 def json_number(value: int | float) -> int | float | str:
     """Return the JSON value of a number: itself, or `NaN`, `Infinity`, `-Infinity`.
 
-    JSON numbers have no width. A float is not shortened to its own width's digits, so that
-    readers of doubles get the exact value.
+    JSON numbers have no width. A float is not shortened to its own width's
+    digits, so that readers of doubles get the exact value.
     """
     if isinstance(value, int) or math.isfinite(value):
         return value

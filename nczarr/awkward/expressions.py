@@ -1,7 +1,7 @@
 """Documents of Awkward 0.x persistence: expressions as JSON, from plain arguments.
 
-Independent of arrays: callers provide blob name, element type (JSON) and count for
-`frombuffer`.
+Independent of arrays: callers provide blob name, element type (JSON) and count
+for `frombuffer`.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ SHARED = range(-5, 257)
 class Numbers:
     """Ids of expressions, assigned depth first when an expression begins.
 
-    awkward0 also numbers constants such as lengths, equal small ones once. The same numbers
-    are used here, so blobs get awkward0's names; but constants are repeated, never
-    referenced.
+    awkward0 also numbers constants such as lengths, equal small ones once. The
+    same numbers are used here, so blobs get awkward0's names; but constants are
+    repeated, never referenced.
     """
 
     def __init__(self) -> None:

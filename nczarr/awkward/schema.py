@@ -26,9 +26,7 @@ class Arrays(Protocol):
         """Return the length of a content array."""
 
     def flat(self, part: str, type_name: str, count: int, rows: tuple[int, ...], numbers: Numbers) -> Expression:
-        """Return `count` items of an array in C order, each `rows` fixed-size values or
-        texts. Raises UnsayableError.
-        """
+        """Return `count` items of an array in C order, each `rows` fixed-size values or texts. Raises UnsayableError."""
 
 
 def records(
@@ -39,10 +37,10 @@ def records(
     buffer: Callable[[tuple[str, ...], Descr, tuple[int, ...]], Expression],
     inside: tuple[str, ...] = (),
 ) -> Expression:
-    """Return fixed-size records as a table with a column per member; arrays of records
-    remain structured elements.
+    """Return fixed-size records as a table with a column per member; arrays of records remain structured elements.
 
-    `buffer` returns a column from its member path, elements, and shape of one value.
+    `buffer` returns a column from its member path, elements, and shape of one
+    value.
     """
     declared = types[type_name]
     assert isinstance(declared, CompoundType)

@@ -1,17 +1,17 @@
-"""Sidecar documents of ragged variables, through which readers of Awkward arrays find the
-values.
+"""Sidecar documents of ragged variables, through which readers of Awkward arrays find the values.
 
-A sidecar is an Awkward 0.x document whose blobs are the chunks; it copies nothing, and
-nczarr never reads it. Cells are flattened in C order; `metadata` stores their shape.
+A sidecar is an Awkward 0.x document whose blobs are the chunks; it copies
+nothing, and nczarr never reads it. Cells are flattened in C order; `metadata`
+stores their shape.
 
     v/.awkward0/schema.json   {"awkward0": …, "schema": fromcounts(frombuffer(v/counts/0), frombuffer(v/content/0))}
 
-For records as tables (`Options.tables`), the columns are separate blobs, `v/.awkward0/1`
-etc., because no chunk stores them contiguously.
+For records as tables (`Options.tables`), the columns are separate blobs,
+`v/.awkward0/1` etc., because no chunk stores them contiguously.
 
-A variable has no sidecar if `frombuffer` cannot read its chunks: codecs other than zlib,
-shards, chunks that cut rows, omitted fill-only chunks, or texts, which are interleaved with
-their lengths.
+A variable has no sidecar if `frombuffer` cannot read its chunks: codecs other
+than zlib, shards, chunks that cut rows, omitted fill-only chunks, or texts,
+which are interleaved with their lengths.
 """
 
 from __future__ import annotations

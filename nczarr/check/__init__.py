@@ -1,7 +1,8 @@
 """Semantic passes: functions from tree to tree, one file each, in the order of `PASSES`.
 
-`check` runs them all and makes the `Checked` that plans need. A failed pass reports and
-continues with its best tree, so that one run finds many faults. Bad input never raises.
+`check` runs them all and makes the `Checked` that plans need. A failed pass
+reports and continues with its best tree, so that one run finds many faults. Bad
+input never raises.
 """
 
 from __future__ import annotations
@@ -47,8 +48,9 @@ def check(
 ) -> Checked | None:
     """Run all passes; return None after an error. All findings are in the report.
 
-    `kind`: target kind of netCDF file; content that it cannot hold is reported, and dropped
-    if the run has `accepted` that loss. `namesakes`: the run accepts equal names as a loss.
+    `kind`: target kind of netCDF file; content that it cannot hold is reported,
+    and dropped if the run has `accepted` that loss. `namesakes`: the run
+    accepts equal names as a loss.
     """
     work.namesakes_accepted = namesakes
     with building():

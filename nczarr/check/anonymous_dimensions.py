@@ -1,5 +1,4 @@
-"""Names for anonymous dimensions, for CDL and netCDF files: one dimension per length and
-group.
+"""Names for anonymous dimensions, for CDL and netCDF files: one dimension per length and group.
 
 The names are those of netCDF-C for anonymous axes of a Zarr store,
 `_Anonymous_Dim_<length>`.

@@ -1,11 +1,11 @@
 """Check of names: valid, and unique as netCDF-4 requires.
 
-Expects: any tree. Ensures, if nothing is reported: every name is in NFC and valid for the
-netCDF library. Within a group no two types, variables or groups share a name, no two
-dimensions do, and no dimension shares one with a type or group. Attributes of one owner,
-fields of a compound and constants of an enum are unique. Names are compared in NFC.
-Reports: duplicate-name, bad-name, slash-in-name, name-too-long, too-deep-nesting,
-reserved-attribute.
+Expects: any tree. Ensures, if nothing is reported: every name is in NFC and
+valid for the netCDF library. Within a group no two types, variables or groups
+share a name, no two dimensions do, and no dimension shares one with a type or
+group. Attributes of one owner, fields of a compound and constants of an enum
+are unique. Names are compared in NFC. Reports: duplicate-name, bad-name,
+slash-in-name, name-too-long, too-deep-nesting, reserved-attribute.
 """
 
 from __future__ import annotations

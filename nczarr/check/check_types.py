@@ -1,10 +1,11 @@
 """Check of types and constants: finite, consistent, and of valid size.
 
-Expects: resolved names. Ensures, if nothing is reported: no type contains itself or nests
-deeper than MAX_DEPTH; enum values fit their base and are unique; every attribute constant
-has the shape of its type, and `_FillValue` is one value of its variable's type. Reports:
-circular-type, too-deep-nesting, value-range, duplicate-enum-value, empty-type,
-bad-constant, fill-value-count, type-mismatch, oversized-type.
+Expects: resolved names. Ensures, if nothing is reported: no type contains
+itself or nests deeper than MAX_DEPTH; enum values fit their base and are
+unique; every attribute constant has the shape of its type, and `_FillValue` is
+one value of its variable's type. Reports: circular-type, too-deep-nesting,
+value-range, duplicate-enum-value, empty-type, bad-constant, fill-value-count,
+type-mismatch, oversized-type.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Input and output of the passes: `Unchecked` and `Checked`.
 
-Only `check` makes a `Checked`. Plans are made only from it, and back ends accept only
-plans. So signatures ensure that no back end gets an invalid tree.
+Only `check` makes a `Checked`. Plans are made only from it, and back ends
+accept only plans. So signatures ensure that no back end gets an invalid tree.
 """
 
 from __future__ import annotations
@@ -49,8 +49,9 @@ def tables(dataset: Dataset) -> Tables:
 class Foreign(NamedTuple):
     """Content of a group's or array's document that the model lacks.
 
-    `extensions`: unknown protocol extensions. `attributes`: those whose JSON the tree
-    changes or rounds. `separator`: of chunk key indices, if the array's document states it.
+    `extensions`: unknown protocol extensions. `attributes`: those whose JSON
+    the tree changes or rounds. `separator`: of chunk key indices, if the
+    array's document states it.
     """
 
     extensions: tuple[dict[str, Any], ...] = ()
@@ -83,18 +84,20 @@ class Namesake(NamedTuple):
 class Unchecked:
     """Output of a front end: the tree with names as written, and additional data.
 
-    `forward`: names may be used before their declaration (the notation, stores), unlike in
-    CDL. `lists`: value lists of a CDL `data:` section by variable FQN, for the pass
-    `read_lists`; `attribute_lists`: those of attributes with user-defined types, by (FQN of
-    group or variable, name). `parts`: arrays that the front end provides, by variable FQN.
-    `uses`: spans of name uses for diagnostics, by owner FQN in a fixed order (a variable:
-    its type, then its dimensions; a compound: its fields' types; an enum or vlen: its
-    base). `FQN=` is the start of a dimension's size or a type's definition, `FQN:name` the
-    type of an attribute. The default is the owner's span. `columns`: results of
-    `read_lists`, by variable FQN. `known`: cache of `tables_of`. `broken`: names in
-    statements that the front end rejected, whose missing declarations are not reported.
-    `kind`: the requested or declared kind of netCDF file. `foreign`: Zarr content beyond
-    the model, by FQN.
+    `forward`: names may be used before their declaration (the notation,
+    stores), unlike in CDL. `lists`: value lists of a CDL `data:` section by
+    variable FQN, for the pass `read_lists`; `attribute_lists`: those of
+    attributes with user-defined types, by (FQN of group or variable, name).
+    `parts`: arrays that the front end provides, by variable FQN. `uses`: spans
+    of name uses for diagnostics, by owner FQN in a fixed order (a variable: its
+    type, then its dimensions; a compound: its fields' types; an enum or vlen:
+    its base). `FQN=` is the start of a dimension's size or a type's definition,
+    `FQN:name` the type of an attribute. The default is the owner's span.
+    `columns`: results of `read_lists`, by variable FQN. `known`: cache of
+    `tables_of`. `broken`: names in statements that the front end rejected,
+    whose missing declarations are not reported. `kind`: the requested or
+    declared kind of netCDF file. `foreign`: Zarr content beyond the model, by
+    FQN.
     """
 
     dataset: Dataset
@@ -131,11 +134,12 @@ def tables_of(work: Unchecked) -> Tables:
 class Checked(NamedTuple):
     """A valid tree, and its properties by FQN, independent of any target.
 
-    Every type name is atomic or a key of `types`; every dimension reference is a size or a
-    key of `dimensions`. `shapes` has the current shape of every variable. `fills` has one
-    value of its type for unwritten cells (`_FillValue`, else the netCDF default; None for
-    an enum with neither). `parts` has the arrays of each variable with data; a variable
-    without entry is all fill. `foreign` has Zarr content beyond the model, for writing the
+    Every type name is atomic or a key of `types`; every dimension reference is
+    a size or a key of `dimensions`. `shapes` has the current shape of every
+    variable. `fills` has one value of its type for unwritten cells
+    (`_FillValue`, else the netCDF default; None for an enum with neither).
+    `parts` has the arrays of each variable with data; a variable without entry
+    is all fill. `foreign` has Zarr content beyond the model, for writing the
     same format again.
     """
 

@@ -1,10 +1,11 @@
 """Layout of a classic netCDF file, computed before it is written.
 
-Expects: a dataset of the classic model without anonymous dimensions. A file is its header,
-the fixed variables in definition order, then the records. A record has one part of every
-record variable in definition order. Every part begins at a multiple of four bytes, except
-that the records of a lone record variable have no gaps. Source: the netCDF file format
-specifications ("The NetCDF Classic Format Specification", CDF-2, CDF-5).
+Expects: a dataset of the classic model without anonymous dimensions. A file is
+its header, the fixed variables in definition order, then the records. A record
+has one part of every record variable in definition order. Every part begins at
+a multiple of four bytes, except that the records of a lone record variable have
+no gaps. Source: the netCDF file format specifications ("The NetCDF Classic
+Format Specification", CDF-2, CDF-5).
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ TAG = 4
 class Place(NamedTuple):
     """Location of a variable: `begin` of its values, or of those of the first record.
 
-    `size`: bytes of its values (of one record); `padded`: the same rounded up to four, the
-    specification's `vsize`.
+    `size`: bytes of its values (of one record); `padded`: the same rounded up
+    to four, the specification's `vsize`.
     """
 
     begin: int
@@ -47,11 +48,10 @@ class Place(NamedTuple):
 
 
 class ClassicLayout(NamedTuple):
-    """Whole file: header size, places of variables by FQN in definition order, number of
-    records.
+    """Whole file: header size, places of variables by FQN in definition order, number of records.
 
-    `record_begin`: start of the first record; `record_size`: bytes from one record to the
-    next.
+    `record_begin`: start of the first record; `record_size`: bytes from one
+    record to the next.
     """
 
     header: int

@@ -1,9 +1,9 @@
 """Size limits of classic netCDF files.
 
-Expects: a checked dataset that otherwise fits the classic model (see `kinds.py`). Reports:
-format-conflict, at variables that are too large or begin too far from the file's start, and
-at dimensions too long for any header. Source: the netCDF file format specifications, and
-the library's behavior.
+Expects: a checked dataset that otherwise fits the classic model (see
+`kinds.py`). Reports: format-conflict, at variables that are too large or begin
+too far from the file's start, and at dimensions too long for any header.
+Source: the netCDF file format specifications, and the library's behavior.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Names that are equal in NFC: one rule for every front end.
 
-A front end whose source refers to items by number, or that stores arrays by name, makes
-names of a group unique with `apart` and lists renamed items as `Namesake`. `settled`
-handles trees that still contain equal names. Each name is reported once: as an error, or as
-a warning if the run allows `duplicate-name`. Then the first item retains its name, and the
-others are renamed.
+A front end whose source refers to items by number, or that stores arrays by
+name, makes names of a group unique with `apart` and lists renamed items as
+`Namesake`. `settled` handles trees that still contain equal names. Each name is
+reported once: as an error, or as a warning if the run allows `duplicate-name`.
+Then the first item retains its name, and the others are renamed.
 """
 
 from __future__ import annotations
@@ -29,12 +29,11 @@ def clash(kind: str, other: str) -> bool:
 
 
 def apart(items: Sequence[tuple[str, str]]) -> list[tuple[str, int | None]]:
-    """Return for each (kind, name) of a scope a unique NFC name, and the earlier item with
-    its name, if any.
+    """Return for each (kind, name) of a scope a unique NFC name, and the earlier item with its name, if any.
 
-    The first of equal names is unchanged. Items of other kinds with the second's spelling
-    that may share its name get the same new name: a coordinate variable stays with its
-    dimension.
+    The first of equal names is unchanged. Items of other kinds with the
+    second's spelling that may share its name get the same new name: a
+    coordinate variable stays with its dimension.
     """
     wanted = [names.normal(name) for _, name in items]
     seen: dict[str, list[int]] = {}

@@ -34,7 +34,8 @@ def _number(type_name: TypeName) -> Constant:
 def default_fill(type_name: TypeName, types: Types, count: int = 1) -> Constant | None:
     """Return `count` default fill values; None for an enum without a constant of value 0.
 
-    Opaque: zeros; enum: the constant 0; compound: by field; vlen: empty sequences.
+    Opaque: zeros; enum: the constant 0; compound: by field; vlen: empty
+    sequences.
     """
     declared = types.get(type_name)
     data: bytes | tuple[Constant, ...]

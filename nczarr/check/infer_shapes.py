@@ -1,9 +1,10 @@
 """Inference of unlimited lengths and shapes, and placement of values.
 
-Expects: resolved names, columns read. Ensures: an unlimited dimension is as long as its
-longest data (or the front end's length, if longer); `shapes` has every variable's current
-shape; columns are converted to arrays. Reports: bad-dimension-size, rank-limit, and
-bad-chunk-size, bad-storage for storage that does not fit the shape.
+Expects: resolved names, columns read. Ensures: an unlimited dimension is as
+long as its longest data (or the front end's length, if longer); `shapes` has
+every variable's current shape; columns are converted to arrays. Reports:
+bad-dimension-size, rank-limit, and bad-chunk-size, bad-storage for storage that
+does not fit the shape.
 """
 
 from __future__ import annotations
@@ -151,11 +152,11 @@ def _quantize(variable: Variable, wanted: Quantize, report: Report) -> None:
 def place_values(
     work: Unchecked, shapes: Shapes, fills: dict[str, Constant | None], types: dict[str, UserType], report: Report
 ) -> dict[str, Parts]:
-    """Return the arrays of every variable with data: the front end's, and the placed
-    columns.
+    """Return the arrays of every variable with data: the front end's, and the placed columns.
 
-    Reports no-fill-value for a short list without fill value, and for a ragged `_FillValue`
-    that would be written out too often; rank-limit if no array can hold the values.
+    Reports no-fill-value for a short list without fill value, and for a ragged
+    `_FillValue` that would be written out too often; rank-limit if no array can
+    hold the values.
     """
     found = dict(work.parts)
     known = tables_of(work).variables

@@ -1,7 +1,7 @@
 """Check of a dataset against a kind of netCDF file.
 
-Expects: resolved names. Reports: format-conflict, once at each construct that the kind
-cannot hold. ncgen silently narrows types and drops attributes instead.
+Expects: resolved names. Reports: format-conflict, once at each construct that
+the kind cannot hold. ncgen silently narrows types and drops attributes instead.
 """
 
 from __future__ import annotations
@@ -43,13 +43,12 @@ def check_target(checked: Checked, kind: Kind, report: Report, *, accepted: bool
 
 
 def choose(checked: Checked, kinds: Collection[Kind], asked: Kind | None, *, stored: bool = False) -> Kind | None:
-    """Return the target kind among `kinds`: the requested, else the dataset's own, else the
-    smallest possible.
+    """Return the target kind among `kinds`: the requested, else the dataset's own, else the smallest possible.
 
-    The order is nc3 < nc5 < nc4; if none holds the dataset, the largest. None: the
-    requested one is not possible. `stored`: the run requests chunks or codecs, which
-    classic files lack; then a classic dataset becomes the classic model in HDF5, as with
-    nccopy.
+    The order is nc3 < nc5 < nc4; if none holds the dataset, the largest. None:
+    the requested one is not possible. `stored`: the run requests chunks or
+    codecs, which classic files lack; then a classic dataset becomes the classic
+    model in HDF5, as with nccopy.
     """
     if asked is not None:
         return asked if asked in kinds else None

@@ -6,8 +6,8 @@
     └─ surface/
        └─ wind  /obs (3, 4)
 
-Stored sizes come from manifests; no data are read. Lines are yielded singly, each with its
-end.
+Stored sizes come from manifests; no data are read. Lines are yielded singly,
+each with its end.
 """
 
 from __future__ import annotations

@@ -1,13 +1,14 @@
 """Name resolution: every use of a type or dimension becomes the FQN of its declaration.
 
-Expects: uses as written, bare names or FQNs. Ensures: every `TypeName` is atomic or the FQN
-of a declared type, every dimension reference a size or the FQN of a declared dimension, or
-the fault is reported.
+Expects: uses as written, bare names or FQNs. Ensures: every `TypeName` is
+atomic or the FQN of a declared type, every dimension reference a size or the
+FQN of a declared dimension, or the fault is reported.
 
-CDL has lexical scopes: a bare dimension is looked up in its group and the ancestors; a bare
-type also, and then in the whole tree if exactly one matches. If `forward` is false, as in
-CDL, declarations must precede uses. Reports: undefined-dimension, undefined-type,
-undefined-group, forward-reference, circular-type.
+CDL has lexical scopes: a bare dimension is looked up in its group and the
+ancestors; a bare type also, and then in the whole tree if exactly one matches.
+If `forward` is false, as in CDL, declarations must precede uses. Reports:
+undefined-dimension, undefined-type, undefined-group, forward-reference,
+circular-type.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Removal of content that a kind of netCDF file cannot hold, for runs that accept the loss.
 
-Expects: a checked dataset with reported conflicts (`kinds.py`). Ensures: no conflict
-remains. Groups, user types, variables and attributes of other types are dropped, and too
-long dimensions with their variables. Excess unlimited dimensions become fixed.
+Expects: a checked dataset with reported conflicts (`kinds.py`). Ensures: no
+conflict remains. Groups, user types, variables and attributes of other types
+are dropped, and too long dimensions with their variables. Excess unlimited
+dimensions become fixed.
 """
 
 from __future__ import annotations

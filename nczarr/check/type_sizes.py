@@ -1,8 +1,8 @@
 """Size limits of types: bytes of one value, and members, counted recursively.
 
-Expects: types without cycles; undeclared names count as zero. Reports: oversized-type. The
-limits exist because short texts can declare values of exabytes, and a fill value is a whole
-value.
+Expects: types without cycles; undeclared names count as zero. Reports:
+oversized-type. The limits exist because short texts can declare values of
+exabytes, and a fill value is a whole value.
 """
 
 from __future__ import annotations

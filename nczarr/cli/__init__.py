@@ -1,8 +1,8 @@
 """Command line: one module per command, loaded when it is called.
 
-Product on stdout, diagnostics on stderr. Exit status: 0 done, 1 errors in the input, 2
-wrong usage, 3 a file cannot be reached, 130 interrupted. A crash is reported as
-`internal-error`.
+Product on stdout, diagnostics on stderr. Exit status: 0 done, 1 errors in the
+input, 2 wrong usage, 3 a file cannot be reached, 130 interrupted. A crash is
+reported as `internal-error`.
 """
 
 from __future__ import annotations

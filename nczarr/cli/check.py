@@ -93,8 +93,8 @@ class _Work(NamedTuple):
     def check(self, path: str) -> int:
         """Check one source and return the number of reader faults.
 
-        If only readers are asked for, the rules see the documents alone, whatever our own
-        reader says.
+        If only readers are asked for, the rules see the documents alone,
+        whatever our own reader says.
         """
         from nczarr import peers, pipeline
         from nczarr.endpoints import sources

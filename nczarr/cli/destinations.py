@@ -1,9 +1,9 @@
 """Destinations of `convert`.
 
-With one source, DST is the target. With several, DST is a folder, created if missing. Each
-target gets its source's name with the suffix of the format: of `--to`, else `.zarr` for
-files and texts, `.nc` for stores. Two targets of one name are an error before anything is
-written.
+With one source, DST is the target. With several, DST is a folder, created if
+missing. Each target gets its source's name with the suffix of the format: of
+`--to`, else `.zarr` for files and texts, `.nc` for stores. Two targets of one
+name are an error before anything is written.
 """
 
 from __future__ import annotations

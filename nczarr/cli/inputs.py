@@ -21,8 +21,7 @@ IN_MEMORY = 64 << 20
 def read_input(
     path: str, report: Report, options: Options, name: str | None = None, observe: Observer | None = None
 ) -> Checked | None:
-    """Return the checked dataset of a source, in the named or detected format; None after
-    an error.
+    """Return the checked dataset of a source, in the named or detected format; None after an error.
 
     Raises OSError if it cannot be read.
     """

@@ -19,11 +19,10 @@ WORTH = 64 << 20
 
 @contextmanager
 def progress(arguments: argparse.Namespace, target: str, checked: Checked) -> Iterator[Watcher | None]:
-    """Show a bar on stderr during the block; yield the callback for written bytes, or None
-    without a bar.
+    """Show a bar on stderr during the block; yield the callback for written bytes, or None without a bar.
 
-    By default it is shown on a terminal for human-readable messages if there is enough to
-    do.
+    By default it is shown on a terminal for human-readable messages if there is
+    enough to do.
     """
     total = values_size(checked)
     shown = _is_shown(arguments, worth=total >= WORTH)

@@ -36,7 +36,8 @@ STATUS = {
 def command(name: str, description: str, *, short_help: bool = True, places: bool = True) -> argparse.ArgumentParser:
     """Return the parser of one command with the shared options.
 
-    Without `short_help`, `-h` belongs to the command. `places`: it takes paths and URLs.
+    Without `short_help`, `-h` belongs to the command. `places`: it takes paths
+    and URLs.
     """
     parser = argparse.ArgumentParser(prog=f"nczarr {name}", description=description, add_help=False, allow_abbrev=False)
     shared = parser.add_argument_group("shared options")
@@ -145,11 +146,10 @@ def loss(text: str) -> str:
 
 
 class Messages:
-    """Collector and printer of one command's diagnostics on stderr; determines the exit
-    status.
+    """Collector and printer of one command's diagnostics on stderr; determines the exit status.
 
-    Readable messages and JSON lines are printed after each task, SARIF in one document at
-    the end.
+    Readable messages and JSON lines are printed after each task, SARIF in one
+    document at the end.
     """
 
     def __init__(self, options: argparse.Namespace) -> None:
@@ -166,8 +166,8 @@ class Messages:
     def guard(self, *works: Callable[[], None]) -> int:
         """Run tasks, each with its own report, and return the worst exit status.
 
-        Unreachable files and crashes become diagnostics. A closed output pipe ends the
-        command.
+        Unreachable files and crashes become diagnostics. A closed output pipe
+        ends the command.
         """
         status = DONE
         try:

@@ -1,7 +1,7 @@
 """Standard streams that are closed, full or abandoned; none of them causes a crash.
 
-Invariant: descriptors 0 to 2 never belong to files that a command opens. Otherwise messages
-of a library could end up in a target.
+Invariant: descriptors 0 to 2 never belong to files that a command opens.
+Otherwise messages of a library could end up in a target.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Termination of a process whose C library call does not return.
 
-Python runs signal handlers between bytecodes of the main thread. If the HDF5 library loops
-in a damaged file, no handler runs. Therefore a second thread receives signals through the
-wakeup descriptor, which Python's C code writes at once. If the lock of the libraries stays
-taken for a second after a signal, a call hangs, and the thread ends the process.
+Python runs signal handlers between bytecodes of the main thread. If the HDF5
+library loops in a damaged file, no handler runs. Therefore a second thread
+receives signals through the wakeup descriptor, which Python's C code writes at
+once. If the lock of the libraries stays taken for a second after a signal, a
+call hangs, and the thread ends the process.
 """
 
 from __future__ import annotations

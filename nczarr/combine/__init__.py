@@ -2,9 +2,9 @@
 
     sources ─ agreement (models, values) ─> Combination ─ finish ─> Checked
 
-Sources are processed one by one and compared with the first; only descriptions of their
-arrays are stored. No chunk is copied: the result is an ordinary dataset with concatenated
-arrays.
+Sources are processed one by one and compared with the first; only descriptions
+of their arrays are stored. No chunk is copied: the result is an ordinary
+dataset with concatenated arrays.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ __all__ = ["Wanted", "combine"]
 def combine(sources: Iterable[tuple[str, Checked]], wanted: Wanted, report: Report) -> Checked | None:
     """Combine datasets, each with a name for messages; return None after a reported error.
 
-    Expects checked datasets. Ensures: a checked dataset with the first source's model.
-    Along an existing dimension, variables that use it are joined in the given order, and
-    all others must be equal. A new dimension becomes the first of variables whose values
-    differ somewhere, and of those named.
+    Expects checked datasets. Ensures: a checked dataset with the first source's
+    model. Along an existing dimension, variables that use it are joined in the
+    given order, and all others must be equal. A new dimension becomes the first
+    of variables whose values differ somewhere, and of those named.
 
-    Reports unmatched-dimension, unequal-sources, unaligned-chunks, differing-attributes,
-    unordered-coordinate. Raises OSError if compared values cannot be read.
+    Reports unmatched-dimension, unequal-sources, unaligned-chunks,
+    differing-attributes, unordered-coordinate. Raises OSError if compared
+    values cannot be read.
     """
     before = report.errors
     made: Combination | None = None

@@ -1,9 +1,8 @@
-"""Agreement of a source with the first one: in its model, in the values of variables, in
-ascending coordinates.
+"""Agreement of a source with the first one: in its model, in the values of variables, in ascending coordinates.
 
-Models are groups, types, dimensions, variables and attributes. Attributes that change
-computed values or their interpretation must be equal; others may differ. All attributes of
-variables named by `grid_mapping` must be equal.
+Models are groups, types, dimensions, variables and attributes. Attributes that
+change computed values or their interpretation must be equal; others may differ.
+All attributes of variables named by `grid_mapping` must be equal.
 """
 
 from __future__ import annotations
@@ -115,11 +114,11 @@ SMALL = 4 << 20
 
 
 def equal(one: Checked, other: Checked, path: str) -> bool:
-    """Return whether values are bitwise equal, with all NaNs equal. Expects equal types and
-    shapes.
+    """Return whether values are bitwise equal, with all NaNs equal. Expects equal types and shapes.
 
-    Small arrays are read whole. Of larger ones the first block is compared first, because
-    differences mostly show there, then all blocks (`compare/values.py`).
+    Small arrays are read whole. Of larger ones the first block is compared
+    first, because differences mostly show there, then all blocks
+    (`compare/values.py`).
     """
     variable, shape = one.variables[path], one.shapes[path]
     if path not in one.parts and path not in other.parts and one.fills[path] == other.fills[path]:

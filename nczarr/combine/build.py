@@ -26,11 +26,10 @@ LEAST_PIECE = 4096
 
 
 class Pile(NamedTuple):
-    """Input of a combination: names of sources, the first source, each variable's parts in
-    every source.
+    """Input of a combination: names of sources, the first source, each variable's parts in every source.
 
-    `given`: variables with data anywhere; `stacked`: those that get the new dimension;
-    `lengths` of dimensions by source.
+    `given`: variables with data anywhere; `stacked`: those that get the new
+    dimension; `lengths` of dimensions by source.
     """
 
     names: tuple[str, ...]

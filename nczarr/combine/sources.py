@@ -27,11 +27,10 @@ def opened(
     report: Report,
     step: Callable[[int], None] | None = None,
 ) -> Iterator[tuple[str, Checked]]:
-    """Yield each source with its name (mostly path or URL), as the wanted subset; stop at
-    the first error.
+    """Yield each source with its name (mostly path or URL), as the wanted subset; stop at the first error.
 
-    Remote sources are read concurrently. A note in each finding names its source. `step` is
-    called after each source.
+    Remote sources are read concurrently. A note in each finding names its
+    source. `step` is called after each source.
     """
 
     def one(name: str, read: Reader) -> tuple[Checked | None, Report]:

@@ -16,9 +16,10 @@ from nczarr.select.names import at_path, hint, of_name
 class Wanted(NamedTuple):
     """Request for a combination.
 
-    `along`: names of dimensions, simple or from the root; with `new_dim`, of variables to
-    stack in any case. `addressable`: chunks of the result must be chunks of the sources,
-    except for variables of at most this many bytes; None: values may be rechunked.
+    `along`: names of dimensions, simple or from the root; with `new_dim`, of
+    variables to stack in any case. `addressable`: chunks of the result must be
+    chunks of the sources, except for variables of at most this many bytes;
+    None: values may be rechunked.
     """
 
     along: tuple[str, ...] = ()
@@ -27,11 +28,10 @@ class Wanted(NamedTuple):
 
 
 class Way(NamedTuple):
-    """Resolved combination. `axes`: axis of each joined variable by FQN; `dimensions`:
-    those that grow.
+    """Resolved combination. `axes`: axis of each joined variable by FQN; `dimensions`: those that grow.
 
-    With `new_dim`, the simple name of a root dimension, `always` has the variables to stack
-    in any case, and the others are empty.
+    With `new_dim`, the simple name of a root dimension, `always` has the
+    variables to stack in any case, and the others are empty.
     """
 
     axes: Mapping[str, int] = MappingProxyType({})

@@ -1,6 +1,7 @@
 """`diff`: differences of two datasets of any formats.
 
-Names of datasets and versions of the data model belong to files and are not compared.
+Names of datasets and versions of the data model belong to files and are not
+compared.
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ def differences(
 ) -> Iterator[Difference]:
     """Yield differences lazily: first of models, then of values by variable.
 
-    Values are compared if both have the variable, with the same shape and equivalent types.
-    `storage`: also layout, chunks, codecs, order of definition and kind of file.
+    Values are compared if both have the variable, with the same shape and
+    equivalent types. `storage`: also layout, chunks, codecs, order of
+    definition and kind of file.
     """
     yield from model(one, other, storage=storage)
     if data:
@@ -43,8 +45,7 @@ def differences(
 
 
 def chosen(one: Checked, other: Checked, wanted: Subset, report: Report) -> tuple[Checked, Checked] | None:
-    """Return the wanted parts of both; a name may occur in only one. None if an unknown
-    name is reported.
+    """Return the wanted parts of both; a name may occur in only one. None if an unknown name is reported.
 
     Group attributes count only if the group was requested.
     """

@@ -22,8 +22,7 @@ LONGEST = 48
 
 
 class Values(NamedTuple):
-    """Differences of a variable's values: their number of the total, and the first place
-    with both values.
+    """Differences of a variable's values: their number of the total, and the first place with both values.
 
     `largest`: the largest distance of two finite numbers; None without any.
     """
@@ -39,8 +38,8 @@ class Values(NamedTuple):
 class Difference(NamedTuple):
     """One difference: its kind, FQN, and message.
 
-    `diagnostics/differences/` has a page for each kind; only the kind `values` has
-    `values`.
+    `diagnostics/differences/` has a page for each kind; only the kind `values`
+    has `values`.
     """
 
     kind: str
@@ -52,8 +51,8 @@ class Difference(NamedTuple):
 def text_lines(found: Iterable[Difference]) -> Iterator[str]:
     """Yield readable lines: path and difference. A repeated path is omitted.
 
-    Differences of models are aligned in columns; those of values are yielded as found,
-    aligned with what is known by then.
+    Differences of models are aligned in columns; those of values are yielded as
+    found, aligned with what is known by then.
     """
     last, width = "", 0
     for is_value, group in itertools.groupby(found, key=lambda each: each.kind == "values"):

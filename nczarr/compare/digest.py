@@ -1,8 +1,7 @@
-"""`digest`: one hash of a dataset's model and values, independent of format and storage.
-See docs/digest.md.
+"""`digest`: one hash of a dataset's model and values, independent of format and storage. See docs/digest.md.
 
-It covers every bit of what `diff` compares without `storage`. Digest files have lines in
-`sha256sum` format.
+It covers every bit of what `diff` compares without `storage`. Digest files have
+lines in `sha256sum` format.
 """
 
 from __future__ import annotations
@@ -30,8 +29,8 @@ from nczarr.source import Source, Span
 class Digest(NamedTuple):
     """Hexadecimal digest of a dataset, and of its parts.
 
-    Keys of `parts` are the FQN of each variable, and, for the model of each group, its FQN
-    followed by `/` (the root is `/`).
+    Keys of `parts` are the FQN of each variable, and, for the model of each
+    group, its FQN followed by `/` (the root is `/`).
     """
 
     whole: str
@@ -39,11 +38,10 @@ class Digest(NamedTuple):
 
 
 def digest(checked: Checked, options: Options) -> Digest:
-    """Return the digest of a dataset; `memory` and `workers` of the options limit
-    resources.
+    """Return the digest of a dataset; `memory` and `workers` of the options limit resources.
 
-    Raises OSError if values are unreachable, CompileError if they cannot be decoded or need
-    more memory.
+    Raises OSError if values are unreachable, CompileError if they cannot be
+    decoded or need more memory.
     """
     found = _variables(checked, options)
     parts: dict[str, str] = {}
@@ -136,11 +134,10 @@ class Wanted(NamedTuple):
 
 
 def line(digest: str, name: str, part: str | None = None) -> bytes:
-    r"""Return the line of a dataset, `DIGEST NAME`, or of a part, `DIGEST NAME#FQN`; the
-    FQN of a group ends in `/`.
+    r"""Return the line of a dataset, `DIGEST NAME`, or of a part, `DIGEST NAME#FQN`; the FQN of a group ends in `/`.
 
-    Backslashes and line ends in a name are written `\\`, `\n` and `\r`, and the line then
-    begins with a backslash.
+    Backslashes and line ends in a name are written `\\`, `\n` and `\r`, and the
+    line then begins with a backslash.
     """
     text = (name if part is None else f"{name}#{part}").encode("utf-8", "surrogateescape")
     escaped = re.sub(rb"[\\\n\r]", lambda found: _ESCAPES[found[0]], text)

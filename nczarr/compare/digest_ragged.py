@@ -1,10 +1,9 @@
-"""Hash of ragged values: lists, and records with strings or lists (docs/digest.md,
-"Elements").
+"""Hash of ragged values: lists, and records with strings or lists (docs/digest.md, "Elements").
 
-Leaves are stretches of cells. For each array of the type (arrays/parts.py), a leaf hashes
-the elements of its cells, counts before content. So arrays are read sequentially, some
-megabytes at a time, however long a list is. The start of the next cells' content is the sum
-of counts.
+Leaves are stretches of cells. For each array of the type (arrays/parts.py), a
+leaf hashes the elements of its cells, counts before content. So arrays are read
+sequentially, some megabytes at a time, however long a list is. The start of the
+next cells' content is the sum of counts.
 """
 
 from __future__ import annotations
@@ -90,8 +89,8 @@ class Ragged(Values):
     def _feed(self, tree: PartTree, region: Selection | None, bounds: list[int], hashers: list[_Hash]) -> None:
         """Hash the values of a part of the type for all leaves.
 
-        `region`: the cells, None: elements of content. `bounds`: start of each leaf's
-        elements in the region or content, and the end of the last.
+        `region`: the cells, None: elements of content. `bounds`: start of each
+        leaf's elements in the region or content, and the end of the last.
         """
         match tree:
             case ListTree():

@@ -1,9 +1,9 @@
 """Hash tree over the values of one variable (docs/digest.md, "Values").
 
-Leaves are boxes of whole inner dimensions, hashed separately; their hashes are combined
-along each dimension, `FAN` at a time. `Folding` accepts hashes by region in C order, and
-stores only the ends of incomplete lists. Missing regions are fill; its subtrees are
-computed once per level.
+Leaves are boxes of whole inner dimensions, hashed separately; their hashes are
+combined along each dimension, `FAN` at a time. `Folding` accepts hashes by
+region in C order, and stores only the ends of incomplete lists. Missing regions
+are fill; its subtrees are computed once per level.
 """
 
 from __future__ import annotations
@@ -103,8 +103,8 @@ class Folding:
     def put(self, places: tuple[range, ...], hashes: bytes) -> None:
         """Add the hashes of leaves at these grid places, up to the cut, in C order.
 
-        Boxes are in C order; those that share a place along a dimension have the same range
-        there.
+        Boxes are in C order; those that share a place along a dimension have
+        the same range there.
         """
         if self._last is not None:
             pairs = enumerate(zip(places, self._last, strict=True))

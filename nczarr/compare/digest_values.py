@@ -1,8 +1,9 @@
 """Hash of a variable's values in one array: fixed-size types, or strings.
 
-Tasks read and hash regions of whole leaves. If chunks must be decoded, regions follow the
-chunk grid as far as memory allows, so that each is decoded about once. A region too large
-for one task is first read in pieces. Unstored regions are not read.
+Tasks read and hash regions of whole leaves. If chunks must be decoded, regions
+follow the chunk grid as far as memory allows, so that each is decoded about
+once. A region too large for one task is first read in pieces. Unstored regions
+are not read.
 """
 
 from __future__ import annotations
@@ -54,8 +55,7 @@ class Hashed(NamedTuple):
 
 
 class Values:
-    """Hasher of one variable: tasks, whose results it takes in order, and a final hash. A
-    scalar has one element.
+    """Hasher of one variable: tasks, whose results it takes in order, and a final hash. A scalar has one element.
 
     `width`: nominal bytes of a value for cutting leaves.
     """

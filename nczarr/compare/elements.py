@@ -1,8 +1,7 @@
-"""Comparison of elements of two equally long arrays of one type: bitwise, but all NaNs are
-equal.
+"""Comparison of elements of two equally long arrays of one type: bitwise, but all NaNs are equal.
 
-With a tolerance, numbers differ if their distance is larger; NaN and infinity equal only
-themselves. Enums, chars, opaque values and strings have no distance.
+With a tolerance, numbers differ if their distance is larger; NaN and infinity
+equal only themselves. Enums, chars, opaque values and strings have no distance.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""Program that hashes arrays as read by another library. It imports nothing of this
-package.
+"""Program that hashes arrays as read by another library. It imports nothing of this package.
 
-`python foreign_reader.py` reads one JSON request on standard input: `{"library":
-"libnetcdf" | "zarr", "path": …, "arrays": [{"name": [group, …, variable], "descr": …,
-"shape": […], "block": […]}]}`. It answers one JSON object per line: first `{"library":
-"libnetcdf 4.10.1"}`, then for each array `{"sha256": …}` or `{"error": why}`, in order.
+`python foreign_reader.py` reads one JSON request on standard input:
+`{"library": "libnetcdf" | "zarr", "path": …, "arrays": [{"name": [group, …,
+variable], "descr": …, "shape": […], "block": […]}]}`. It answers one JSON
+object per line: first `{"library": "libnetcdf 4.10.1"}`, then for each array
+`{"sha256": …}` or `{"error": why}`, in order.
 
-An array is hashed by blocks in C order: numbers and records little-endian and packed, texts
-as length (four bytes, little-endian) and UTF-8 bytes. A NIL text counts as empty, because
-neither library distinguishes them in every format.
+An array is hashed by blocks in C order: numbers and records little-endian and
+packed, texts as length (four bytes, little-endian) and UTF-8 bytes. A NIL text
+counts as empty, because neither library distinguishes them in every format.
 """
 
 from __future__ import annotations
@@ -72,10 +72,10 @@ def _text(value: Any) -> bytes:
 
 
 def _packed(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Convert values to a little-endian, packed dtype of the same kind. Raises ValueError
-    for another kind.
+    """Convert values to a little-endian, packed dtype of the same kind. Raises ValueError for another kind.
 
-    Raw bytes of the right length are accepted: stores hold arrays in records so.
+    Raw bytes of the right length are accepted: stores hold arrays in records
+    so.
     """
     if values.dtype.kind == "c":
         part = f"f{values.itemsize // 2}"

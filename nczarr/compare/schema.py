@@ -1,9 +1,9 @@
 """Check of a dataset against a schema, which is also a dataset: CDL, notation or any other.
 
-Declarations of the schema must exist and be equal: groups, types, dimensions, variables,
-and attributes with type and value. An unlimited dimension of the schema accepts any length.
-Additional content is a warning. Values of variables, layout, order of definition and
-dataset names are not compared.
+Declarations of the schema must exist and be equal: groups, types, dimensions,
+variables, and attributes with type and value. An unlimited dimension of the
+schema accepts any length. Additional content is a warning. Values of variables,
+layout, order of definition and dataset names are not compared.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Verification of a target by a foreign library, in a separate process.
 
-The process (`foreign_reader.py`) hashes each array by blocks as that library reads it; this
-process hashes the source's values in the same blocks. Only hashes are exchanged, and memory
-is limited to one block on each side.
+The process (`foreign_reader.py`) hashes each array by blocks as that library
+reads it; this process hashes the source's values in the same blocks. Only
+hashes are exchanged, and memory is limited to one block on each side.
 """
 
 from __future__ import annotations
@@ -75,10 +75,10 @@ def _described(descr: Descr) -> Any:
 def verify_elsewhere(plan: Plan, lossy: frozenset[str], place: str, report: Report) -> str | None:
     """Compare the target at `place` with its source, as read by its format's library.
 
-    Returns the library's name and version, or None if the format has no such library, it is
-    not installed, or the target is not local. `lossy`: variables with accepted losses,
-    which are skipped, as are undefined cells and lists. Reports unequal-target and
-    unread-variable. Raises OSError.
+    Returns the library's name and version, or None if the format has no such
+    library, it is not installed, or the target is not local. `lossy`: variables
+    with accepted losses, which are skipped, as are undefined cells and lists.
+    Reports unequal-target and unread-variable. Raises OSError.
     """
     library = plan.form.second_reader
     if library is None or not os.path.exists(place) or importlib.util.find_spec(MODULES[library]) is None:

@@ -1,9 +1,9 @@
 """Differences of two variables' values of the same shape, in blocks of bounded size.
 
-Arrays of fixed elements are compared in blocks of whole chunks of either side; blocks of
-fill on both sides are not read. Ragged values are compared by cell: a cell differs in the
-length or an element of its sequence. Contents are read sequentially, however long a
-sequence is.
+Arrays of fixed elements are compared in blocks of whole chunks of either side;
+blocks of fill on both sides are not read. Ragged values are compared by cell: a
+cell differs in the length or an element of its sequence. Contents are read
+sequentially, however long a sequence is.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ TEXT = 64
 
 
 def values(one: Checked, other: Checked, path: str, tolerance: Tolerance | None = None) -> Difference | None:
-    """Return the difference of a variable's values; None if they are equal or not
-    comparable.
+    """Return the difference of a variable's values; None if they are equal or not comparable.
 
-    They are comparable if shapes are equal and types equivalent, regardless of type and
-    constant names. Unwritten cells without fill are undefined, and equal to anything.
+    They are comparable if shapes are equal and types equivalent, regardless of
+    type and constant names. Unwritten cells without fill are undefined, and
+    equal to anything.
     """
     shape, type_name = one.shapes[path], one.variables[path].type
     if shape != other.shapes[path] or not alike(one, other, path):

@@ -39,13 +39,13 @@ def verify(
     data: bool = True,
     plan: Plan | None = None,
 ) -> tuple[str, ...]:
-    """Report source variables that are missing or unequal in the finished target at
-    `place`: unequal-target.
+    """Report source variables that are missing or unequal in the finished target at `place`: unequal-target.
 
-    Without `data` values are not compared. `read`: reader of datasets. Skipped are targets
-    without data, variables with accepted value losses, and quantized ones. With a `plan`
-    the library of the target's format reads it too, if installed. Returns the names of the
-    readers. Raises OSError if the target is unreadable.
+    Without `data` values are not compared. `read`: reader of datasets. Skipped
+    are targets without data, variables with accepted value losses, and
+    quantized ones. With a `plan` the library of the target's format reads it
+    too, if installed. Returns the names of the readers. Raises OSError if the
+    target is unreadable.
     """
     from nczarr import registry
 

@@ -15,14 +15,15 @@ A page is a Markdown file named after its code, with these parts in order:
 
     **What to do.** The remedy, in prose.
 
-Only a code that no input can cause has no example. The word after the fence is for readers:
-the program recognises examples by their content. A block of commands (`$ …`) has their
-standard input below them. A block of `== key` is a store. With the second word `bytes`,
-`\xHH` stands for one byte, and a backslash continues a line.
+Only a code that no input can cause has no example. The word after the fence is
+for readers: the program recognises examples by their content. A block of
+commands (`$ …`) has their standard input below them. A block of `== key` is a
+store. With the second word `bytes`, `\xHH` stands for one byte, and a backslash
+continues a line.
 
-Invariants, all tested: names are adjective-noun in lower case, never reused or renamed;
-each example is reported with exactly its code; every code in the source has a page, and
-every page is used.
+Invariants, all tested: names are adjective-noun in lower case, never reused or
+renamed; each example is reported with exactly its code; every code in the
+source has a page, and every page is used.
 """
 
 from __future__ import annotations

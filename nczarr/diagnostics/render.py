@@ -1,8 +1,8 @@
 """Rendering of diagnostics as terminal text and as JSON lines.
 
-Output is a sequence of texts, each ending in a newline. Invariants: control characters from
-input never reach the terminal; memory is bounded for any line length and number of
-diagnostics.
+Output is a sequence of texts, each ending in a newline. Invariants: control
+characters from input never reach the terminal; memory is bounded for any line
+length and number of diagnostics.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ def wants_colour(stream: IO[str]) -> bool:
 
 
 def human(diagnostics: Sequence[Diagnostic], *, colour: bool = False, limit: int = LIMIT) -> Iterator[str]:
-    """Yield each diagnostic with place, source line and marker; those above the limit are
-    only counted.
+    """Yield each diagnostic with place, source line and marker; those above the limit are only counted.
 
-    If some are only counted, errors come first, and value losses before other warnings.
+    If some are only counted, errors come first, and value losses before other
+    warnings.
     """
     paint = _painted if colour else _plain
     if len(diagnostics) > limit:
@@ -99,7 +99,8 @@ def _corners(label: Label) -> tuple[int | None, int | None, int | None, int | No
 def place(label: Label) -> str:
     """Return the position of a label, empty if it has none.
 
-    Forms: `file:line:column`, `key#/pointer`, `key:line:column#/pointer`, `file@offset`.
+    Forms: `file:line:column`, `key#/pointer`, `key:line:column#/pointer`,
+    `file@offset`.
     """
     source = label.span.source
     if label.key is not None:

@@ -1,7 +1,7 @@
 """Diagnostics, and the report that collects them.
 
-Invariant: bad input never raises; it is added to a `Report`. `CompileError` is for Python
-callers, and contains all diagnostics of a run.
+Invariant: bad input never raises; it is added to a `Report`. `CompileError` is
+for Python callers, and contains all diagnostics of a run.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class Severity(StrEnum):
 class Label(NamedTuple):
     """A position with a text: a source span, a key and JSON pointer, or a byte offset.
 
-    Documents parsed with positions have key, pointer and span. A report computes the offset
-    of spans in binary sources.
+    Documents parsed with positions have key, pointer and span. A report
+    computes the offset of spans in binary sources.
     """
 
     span: Span = NOWHERE
@@ -76,12 +76,11 @@ def rank(diagnostic: Diagnostic) -> int:
 
 
 class Report:
-    """Collector of the diagnostics of one run; `sorted()` returns each once, ordered by
-    place.
+    """Collector of the diagnostics of one run; `sorted()` returns each once, ordered by place.
 
-    `limit` bounds the stored number, and so the memory; `dropped` counts the rest. Errors
-    are stored before value losses, and these before others. `strict` turns every warning
-    into an error.
+    `limit` bounds the stored number, and so the memory; `dropped` counts the
+    rest. Errors are stored before value losses, and these before others.
+    `strict` turns every warning into an error.
     """
 
     __slots__ = ("_errors", "_hushed", "_kept", "_worst", "dropped", "limit", "losses", "strict")

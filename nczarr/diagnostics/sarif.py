@@ -1,8 +1,8 @@
 """Diagnostics as a SARIF document (OASIS SARIF 2.1.0), for code scanners and editors.
 
-The document is ASCII with one run. Invariants: it is valid without findings; it contains no
-machine names, times or folders beyond the sources' names; it keeps no source alive. Section
-numbers refer to the standard.
+The document is ASCII with one run. Invariants: it is valid without findings; it
+contains no machine names, times or folders beyond the sources' names; it keeps
+no source alive. Section numbers refer to the standard.
 """
 
 from __future__ import annotations

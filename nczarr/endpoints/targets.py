@@ -40,11 +40,10 @@ def target_format(path: str, name: str | None, report: Report) -> Format | None:
 
 
 def settle(checked: Checked, form: Format, report: Report, options: Options) -> tuple[Format, Options] | None:
-    """Return the format that writes the dataset, and the options with the kind of netCDF
-    file; None after an error.
+    """Return the format that writes the dataset, and the options with the kind of netCDF file; None after an error.
 
-    `netcdf` stands for the format of the kind. For references it is the format of their
-    documents.
+    `netcdf` stands for the format of the kind. For references it is the format
+    of their documents.
     """
     if form.inner:
         return referring(form, options.writing, report), options

@@ -1,8 +1,8 @@
-"""Reader of the tree's JSON form: from bytes to a dataset, or `bad-ast` with a JSON pointer
-for every fault.
+"""Reader of the tree's JSON form: from bytes to a dataset, or `bad-ast` with a JSON pointer for every fault.
 
-The models validate the tree. This module limits the depth before they recurse, rejects
-repeated members, and checks that constants of user types have valid data.
+The models validate the tree. This module limits the depth before they recurse,
+rejects repeated members, and checks that constants of user types have valid
+data.
 """
 
 from __future__ import annotations

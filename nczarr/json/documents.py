@@ -1,8 +1,8 @@
-"""Documents of a store by key: parsed once and tolerantly, with faults reported at their
-keys.
+"""Documents of a store by key: parsed once and tolerantly, with faults reported at their keys.
 
-Consolidated metadata supply documents missing in the store. Unreadable content is a value
-loss, an error unless the run allows it; the rest of the dataset remains.
+Consolidated metadata supply documents missing in the store. Unreadable content
+is a value loss, an error unless the run allows it; the rest of the dataset
+remains.
 """
 
 from __future__ import annotations

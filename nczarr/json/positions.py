@@ -1,7 +1,7 @@
 """Places of members in a JSON text, computed on demand for diagnostics.
 
-From a JSON text and a path of keys and indices to JSON pointer, line and column of the
-value.
+From a JSON text and a path of keys and indices to JSON pointer, line and column
+of the value.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Strict JSON (RFC 8259) with the place of each value.
 
-Where the RFC leaves a choice: repeated members in an object are errors, because software
-disagrees on the valid one. So are escapes of lone surrogates, which UTF-8 cannot encode. A
-byte order mark is skipped with a remark. Depth and digits are limited.
+Where the RFC leaves a choice: repeated members in an object are errors, because
+software disagrees on the valid one. So are escapes of lone surrogates, which
+UTF-8 cannot encode. A byte order mark is skipped with a remark. Depth and
+digits are limited.
 """
 
 from __future__ import annotations
@@ -67,10 +68,10 @@ def parse(data: bytes) -> Parsed:
 
 
 def place(data: bytes, where: str, known: Places) -> tuple[int, int]:
-    """Return the byte range of a value by JSON pointer, or of its nearest existing
-    ancestor.
+    """Return the byte range of a value by JSON pointer, or of its nearest existing ancestor.
 
-    Expects a document that `parse` accepts. `known` starts empty and caches all places.
+    Expects a document that `parse` accepts. `known` starts empty and caches all
+    places.
     """
     text, shift = _decoded(data)
     if not known:
@@ -105,8 +106,8 @@ def _bytes(text: str, place: int) -> int:
 def _explained(text: str, error: json.JSONDecodeError) -> tuple[str, int]:
     """Return message and character of an error.
 
-    Python releases differ in the place of a comma before a closing bracket: at the comma,
-    or after it.
+    Python releases differ in the place of a comma before a closing bracket: at
+    the comma, or after it.
     """
     place = error.pos
     comma = place if text[place : place + 1] == "," else len(text[:place].rstrip(" \t\n\r")) - 1

@@ -1,8 +1,8 @@
 """Tolerant JSON, as found in stores: lenient where nothing is lost.
 
-Accepted with a remark: bytes after the document, a comma before a closing bracket, invalid
-words and numbers (`TRUE`, `007`), which become texts. Accepted silently: a byte order mark,
-bare NaN, infinities, raw control bytes.
+Accepted with a remark: bytes after the document, a comma before a closing
+bracket, invalid words and numbers (`TRUE`, `007`), which become texts. Accepted
+silently: a byte order mark, bare NaN, infinities, raw control bytes.
 """
 
 from __future__ import annotations
@@ -87,8 +87,8 @@ _SHORT = 1024
 def parse(data: bytes) -> Parsed:
     """Return the JSON value of a document. Raises NotJsonError with a message.
 
-    Invalid UTF-8 becomes surrogates; escapes of lone surrogates become U+FFFD. Equal
-    documents may share a value, which must not be modified.
+    Invalid UTF-8 becomes surrogates; escapes of lone surrogates become U+FFFD.
+    Equal documents may share a value, which must not be modified.
     """
     return _parsed(data) if len(data) > _SHORT else _known(data)
 

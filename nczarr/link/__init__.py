@@ -1,8 +1,7 @@
-"""The linker: makes the target of a plan. Writes the data of a store first, then the
-metadata.
+"""The linker: makes the target of a plan. Writes the data of a store first, then the metadata.
 
-`write` makes a target on disk, `content` and `shown` make a store in memory, `into` fills
-an open store.
+`write` makes a target on disk, `content` and `shown` make a store in memory,
+`into` fills an open store.
 """
 
 from __future__ import annotations
@@ -26,9 +25,9 @@ if TYPE_CHECKING:
 def write(plan: Plan, path: str, report: Report, counts: Counts | None = None, inspect: Inspect | None = None) -> bool:
     """Make a target, whole or not at all; return False after an error.
 
-    `inspect` may examine the finished target before it is published, and report errors.
-    Raises OSError if the target cannot be written, FileExistsError if it exists and may not
-    be overwritten.
+    `inspect` may examine the finished target before it is published, and report
+    errors. Raises OSError if the target cannot be written, FileExistsError if
+    it exists and may not be overwritten.
     """
     if isinstance(plan, StorePlan):
         return store(plan, path, report, counts, inspect)

@@ -1,12 +1,13 @@
 """Pieces of target chunks (ranges of source files, or bytes) and of shards.
 
-Values are encoded by padding, the target's dtype and the codec chain. Chunks are always
-full: beyond the array's edge they hold the fill value.
+Values are encoded by padding, the target's dtype and the codec chain. Chunks
+are always full: beyond the array's edge they hold the fill value.
 
 A shard is its chunks in sequence, followed by the index (specification of
-`sharding_indexed`). The index has two little-endian uint64, offset and length, for each
-chunk in C order, then the CRC32C of these. Chunks of fill only or beyond the array's edge
-are marked absent. A shard without chunks is a missing key.
+`sharding_indexed`). The index has two little-endian uint64, offset and length,
+for each chunk in C order, then the CRC32C of these. Chunks of fill only or
+beyond the array's edge are marked absent. A shard without chunks is a missing
+key.
 """
 
 from __future__ import annotations
@@ -59,10 +60,10 @@ def made(array: Array, index: Index) -> Made | None:
 
 
 def _copied(array: Array, source: ArraySource, index: Index) -> Piece | None:
-    """Return the source's encoded bytes; None if they are absent or encoded by another
-    chain.
+    """Return the source's encoded bytes; None if they are absent or encoded by another chain.
 
-    Uncompressed bytes must fill the chunk: some readers accept fewer, others do not.
+    Uncompressed bytes must fill the chunk: some readers accept fewer, others do
+    not.
     """
     size = None if array.target.layout.codecs or array.target.layout.dtype == "|O" else array.chunk_size * array.element
     place = source.place(index)

@@ -1,10 +1,9 @@
-"""Execution of a plan on a dask cluster (`--dask`): the client sends a bounded number of
-tasks at a time.
+"""Execution of a plan on a dask cluster (`--dask`): the client sends a bounded number of tasks at a time.
 
-Workers reach source files and folders by absolute paths, and remote stores by their
-descriptions; small in-memory values travel with a task. Small arrays and large in-memory
-values are processed by the client. The scheduler repeats the tasks of lost workers; this is
-safe because a key always gets the same bytes.
+Workers reach source files and folders by absolute paths, and remote stores by
+their descriptions; small in-memory values travel with a task. Small arrays and
+large in-memory values are processed by the client. The scheduler repeats the
+tasks of lost workers; this is safe because a key always gets the same bytes.
 """
 
 from __future__ import annotations
@@ -108,10 +107,10 @@ class Cluster:
         raise OSError(None, text, self.url)
 
     def link(self, found: Iterator[tuple[int, Array]], store: Store, options: Options, counts: Counts) -> None:
-        """Write all data keys of some arrays. No worker is active after it ends, even after
-        a failure.
+        """Write all data keys of some arrays. No worker is active after it ends, even after a failure.
 
-        Raises OSError if store or cluster fail, CompileError for unreadable chunks.
+        Raises OSError if store or cluster fail, CompileError for unreadable
+        chunks.
         """
         sending = _Sending(self._client, self._run, store, options, counts)
         try:

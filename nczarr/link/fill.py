@@ -1,8 +1,8 @@
 """Filling of a store from a plan: data, by local threads or a cluster, then metadata.
 
-Children are put before parents, and last the root document by which readers recognize a
-store, so that an interrupted store is not recognized. In a distant store, documents of one
-depth are put concurrently, the deepest first.
+Children are put before parents, and last the root document by which readers
+recognize a store, so that an interrupted store is not recognized. In a distant
+store, documents of one depth are put concurrently, the deepest first.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Data for a target of references: chunk locations are stored in columns and not read.
 
-Other chunks are made and put by key as for any store: those shorter than a reference, and
-those with other filters than the rest of their array.
+Other chunks are made and put by key as for any store: those shorter than a
+reference, and those with other filters than the rest of their array.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ class ReferringStore(Store, Protocol):
 def refer(
     found: Iterable[tuple[int, Array]], store: ReferringStore, inline: int, counts: Counts
 ) -> Iterator[tuple[int, Array]]:
-    """Put the references of arrays; yield the arrays, or their keys, that must be made.
-    Raises OSError.
+    """Put the references of arrays; yield the arrays, or their keys, that must be made. Raises OSError.
 
-    `inline`: maximum bytes of an embedded chunk; distant chunks are always referenced.
+    `inline`: maximum bytes of an embedded chunk; distant chunks are always
+    referenced.
     """
     for number, array in found:
         columns = referred(array.source, array.target.layout) if array.route == "reference" else None

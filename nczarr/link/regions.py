@@ -1,8 +1,8 @@
-"""Rechunking in bounded memory: regions are read so that source chunks are rarely decoded
-twice.
+"""Rechunking in bounded memory: regions are read so that source chunks are rarely decoded twice.
 
-A block consists of whole target keys. Threads fill it by source chunks; then its keys are
-made from memory. The larger the blocks, the fewer source chunks are decoded repeatedly.
+A block consists of whole target keys. Threads fill it by source chunks; then
+its keys are made from memory. The larger the blocks, the fewer source chunks
+are decoded repeatedly.
 """
 
 from __future__ import annotations
@@ -56,11 +56,10 @@ class Window(ArraySource):
 def block_shape(
     shape: tuple[int, ...], unit: tuple[int, ...], cells: tuple[int, ...], room: int
 ) -> tuple[int, ...] | None:
-    """Return block lengths in whole target units, at most `room` elements; None if one unit
-    has more.
+    """Return block lengths in whole target units, at most `room` elements; None if one unit has more.
 
-    The axis that cuts source chunks most often grows first; the final lengths are even
-    shares.
+    The axis that cuts source chunks most often grows first; the final lengths
+    are even shares.
     """
     if math.prod(unit) > room:
         return None
@@ -95,7 +94,8 @@ def blocks(
 ) -> Iterator[tuple[Selection, tuple[Index, ...]]]:
     """Yield the regions of the keys to make, in C order, each with its keys in C order.
 
-    `block`: region lengths, whole units or the array's. `indices`: the keys in C order.
+    `block`: region lengths, whole units or the array's. `indices`: the keys in
+    C order.
     """
     shape, unit = array.target.layout.shape, array.unit
     counts, per_block = grid_of(shape, unit), grid_of(block, unit)

@@ -1,9 +1,9 @@
 """Execution of a plan: all chunks, then all metadata, into a store.
 
-The data are one stream of tasks. Threads put the keys of a folder themselves. Ordered data,
-chunks of a shard or entries of an archive, are put by one thread in stream order. Memory
-depends on pending work, not on data size. The store does not depend on the number of
-threads.
+The data are one stream of tasks. Threads put the keys of a folder themselves.
+Ordered data, chunks of a shard or entries of an archive, are put by one thread
+in stream order. Memory depends on pending work, not on data size. The store
+does not depend on the number of threads.
 """
 
 from __future__ import annotations

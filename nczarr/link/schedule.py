@@ -31,7 +31,8 @@ FETCHED = 8 << 20
 class Measure(NamedTuple):
     """Task size: at most `keys` keys and `size` decoded bytes, but at least one key.
 
-    A block uses the `memory` that the pending chunks of `workers` threads leave.
+    A block uses the `memory` that the pending chunks of `workers` threads
+    leave.
     """
 
     keys: int

@@ -92,11 +92,10 @@ def journal(plan: StorePlan) -> Journal:
 
 
 def fingerprint(plan: StorePlan, identity: str) -> str:
-    """Return the fingerprint of a plan for a source with this identity: equal for the same
-    source and target.
+    """Return the fingerprint of a plan for a source with this identity: equal for the same source and target.
 
-    A resumed run compares it to recognize its own work in the target. Options that change
-    no byte, such as threads and memory, do not count.
+    A resumed run compares it to recognize its own work in the target. Options
+    that change no byte, such as threads and memory, do not count.
     """
     import hashlib  # loads a library: only where there is a journal
 

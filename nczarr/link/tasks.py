@@ -1,10 +1,10 @@
 """Tasks: independent work on the keys (chunks or shards) of one part.
 
-A task refers to its array by the number in the plan. Both can be pickled, so that any
-process that reaches source and target can do a task.
+A task refers to its array by the number in the plan. Both can be pickled, so
+that any process that reaches source and target can do a task.
 
-Invariant: enumeration takes time proportional to stored data, not to the declared shape. A
-sparse array's chunks come from the source's `occupied`.
+Invariant: enumeration takes time proportional to stored data, not to the
+declared shape. A sparse array's chunks come from the source's `occupied`.
 """
 
 from __future__ import annotations
@@ -114,8 +114,8 @@ def arrays(plan: StorePlan) -> Iterator[Array]:
 def route(source: ArraySource | None, target: Target, *, by_reference: bool = False) -> Route:
     """Return the route of a part. `by_reference`: reference chunks where possible.
 
-    It holds for most chunks: one that cannot be copied because a filter skipped it is
-    encoded anew.
+    It holds for most chunks: one that cannot be copied because a filter skipped
+    it is encoded anew.
     """
     layout = target.layout
     if 0 in layout.shape:

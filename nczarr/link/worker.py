@@ -1,11 +1,12 @@
 """Tasks on a dask worker, within the memory that the run allows a process.
 
-Arrays and the target arrive as parcels, once per worker. Their `repr` hides their content,
-because clusters log task arguments and storage options hold secrets. Expected failures are
-results: they are not logged, and the client raises them.
+Arrays and the target arrive as parcels, once per worker. Their `repr` hides
+their content, because clusters log task arguments and storage options hold
+secrets. Expected failures are results: they are not logged, and the client
+raises them.
 
-A finished run is settled on every worker: started tasks are awaited and no others start, so
-that nothing writes into a finished or removed target.
+A finished run is settled on every worker: started tasks are awaited and no
+others start, so that nothing writes into a finished or removed target.
 """
 
 from __future__ import annotations
@@ -63,8 +64,7 @@ class _Process:
 
     @contextmanager
     def at_work(self, run: str, need: int, memory: int) -> Iterator[bool]:
-        """Wait for `need` free bytes, and hold them in the block; yield whether the run
-        goes on.
+        """Wait for `need` free bytes, and hold them in the block; yield whether the run goes on.
 
         A need above `memory` waits until no other task is active.
         """

@@ -1,7 +1,8 @@
 """Known faults of other readers: rules for each reader, and a common interface.
 
-Rules inspect the raw documents of a store, or a netCDF file. Diagnostics name the reader
-and the observed versions. No reader is run, and no array values are read.
+Rules inspect the raw documents of a store, or a netCDF file. Diagnostics name
+the reader and the observed versions. No reader is run, and no array values are
+read.
 """
 
 from __future__ import annotations
@@ -26,8 +27,7 @@ ROWS: dict[str, str] = {
 
 
 def named(name: str) -> Peer | None:
-    """Return the reader of a name, or None. `zarr-python@3.1` selects a release, the bare
-    name the newest known.
+    """Return the reader of a name, or None. `zarr-python@3.1` selects a release, the bare name the newest known.
 
     Raises ValueError for an unknown release.
     """

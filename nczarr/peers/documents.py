@@ -1,8 +1,8 @@
 """Raw JSON documents of a store by key, for rules about readers.
 
-Documents are not judged: invalid JSON is one kind of fault, JSON that only strict parsers
-refuse another. Invariant: each document is read once, and of chunks at most names and
-lengths.
+Documents are not judged: invalid JSON is one kind of fault, JSON that only
+strict parsers refuse another. Invariant: each document is read once, and of
+chunks at most names and lengths.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ class Word(str):
 class Document:
     r"""One JSON document.
 
-    `value`: its tolerantly parsed value, or None; `broken`: why it is invalid even so, or
-    has trailing text; `unstrict`: why a strict parser refuses it; `escaped`: the value for
-    a parser that drops the backslash of `\u00e9`, None without such escapes; `repeated`:
-    pointers of duplicate members.
+    `value`: its tolerantly parsed value, or None; `broken`: why it is invalid
+    even so, or has trailing text; `unstrict`: why a strict parser refuses it;
+    `escaped`: the value for a parser that drops the backslash of `\u00e9`, None
+    without such escapes; `repeated`: pointers of duplicate members.
     """
 
     key: str
@@ -58,8 +58,8 @@ class Document:
 class Node:
     """An array or group.
 
-    `prefix`: of its keys; `document`: `.zarray`, `.zgroup` or `zarr.json`, or None;
-    `attributes`: `.zattrs`, in Zarr v3 the same document.
+    `prefix`: of its keys; `document`: `.zarray`, `.zgroup` or `zarr.json`, or
+    None; `attributes`: `.zattrs`, in Zarr v3 the same document.
     """
 
     prefix: str
@@ -137,9 +137,7 @@ class Documents:
         return 3 if self.get("zarr.json") else 2
 
     def tree(self, version: int) -> Node:
-        """Return the root with all groups and arrays of a version, including those without
-        a document. Raises OSError.
-        """
+        """Return the root with all groups and arrays of a version, including those without a document. Raises OSError."""
         array = self._node("", version)
         return array if array and array.is_array else self._group("", version, 0)
 

@@ -11,7 +11,8 @@ from nczarr.source import NOWHERE, Span
 class Place(NamedTuple):
     """One finding: a store document with a JSON pointer, or a position in a file.
 
-    `what`: description of the finding; `does` and `instead`: override those of the rule.
+    `what`: description of the finding; `does` and `instead`: override those of
+    the rule.
     """
 
     key: str
@@ -29,8 +30,9 @@ class Place(NamedTuple):
 class Rule(NamedTuple):
     """One known fault of a reader.
 
-    `code`: of its diagnostics; `does`: predicate after the reader's name; `seen`: affected
-    versions; `instead`: remedy; `find`: yields findings in the peer's view of a store.
+    `code`: of its diagnostics; `does`: predicate after the reader's name;
+    `seen`: affected versions; `instead`: remedy; `find`: yields findings in the
+    peer's view of a store.
     """
 
     code: str
@@ -44,8 +46,8 @@ Find = TypeVar("Find", bound=Callable[[Any], Iterator[Place]])
 
 
 class Rules(list[Rule]):
-    """Rules in the order of their functions, which `add` decorates. `seen`: affected
-    versions unless a rule names others.
+    """Rules in the order of their functions, which `add` decorates. `seen`:
+    affected versions unless a rule names others.
     """
 
     def __init__(self, seen: str) -> None:
@@ -65,7 +67,8 @@ class Rules(list[Rule]):
 class Peer(NamedTuple):
     """One reader. `stores`: rules about stores, applied to the `view` of `Documents`.
 
-    `files`: rules about netCDF files, applied to `Checked`; None if the reader reads none.
+    `files`: rules about netCDF files, applied to `Checked`; None if the reader
+    reads none.
     """
 
     name: str

@@ -1,7 +1,7 @@
-"""xarray 2026.9.0: faults of `open_dataset` and `open_zarr` with stores, read through
-zarr-python.
+"""xarray 2026.9.0: faults of `open_dataset` and `open_zarr` with stores, read through zarr-python.
 
-CF decoding is on, as by default. One failing array makes its whole group unreadable.
+CF decoding is on, as by default. One failing array makes its whole group
+unreadable.
 """
 
 from __future__ import annotations

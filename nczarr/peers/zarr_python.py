@@ -1,8 +1,7 @@
-"""zarr-python 3.1.6 and 3.4.2: faults with Zarr v2 and v3 stores, in particular those of
-netCDF-C.
+"""zarr-python 3.1.6 and 3.4.2: faults with Zarr v2 and v3 stores, in particular those of netCDF-C.
 
-An array that cannot be opened breaks the listing of its group, so its faults concern the
-group.
+An array that cannot be opened breaks the listing of its group, so its faults
+concern the group.
 """
 
 from __future__ import annotations

@@ -1,17 +1,16 @@
-"""Chunk and shard lengths of a target: the requested ones, else those of the dataset, else
-a default.
+"""Chunk and shard lengths of a target: the requested ones, else those of the dataset, else a default.
 
-By default an array up to `CHUNK_BYTES` is one chunk. Larger arrays are split evenly along
-outer dimensions, so that chunks are contiguous. (The netCDF library's default makes chunks
-of one record along an unlimited dimension, and of 16 MB for a tiny array with unlimited
-dimensions only.)
+By default an array up to `CHUNK_BYTES` is one chunk. Larger arrays are split
+evenly along outer dimensions, so that chunks are contiguous. (The netCDF
+library's default makes chunks of one record along an unlimited dimension, and
+of 16 MB for a tiny array with unlimited dimensions only.)
 
 A shard consists of whole chunks in one key, followed by an index (Zarr v3,
-`sharding_indexed`). A request is `none`, `auto`, or lengths: one for each dimension of a
-variable, or for single dimensions. Other dimensions are one chunk long, and a length that
-reaches the array's covers all of it. `auto` takes as many chunks in C order as fit into
-`SHARD_BYTES` before compression. Records and opaque values get no shards: zarr-python reads
-them, but not in shards.
+`sharding_indexed`). A request is `none`, `auto`, or lengths: one for each
+dimension of a variable, or for single dimensions. Other dimensions are one
+chunk long, and a length that reaches the array's covers all of it. `auto` takes
+as many chunks in C order as fit into `SHARD_BYTES` before compression. Records
+and opaque values get no shards: zarr-python reads them, but not in shards.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""HDF5 files: storage as far as the netCDF library follows the request, and limits (ranks,
-types, filters).
+"""HDF5 files: storage as far as the netCDF library follows the request, and limits (ranks, types, filters).
 
-`check_limits` expects: a checked dataset of a netCDF-4 kind, and the storage planned for
-it. Reports: rank-limit, format-conflict and refused-storage, at the declarations. Past
-these limits the library fails in the middle of the file, or crashes. Source: the HDF5 file
-format specification, and tests with libnetcdf 4.10.1 and HDF5 1.14.
+`check_limits` expects: a checked dataset of a netCDF-4 kind, and the storage
+planned for it. Reports: rank-limit, format-conflict and refused-storage, at the
+declarations. Past these limits the library fails in the middle of the file, or
+crashes. Source: the HDF5 file format specification, and tests with libnetcdf
+4.10.1 and HDF5 1.14.
 """
 
 from __future__ import annotations
@@ -76,8 +76,9 @@ MESSAGE_BYTES = 65535
 """Maximum size of an object header message; a type and a fill value are one each."""
 
 FILL_BYTES = MESSAGE_BYTES - 6
-"""Maximum size of a fill value. Variables of declared types have one, except under
-`_NoFill`; those with strings or lists have one even there until the file is closed.
+"""Maximum size of a fill value. Variables of declared types have one, except
+under `_NoFill`; those with strings or lists have one even there until the file
+is closed.
 """
 
 MAX_ATTRIBUTES = 65520

@@ -1,8 +1,7 @@
-"""Losses of netCDF-4 files other than storage: texts with NUL bytes, NIL in attributes,
-some lengths.
+"""Losses of netCDF-4 files other than storage: texts with NUL bytes, NIL in attributes, some lengths.
 
-The netCDF library ends strings at the first NUL, makes dimensions of length 0 unlimited,
-and takes the length of an unlimited dimension from its variables.
+The netCDF library ends strings at the first NUL, makes dimensions of length 0
+unlimited, and takes the length of an unlimited dimension from its variables.
 """
 
 from __future__ import annotations
@@ -61,7 +60,8 @@ def _is_aligned(path: str, declared: CompoundType, types: Types) -> bool:
 def measures(variable: str, dimension: DimensionRef) -> bool:
     """Return whether the library takes an unlimited dimension's length from a variable.
 
-    It uses variables in the dimension's group and below (libnetcdf 4.10.1, tested).
+    It uses variables in the dimension's group and below (libnetcdf 4.10.1,
+    tested).
     """
     return isinstance(dimension, str) and variable.startswith(names.join(names.parent(dimension), ""))
 
@@ -90,8 +90,7 @@ def _attributes(path: str, attributes: tuple[Attribute, ...]) -> Iterator[Loss]:
 
 
 def without_nil(constant: Constant, types: Types, *, listed: bool = False) -> Constant:
-    """Replace NIL in lists of strings by empty texts; return the same object if there is
-    none.
+    """Replace NIL in lists of strings by empty texts; return the same object if there is none.
 
     libnetcdf 4.10.1 crashes on NIL there, because it copies every text.
     """

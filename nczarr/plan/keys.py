@@ -1,9 +1,8 @@
-"""Keys of nodes: their paths, and the check that each name of a dataset can be a segment of
-them.
+"""Keys of nodes: their paths, and the check that each name of a dataset can be a segment of them.
 
-Targets with portable names have escaped segments (`arrays/key_segments.py`). Siblings are
-the variables and groups of a group, or the parts of a variable. Earlier siblings retain
-their names.
+Targets with portable names have escaped segments (`arrays/key_segments.py`).
+Siblings are the variables and groups of a group, or the parts of a variable.
+Earlier siblings retain their names.
 """
 
 from __future__ import annotations

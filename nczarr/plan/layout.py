@@ -44,7 +44,8 @@ def lay(
 ) -> tuple[dict[str, Target], Parts]:
     """Return the targets of a variable's parts in the order of `parts`, and their sources.
 
-    Lengths in `shards` apply to the whole variable; parts of other shapes then have none.
+    Lengths in `shards` apply to the whole variable; parts of other shapes then
+    have none.
     """
     shape = checked.shapes[path]
     fill = checked.fills[path]
@@ -157,12 +158,11 @@ def _target(
 
 
 def _all_there(one: _One, chunks: tuple[int, ...], itemsize: int) -> bool:
-    """Return whether all chunks of a part of a ragged variable are written, even those of
-    zeros.
+    """Return whether all chunks of a part of a ragged variable are written, even those of zeros.
 
-    If so, a document can state where its values are (awkward/sidecar.py). Content is as
-    long as its lists. Of large counts, which may be mostly unwritten cells, only nonzero
-    chunks are written.
+    If so, a document can state where its values are (awkward/sidecar.py).
+    Content is as long as its lists. Of large counts, which may be mostly
+    unwritten cells, only nonzero chunks are written.
     """
     if None in one.part.shape or math.prod(one.shape) * itemsize <= WHOLE:
         return True
@@ -218,8 +218,8 @@ def _has_chunks(source: ArraySource | None, chunks: tuple[int, ...]) -> bool:
 def _fixed_length(strings: Strings, declared: int | None) -> int | None:
     """Return the n of `|Sn` that holds all strings exactly, or None.
 
-    In libnetcdf 4.10.1 an attribute `_nczarr_maxstrlen` overrules the dtype: then only its
-    value counts.
+    In libnetcdf 4.10.1 an attribute `_nczarr_maxstrlen` overrules the dtype:
+    then only its value counts.
     """
     length = max(1, strings.longest) if declared is None else declared
     exact = strings.utf8 and not strings.nul and not strings.nil
@@ -263,15 +263,15 @@ def _needed_fill(one: _One, dtype: Descr, itemsize: int) -> tuple[bytes | None, 
 
 
 def _fill(one: _One, dtype: Descr, itemsize: int, strings: Strings) -> tuple[bytes | None, bool]:
-    """Return the declared fill value in the dtype's bytes, and whether chunks of fill may
-    be missing.
+    """Return the declared fill value in the dtype's bytes, and whether chunks of fill may be missing.
 
-    A missing chunk of an array without fill value reads as zeros or empty texts. So zeros
-    are declared only for the dataset's own numbers: xarray would mask zeros of `counts` and
-    empty texts, and cannot open a group in which a record has such a fill. For fixed texts
-    tensorstore expects base64, the netCDF library the text. Other fills of texts, opaques
-    and records are written out or, in too large arrays, declared in base64, which the
-    library ignores.
+    A missing chunk of an array without fill value reads as zeros or empty
+    texts. So zeros are declared only for the dataset's own numbers: xarray
+    would mask zeros of `counts` and empty texts, and cannot open a group in
+    which a record has such a fill. For fixed texts tensorstore expects base64,
+    the netCDF library the text. Other fills of texts, opaques and records are
+    written out or, in too large arrays, declared in base64, which the library
+    ignores.
     """
     small = math.prod(one.shape) * itemsize <= WHOLE
     zero = not one.pad.strip(b"\0")

@@ -1,8 +1,8 @@
 """Losses of a target, found before its first byte is written.
 
-Each function yields the `Loss`es of one subject in tree order. Kinds of value losses are
-diagnostic codes; those of annotation losses are keys of `ANNOTATIONS`, counted in one
-warning.
+Each function yields the `Loss`es of one subject in tree order. Kinds of value
+losses are diagnostic codes; those of annotation losses are keys of
+`ANNOTATIONS`, counted in one warning.
 """
 
 from __future__ import annotations
@@ -144,9 +144,10 @@ def _dataset(checked: Checked, form: Format) -> Iterator[Loss]:
 def _own_fill(fqn: str, variable: Variable, checked: Checked, form: Format) -> Iterator[Loss]:
     """Yield the losses of a `_FillValue` of the variable's own type in a pure store.
 
-    The array's fill value holds most of them. Where it alone does, because plain JSON or
-    xarray does not accept the attribute, a reader finds it before all others, and takes
-    zeros, empty texts and type defaults (for raw bytes: zeros) for absent.
+    The array's fill value holds most of them. Where it alone does, because
+    plain JSON or xarray does not accept the attribute, a reader finds it before
+    all others, and takes zeros, empty texts and type defaults (for raw bytes:
+    zeros) for absent.
     """
     place, attribute = next((n, each) for n, each in enumerate(variable.attributes) if each.name == "_FillValue")
     value, arrays = attribute.value, form.capabilities.arrays

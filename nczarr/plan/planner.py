@@ -1,7 +1,7 @@
 """`plan`: from a checked dataset to the plan of one target.
 
-Finds every loss before a byte is written. Value losses are errors unless allowed;
-annotation losses make one warning.
+Finds every loss before a byte is written. Value losses are errors unless
+allowed; annotation losses make one warning.
 """
 
 from __future__ import annotations
@@ -35,11 +35,10 @@ def plan(checked: Checked, form: Format, options: Options, report: Report, more:
 def _plan_stream(
     checked: Checked, form: Format, options: Options, report: Report, more: Iterable[Loss]
 ) -> StreamPlan | None:
-    """Return the plan of a text or stream; None after an error. Reports losses,
-    oversized-target, invalid requests.
+    """Return the plan of a text or stream; None after an error. Reports losses, oversized-target, invalid requests.
 
-    Formats accept requests of single codecs for numbers, where they have them. The source's
-    storage requests nothing.
+    Formats accept requests of single codecs for numbers, where they have them.
+    The source's storage requests nothing.
     """
     before = report.errors
     found = [*losses(checked, form), *more]

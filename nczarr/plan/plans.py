@@ -1,7 +1,8 @@
 """Plans, the only input of back ends: for stores, netCDF files, and streams.
 
-A plan is a checked dataset, its losses in the target, and the storage of the rest. Only
-`planner.plan` makes one, after it reports every loss. `Conversion` is the result of a run.
+A plan is a checked dataset, its losses in the target, and the storage of the
+rest. Only `planner.plan` makes one, after it reports every loss. `Conversion`
+is the result of a run.
 """
 
 from __future__ import annotations
@@ -121,11 +122,12 @@ Plan: TypeAlias = StorePlan | FilePlan | StreamPlan
 class Conversion(NamedTuple):
     """A finished conversion: the target, its format, and its number of variables.
 
-    `losses`: everything that the target does not hold, accepted value losses included. The
-    `…_chunks` fields count chunks by route: referenced, copied encoded, gathered from
-    uncompressed ranges, transcoded in the same grid, rechunked, or encoded from unchunked
-    values; `bytes` is their encoded size. `skipped_keys`: keys of chunks or shards that an
-    earlier run put and this one did not remake. `diagnostics`: the warnings.
+    `losses`: everything that the target does not hold, accepted value losses
+    included. The `…_chunks` fields count chunks by route: referenced, copied
+    encoded, gathered from uncompressed ranges, transcoded in the same grid,
+    rechunked, or encoded from unchunked values; `bytes` is their encoded size.
+    `skipped_keys`: keys of chunks or shards that an earlier run put and this
+    one did not remake. `diagnostics`: the warnings.
     """
 
     target: str
@@ -143,7 +145,7 @@ class Conversion(NamedTuple):
     diagnostics: tuple[Diagnostic, ...] = ()
     verified_with: tuple[str, ...] = ()
     """With `verify`, the readers that found the target equal to its source: `nczarr`, and `libnetcdf` or
-        `zarr-python` with its version where it is installed and the target is on this machine.
+            `zarr-python` with its version where it is installed and the target is on this machine.
     """
 
 

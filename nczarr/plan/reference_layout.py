@@ -1,7 +1,7 @@
 """Layout of an array in a target of chunk references: that of its source, where possible.
 
-The result is the recut source with its grid, elements and codecs, or the reason why its
-chunks cannot be referenced and the target must hold the values.
+The result is the recut source with its grid, elements and codecs, or the reason
+why its chunks cannot be referenced and the target must hold the values.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def as_stored(
 ) -> AsStored | str:
     """Return the source in referenceable chunks, or why it has none.
 
-    `dtype` is the part's, in any byte order. `asked` is the variable's `own` storage with
-    options applied.
+    `dtype` is the part's, in any byte order. `asked` is the variable's `own`
+    storage with options applied.
     """
     stored = source.stored
     if stored is None:

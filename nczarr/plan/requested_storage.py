@@ -1,7 +1,7 @@
 """Storage that the options request: chunks, shards and codecs.
 
-Reports unmatched-chunks, unmatched-shards, unmatched-order, unmatched-separator, bad-codec,
-for requests that no variable can meet.
+Reports unmatched-chunks, unmatched-shards, unmatched-order,
+unmatched-separator, bad-codec, for requests that no variable can meet.
 """
 
 from __future__ import annotations
@@ -53,11 +53,10 @@ class StorageRequests(NamedTuple):
 def storage_of(
     path: str, variable: Variable, shape: tuple[int, ...], requests: StorageRequests, itemsize: int
 ) -> Storage:
-    """Return the variable's storage with the options applied, before the limits of the
-    target.
+    """Return the variable's storage with the options applied, before the limits of the target.
 
-    `shape`: maximum chunk lengths, independent of an unlimited dimension's length in a
-    netCDF file.
+    `shape`: maximum chunk lengths, independent of an unlimited dimension's
+    length in a netCDF file.
     """
     storage = variable.storage
     chunks = _requested_chunks(path, variable, shape, requests, itemsize)
@@ -90,8 +89,7 @@ def _requested_chunks(
 def storage_requests(
     checked: Checked, target: str, arrays: Arrays | None, options: Options, report: Report
 ) -> StorageRequests:
-    """Return the requested chunks, shards and codecs, checked against the dataset and the
-    target.
+    """Return the requested chunks, shards and codecs, checked against the dataset and the target.
 
     Without `arrays` the target is an HDF5 file, else a chunked store.
     """

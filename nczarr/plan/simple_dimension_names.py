@@ -1,9 +1,9 @@
-"""Simple names of dimensions for Zarr: one per array dimension, scoped to the array's
-group.
+"""Simple names of dimensions for Zarr: one per array dimension, scoped to the array's group.
 
-Zarr readers other than netCDF identify dimensions by simple names, and reject a whole group
-for two lengths of one name. So anonymous dimensions get invented names, and where two
-lengths share a name in a group, the dimension from farther away is renamed.
+Zarr readers other than netCDF identify dimensions by simple names, and reject a
+whole group for two lengths of one name. So anonymous dimensions get invented
+names, and where two lengths share a name in a group, the dimension from farther
+away is renamed.
 """
 
 from __future__ import annotations

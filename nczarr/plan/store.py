@@ -34,9 +34,10 @@ def plan_store(
 ) -> StorePlan | None:
     """Return the plan of a store; None after an error.
 
-    Expects the losses by the format's own rules in `more`. Ensures a layout for each part
-    and a valid key for each name. Reports losses, unsafe-name, reserved-name,
-    unreadable-char, unmatched-shards, oversized-fill and invalid requests.
+    Expects the losses by the format's own rules in `more`. Ensures a layout for
+    each part and a valid key for each name. Reports losses, unsafe-name,
+    reserved-name, unreadable-char, unmatched-shards, oversized-fill and invalid
+    requests.
     """
     arrays = form.capabilities.arrays
     assert arrays is not None

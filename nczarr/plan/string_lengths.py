@@ -1,6 +1,7 @@
 """Survey of an array's strings: lengths, NILs, and fitness for a fixed-length array.
 
-Reads the array once, in slabs of whole rows, only where it may have been written.
+Reads the array once, in slabs of whole rows, only where it may have been
+written.
 """
 
 from __future__ import annotations

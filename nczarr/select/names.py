@@ -1,9 +1,8 @@
-"""Meaning of variable and group names from callers: paths (`/g1/temp`, `g1/temp`) or simple
-names.
+"""Meaning of variable and group names from callers: paths (`/g1/temp`, `g1/temp`) or simple names.
 
-A path has one meaning; a simple name matches everything of that name anywhere, as with
-`ncdump -v`. An unmatched word may be a list separated by commas. Reports: unmatched-name,
-unmatched-section.
+A path has one meaning; a simple name matches everything of that name anywhere,
+as with `ncdump -v`. An unmatched word may be a list separated by commas.
+Reports: unmatched-name, unmatched-section.
 """
 
 from __future__ import annotations

@@ -6,9 +6,10 @@ r"""Section syntax of the Common Data Model: `temp(0:9:2, :, 5)`.
     extent   := ':' | index | first ':' last | first ':' last ':' stride     from 0, the last included
     name     := [ '/' ] { group '/' } variable              `\` before any of `/ \ ( ) ; , .` and blank
 
-`sections` parses a text to one `Section` per part, with unescaped names. A syntax error is
-one bad-section, at its column. Escapes are read from left to right: a backslash quotes the
-next character. `written` is the inverse: its output parses to the same names and indices.
+`sections` parses a text to one `Section` per part, with unescaped names. A
+syntax error is one bad-section, at its column. Escapes are read from left to
+right: a backslash quotes the next character. `written` is the inverse: its
+output parses to the same names and indices.
 """
 
 from __future__ import annotations
@@ -48,8 +49,7 @@ _SEGMENT = re.compile(r"((?:\\.|[^\\/])*)(/|\Z)", re.DOTALL)
 
 
 def sections(text: str, report: Report, name: str = "--section", *, members: bool = False) -> tuple[Section, ...]:
-    """Parse the sections of a text, called `name` in messages; return an empty tuple after
-    an error.
+    """Parse the sections of a text, called `name` in messages; return an empty tuple after an error.
 
     Without `members` a section of a structure member is refused.
     """
@@ -72,11 +72,11 @@ def written(
     ranges: Sequence[range | None] | None = None,
     members: Iterable[tuple[str, Sequence[range | None] | None]] = (),
 ) -> str:
-    """Return the section for these indices of a variable, given by its names from the root,
-    or of members.
+    """Return the section for these indices of a variable, given by its names from the root, or of members.
 
-    None stands for a whole dimension, or for all. Raises ValueError for an empty or
-    descending range, and for an empty name: sections cannot express them.
+    None stands for a whole dimension, or for all. Raises ValueError for an
+    empty or descending range, and for an empty name: sections cannot express
+    them.
     """
     first = "".join("/" + _escaped(name) for name in path) + _parenthesized(ranges)
     if not first:

@@ -1,14 +1,15 @@
 """Effect of variable sections on dimensions.
 
-A section gives its variable new lengths. A dimension is cut whole, and retains its name, if
-all its variables agree: each has the same section there. Some variables follow without a
-vote, unless they have a section themselves: the coordinate variable (of the dimension's
-name, in its group), the variables that it or the sectioned variable names as related
-(`BELONGING`), and those that these name in turn.
+A section gives its variable new lengths. A dimension is cut whole, and retains
+its name, if all its variables agree: each has the same section there. Some
+variables follow without a vote, unless they have a section themselves: the
+coordinate variable (of the dimension's name, in its group), the variables that
+it or the sectioned variable names as related (`BELONGING`), and those that
+these name in turn.
 
-If the others disagree, the dimension is unchanged, and each section of it gets its own
-fixed dimension, `time_2`. The warning split-dimension is reported, because the coordinates
-stay with the old one.
+If the others disagree, the dimension is unchanged, and each section of it gets
+its own fixed dimension, `time_2`. The warning split-dimension is reported,
+because the coordinates stay with the old one.
 """
 
 from __future__ import annotations
@@ -32,11 +33,10 @@ BELONGING = frozenset(
 
 
 class Cuts(NamedTuple):
-    """New dimensions by FQN, replacing old ones or following the one that they were `made`
-    of.
+    """New dimensions by FQN, replacing old ones or following the one that they were `made` of.
 
-    By FQN of the changed variables: their dimensions (`references`) and selected indices
-    (`ranges`).
+    By FQN of the changed variables: their dimensions (`references`) and
+    selected indices (`ranges`).
     """
 
     dimensions: Mapping[str, Dimension] = MappingProxyType({})

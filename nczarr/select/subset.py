@@ -1,12 +1,12 @@
 """Subsets of a dataset: variables, groups, sections. From `Checked` to `Checked`.
 
-Selected variables include their dimensions, types and enclosing groups with attributes;
-selected groups include their content and what it uses of other groups. A section cuts its
-variable, and selects it if anything is selected. For the effect on shared dimensions see
-`sections.py`.
+Selected variables include their dimensions, types and enclosing groups with
+attributes; selected groups include their content and what it uses of other
+groups. A section cuts its variable, and selects it if anything is selected. For
+the effect on shared dimensions see `sections.py`.
 
-Expects: a checked dataset. Ensures: a checked dataset; values are not read. Reports:
-unmatched-name, unmatched-section, split-dimension.
+Expects: a checked dataset. Ensures: a checked dataset; values are not read.
+Reports: unmatched-name, unmatched-section, split-dimension.
 """
 
 from __future__ import annotations

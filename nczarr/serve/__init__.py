@@ -1,12 +1,11 @@
-"""HTTP server for datasets, read-only: Zarr v2 and v3, CDM Remote (ncstream), and HTML
-pages.
+"""HTTP server for datasets, read-only: Zarr v2 and v3, CDM Remote (ncstream), and HTML pages.
 
     request ─ application ─ places (which dataset) ─ dataset_cache (open trees) ─┬─ stores: Zarr documents and chunks
                                                                                  ├─ cdmremote: headers, sections, texts
                                                                                  └─ pages: contents as HTML or JSON
     answers (ranges, conditions) ─ delivery (back pressure)          workers: all reading, in bounded threads
 
-Invariants: nothing is written below the root; nothing outside it is read unless the caller
-allows it; no answer over the size limit is begun; the event loop never waits for a file, a
-library or a slow client.
+Invariants: nothing is written below the root; nothing outside it is read unless
+the caller allows it; no answer over the size limit is begun; the event loop
+never waits for a file, a library or a slow client.
 """

@@ -1,6 +1,7 @@
 """Answers: status, headers and body; ranges and conditions of RFC 9110, sections 13 and 14.
 
-One byte range is served. A request for several gets the whole body, as the RFC allows.
+One byte range is served. A request for several gets the whole body, as the RFC
+allows.
 """
 
 from __future__ import annotations

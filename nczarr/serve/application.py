@@ -1,8 +1,8 @@
-"""ASGI application of the server: one coroutine per request, which waits only for threads
-and for the client.
+"""ASGI application of the server: one coroutine per request, which waits only for threads and for the client.
 
-A client always gets a status and a line of text, never a traceback. Internal errors go to
-standard error if the server is verbose. ASGI: https://asgi.readthedocs.io
+A client always gets a status and a line of text, never a traceback. Internal
+errors go to standard error if the server is verbose. ASGI:
+https://asgi.readthedocs.io
 """
 
 from __future__ import annotations

@@ -22,11 +22,11 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE)
 
 
 class Held:
-    """Body of an answer during delivery. One thread at a time calls `next`, `skip` and
-    `put_away`.
+    """Body of an answer during delivery. One thread at a time calls `next`, `skip` and `put_away`.
 
-    `ready` returns bytes in memory without waiting. `making`: memory in bytes that a stream
-    needs until its end; `length`: bytes of the whole body, if known.
+    `ready` returns bytes in memory without waiting. `making`: memory in bytes
+    that a stream needs until its end; `length`: bytes of the whole body, if
+    known.
     """
 
     def __init__(self, body: Body, making: int = 0, length: int = 0) -> None:
@@ -107,9 +107,7 @@ class Held:
         self._view, self._whole = memoryview(data), len(data)
 
     def skip(self, count: int) -> int:
-        """Skip the first bytes and return their CRC-32. Raises OSError if there are fewer,
-        and errors of making them.
-        """
+        """Skip the first bytes and return their CRC-32. Raises OSError if there are fewer, and errors of making them."""
         found = 0
         while count > 0:
             piece = self.next(min(count, READY))
@@ -120,11 +118,10 @@ class Held:
         return found
 
     def put_away(self, disk: Disk) -> bool:
-        """Release memory: file ranges are read again later, everything else goes to a
-        temporary file.
+        """Release memory: file ranges are read again later, everything else goes to a temporary file.
 
-        Returns False without room for one: then the body has to be made again. Raises
-        errors of making it.
+        Returns False without room for one: then the body has to be made again.
+        Raises errors of making it.
         """
         self._unread()
         if not self.memory:

@@ -1,7 +1,7 @@
 """CDM Remote: answers to the `req=` queries of one dataset.
 
-Long answers are made while they are sent. A section that does not fit its variable, or that
-exceeds the answer limit, is refused before any value is read.
+Long answers are made while they are sent. A section that does not fit its
+variable, or that exceeds the answer limit, is refused before any value is read.
 """
 
 from __future__ import annotations
@@ -151,8 +151,7 @@ def data(opened: Opened, asked: Sections, limits: Limits, disk: Disk) -> Answer:
 
 
 def wanted_of(checked: Checked, spec: str, home: str) -> list[tuple[str, tuple[range, ...]]]:
-    """Return the variables and index ranges of a `var` parameter; a member stands for its
-    whole record.
+    """Return the variables and index ranges of a `var` parameter; a member stands for its whole record.
 
     Raises RefusedError for missing or invalid sections.
     """
@@ -223,8 +222,8 @@ def _bounded(pieces: Iterator[bytes], limits: Limits) -> Iterator[bytes]:
 def _steady(pieces: Iterator[bytes], opened: Opened) -> Iterator[bytes]:
     """Yield the pieces while the file is unchanged. Raises RefusedError.
 
-    A client may read for hours, and the system kills a process that reads the map of a
-    truncated file.
+    A client may read for hours, and the system kills a process that reads the
+    map of a truncated file.
     """
     while True:
         check_same(opened)
@@ -259,8 +258,7 @@ def _joined(first: list[bytes], rest: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _whole(pieces: Iterator[bytes], disk: Disk) -> bytes | Spool:
-    """Return all bytes, or a temporary file with them if they are many, so that errors
-    precede the answer.
+    """Return all bytes, or a temporary file with them if they are many, so that errors precede the answer.
 
     Raises RefusedError without room for a file.
     """

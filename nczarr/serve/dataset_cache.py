@@ -1,9 +1,8 @@
-"""Cache of open datasets: trees and array descriptions, for as long as their files are
-unchanged.
+"""Cache of open datasets: trees and array descriptions, for as long as their files are unchanged.
 
-The approximate size is bounded; least recently used datasets are dropped. A file is
-identified by size, inode and modification time; a store in a folder by those of its root
-documents, and every few seconds of all nodes.
+The approximate size is bounded; least recently used datasets are dropped. A
+file is identified by size, inode and modification time; a store in a folder by
+those of its root documents, and every few seconds of all nodes.
 """
 
 from __future__ import annotations

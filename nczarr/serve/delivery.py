@@ -1,11 +1,12 @@
 """Delivery of answers: piece by piece, each after the client has taken the previous one.
 
-No thread waits for a client. The bytes of an answer in memory count towards the memory of
-all answers. If a client delays an answer by a second in total, or less while others wait
-for memory, the rest moves to a temporary file. Without room for one, the rest is dropped
-and made again when the client continues. So a very slow client costs a connection and one
-piece. A client that takes nothing within the time limit is cut off. An answer that fails
-midway is also cut, because its status is sent: the client sees that the body is incomplete.
+No thread waits for a client. The bytes of an answer in memory count towards the
+memory of all answers. If a client delays an answer by a second in total, or
+less while others wait for memory, the rest moves to a temporary file. Without
+room for one, the rest is dropped and made again when the client continues. So a
+very slow client costs a connection and one piece. A client that takes nothing
+within the time limit is cut off. An answer that fails midway is also cut,
+because its status is sent: the client sees that the body is incomplete.
 """
 
 from __future__ import annotations
@@ -158,8 +159,7 @@ class Delivery:
             raise CutError("the dataset has changed")
 
     async def _sent(self, message: Message, client: Client, stuck: int = 0) -> None:
-        """Send one message when the connection has room; put the rest away if that takes
-        long.
+        """Send one message when the connection has room; put the rest away if that takes long.
 
         Raises CutError if the connection gets no room.
         """

@@ -1,7 +1,7 @@
 """Helper process of a server: runs functions on files that may hang or crash a library.
 
-Requests and answers are length-prefixed pickles on standard input and output. Only the
-server writes to standard input.
+Requests and answers are length-prefixed pickles on standard input and output.
+Only the server writes to standard input.
 """
 
 from __future__ import annotations

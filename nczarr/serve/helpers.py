@@ -1,9 +1,9 @@
 """Pool of helper processes that run the netCDF library with a time limit.
 
-A damaged file can make the library loop or crash. A thread cannot be ended, and would hold
-the library's lock; a process can. Helpers are reused: a call costs some tenths of a
-millisecond and the pickle of its result. A file that killed a helper is refused until it
-changes.
+A damaged file can make the library loop or crash. A thread cannot be ended, and
+would hold the library's lock; a process can. Helpers are reused: a call costs
+some tenths of a millisecond and the pickle of its result. A file that killed a
+helper is refused until it changes.
 """
 
 from __future__ import annotations

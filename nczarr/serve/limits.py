@@ -12,13 +12,13 @@ CONCURRENCY = min(16, (os.cpu_count() or 1) + 2)
 class Limits(NamedTuple):
     """Resource limits.
 
-    `response`: bytes of one answer; `memory`: bytes of all answers in progress and of
-    cached metadata; `spill`: bytes of temporary files for slow clients; `concurrency`:
-    concurrent tasks; `queue`: waiting requests; `connections`: concurrent clients, others
-    wait; `timeout`: seconds for a task, for a client to send a request, and to take the
-    next piece of an answer; `grace`: seconds for running answers when the server ends;
-    `page`: entries of one page; `slow`: total seconds that an answer may wait for its
-    client in memory.
+    `response`: bytes of one answer; `memory`: bytes of all answers in progress
+    and of cached metadata; `spill`: bytes of temporary files for slow clients;
+    `concurrency`: concurrent tasks; `queue`: waiting requests; `connections`:
+    concurrent clients, others wait; `timeout`: seconds for a task, for a client
+    to send a request, and to take the next piece of an answer; `grace`: seconds
+    for running answers when the server ends; `page`: entries of one page;
+    `slow`: total seconds that an answer may wait for its client in memory.
     """
 
     response: int = 256 << 20

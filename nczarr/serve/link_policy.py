@@ -1,8 +1,8 @@
 """Policy for files that name other files: whether a client may read all of them.
 
-References in documents are checked when they are opened (`stores/reference_policy.py`). The
-library itself opens files that an HDF5 file names, so these are checked first, against the
-same roots.
+References in documents are checked when they are opened
+(`stores/reference_policy.py`). The library itself opens files that an HDF5 file
+names, so these are checked first, against the same roots.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ PREFIXES = ("HDF5_EXT_PREFIX", "HDF5_VDS_PREFIX", "HDF5_EXTFILE_PREFIX")
 
 
 def forbidden(path: str, leads_to: str, following: Following) -> str | None:
-    """Return the first name in a file, or in a file it leads to, that may not be read; None
-    if all may.
+    """Return the first name in a file, or in a file it leads to, that may not be read; None if all may.
 
-    `leads_to`: function of the format that lists the names in a file. Raises OSError.
+    `leads_to`: function of the format that lists the names in a file. Raises
+    OSError.
     """
     pending, seen = [(path, 0)], {os.path.realpath(path)}
     while pending:
@@ -48,8 +48,9 @@ def forbidden(path: str, leads_to: str, following: Following) -> str | None:
 def _places(file: str, name: str) -> Iterator[str]:
     """Yield the places where HDF5 looks for a named file.
 
-    These are beside the naming file; if it exists, also the working directory and the
-    prefixes of the environment; and the last part of a missing absolute path.
+    These are beside the naming file; if it exists, also the working directory
+    and the prefixes of the environment; and the last part of a missing absolute
+    path.
     """
     home = os.path.dirname(file)
     yield os.path.join(home, name)

@@ -1,7 +1,7 @@
-"""NcML 2.2: declarations of a checked dataset as XML in Common Data Model terms, without
-data.
+"""NcML 2.2: declarations of a checked dataset as XML in Common Data Model terms, without data.
 
-The document is well-formed for all names and texts. Differences between the model and NcML:
+The document is well-formed for all names and texts. Differences between the
+model and NcML:
 
     int64 uint64 string opaque     long ulong String opaque
     compound                       Structure with its members as variables; at most `MOST_MEMBERS` in a document
@@ -11,11 +11,11 @@ The document is well-formed for all names and texts. Differences between the mod
     attributes of compounds        one attribute `name.member` per member; lists concatenated; opaque as ubyte
     enum attributes                labels, or integers where there is no label
 
-NcML cannot represent 64-bit enums (written as integers), dimensions whose name contains
-blanks, is a number, or is shadowed by a nearer one (written as their length), NIL strings
-(empty), and trailing NULs of char attributes. XML 1.0 cannot represent most control
-characters, nor invalid UTF-8: U+FFFD replaces them. Source: the NcML 2.2 schema and answers
-of servers.
+NcML cannot represent 64-bit enums (written as integers), dimensions whose name
+contains blanks, is a number, or is shadowed by a nearer one (written as their
+length), NIL strings (empty), and trailing NULs of char attributes. XML 1.0
+cannot represent most control characters, nor invalid UTF-8: U+FFFD replaces
+them. Source: the NcML 2.2 schema and answers of servers.
 """
 
 from __future__ import annotations

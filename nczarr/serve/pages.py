@@ -1,7 +1,8 @@
 """HTML pages and their JSON forms: folders, datasets, the CDM Remote form.
 
-Pages have no scripts. Names and texts of datasets are escaped; invalid UTF-8 becomes the
-replacement character. Only the entries on the current page of a folder are inspected.
+Pages have no scripts. Names and texts of datasets are escaped; invalid UTF-8
+becomes the replacement character. Only the entries on the current page of a
+folder are inspected.
 """
 
 from __future__ import annotations

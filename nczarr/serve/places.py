@@ -1,8 +1,8 @@
 """Lookup of URL paths below the root: folders and datasets.
 
-Invariant: no segment leads out of the root. `.`, `..`, path separators of any system, NUL,
-and links that leave the root find nothing. Hidden names and unfinished targets are
-invisible.
+Invariant: no segment leads out of the root. `.`, `..`, path separators of any
+system, NUL, and links that leave the root find nothing. Hidden names and
+unfinished targets are invisible.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ KNOWN_FOLDERS = 4096
 class Place(NamedTuple):
     """A folder or dataset below the root.
 
-    `path`: in the file system; `segments`: of its name; `behind`: further URL segments, of
-    datasets only; `folder`: it is no dataset; `store`: a dataset that is a folder in the
-    file system.
+    `path`: in the file system; `segments`: of its name; `behind`: further URL
+    segments, of datasets only; `folder`: it is no dataset; `store`: a dataset
+    that is a folder in the file system.
     """
 
     path: str

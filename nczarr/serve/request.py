@@ -1,7 +1,7 @@
 """Parsed requests: method, path segments, query, headers.
 
-A path is split at its slashes before it is decoded, so `%2F` is never a separator. A
-segment that contains a slash or NUL finds nothing.
+A path is split at its slashes before it is decoded, so `%2F` is never a
+separator. A segment that contains a slash or NUL finds nothing.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _HOST = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 class Request(NamedTuple):
     """One request.
 
-    `segments`: decoded path segments, the last empty after a trailing slash; `query`: first
-    value by lower-case name; `headers`: by lower-case name; `place`: scheme and host as the
-    client sees them.
+    `segments`: decoded path segments, the last empty after a trailing slash;
+    `query`: first value by lower-case name; `headers`: by lower-case name;
+    `place`: scheme and host as the client sees them.
     """
 
     method: str
@@ -48,8 +48,7 @@ class Request(NamedTuple):
 
 
 def direct(scope: dict[str, Any]) -> dict[str, Any]:
-    """Return the scope of a request with an absolute target as that of a plain one (RFC
-    9112, section 3.2.2).
+    """Return the scope of a request with an absolute target as that of a plain one (RFC 9112, section 3.2.2).
 
     The host in the target replaces the `Host` header.
     """

@@ -1,8 +1,8 @@
 """Routes of the server. All of this runs in worker threads.
 
-/ the datasets below the root, in pages; /browse/PATH: one folder or dataset /zarr2/PATH/KEY
-a key of the dataset as a Zarr v2 store; /zarr3/PATH/KEY as v3 /cdmremote/PATH?req=… CDM
-Remote
+/ the datasets below the root, in pages; /browse/PATH: one folder or dataset
+/zarr2/PATH/KEY a key of the dataset as a Zarr v2 store; /zarr3/PATH/KEY as v3
+/cdmremote/PATH?req=… CDM Remote
 """
 
 from __future__ import annotations
@@ -46,8 +46,7 @@ class Routes(NamedTuple):
     disk: Disk
 
     def answer(self, asked: Request, at_hand: Opened | None = None) -> Answer | Later:
-        """Return the answer to a request. `at_hand`: the dataset that was opened for it,
-        cached or not.
+        """Return the answer to a request. `at_hand`: the dataset that was opened for it, cached or not.
 
         Raises RefusedError, CompileError, OSError.
         """

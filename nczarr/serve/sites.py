@@ -1,9 +1,9 @@
-"""Sites whose pages may read answers in a browser (CORS), and protection against DNS
-rebinding.
+"""Sites whose pages may read answers in a browser (CORS), and protection against DNS rebinding.
 
-A server on the loopback interface may serve private data, and every page that the user
-visits can send requests to it. By default only local pages may read answers, and requests
-with a foreign host name are refused. Source: the Fetch standard, "CORS protocol".
+A server on the loopback interface may serve private data, and every page that
+the user visits can send requests to it. By default only local pages may read
+answers, and requests with a foreign host name are refused. Source: the Fetch
+standard, "CORS protocol".
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ def is_local(host: str) -> bool:
 
 
 class Sites(NamedTuple):
-    """`origins`: sites whose pages may read answers, `*` for all; `here`: local pages may;
-    `local`: the server listens on the loopback interface only.
+    """`origins`: sites whose pages may read answers, `*` for all; `here`: local
+    pages may; `local`: the server listens on the loopback interface only.
     """
 
     origins: frozenset[str]

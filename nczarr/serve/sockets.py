@@ -1,8 +1,8 @@
 """Sockets, connections and signals: uvicorn with this server's limits.
 
-Idle connections and slow requests time out. Connections above the limit wait in the
-system's queue. A connection's buffer is empty before the next piece of an answer enters it,
-so unsent data are never in memory twice.
+Idle connections and slow requests time out. Connections above the limit wait in
+the system's queue. A connection's buffer is empty before the next piece of an
+answer enters it, so unsent data are never in memory twice.
 """
 
 from __future__ import annotations
@@ -134,8 +134,8 @@ def datasets() -> int:
 def return_memory() -> None:
     """Make the C library of Linux return large freed blocks to the system at once.
 
-    By default it retains blocks of up to 32 MiB per thread after one of their size was
-    freed.
+    By default it retains blocks of up to 32 MiB per thread after one of their
+    size was freed.
     """
     if sys.platform == "linux":
         import ctypes
@@ -252,7 +252,8 @@ def _with_abort(app: Any, abort: Callable[[], None]) -> Any:
 def run(made: Listener, listening: socket.socket) -> None:
     """Serve until SIGTERM, or until SIGINT, which raises KeyboardInterrupt.
 
-    Inherited signal settings are ignored: shells make background processes ignore SIGINT.
+    Inherited signal settings are ignored: shells make background processes
+    ignore SIGINT.
     """
     heard: set[int] = set()
 

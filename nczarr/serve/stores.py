@@ -1,8 +1,8 @@
 """Zarr view of a dataset: documents, made once, and chunks, made on request.
 
-Losses are listed in `View.losses`. A chunk takes the linker's route: copied where the
-source's encoding fits, else decoded and encoded. At most one chunk of a dataset is made at
-a time per request.
+Losses are listed in `View.losses`. A chunk takes the linker's route: copied
+where the source's encoding fits, else decoded and encoded. At most one chunk of
+a dataset is made at a time per request.
 """
 
 from __future__ import annotations

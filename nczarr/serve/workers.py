@@ -1,10 +1,11 @@
 """Bounded pool of worker threads for the event loop.
 
-Limits apply to concurrent tasks, to queue length and waiting time, and to the memory of all
-answers, from the start of their work until their bytes are sent, moved to a file, or
-dropped. Heavy tasks, which open datasets or make large answers, get half of the threads, so
-that short tasks never wait for them. A thread cannot be stopped: the caller gives up on a
-task that takes too long, but the task occupies its slot until it ends.
+Limits apply to concurrent tasks, to queue length and waiting time, and to the
+memory of all answers, from the start of their work until their bytes are sent,
+moved to a file, or dropped. Heavy tasks, which open datasets or make large
+answers, get half of the threads, so that short tasks never wait for them. A
+thread cannot be stopped: the caller gives up on a task that takes too long, but
+the task occupies its slot until it ends.
 """
 
 from __future__ import annotations
@@ -111,10 +112,10 @@ class Workers:
     ) -> T:
         """Run a task and return its result. Raises BusyError, and the task's errors.
 
-        `need`: memory in bytes, which makes it heavy; the bytes of `share` count towards
-        it. `begun`: an answer in progress needs it, so it goes first, whatever the queue
-        length. `weigh` returns the bytes of the result, which become the share; by default
-        the share is unchanged.
+        `need`: memory in bytes, which makes it heavy; the bytes of `share`
+        count towards it. `begun`: an answer in progress needs it, so it goes
+        first, whatever the queue length. `weigh` returns the bytes of the
+        result, which become the share; by default the share is unchanged.
         """
         heavy = heavy or need > 0
         own = share.size if share is not None else 0

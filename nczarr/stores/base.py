@@ -1,7 +1,8 @@
 """Stores: bytes by key. The store interface, and the rule for keys.
 
-A key is a path of segments joined by `/`, relative to the store. Invariant: no key leaves
-its store. `safe_key` is the only rule for keys, and every store that uses files applies it.
+A key is a path of segments joined by `/`, relative to the store. Invariant: no
+key leaves its store. `safe_key` is the only rule for keys, and every store that
+uses files applies it.
 """
 
 from __future__ import annotations
@@ -28,10 +29,10 @@ HELD = 64 << 20
 
 
 class Store(Protocol):
-    """Bytes by key. Methods raise OSError if the medium fails, UnsafeKeyError for an
-    invalid key.
+    """Bytes by key. Methods raise OSError if the medium fails, UnsafeKeyError for an invalid key.
 
-    The defaults fit an existing local store: read-only, no network, nothing to finish.
+    The defaults fit an existing local store: read-only, no network, nothing to
+    finish.
     """
 
     path: str
@@ -84,10 +85,10 @@ class Store(Protocol):
         raise OSError(errno.EROFS, os.strerror(errno.EROFS), self.path)
 
     def put_pieces(self, key: str, pieces: Iterable[bytes | Range]) -> None:
-        """Set a key to concatenated pieces; file ranges are copied without memory where
-        possible.
+        """Set a key to concatenated pieces; file ranges are copied without memory where possible.
 
-        Raises the errors of `put`, and OSError if a file is shorter than its range.
+        Raises the errors of `put`, and OSError if a file is shorter than its
+        range.
         """
         self.put(key, b"".join(read(piece) if isinstance(piece, Range) else piece for piece in pieces))
 

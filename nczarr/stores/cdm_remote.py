@@ -1,9 +1,10 @@
 """Client of CDM Remote: datasets that a server provides in sections over HTTP.
 
-`open_path` returns `served` for such a URL: the header as a source, and the service for the
-rest. Requests use `connection.py`: retries, time limits, the server's error texts, no
-secrets. Invariant: answers are limited to their maximum size, and an answer that is not a
-message stream raises an OSError that describes it.
+`open_path` returns `served` for such a URL: the header as a source, and the
+service for the rest. Requests use `connection.py`: retries, time limits, the
+server's error texts, no secrets. Invariant: answers are limited to their
+maximum size, and an answer that is not a message stream raises an OSError that
+describes it.
 """
 
 from __future__ import annotations
@@ -92,8 +93,8 @@ class Service(Connection):
     def ask(self, what: str, *, variable: str | None = None, size: int = 0, most: int = MOST_BYTES) -> bytes:
         """Return the stream that answers `req=what`.
 
-        `variable`: a section; `size`: approximate bytes; `most`: maximum bytes. Raises
-        OSError, also if the answer is no stream.
+        `variable`: a section; `size`: approximate bytes; `most`: maximum bytes.
+        Raises OSError, also if the answer is no stream.
         """
         from urllib.parse import quote
 

@@ -1,12 +1,13 @@
 """A place behind fsspec: requests with retries, and uniform errors.
 
-Invariant: every library exception leaves as an OSError with the displayable URL and the
-server's reason, without secrets. Requests of many threads are concurrent; those of one
-thread are sequential.
+Invariant: every library exception leaves as an OSError with the displayable URL
+and the server's reason, without secrets. Requests of many threads are
+concurrent; those of one thread are sequential.
 
-Transient failures are retried (5xx, too many requests, time-outs, lost and refused
-connections), permanent ones are not (not found, no permission, malformed request). Pauses
-grow and are randomized, so that many clients do not retry together.
+Transient failures are retried (5xx, too many requests, time-outs, lost and
+refused connections), permanent ones are not (not found, no permission,
+malformed request). Pauses grow and are randomized, so that many clients do not
+retry together.
 """
 
 from __future__ import annotations
@@ -163,10 +164,10 @@ class Connection:
 
     @property
     def system(self) -> AbstractFileSystem:
-        """File system. Raises BadURLError for an unknown protocol, MissingProtocolError,
-        OSError.
+        """File system. Raises BadURLError for an unknown protocol, MissingProtocolError, OSError.
 
-        A forked process opens its own: sockets and their event loop belong to the parent.
+        A forked process opens its own: sockets and their event loop belong to
+        the parent.
         """
         if self._process != os.getpid():
             self.__dict__.pop("_opened", None)
@@ -238,11 +239,10 @@ class Connection:
         return self._tried(what, (self.path(key), *arguments), named, key, size)
 
     def listing(self, folder: str) -> Iterator[dict[str, Any]]:
-        """Yield the records of all objects below a folder: `name`, and library-specific
-        members.
+        """Yield the records of all objects below a folder: `name`, and library-specific members.
 
-        Reads page by page where supported, because many pages may exceed the time limit of
-        a request. Raises OSError.
+        Reads page by page where supported, because many pages may exceed the
+        time limit of a request. Raises OSError.
         """
         if self.protocol not in S3 or self.first != self.protocol:
             yield from self.call("find", folder, detail=True, size=LONGEST_LISTING).values()

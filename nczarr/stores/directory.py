@@ -1,11 +1,12 @@
 """Folders of files as stores; a new one appears whole or not at all.
 
-A target is written as the sibling `<name>.partial-<id>` and renamed once at the end. With
-`overwrite` the old target is first renamed to `<name>.replaced-<id>`, and removed when the
-new one is in place. A target with a journal can be resumed after its process was killed:
-each data key appears by a rename, so existing ones are complete. Many small files are
-limited by the file system, so system calls are minimal: each folder is created once, files
-are not checked before writing, and there is no fsync per file.
+A target is written as the sibling `<name>.partial-<id>` and renamed once at the
+end. With `overwrite` the old target is first renamed to `<name>.replaced-<id>`,
+and removed when the new one is in place. A target with a journal can be resumed
+after its process was killed: each data key appears by a rename, so existing
+ones are complete. Many small files are limited by the file system, so system
+calls are minimal: each folder is created once, files are not checked before
+writing, and there is no fsync per file.
 """
 
 from __future__ import annotations
@@ -48,8 +49,8 @@ def _whole(file: int) -> bytes | None:
 class DirectoryStore(Store):
     """Files of a folder by relative path, read-only.
 
-    Links below it could leave it or cycle: they are not followed, and reading one raises
-    OSError.
+    Links below it could leave it or cycle: they are not followed, and reading
+    one raises OSError.
     """
 
     def __init__(self, path: str) -> None:
@@ -136,12 +137,11 @@ class DirectoryStore(Store):
 
 
 class DirectoryTarget(DirectoryStore):
-    """An unfinished folder. Raises FileExistsError if the target exists and may not be
-    overwritten.
+    """An unfinished folder. Raises FileExistsError if the target exists and may not be overwritten.
 
-    A `journal` makes it resumable; `resume` continues an existing one of the same run. A
-    copy in another process puts keys into the same folder, but only the original finishes
-    it.
+    A `journal` makes it resumable; `resume` continues an existing one of the
+    same run. A copy in another process puts keys into the same folder, but only
+    the original finishes it.
     """
 
     def __init__(

@@ -14,18 +14,18 @@ VERSION = 1
 
 
 class Journal(NamedTuple):
-    """Content of the journal of an unfinished store: a key that exists from the first write
-    to the last.
+    """Content of the journal of an unfinished store: a key that exists from the first write to the last.
 
-    It identifies the run by a fingerprint. An equal run may resume the store (`--resume`):
-    keys are atomic, so existing data keys are complete and have the bytes that this run
-    would write. So the store itself is the list of finished work. Readers refuse a store
-    with a journal. It contains no secrets: the source is in its displayable form.
+    It identifies the run by a fingerprint. An equal run may resume the store
+    (`--resume`): keys are atomic, so existing data keys are complete and have
+    the bytes that this run would write. So the store itself is the list of
+    finished work. Readers refuse a store with a journal. It contains no
+    secrets: the source is in its displayable form.
 
-    `fingerprint`: of source and plan, None for a source without identity (a stream, values
-    in memory). `run`: unique identifier of the run that began the store, to detect
-    concurrent ones. `state`: `clearing` while keys of an old store are removed, then
-    `writing`.
+    `fingerprint`: of source and plan, None for a source without identity (a
+    stream, values in memory). `run`: unique identifier of the run that began
+    the store, to detect concurrent ones. `state`: `clearing` while keys of an
+    old store are removed, then `writing`.
     """
 
     fingerprint: str | None
@@ -96,11 +96,11 @@ def sibling(path: str, word: str) -> str:
 
 
 def put_in_place(partial: str, target: str, *, overwrite: bool) -> None:
-    """Rename a finished file or folder to its final name; with `overwrite` replace an old
-    one.
+    """Rename a finished file or folder to its final name; with `overwrite` replace an old one.
 
-    Signals are delayed, so that an old target never remains under another name. Raises
-    OSError, FileExistsError if an old target may not be overwritten; then it is unchanged.
+    Signals are delayed, so that an old target never remains under another name.
+    Raises OSError, FileExistsError if an old target may not be overwritten;
+    then it is unchanged.
     """
     with unstopped():
         _put_in_place(partial, target, overwrite=overwrite)
@@ -164,8 +164,9 @@ def _remove(path: str) -> None:
 def obstacle(path: str, *, store: bool) -> str | None:
     """Return why the target at `path` is not replaced, as a predicate, or None.
 
-    Any target may replace a file or a link itself; a store may replace an empty folder or a
-    store. Other folders may be user data. Raises OSError if the place is inaccessible.
+    Any target may replace a file or a link itself; a store may replace an empty
+    folder or a store. Other folders may be user data. Raises OSError if the
+    place is inaccessible.
     """
     mode = os.lstat(path).st_mode
     if stat.S_ISREG(mode) or stat.S_ISLNK(mode):

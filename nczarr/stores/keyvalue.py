@@ -1,10 +1,10 @@
-"""Store interface of the Zarr v3 draft of 2019: required `get`, `set`, `delete`, and three
-optional lists.
+"""Store interface of the Zarr v3 draft of 2019: required `get`, `set`, `delete`, and three optional lists.
 
-`Operations` completes an object with the required operations, or a store of ours. It
-derives missing lists from the others (the draft, "Store interface"): `listpre` from `list`,
-`listdir` from `listpre`, and vice versa, so that any one suffices. Without one nothing can
-be listed. Adapters: `operations` to the draft's interface, `KeyValueStore` to ours.
+`Operations` completes an object with the required operations, or a store of
+ours. It derives missing lists from the others (the draft, "Store interface"):
+`listpre` from `list`, `listdir` from `listpre`, and vice versa, so that any one
+suffices. Without one nothing can be listed. Adapters: `operations` to the
+draft's interface, `KeyValueStore` to ours.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def is_key(key: str) -> bool:
 class Operations:
     """All operations of the draft over an object with the required ones.
 
-    An optional operation is missing if the object lacks it, has None for it, or raises
-    NotImplementedError in it.
+    An optional operation is missing if the object lacks it, has None for it, or
+    raises NotImplementedError in it.
     """
 
     def __init__(self, given: KeyValues) -> None:
@@ -182,8 +182,7 @@ def operations(store: Store | KeyValues) -> Operations:
 
 
 class KeyValueStore(Store):
-    """Our store interface over an object with the draft's operations: readable, and
-    writable once.
+    """Our store interface over an object with the draft's operations: readable, and writable once.
 
     `path` is its display name. An aborted store deletes its keys.
     """
@@ -248,8 +247,7 @@ class MemoryKeys:
 
 
 class FolderKeys:
-    """Files of a folder by relative path, for in-place changes of a hierarchy. Links are
-    not followed.
+    """Files of a folder by relative path, for in-place changes of a hierarchy. Links are not followed.
 
     Files appear whole; folders that become empty are removed.
     """

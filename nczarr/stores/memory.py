@@ -67,8 +67,8 @@ class MeasuringStore(MemoryStore):
 def is_metadata(key: str) -> bool:
     """Return whether a Zarr key is a JSON document.
 
-    Its last segment is `zarr.json`, begins with `.z`, or ends like documents of the draft
-    of 2019.
+    Its last segment is `zarr.json`, begins with `.z`, or ends like documents of
+    the draft of 2019.
     """
     last = key.rpartition("/")[2]
     return last.startswith(".z") or last == "zarr.json" or last.endswith((".array.json", ".group.json"))
@@ -81,8 +81,8 @@ WIDTH = 100
 def blocks(content: Mapping[str, bytes], sizes: Mapping[str, int] | None = None) -> Iterator[bytes]:
     """Yield a store as sorted `== key` blocks with pretty JSON, or sizes for other values.
 
-    Used by `compile` without a target, by `dump --as keys` and by golden files. `sizes`: of
-    keys without bytes.
+    Used by `compile` without a target, by `dump --as keys` and by golden files.
+    `sizes`: of keys without bytes.
     """
     lengths = {key: len(data) for key, data in content.items()} | dict(sizes or {})
     for key in sorted(lengths):

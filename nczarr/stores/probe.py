@@ -11,11 +11,10 @@ from nczarr.stores.remote import RemoteStore
 
 
 def is_folder(store: RemoteStore) -> bool:
-    """Return whether keys are below a URL; else it is one object. Raises OSError if it is
-    missing.
+    """Return whether keys are below a URL; else it is one object. Raises OSError if it is missing.
 
-    Web servers have no folders: if they answer "not found" or with a page, the documents of
-    a store decide.
+    Web servers have no folders: if they answer "not found" or with a page, the
+    documents of a store decide.
     """
     connection = store.connection
     if connection.place.path.endswith("/"):
@@ -49,10 +48,10 @@ class Obstacle(NamedTuple):
 
 
 def obstacle(url: str, storage: StorageOptions, *, store: bool) -> Obstacle | None:
-    """Return the existing content at the URL of a new store or file, or None. Raises
-    OSError.
+    """Return the existing content at the URL of a new store or file, or None. Raises OSError.
 
-    A store may replace a store, a file a file. Folders with other content may be user data.
+    A store may replace a store, a file a file. Folders with other content may
+    be user data.
     """
     place = RemoteStore(url, storage)
     try:

@@ -1,7 +1,7 @@
 """Ranges of files: reading, and copying to other files, by the kernel where possible.
 
-A few files stay open for the next range. Callers read ranges of a file in order, so that
-adjacent ones can be merged.
+A few files stay open for the next range. Callers read ranges of a file in
+order, so that adjacent ones can be merged.
 """
 
 from __future__ import annotations
@@ -122,10 +122,10 @@ def joined(parts: Iterable[bytes | Range]) -> Iterator[bytes | Range]:
 
 
 def neighbours(places: Iterable[tuple[int, int, T]]) -> Iterator[tuple[int, int, list[tuple[int, int, T]]]]:
-    """Group places (offset, length, item) for common requests; yield start, end and places
-    of each group.
+    """Group places (offset, length, item) for common requests; yield start, end and places of each group.
 
-    Gaps in a group are at most `GAP`, its length at most `REQUEST` unless it is one place.
+    Gaps in a group are at most `GAP`, its length at most `REQUEST` unless it is
+    one place.
     """
     group: list[tuple[int, int, T]] = []
     begin = end = 0
@@ -145,8 +145,9 @@ def neighbours(places: Iterable[tuple[int, int, T]]) -> Iterator[tuple[int, int,
 def move(place: Range, target: int) -> None:
     """Append a range to the open file `target`. Raises OSError.
 
-    The kernel copies block-aligned ranges, perhaps by sharing blocks. Unaligned ranges it
-    would copy page by page, which takes 1.5 times as long as a buffer in the CPU cache.
+    The kernel copies block-aligned ranges, perhaps by sharing blocks. Unaligned
+    ranges it would copy page by page, which takes 1.5 times as long as a buffer
+    in the CPU cache.
     """
     if place.length and not (_begins_blocks(place, target) and _moved_by_kernel(place, target)):
         _moved_by_buffer(place, target)

@@ -1,9 +1,9 @@
 """Policy for URLs of references: their places, and which ones are allowed.
 
-A document is untrusted, but its URLs are opened with the reader's rights. So a remote
-document may not name local files, a relative URL must stay below its base, and only
-protocols of data storage are allowed. The reader may give roots instead; then nothing else
-is allowed.
+A document is untrusted, but its URLs are opened with the reader's rights. So a
+remote document may not name local files, a relative URL must stay below its
+base, and only protocols of data storage are allowed. The reader may give roots
+instead; then nothing else is allowed.
 """
 
 from __future__ import annotations
@@ -126,10 +126,10 @@ def _place(url: str) -> Followed:
 
 
 def _is_below(place: Followed, root: str, *, hidden: bool = True) -> bool:
-    """Return whether a place is in a folder or below a URL; a root may also be only a
-    protocol.
+    """Return whether a place is in a folder or below a URL; a root may also be only a protocol.
 
-    Without `hidden` no segment between a folder and the place may begin with a dot.
+    Without `hidden` no segment between a folder and the place may begin with a
+    dot.
     """
     if place.path is not None:
         if is_remote(root):
@@ -151,8 +151,7 @@ def _is_below(place: Followed, root: str, *, hidden: bool = True) -> bool:
 
 
 def _readings(rest: str, *, web: bool) -> tuple[str, ...]:
-    """Return the interpretations of a URL without protocol: raw, normalized by a client,
-    decoded by a server.
+    """Return the interpretations of a URL without protocol: raw, normalized by a client, decoded by a server.
 
     None of them may leave the server or bucket.
     """

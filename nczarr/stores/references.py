@@ -1,8 +1,8 @@
-"""Store of references: keys whose bytes are in other files, local or remote, or in a
-document.
+"""Store of references: keys whose bytes are in other files, local or remote, or in a document.
 
 Targets are opened on demand. Referenced bytes must exist: a too short target is
-`short-target`, an unreachable one an OSError. Only keys without a reference are absent.
+`short-target`, an unreachable one an OSError. Only keys without a reference are
+absent.
 """
 
 from __future__ import annotations
@@ -148,8 +148,7 @@ class ReferenceStore(Store):
         return facts(place.path) if place.path is not None else facts_at(self._connection(place.url))
 
     def _range(self, key: str, reference: Reference, path: str) -> Range:
-        """Return the file range of a reference. Raises OSError, CompileError if it is
-        missing.
+        """Return the file range of a reference. Raises OSError, CompileError if it is missing.
 
         Folders, devices and pipes are rejected: opening one may block forever.
         """

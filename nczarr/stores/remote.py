@@ -1,10 +1,10 @@
-"""Read-only store behind fsspec: URLs of any protocol, also chained; `remote_target.py`
-makes new ones.
+"""Read-only store behind fsspec: URLs of any protocol, also chained; `remote_target.py` makes new ones.
 
-A store object is a snapshot: documents are fetched once. Objects are compared with the
-listed size and MD5, and fetched again if they differ; a listed but missing object is an
-error, not fill. Before reading everything, list everything (`survey`): then absent keys
-cost no request. Web servers have no reliable listing (`listed`): every chunk is requested.
+A store object is a snapshot: documents are fetched once. Objects are compared
+with the listed size and MD5, and fetched again if they differ; a listed but
+missing object is an error, not fill. Before reading everything, list everything
+(`survey`): then absent keys cost no request. Web servers have no reliable
+listing (`listed`): every chunk is requested.
 """
 
 from __future__ import annotations

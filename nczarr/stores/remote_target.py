@@ -1,13 +1,13 @@
-"""New stores behind fsspec: in place, refused by readers while the journal exists; or a zip
-archive.
+"""New stores behind fsspec: in place, refused by readers while the journal exists; or a zip archive.
 
-Order: the journal; data keys; all documents, the root's last; a comparison of the listing
-with the sent keys and lengths; removal of the journal. An interrupted run leaves the
-journal. The same run can resume (`--resume`) without sending existing data keys again,
-because objects are atomic. Protocols without atomic objects send every key again.
+Order: the journal; data keys; all documents, the root's last; a comparison of
+the listing with the sent keys and lengths; removal of the journal. An
+interrupted run leaves the journal. The same run can resume (`--resume`) without
+sending existing data keys again, because objects are atomic. Protocols without
+atomic objects send every key again.
 
-With `overwrite` the old store is removed first, beginning with its root documents;
-`clearing` in the journal marks remaining content as old.
+With `overwrite` the old store is removed first, beginning with its root
+documents; `clearing` in the journal marks remaining content as old.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from nczarr.stores.zip import ZipTarget
 class RemoteTarget(RemoteStore):
     """An unfinished store.
 
-    Raises FileExistsError for content that is neither resumable nor to be overwritten,
-    OSError if the place is unreachable.
+    Raises FileExistsError for content that is neither resumable nor to be
+    overwritten, OSError if the place is unreachable.
     """
 
     def __init__(
@@ -81,7 +81,8 @@ class RemoteTarget(RemoteStore):
     def _claim(self, journal: Journal) -> None:
         """Put the journal at a free place, so that one of two concurrent runs gets it.
 
-        Raises FileExistsError if the other run gets it, where the protocol can detect this.
+        Raises FileExistsError if the other run gets it, where the protocol can
+        detect this.
         """
         data = journal.bytes()
         with suppress(OSError):  # not all know how to create; what is there then tells

@@ -35,11 +35,10 @@ class Unfinished(NamedTuple):
 
 @contextmanager
 def beside(path: str, storage: StorageOptions = NO_OPTIONS) -> Iterator[Unfinished]:
-    """Provide a temporary sibling of `path`; it replaces `path` if the block succeeds, else
-    it is removed.
+    """Provide a temporary sibling of `path`; it replaces `path` if the block succeeds, else it is removed.
 
-    So targets are never partial, and a failed run leaves an old one unchanged. A target at
-    a URL is made in a temporary folder, and sent. Raises OSError.
+    So targets are never partial, and a failed run leaves an old one unchanged.
+    A target at a URL is made in a temporary folder, and sent. Raises OSError.
     """
     if is_remote(path):
         with _sent(path, storage) as unfinished:

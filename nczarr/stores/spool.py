@@ -1,8 +1,8 @@
 """Transfer of single remote files: fetched before reading, sent when finished.
 
-netCDF files, archives and texts are read whole, by libraries that need a file. So each is
-in its own temporary folder (`TMPDIR`) while the process needs it. Large ones are fetched in
-concurrent ranges.
+netCDF files, archives and texts are read whole, by libraries that need a file.
+So each is in its own temporary folder (`TMPDIR`) while the process needs it.
+Large ones are fetched in concurrent ranges.
 """
 
 from __future__ import annotations
@@ -96,9 +96,7 @@ def _in_ranges(connection: Connection, info: dict[str, Any]) -> bool:
 
 
 def _is_whole(connection: Connection, path: str, info: dict[str, Any]) -> bool:
-    """Return whether a file equals the object: by digest, else, after several requests, by
-    properties. Raises OSError.
-    """
+    """Return whether a file equals the object: by digest, else, after several requests, by properties. Raises OSError."""
     told = md5_of(info) if connection.protocol not in WEB else None
     if told is not None:
         found = _md5(path)

@@ -74,8 +74,7 @@ def noted(members: Any) -> Facts:
 
 
 def changes(then: Facts, now: Facts) -> list[str]:
-    """Describe the changes; unknown properties are ignored, and times are if tags are
-    known.
+    """Describe the changes; unknown properties are ignored, and times are if tags are known.
 
     Times are compared by the second if one has no better resolution.
     """
@@ -133,12 +132,11 @@ def _text(nanoseconds: int) -> str:
 
 
 def identity(path: str, storage: StorageOptions = NO_OPTIONS) -> str | None:
-    """Return a text that changes with the content at a path or URL, without reading it
-    whole.
+    """Return a text that changes with the content at a path or URL, without reading it whole.
 
-    It is made from size and time of a file or all files in a folder, or from listed
-    properties of objects. None if changes are not detectable: stores on web servers, CDM
-    Remote datasets. Raises OSError if unreachable.
+    It is made from size and time of a file or all files in a folder, or from
+    listed properties of objects. None if changes are not detectable: stores on
+    web servers, CDM Remote datasets. Raises OSError if unreachable.
     """
     place = location(path)
     if place.service:

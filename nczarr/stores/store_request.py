@@ -1,8 +1,8 @@
-"""One fsspec request with a time limit; pending requests can be cancelled when a run is
-interrupted.
+"""One fsspec request with a time limit; pending requests can be cancelled when a run is interrupted.
 
-A waiting thread cannot be interrupted, and a server may never answer. Asynchronous requests
-are cancelled in their event loop, which wakes the waiting threads.
+A waiting thread cannot be interrupted, and a server may never answer.
+Asynchronous requests are cancelled in their event loop, which wakes the waiting
+threads.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Location of a source or target: a path, a URL, or a netCDF URL,
-`file:///p/x.zarr#mode=nczarr,file`.
+"""Location of a source or target: a path, a URL, or a netCDF URL, `file:///p/x.zarr#mode=nczarr,file`.
 
-The modes are those of the netCDF library: `nczarr` or `zarr` is the format, `file` or `zip`
-the kind of store, `consolidated` puts all metadata in one key, `noxarray` omits
-`_ARRAY_DIMENSIONS`, `s3` makes a web URL a bucket there. Other URLs than of local files are
-for `stores.remote`, chained ones too (`zip::s3://b/x.zip`). `cdmremote:` before a web URL,
-or instead of `http:`, is a CDM Remote dataset.
+The modes are those of the netCDF library: `nczarr` or `zarr` is the format,
+`file` or `zip` the kind of store, `consolidated` puts all metadata in one key,
+`noxarray` omits `_ARRAY_DIMENSIONS`, `s3` makes a web URL a bucket there. Other
+URLs than of local files are for `stores.remote`, chained ones too
+(`zip::s3://b/x.zip`). `cdmremote:` before a web URL, or instead of `http:`, is
+a CDM Remote dataset.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class BadURLError(ValueError):
 class Location(NamedTuple):
     """A path or remote URL, and its modes.
 
-    `server`: web server of a bucket, if named in the URL; None: the default. `service`: a
-    CDM Remote dataset rather than bytes.
+    `server`: web server of a bucket, if named in the URL; None: the default.
+    `service`: a CDM Remote dataset rather than bytes.
     """
 
     path: str

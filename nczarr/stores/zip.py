@@ -1,8 +1,8 @@
 """Zip archives as stores; a new one appears whole or not at all.
 
-Entries are not compressed, because chunks already are, and have the format's first date.
-They are in put order, which the linker derives from the plan, so that equal datasets give
-equal bytes.
+Entries are not compressed, because chunks already are, and have the format's
+first date. They are in put order, which the linker derives from the plan, so
+that equal datasets give equal bytes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Error recovery of generated parsers: report an unexpected token helpfully, and continue.
 
-From the parser's state at a fault to one diagnostic `expected-token` (or a more specific
-one from the grammar's `explain`) at the place of the missing token. Then the runtime's
-usual recovery follows: insert, delete, or skip to a token of an enclosing rule.
+From the parser's state at a fault to one diagnostic `expected-token` (or a more
+specific one from the grammar's `explain`) at the place of the missing token.
+Then the runtime's usual recovery follows: insert, delete, or skip to a token of
+an enclosing rule.
 """
 
 from __future__ import annotations
@@ -47,8 +48,8 @@ class Finding(NamedTuple):
 class Recovery(DefaultErrorStrategy):  # type: ignore[misc]
     """Error strategy of all our parsers.
 
-    Each mistake is reported once: a second fault of one statement is a consequence of the
-    first. Declarations of faulty statements are recorded.
+    Each mistake is reported once: a second fault of one statement is a
+    consequence of the first. Declarations of faulty statements are recorded.
     """
 
     UNITS: tuple[Any, ...] = ()
@@ -74,8 +75,9 @@ class Recovery(DefaultErrorStrategy):  # type: ignore[misc]
     def sync(self, recognizer: Any) -> None:
         """Skip tokens that cannot begin another loop iteration.
 
-        The runtime's own code adds the recovery set to the parser tables' expected tokens,
-        which later parses share: their diagnostics would depend on earlier input.
+        The runtime's own code adds the recovery set to the parser tables'
+        expected tokens, which later parses share: their diagnostics would
+        depend on earlier input.
         """
         state = recognizer._interp.atn.states[recognizer.state]
         turning = state.stateType in (ATNState.STAR_LOOP_BACK, ATNState.PLUS_LOOP_BACK)

@@ -1,8 +1,8 @@
 """Tokens and token streams for generated parsers with our own scanners.
 
-The ANTLR runtime needs only lookahead, consumption and seeking. A list provides these
-several times faster than the runtime's buffered streams. Offsets are bytes of a `Source`;
-the runtime's lines and columns are unused.
+The ANTLR runtime needs only lookahead, consumption and seeking. A list provides
+these several times faster than the runtime's buffered streams. Offsets are
+bytes of a `Source`; the runtime's lines and columns are unused.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
     @given(datasets(cdl=True))            datasets whose CDL text reads back to an equal tree
     @given(datasets_with_data(cdl=True))  (dataset, parts by variable FQN)
 
-Declarations precede their uses, names are legal and in NFC, and all rules of the model
-hold.
+Declarations precede their uses, names are legal and in NFC, and all rules of
+the model hold.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ def _legal(name: str) -> bool:
 def constants(
     draw: st.DrawFn, type_name: str, types: dict[str, UserType], count: int, *, cdl: bool = False
 ) -> Constant:
-    """Return a strategy of `count` values of a type. `cdl`: only representable in CDL (no
-    NaN payloads, named enum values).
+    """Return a strategy of `count` values of a type. `cdl`: only representable
+    in CDL (no NaN payloads, named enum values).
     """
     declared = types.get(type_name)
     if type_name == "string":
@@ -308,8 +308,8 @@ def _codecs() -> st.SearchStrategy[Codec]:
 def datasets(draw: st.DrawFn, *, cdl: bool = False, classic: bool = False, wide: bool = False) -> Dataset:
     """Return a strategy of valid datasets.
 
-    `cdl`: only what CDL can represent; `classic`: only what a netCDF-3 file can hold;
-    `wide`: with the types of CDF-5.
+    `cdl`: only what CDL can represent; `classic`: only what a netCDF-3 file can
+    hold; `wide`: with the types of CDF-5.
     """
     classic = classic or wide
     members = _Scene(draw, cdl=cdl or classic, classic=classic, wide=wide).group("/", 0)

@@ -2,8 +2,8 @@
 
     ReferenceStore ─ look_at ─> targets and ranges          Checked ─ chunks.read ─> chunks
 
-All references are checked in columns; chunks are read by the usual reader. Each fault is a
-diagnostic with key and target.
+All references are checked in columns; chunks are read by the usual reader. Each
+fault is a diagnostic with key and target.
 """
 
 from __future__ import annotations
@@ -41,11 +41,10 @@ class Summary(NamedTuple):
 
 
 def verify(source: Source | Store, sample: int | None, report: Report, options: Options) -> Summary | None:
-    """Verify a document or folder of Parquet references, with all targets; return None for
-    other sources.
+    """Verify a document or folder of Parquet references, with all targets; return None for other sources.
 
-    `sample`: chunks to read of each array; 0: none, None: all. Faults are reported. Raises
-    OSError, CompileError if the document itself is unreadable.
+    `sample`: chunks to read of each array; 0: none, None: all. Faults are
+    reported. Raises OSError, CompileError if the document itself is unreadable.
     """
     form = registry.named(registry.REFERENCE)
     assert form is not None

@@ -79,10 +79,10 @@ def chosen(array: Array, sample: int | None) -> Iterator[Index]:
 def read(
     checked: Checked, sample: int | None, memory: int, skip: Callable[[str], bool]
 ) -> Iterator[tuple[int, list[Fault]]]:
-    """Read all chunks, or `sample` of each array; yield the number read and their faults,
-    per batch.
+    """Read all chunks, or `sample` of each array; yield the number read and their faults, per batch.
 
-    `skip`: returns whether to skip a key. Raises OSError if chunks cannot be listed.
+    `skip`: returns whether to skip a key. Raises OSError if chunks cannot be
+    listed.
     """
     found = list(arrays(checked))
     far = any(array.source.distant for array in found)

@@ -1,5 +1,4 @@
-"""Check that targets of references exist, are unchanged, and contain every referenced
-range.
+"""Check that targets of references exist, are unchanged, and contain every referenced range.
 
 References are processed in columns.
 """
@@ -137,11 +136,10 @@ class _Targets:
 
 
 def look_at(references: References, look: Look, report: Report, *, distant: bool) -> Looked:
-    """Check all references. Reports unreachable-target, changed-target,
-    range-beyond-target, once per fault.
+    """Check all references. Reports unreachable-target, changed-target, range-beyond-target, once per fault.
 
-    Memory depends on targets, not on references. Raises OSError, CompileError if entries
-    are unreadable.
+    Memory depends on targets, not on references. Raises OSError, CompileError
+    if entries are unreadable.
     """
     targets = _Targets(look, _noted(references.noted), DISTANT_WORKERS if distant else 1)
     useless: set[str] = set()

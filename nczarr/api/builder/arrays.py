@@ -1,9 +1,8 @@
-"""Conversion of NumPy arrays and nested lists to the parts of a variable, as array sources
-in memory.
+"""Conversion of NumPy arrays and nested lists to the parts of a variable, as array sources in memory.
 
-Along unlimited dimensions the data may be shorter than the variable; the rest is fill.
-Arrays of the target's dtype are shared, other numeric arrays are converted after an
-exactness check, everything else value by value.
+Along unlimited dimensions the data may be shorter than the variable; the rest
+is fill. Arrays of the target's dtype are shared, other numeric arrays are
+converted after an exactness check, everything else value by value.
 """
 
 from __future__ import annotations
@@ -28,11 +27,11 @@ REMEDY = "declare the variable with a `fill_value` that no value has, or fill th
 
 
 def shape_of(data: Any, type_name: str, rank: int, types: Types) -> Shape:
-    """Return the shape of data for a variable of this rank. Raises RefusedError for ragged
-    or shallow lists.
+    """Return the shape of data for a variable of this rank. Raises RefusedError for ragged or shallow lists.
 
-    Elements of vlen and compound values, and bytes of a text, are not dimensions. Char data
-    may be texts: the longest is the length of the last dimension.
+    Elements of vlen and compound values, and bytes of a text, are not
+    dimensions. Char data may be texts: the longest is the length of the last
+    dimension.
     """
     if rank == 0:
         return ()
@@ -108,9 +107,9 @@ def with_fill(
 ) -> Parts:
     """Return the arrays of a variable with the fill value in masked cells.
 
-    A `declared` fill value always marks missing values. Without one it is netCDF's default
-    of the type, which readers know for numbers of more than one byte; the data must not
-    contain it. Raises RefusedError.
+    A `declared` fill value always marks missing values. Without one it is
+    netCDF's default of the type, which readers know for numbers of more than
+    one byte; the data must not contain it. Raises RefusedError.
     """
     if not (is_fixed(type_name, types) or type_name == "string") or fill is None:
         raise RefusedError("type-mismatch", f"some values are masked, and type `{type_name}` has no fill value", REMEDY)

@@ -1,7 +1,8 @@
 """Conversion of other libraries' arrays to NumPy arrays and masks.
 
-pandas, dask, xarray, netCDF4 and h5py objects are converted by `__array__`, buffers by
-NumPy. Missing pandas items become masked cells. Plain Python values are returned unchanged.
+pandas, dask, xarray, netCDF4 and h5py objects are converted by `__array__`,
+buffers by NumPy. Missing pandas items become masked cells. Plain Python values
+are returned unchanged.
 """
 
 from __future__ import annotations

@@ -132,11 +132,10 @@ class GroupBuilder:
         no_fill: bool = False,
         quantize: tuple[str, int] | None = None,
     ) -> VariableBuilder:
-        """Declare a variable; a dimension is a handle, a name, a path, or a number for an
-        anonymous one.
+        """Declare a variable; a dimension is a handle, a name, a path, or a number for an anonymous one.
 
-        `codecs` in the order of encoding: `"shuffle"`, `("deflate", 5)`, or an HDF5 filter
-        number with its parameters.
+        `codecs` in the order of encoding: `"shuffle"`, `("deflate", 5)`, or an
+        HDF5 filter number with its parameters.
         """
         name = self._site.name(name, "a variable")
         pending = PendingVariable(

@@ -18,8 +18,7 @@ _PACKAGE = __name__.rpartition(".")[0]
 
 
 class Script(Source):
-    """A Python file as source; the offsets `2 * line` and `2 * line + 1` are the first word
-    and the end of a line.
+    """A Python file as source; the offsets `2 * line` and `2 * line + 1` are the first word and the end of a line.
 
     The text comes from `linecache`, which also knows the code of notebooks.
     """

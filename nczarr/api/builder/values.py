@@ -1,10 +1,9 @@
-"""Exact conversion of Python and NumPy values to constants; unsuitable ones are refused
-with code and reason.
+"""Exact conversion of Python and NumPy values to constants; unsuitable ones are refused with code and reason.
 
-Accepted are numbers for numbers; `str` or `bytes` for char data and for enum constants;
-`str`, `bytes` or None (NIL) for strings; `bytes` for opaque values; a dict or tuple for a
-record; a list for a vlen. Booleans are refused: netCDF has none, and 1 would be written
-silently.
+Accepted are numbers for numbers; `str` or `bytes` for char data and for enum
+constants; `str`, `bytes` or None (NIL) for strings; `bytes` for opaque values;
+a dict or tuple for a record; a list for a vlen. Booleans are refused: netCDF
+has none, and 1 would be written silently.
 """
 
 from __future__ import annotations
@@ -25,11 +24,10 @@ _FROM_NUMPY = {descr[1:]: name for name, descr in NUMPY.items() if name not in (
 
 
 def infer(value: Any) -> str:
-    """Return the atomic type of an untyped value. Raises RefusedError if there is none or
-    more than one.
+    """Return the atomic type of an untyped value. Raises RefusedError if there is none or more than one.
 
-    Arrays keep their dtype. Text is char, a list of texts string. Integers are int, else
-    int64, else uint64.
+    Arrays keep their dtype. Text is char, a list of texts string. Integers are
+    int, else int64, else uint64.
     """
     dtype = getattr(value, "dtype", None)
     if dtype is not None and dtype.kind in "iuf":

@@ -1,7 +1,7 @@
 r"""CDL spelling of names, texts and single numbers: Python values → text.
 
-Spellings are ncdump's if exact, else the nearest exact ones: more digits for floats, `-0.`
-with its point, `\013` for a vertical tab.
+Spellings are ncdump's if exact, else the nearest exact ones: more digits for
+floats, `-0.` with its point, `\013` for a vertical tab.
 """
 
 from __future__ import annotations
@@ -54,8 +54,7 @@ def path(fqn: str) -> str:
 
 
 def reference(fqn: str, scope: str, declared: Collection[str], *, words: Collection[str] = ()) -> str:
-    """Return the name of an item inside the group `scope`: bare if that resolves to it,
-    else its path.
+    """Return the name of an item inside the group `scope`: bare if that resolves to it, else its path.
 
     `declared`: FQNs of all items of its kind; names in `words` are never bare.
     """

@@ -26,7 +26,8 @@ RESERVED = frozenset(
 )
 """Words that need a backslash as names of dimensions, types, variables and groups.
 
-`string`, `ubyte`, `uint64` etc. are not included, because classic files use them as names.
+`string`, `ubyte`, `uint64` etc. are not included, because classic files use
+them as names.
 """
 
 _ESCAPE = re.compile(rb"\\(.)", re.DOTALL)

@@ -33,8 +33,8 @@ _KINDS = ("nc3", "nc6", "nc5", "nc4", "nc7")
 def read(source: Source, report: Report, options: Options) -> Unchecked | None:
     """Return the dataset of a document, None after an error.
 
-    Reports bad-dmrpp, foreign-target, forbidden-target; unreadable-array and foreign-member
-    for omissions.
+    Reports bad-dmrpp, foreign-target, forbidden-target; unreadable-array and
+    foreign-member for omissions.
     """
     policy = Policy(home_of(source), options.following)
     if options.following.target is not None and not _is_hdf5(None, policy, source, report):
@@ -239,7 +239,8 @@ class _Reader:
     def _storage(self, element: Element, plain: Storage, sizes: list[tuple[int, bool]]) -> Storage:
         """Return the storage of a variable, with our notes.
 
-        `sizes`: dimension lengths, and whether unlimited; HDF5 chunks may be longer.
+        `sizes`: dimension lengths, and whether unlimited; HDF5 chunks may be
+        longer.
         """
         if plain.chunks is not None:
             lengths = zip(plain.chunks, sizes, strict=True)

@@ -71,8 +71,7 @@ def in_memory(values: list[Any], dtype: str, shape: tuple[int, ...]) -> ArrayInM
 
 
 def records_of(text: str, type_name: str, types: Types, shape: tuple[int, ...]) -> Parts:
-    """Return the records of a `specialstructuredata`: packed members, and texts as base64
-    before a `;`.
+    """Return the records of a `specialstructuredata`: packed members, and texts as base64 before a `;`.
 
     Raises FaultError.
     """

@@ -1,5 +1,4 @@
-"""Conversion of arrays of raw elements to the model's: padded records and fixed-length
-texts; fill values of records.
+"""Conversion of arrays of raw elements to the model's: padded records and fixed-length texts; fill values of records.
 
 The raw source fetches and decodes chunks.
 """

@@ -218,7 +218,8 @@ def _declared(name: str, fields: tuple[Field, ...], home: Scope, *, fixed: bool)
 def layout_of(element: Element, type_name: str, types: Types) -> tuple[int, tuple[Member, ...]] | None:
     """Return size and member offsets of a padded record; None if packed. Raises FaultError.
 
-    `structOffset` lists the offsets of all members but the first, and the record size.
+    `structOffset` lists the offsets of all members but the first, and the
+    record size.
     """
     chunks = element.first("dmrpp:chunks")
     written = chunks.attributes.get("structOffset") if chunks is not None else None

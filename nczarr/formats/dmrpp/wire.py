@@ -79,8 +79,8 @@ def text_of(data: bytes, type_name: str) -> str:
 def fill_number(text: str, type_name: str, declared: bytes | None) -> bytes | None:
     """Return the bytes of a fill value, None for invalid text.
 
-    Hyrax writes six digits of a float: the declared fill value, or the type's default, is
-    returned if it matches.
+    Hyrax writes six digits of a float: the declared fill value, or the type's
+    default, is returned if it matches.
     """
     found = number_of(text, type_name)
     if found is None or not ATOMIC[type_name].is_float:

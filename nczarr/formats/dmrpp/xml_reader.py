@@ -1,7 +1,7 @@
-"""XML parser for untrusted documents: elements with offsets, without DOCTYPE and entities,
-within limits.
+"""XML parser for untrusted documents: elements with offsets, without DOCTYPE and entities, within limits.
 
-Chunks are most of a document: they are stored as columns of numbers, not as elements.
+Chunks are most of a document: they are stored as columns of numbers, not as
+elements.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """`write`: plan → a classic netCDF file, front to back, so that it can go to a pipe.
 
-Header of exactly `layout.header` bytes, fixed variables in definition order, records, with
-the bytes of the netCDF library; cells that it leaves undefined (unwritten under `_NoFill`)
-hold the fill value. Names and values of the header are zero-padded to multiples of four.
-Source: the netCDF file format specifications.
+Header of exactly `layout.header` bytes, fixed variables in definition order,
+records, with the bytes of the netCDF library; cells that it leaves undefined
+(unwritten under `_NoFill`) hold the fill value. Names and values of the header
+are zero-padded to multiples of four. Source: the netCDF file format
+specifications.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Values behind the header, as a stream of bytes in bounded pieces.
 
-Cells without a value, and padding, hold the variable's fill value; its runs repeat one
-piece without reading the source. Invariant: a piece has at most about `PIECE` bytes, and
-few exist at once. NumPy is imported only for sources with values.
+Cells without a value, and padding, hold the variable's fill value; its runs
+repeat one piece without reading the source. Invariant: a piece has at most
+about `PIECE` bytes, and few exist at once. NumPy is imported only for sources
+with values.
 """
 
 from __future__ import annotations
@@ -29,11 +30,10 @@ MOST = 200
 
 
 class Column(NamedTuple):
-    """A variable to write: position, shape, big-endian NumPy type, one fill value, and
-    source.
+    """A variable to write: position, shape, big-endian NumPy type, one fill value, and source.
 
-    A fixed variable is a single record. `bands` buffers the source; None: no source, or
-    direct reads.
+    A fixed variable is a single record. `bands` buffers the source; None: no
+    source, or direct reads.
     """
 
     place: Place

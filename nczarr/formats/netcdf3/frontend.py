@@ -1,10 +1,9 @@
-"""Classic files → `Unchecked`, with one array source for each variable that locates its
-values.
+"""Classic files → `Unchecked`, with one array source for each variable that locates its values.
 
-Only the header is read. Variables have their full shape; values beyond the end of the file
-are zeros, as in the netCDF library. If the header claims far more than exists
-(`most_missing`), missing records are omitted and other cells hold the fill value: absent
-data cost no time.
+Only the header is read. Variables have their full shape; values beyond the end
+of the file are zeros, as in the netCDF library. If the header claims far more
+than exists (`most_missing`), missing records are omitted and other cells hold
+the fill value: absent data cost no time.
 """
 
 from __future__ import annotations
@@ -68,8 +67,8 @@ def most_missing(file_size: int) -> int:
 def read(source: Source, report: Report, options: Options | None = None) -> Unchecked | None:
     """Return the dataset of a classic file; None if its header is invalid.
 
-    Reports `bad-header`, `truncated-header`, `invalid-utf8`, `bad-name`, `rank-limit`,
-    `misplaced-values`, `missing-values`, `ignored-vsize`.
+    Reports `bad-header`, `truncated-header`, `invalid-utf8`, `bad-name`,
+    `rank-limit`, `misplaced-values`, `missing-values`, `ignored-vsize`.
     """
     source = Source(source.name, source.data, binary=True, path=source.path)
     try:

@@ -1,7 +1,8 @@
 """Reader of classic headers: bytes → `Header`, with offsets.
 
-Invariant: allocations never exceed the available bytes: every count is first compared with
-the minimum size of its entries. Source: the netCDF file format specifications.
+Invariant: allocations never exceed the available bytes: every count is first
+compared with the minimum size of its entries. Source: the netCDF file format
+specifications.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Constants of the classic formats: magic numbers, list tags, type numbers.
 
-Source: the netCDF file format specifications (classic, 64-bit offset, CDF-5). All numbers
-are big-endian.
+Source: the netCDF file format specifications (classic, 64-bit offset, CDF-5).
+All numbers are big-endian.
 """
 
 from __future__ import annotations

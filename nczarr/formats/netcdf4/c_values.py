@@ -1,9 +1,9 @@
-"""Values in the netCDF library's memory layout: C structs with C alignment, pointers to
-texts and lists.
+"""Values in the netCDF library's memory layout: C structs with C alignment, pointers to texts and lists.
 
-It mirrors `parts(T)`: a fixed-size type is its bytes, with records aligned as by a C
-compiler; a string is a pointer to NUL-terminated text, NIL a null pointer; a vlen is a
-length and a pointer. Targets live as long as their `Values`.
+It mirrors `parts(T)`: a fixed-size type is its bytes, with records aligned as
+by a C compiler; a string is a pointer to NUL-terminated text, NIL a null
+pointer; a vlen is a length and a pointer. Targets live as long as their
+`Values`.
 """
 
 from __future__ import annotations
@@ -79,11 +79,10 @@ def constant_values(constant: Constant, types: Types) -> Values:
 
 
 class Reader:
-    """Sequential reader of a type's parts: each `take` returns the next values as C
-    structs.
+    """Sequential reader of a type's parts: each `take` returns the next values as C structs.
 
-    Expects the arrays of `parts(T)`, in memory or sliceable; ragged content is read as
-    counts require.
+    Expects the arrays of `parts(T)`, in memory or sliceable; ragged content is
+    read as counts require.
     """
 
     def __init__(self, parts: Parts, type_name: str, types: Types, tree: PartTree | None = None) -> None:

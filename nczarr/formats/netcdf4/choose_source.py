@@ -1,7 +1,7 @@
 """Choice of a netCDF-4 variable's array source: the one that uses the library least.
 
-Contiguous data are a view of the file; chunks are decoded here; the library reads other
-storage and elements without a `Descr`.
+Contiguous data are a view of the file; chunks are decoded here; the library
+reads other storage and elements without a `Descr`.
 """
 
 from __future__ import annotations

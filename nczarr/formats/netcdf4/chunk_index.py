@@ -1,9 +1,9 @@
 """Chunk index of one HDF5 dataset, read in one walk, as columns.
 
-HDF5 (1.10 to 2.2 at least) reports wrong positions for extensible arrays, the index of
-newer file formats for exactly one unlimited dimension: chunks are ordered as if it came
-first, but numbered in dimension order. Positions are corrected here, and verified by the
-chunk sizes that HDF5 finds there.
+HDF5 (1.10 to 2.2 at least) reports wrong positions for extensible arrays, the
+index of newer file formats for exactly one unlimited dimension: chunks are
+ordered as if it came first, but numbered in dimension order. Positions are
+corrected here, and verified by the chunk sizes that HDF5 finds there.
 """
 
 from __future__ import annotations

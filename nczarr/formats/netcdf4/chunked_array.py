@@ -1,8 +1,7 @@
-"""Array source of a chunked HDF5 dataset: byte ranges of the file, decoded here in any
-thread.
+"""Array source of a chunked HDF5 dataset: byte ranges of the file, decoded here in any thread.
 
-HDF5 lists chunk positions once, on first use. Chunks with filters that cannot be decoded
-here are copied as bytes; the library reads their values.
+HDF5 lists chunk positions once, on first use. Chunks with filters that cannot
+be decoded here are copied as bytes; the library reads their values.
 """
 
 from __future__ import annotations
@@ -50,12 +49,12 @@ class _Known:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChunkedArray(ArraySource):
-    """A dataset with elements in the form `form`; beyond its extent `reach`, values are the
-    layout's fill.
+    """A dataset with elements in the form `form`; beyond its extent `reach`, values are the layout's fill.
 
-    `own`: value of unwritten cells within the extent; `undefined`: HDF5 does not initialize
-    them. `steps`: decoding steps, None if impossible here. `unfiltered_edges`: chunks that
-    exceed the extent are unfiltered. `library`: the same array, read by the library.
+    `own`: value of unwritten cells within the extent; `undefined`: HDF5 does
+    not initialize them. `steps`: decoding steps, None if impossible here.
+    `unfiltered_edges`: chunks that exceed the extent are unfiltered. `library`:
+    the same array, read by the library.
     """
 
     layout: Layout
@@ -159,11 +158,10 @@ class ChunkedArray(ArraySource):
             yield from zip(*(axis.tolist() for axis in places), strict=True)
 
     def found(self, index: Index) -> Place | None:
-        """Return a chunk's location, even if its bytes beyond the extent are undefined;
-        None if unallocated.
+        """Return a chunk's location, even if its bytes beyond the extent are undefined; None if unallocated.
 
-        Raises OSError if the file is unavailable or changed, CompileError for a wrong chunk
-        length.
+        Raises OSError if the file is unavailable or changed, CompileError for a
+        wrong chunk length.
         """
         self.file.check()
         table = self._known.table
@@ -247,7 +245,8 @@ class ChunkedArray(ArraySource):
     def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
         """Yield the chunks of a grid that overlap allocated chunks, in C order.
 
-        If unwritten cells differ from the layout's fill: all chunks of the extent.
+        If unwritten cells differ from the layout's fill: all chunks of the
+        extent.
         """
         if self.own != self.layout.fill:
             return iter(()) if 0 in self.extent else every_block(self.extent, chunks)

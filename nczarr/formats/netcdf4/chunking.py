@@ -1,9 +1,9 @@
 """Default chunk lengths of netCDF-C 4.9, for datasets that request chunks without lengths.
 
-They are passed explicitly, because the library's default is a build setting. An unlimited
-dimension has length 1; the others share the chunk size in proportion to their lengths,
-trimmed to avoid a mostly empty last chunk. A single unlimited dimension has 4 KiB chunks;
-several without fixed ones share evenly.
+They are passed explicitly, because the library's default is a build setting. An
+unlimited dimension has length 1; the others share the chunk size in proportion
+to their lengths, trimmed to avoid a mostly empty last chunk. A single unlimited
+dimension has 4 KiB chunks; several without fixed ones share evenly.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ LONE_BYTES = 4096
 def default_chunks(lengths: Sequence[int | None], itemsize: int, room: int = CHUNK_BYTES) -> tuple[int, ...]:
     """Return the chunk lengths of an array; None stands for an unlimited dimension.
 
-    `itemsize`: bytes of an element in memory; `room`: limit of a chunk in bytes, if below
-    `CHUNK_BYTES`.
+    `itemsize`: bytes of an element in memory; `room`: limit of a chunk in
+    bytes, if below `CHUNK_BYTES`.
     """
     room = min(room, CHUNK_BYTES)
     fixed = [length for length in lengths if length is not None]

@@ -1,5 +1,4 @@
-"""Declarations of a dataset → an open netCDF-4 file: groups, types, dimensions, variables,
-attributes, in this order.
+"""Declarations of a dataset → an open netCDF-4 file: groups, types, dimensions, variables, attributes, in this order.
 
 Each kind of object has the order of the tree, but types follow those they use.
 """
@@ -80,9 +79,10 @@ def define(lib: Library, file: int, plan: FilePlan, report: Report) -> Ids:
 def _stages(checked: Checked) -> Iterator[list[str]]:
     """Yield the variables in stages that are defined together.
 
-    The library creates objects group by group, parents first, and looks up the dimensions
-    of a variable: one of a later group with a coordinate variable must exist before. If
-    that is impossible, the last stage has all remaining variables.
+    The library creates objects group by group, parents first, and looks up the
+    dimensions of a variable: one of a later group with a coordinate variable
+    must exist before. If that is impossible, the last stage has all remaining
+    variables.
     """
     order = {path: number for number, path in enumerate(checked.groups)}
     left: dict[str, list[str]] = {}

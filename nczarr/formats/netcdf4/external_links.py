@@ -1,8 +1,8 @@
 """External files in links, external storage and virtual datasets of an HDF5 file.
 
-A server must know them before reading, because HDF5 opens them with the rights of the
-process. Nothing outside of the file is opened here. Source: the HDF5 reference manual (H5L,
-H5P).
+A server must know them before reading, because HDF5 opens them with the rights
+of the process. Nothing outside of the file is opened here. Source: the HDF5
+reference manual (H5L, H5P).
 """
 
 from __future__ import annotations
@@ -132,8 +132,7 @@ class _Walk:
 
 
 def _counted(home: str, pattern: str) -> Iterator[str]:
-    """Yield existing files for a name with block numbers `%b` and literal `%%`. Raises
-    OSError.
+    """Yield existing files for a name with block numbers `%b` and literal `%%`. Raises OSError.
 
     Yields `?` if the folder contains them.
     """

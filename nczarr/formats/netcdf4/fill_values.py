@@ -1,9 +1,8 @@
-"""Values of unwritten cells of a netCDF-4 file: HDF5's fill value, which may differ from
-`_FillValue`.
+"""Values of unwritten cells of a netCDF-4 file: HDF5's fill value, which may differ from `_FillValue`.
 
-The library sets both alike, other programs do not; unwritten cells show HDF5's. To preserve
-both, a variable is declared with HDF5's value as `_FillValue`; once the dataset exists, the
-attribute gets its own value, or is deleted.
+The library sets both alike, other programs do not; unwritten cells show HDF5's.
+To preserve both, a variable is declared with HDF5's value as `_FillValue`; once
+the dataset exists, the attribute gets its own value, or is deleted.
 """
 
 from __future__ import annotations
@@ -33,11 +32,10 @@ WHOLE = 16 << 20
 
 
 def library_fill(variable: Variable, types: Types) -> bytes | None:
-    """Return the packed value that the library shows in unwritten cells of a fixed-size
-    type or string.
+    """Return the packed value that the library shows in unwritten cells of a fixed-size type or string.
 
-    That is `_FillValue`, else the default of the type, or of an enum's base; zeros for
-    other types.
+    That is `_FillValue`, else the default of the type, or of an enum's base;
+    zeros for other types.
     """
     for attribute in variable.attributes:
         value = attribute.value
@@ -63,8 +61,9 @@ def beyond(
 ) -> bytes | None:
     """Return the packed element that the library shows beyond the extent of a dataset.
 
-    It is HDF5's fill value if defined, else the default of the type, never `_FillValue`.
-    None for empty strings and variable-size types. `at`: ids of group and variable.
+    It is HDF5's fill value if defined, else the default of the type, never
+    `_FillValue`. None for empty strings and variable-size types. `at`: ids of
+    group and variable.
     """
     if type_name == "string":
         return None if dataset is None else dataset.text  # the library ends the process when asked for some
@@ -81,11 +80,10 @@ def beyond(
 
 
 def own_fill(path: str, checked: Checked) -> bytes | None:
-    """Return the source's packed fill value if the library would derive another from the
-    attributes; else None.
+    """Return the source's packed fill value if the library would derive another from the attributes; else None.
 
-    Numbers and char only. In no-fill mode, only defined nonzero values of variables too
-    large to write out.
+    Numbers and char only. In no-fill mode, only defined nonzero values of
+    variables too large to write out.
     """
     variable = checked.variables[path]
     source = checked.parts.get(path, {}).get("")

@@ -1,7 +1,7 @@
 """Python codecs registered as HDF5 filters.
 
-HDF5 finds filters by number: built-in, in plug-ins, or registered. Callers hold the library
-lock.
+HDF5 finds filters by number: built-in, in plug-ins, or registered. Callers hold
+the library lock.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""netCDF-4 files → `Unchecked`, with array sources that locate the values, which are not
-read.
+"""netCDF-4 files → `Unchecked`, with array sources that locate the values, which are not read.
 
-The netCDF library reads the model: it defines dimension scales, non-coordinate names and
-the classic model.
+The netCDF library reads the model: it defines dimension scales, non-coordinate
+names and the classic model.
 """
 
 from __future__ import annotations
@@ -150,8 +149,7 @@ class _Reader:
         return Unchecked(dataset, forward=True, parts=self.parts, namesakes=self.namesakes)
 
     def _collect(self, path: str, written: str, group: int) -> None:
-        """Record the members of all groups under unique names; types and dimensions are
-        global.
+        """Record the members of all groups under unique names; types and dimensions are global.
 
         `written`: the path in the file's spelling.
         """

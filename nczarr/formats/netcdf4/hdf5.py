@@ -1,8 +1,7 @@
-"""C interface of the HDF5 library beneath the netCDF library; one shared object exports
-both.
+"""C interface of the HDF5 library beneath the netCDF library; one shared object exports both.
 
-Thin: prototypes, identifiers, and files that the netCDF library may have open too. HDF5 is
-not thread-safe: callers hold `LOCK`.
+Thin: prototypes, identifiers, and files that the netCDF library may have open
+too. HDF5 is not thread-safe: callers hold `LOCK`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Opens HDF5 files without the objects and links that make the netCDF library refuse them.
 
-The file is mapped privately. HDF5 removes the links in memory, and the netCDF library opens
-the result. Unmodified pages stay pages of the file, other data keep their offsets, and the
-file never changes.
+The file is mapped privately. HDF5 removes the links in memory, and the netCDF
+library opens the result. Unmodified pages stay pages of the file, other data
+keep their offsets, and the file never changes.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ def opened_without_strange(lib: Library, path: str) -> tuple[int, Image] | None:
 def opened_without_fills(lib: Library, path: str) -> tuple[int, Image] | None:
     """Open a file without fill values that crash the library; None without such.
 
-    Refused objects are omitted too. Returns file id and image. Expects the lock. Raises
-    OSError.
+    Refused objects are omitted too. Returns file id and image. Expects the
+    lock. Raises OSError.
     """
     h5 = hdf5(lib)
     with opened_file(h5, path) as file:

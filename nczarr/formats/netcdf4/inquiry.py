@@ -1,5 +1,4 @@
-"""Content of an open netCDF-4 file by the library's inquiry functions: numbers, names,
-lists.
+"""Content of an open netCDF-4 file by the library's inquiry functions: numbers, names, lists.
 
 Thin, like `library.py`: one function for each question.
 """
@@ -137,7 +136,8 @@ class Inquiry:
     def variables(self, group: int) -> dict[int, VariableInfo]:
         """Return a group's variables by id, in definition order.
 
-        Omits those with a multidimensional attribute, on which the library fails.
+        Omits those with a multidimensional attribute, on which the library
+        fails.
         """
         found = {}
         for number in self._ids("nc_inq_varids", group):

@@ -1,8 +1,8 @@
 """C interface of the netCDF library that netCDF4-python ships, with HDF5 beneath it.
 
-netCDF4-python cannot define opaque types, vlens of non-numbers or attributes of user types.
-So the library is called by `ctypes`, without importing the package. Thin: Python arguments,
-status codes as exceptions, no trees or plans.
+netCDF4-python cannot define opaque types, vlens of non-numbers or attributes of
+user types. So the library is called by `ctypes`, without importing the package.
+Thin: Python arguments, status codes as exceptions, no trees or plans.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""No-fill mode in a finished file, where the netCDF library refuses it or leaves values
-undefined.
+"""No-fill mode in a finished file, where the netCDF library refuses it or leaves values undefined.
 
-To the library a variable has no-fill mode if HDF5's fill value is not user-defined, as
-other programs leave it; it always sets one for strings and lists. HDF5 cannot remove a fill
-value, so the fill value message in the object header of the closed file is marked as empty.
+To the library a variable has no-fill mode if HDF5's fill value is not
+user-defined, as other programs leave it; it always sets one for strings and
+lists. HDF5 cannot remove a fill value, so the fill value message in the object
+header of the closed file is marked as empty.
 
-For other types the library sets the fill time to "never", and unwritten cells hold
-arbitrary memory. It is reset to HDF5's default, which makes them zeros.
+For other types the library sets the fill time to "never", and unwritten cells
+hold arbitrary memory. It is reset to HDF5's default, which makes them zeros.
 
 Source: HDF5 File Format Specification 3.0, IV.A.2.f (fill value).
 """

@@ -1,7 +1,8 @@
 """Object headers of HDF5 files as bytes, for changes that HDF5 has no function for.
 
-Offsets stay; checksums are verified and recomputed. Source: HDF5 File Format Specification
-3.0, IV.A.1 (object headers; the library writes version 2), IV.A.2.q (continuation).
+Offsets stay; checksums are verified and recomputed. Source: HDF5 File Format
+Specification 3.0, IV.A.1 (object headers; the library writes version 2),
+IV.A.2.q (continuation).
 """
 
 from __future__ import annotations
@@ -111,11 +112,10 @@ def _address(h5: Hdf5, file: int, place: ObjectPath) -> int:
 
 
 def change_messages(raw: Raw, address: int, changes: Mapping[int, Change], base: int | None = None) -> bool:
-    """Change the messages of an object by type; False for an unsupported header, or without
-    such messages.
+    """Change the messages of an object by type; False for an unsupported header, or without such messages.
 
-    `base`: offset of HDF5's data in a file of any program, where headers of version 1 are
-    supported too. Addresses and lengths have eight bytes.
+    `base`: offset of HDF5's data in a file of any program, where headers of
+    version 1 are supported too. Addresses and lengths have eight bytes.
     """
     done = False
     try:

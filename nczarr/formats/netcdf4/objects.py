@@ -75,10 +75,11 @@ def text_of(data: bytes, *, terminated: bool) -> bytes:
 class DatasetInfo(NamedTuple):
     """Metadata of a dataset. `dtype`: None if no `Descr` fits. `layout`: H5D_layout_t.
 
-    `fill`: in the bytes of `dtype`, zeros by default; None without `dtype`. `undefined`:
-    HDF5 does not initialize unwritten cells. `address`: file offset of contiguous data;
-    None if unallocated or external. `elsewhere`: the data are in other files.
-    `unfiltered_edges`: chunks that exceed the extent are unfiltered.
+    `fill`: in the bytes of `dtype`, zeros by default; None without `dtype`.
+    `undefined`: HDF5 does not initialize unwritten cells. `address`: file
+    offset of contiguous data; None if unallocated or external. `elsewhere`: the
+    data are in other files. `unfiltered_edges`: chunks that exceed the extent
+    are unfiltered.
     """
 
     dtype: Descr | None
@@ -122,11 +123,10 @@ class Datasets:
     def cut_texts(
         self, group: tuple[str, ...], name: str | None, attribute: str, count: int
     ) -> tuple[bytes, ...] | None:
-        """Return the fixed-length texts of an attribute if one contains an inner NUL; else
-        None.
+        """Return the fixed-length texts of an attribute if one contains an inner NUL; else None.
 
-        The netCDF library cuts them there. `name`: the variable; None for an attribute of
-        the group.
+        The netCDF library cuts them there. `name`: the variable; None for an
+        attribute of the group.
         """
         h5, places = self.h5, [object_path(group, each) for each in (NON_COORDINATE + (name or ""), name or "")]
         place = next((each for each in places if name is not None and h5.H5Lexists(self.file, each, 0) > 0), None)
@@ -230,7 +230,8 @@ def _address(h5: Hdf5, dataset: int) -> int | None:
 def _filters(h5: Hdf5, made: int) -> tuple[tuple[Codec, ...], int | None]:
     """Return the pipeline in encoding order, and shuffle's element size.
 
-    Omits HDF5's own parameters: shuffle and checksum have none, szip the user's two.
+    Omits HDF5's own parameters: shuffle and checksum have none, szip the user's
+    two.
     """
     found, shuffled = [], None
     for place in range(h5.H5Pget_nfilters(made)):
@@ -295,8 +296,8 @@ def _fill_text(h5: Hdf5, made: int, kind: int) -> bytes | None:
 def descr_of(h5: Hdf5, kind: int) -> Descr | None:
     """Return the `Descr` of a type in the file.
 
-    None for variable size, odd widths, records with gaps, texts of several bytes, classes
-    unknown to netCDF.
+    None for variable size, odd widths, records with gaps, texts of several
+    bytes, classes unknown to netCDF.
     """
     size, family = h5.H5Tget_size(kind), h5.H5Tget_class(kind)
     if family in (INTEGER, FLOAT):

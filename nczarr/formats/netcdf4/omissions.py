@@ -1,8 +1,8 @@
 """Detects HDF5 objects that the tree omits, and types unknown to netCDF.
 
-libnetcdf 4.10.1 reports half and extended floats as strings, fixed-length texts in records
-as single chars, and records without unsupported members: variable types are compared with
-HDF5's.
+libnetcdf 4.10.1 reports half and extended floats as strings, fixed-length texts
+in records as single chars, and records without unsupported members: variable
+types are compared with HDF5's.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Values of a netCDF-4 file as array sources, which open the file when read.
 
-One lock guards the library, which is not thread-safe. Ragged content is located by an index
-of the variable, built in one pass on first use.
+One lock guards the library, which is not thread-safe. Ragged content is located
+by an index of the variable, built in one pass on first use.
 """
 
 from __future__ import annotations
@@ -81,12 +81,11 @@ def opened(path: str) -> int:
 
 @dataclass(frozen=True)
 class StoredVariable(Sections):
-    """A variable of a file: location, type, all types of the file, shape, fill value in
-    bytes.
+    """A variable of a file: location, type, all types of the file, shape, fill value in bytes.
 
-    `extent`: shape of its data if smaller; fill values follow. A replaced file is refused.
-    `group` and `name` have the file's spelling. `which`: index among variables of one name;
-    None if unique.
+    `extent`: shape of its data if smaller; fill values follow. A replaced file
+    is refused. `group` and `name` have the file's spelling. `which`: index
+    among variables of one name; None if unique.
     """
 
     file: FileBytes
@@ -221,8 +220,9 @@ def read_texts(
 ) -> NDArray[Any]:
     """Return the texts of a region as an object array. Expects the lock. Raises OSError.
 
-    HDF5 reads fixed-length texts, which the netCDF library cuts at the first NUL. A text
-    ends before trailing NULs, or at the first NUL in NUL-terminated types.
+    HDF5 reads fixed-length texts, which the netCDF library cuts at the first
+    NUL. A text ends before trailing NULs, or at the first NUL in NUL-terminated
+    types.
     """
     shape = lengths_of(region)
     made = np.zeros(shape, f"S{kind.size}")

@@ -1,12 +1,12 @@
-"""Datasets whose fill value libnetcdf 4.10.1 mistakes for a text, which corrupts memory on
-close.
+"""Datasets whose fill value libnetcdf 4.10.1 mistakes for a text, which corrupts memory on close.
 
-The library reports fixed-length texts, and floats of other widths than 4 and 8 bytes, as
-strings. It reads user-defined fill values as raw bytes, and frees them as char pointers. So
-it gets an image of the file without these; HDF5 reads fill values from the file.
+The library reports fixed-length texts, and floats of other widths than 4 and 8
+bytes, as strings. It reads user-defined fill values as raw bytes, and frees
+them as char pointers. So it gets an image of the file without these; HDF5 reads
+fill values from the file.
 
-Source: HDF5 File Format Specification 3.0, IV.A.1 (object headers), IV.A.2.e and f (fill
-values).
+Source: HDF5 File Format Specification 3.0, IV.A.1 (object headers), IV.A.2.e
+and f (fill values).
 """
 
 from __future__ import annotations

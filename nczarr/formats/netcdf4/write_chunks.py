@@ -1,9 +1,8 @@
-"""Writes encoded chunks to a netCDF-4 file: copied from the source, or encoded in threads;
-HDF5 only records them.
+"""Writes encoded chunks to a netCDF-4 file: copied from the source, or encoded in threads; HDF5 only records them.
 
-After the library's declarations, chunked variables of fixed-size types need neither it nor
-HDF5's single-threaded filters. One thread writes finished chunks in grid order: the file
-does not depend on the number of threads.
+After the library's declarations, chunked variables of fixed-size types need
+neither it nor HDF5's single-threaded filters. One thread writes finished chunks
+in grid order: the file does not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -60,11 +59,10 @@ COPIES = 3
 
 
 class Into(NamedTuple):
-    """A dataset that receives chunks: identifier, layout, fill value in the bytes of its
-    type.
+    """A dataset that receives chunks: identifier, layout, fill value in the bytes of its type.
 
-    `skips`: chunks of fill may be omitted. `known`: its filters can be applied here; else
-    chunks that cannot be copied are written unfiltered, with a mask.
+    `skips`: chunks of fill may be omitted. `known`: its filters can be applied
+    here; else chunks that cannot be copied are written unfiltered, with a mask.
     """
 
     dataset: int
@@ -115,10 +113,10 @@ class ChunkWriter:
     ) -> bool:
         """Write a variable if its chunks can be copied or encoded here; else return False.
 
-        The dataset gets the source's shape; with copied chunks it may end at the source's
-        extent, because the last chunks hold undefined values beyond. `alike`: whether
-        unwritten cells equal the source's. `default`: value beyond the end of a dataset
-        without a fill value. Raises OSError.
+        The dataset gets the source's shape; with copied chunks it may end at
+        the source's extent, because the last chunks hold undefined values
+        beyond. `alike`: whether unwritten cells equal the source's. `default`:
+        value beyond the end of a dataset without a fill value. Raises OSError.
         """
         with LOCK:
             dataset = find(self._h5, self._file, group, name)
@@ -264,11 +262,10 @@ def _into(dataset: int, info: DatasetInfo, source: ArraySource, *, skips: bool) 
 
 
 def _ends_alike(source: ArraySource, into: Into, info: DatasetInfo, default: bytes | None) -> bool:
-    """Return whether a dataset that ends at the source's extent shows equal values in
-    unwritten cells.
+    """Return whether a dataset that ends at the source's extent shows equal values in unwritten cells.
 
-    They show its fill value within the extent, and also beyond if user-defined, else the
-    library's default.
+    They show its fill value within the extent, and also beyond if user-defined,
+    else the library's default.
     """
     if info.dtype is None:
         return False
@@ -280,8 +277,8 @@ def _ends_alike(source: ArraySource, into: Into, info: DatasetInfo, default: byt
 def _tasks(source: ArraySource, into: Into, *, moved: bool) -> Iterator[Task]:
     """Yield tasks that produce the chunks, in grid order.
 
-    Local copies run here, not in threads. Adjacent remote data are fetched for several
-    chunks at once.
+    Local copies run here, not in threads. Adjacent remote data are fetched for
+    several chunks at once.
     """
     layout = into.layout
     indices = source.occupied(layout.chunks) if into.skips else every_block(layout.shape, layout.chunks)
@@ -317,7 +314,8 @@ def _brought(source: ArraySource, indices: tuple[Index, ...], into: Into, *, mov
 def _copied(source: ArraySource, index: Index, into: Into) -> Ready | None:
     """Return a chunk of the source unchanged, or None.
 
-    Unfiltered chunks must be complete: HDF5, unlike store readers, accepts no fewer bytes.
+    Unfiltered chunks must be complete: HDF5, unlike store readers, accepts no
+    fewer bytes.
     """
     whole = None if into.layout.codecs else into.size
     place = source.found(index) if into.ends else source.place(index)
@@ -351,9 +349,9 @@ def _encoded(source: ArraySource, index: Index, into: Into) -> Ready | None:
 def provide(lib: Library, plan: FilePlan, report: Report) -> bool:
     """Make every filter of a dataset declarable, and usable where values are encoded.
 
-    Registers our codecs for HDF5 filters without a plug-in. Unknown filters are declared
-    for variables without values, which never call them. Reports `unavailable-filter` for
-    each variable that cannot be encoded.
+    Registers our codecs for HDF5 filters without a plug-in. Unknown filters are
+    declared for variables without values, which never call them. Reports
+    `unavailable-filter` for each variable that cannot be encoded.
     """
     before = report.errors
     for path, variable in plan.checked.variables.items():

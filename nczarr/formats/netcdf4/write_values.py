@@ -1,7 +1,8 @@
 """Writes the values of variables to a netCDF-4 file, in bounded slabs, only where needed.
 
-The library fills unwritten cells with `_FillValue`, else the type's default; in no-fill
-mode it shows zeros (no_fill.py). Cells that differ from these in the source are written.
+The library fills unwritten cells with `_FillValue`, else the type's default; in
+no-fill mode it shows zeros (no_fill.py). Cells that differ from these in the
+source are written.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ SLAB = 8 << 20
 def write_data(lib: Library, plan: FilePlan, ids: Ids, chunks: ChunkWriter, counts: Counts) -> None:
     """Write all variables with values, then extend unlimited dimensions to their lengths.
 
-    `chunks` takes variables that do not need the library. Writes by the library are counted
-    by block.
+    `chunks` takes variables that do not need the library. Writes by the library
+    are counted by block.
     """
     checked = plan.checked
     for path, variable in checked.variables.items():
@@ -100,7 +101,8 @@ class _Writer:
     def _fills_alike(self, source: ArraySource) -> bool:
         """Return whether unwritten cells of the file and of the source are equal.
 
-        HDF5 files of other programs may have a zero fill value and no `_FillValue`.
+        HDF5 files of other programs may have a zero fill value and no
+        `_FillValue`.
         """
         fill = fill_of(source)
         if self._without_fill(source):

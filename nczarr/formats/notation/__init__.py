@@ -1,8 +1,7 @@
-"""The NCZarr notation: the data model specification's abstract grammar as a readable and
-writable language.
+"""The NCZarr notation: the data model specification's abstract grammar as a readable and writable language.
 
-It expresses the whole model without data. Grammar: `grammar/NCZarr.g4`; departures from the
-specification: `docs/notation.md`.
+It expresses the whole model without data. Grammar: `grammar/NCZarr.g4`;
+departures from the specification: `docs/notation.md`.
 """
 
 from nczarr.capabilities import Capabilities, Format

@@ -1,7 +1,7 @@
 """Writer of the notation: any tree → text that reads back to an equal tree.
 
-One declaration a line, contents indented by two blanks; names, texts and numbers in their
-shortest exact spelling.
+One declaration a line, contents indented by two blanks; names, texts and
+numbers in their shortest exact spelling.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Reader of the notation: text → parse tree → `Unchecked`.
 
-The first walk collects the types of all groups, because constants may precede them; the
-second builds the nodes. Undeclared type names stay as written, for the passes to report.
-Bad input never raises: faults are reported, and valid parts read.
+The first walk collects the types of all groups, because constants may precede
+them; the second builds the nodes. Undeclared type names stay as written, for
+the passes to report. Bad input never raises: faults are reported, and valid
+parts read.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ T = TypeVar("T")
 def read(source: Source, report: Report, options: Options | None = None) -> Unchecked | None:
     """Return the dataset of a text, with forward references; None if nothing could be read.
 
-    Reports lexical and syntactic faults and invalid constants and properties; the passes
-    report undefined and duplicate names.
+    Reports lexical and syntactic faults and invalid constants and properties;
+    the passes report undefined and duplicate names.
     """
     errors = report.errors
     tokens = scan(source, report)

@@ -1,10 +1,9 @@
-"""Constants of the notation: literals → `Constant` of a declared type, exactly or not at
-all.
+"""Constants of the notation: literals → `Constant` of a declared type, exactly or not at all.
 
-Literals stay as written until all types are known, which may be declared later. Numbers
-must fit their type. A text is char data, a string, or an enum constant's name; `0x…` is an
-integer, a float's bits, or opaque bytes; braces enclose a compound's fields, an array
-field, or a vlen.
+Literals stay as written until all types are known, which may be declared later.
+Numbers must fit their type. A text is char data, a string, or an enum
+constant's name; `0x…` is an integer, a float's bits, or opaque bytes; braces
+enclose a compound's fields, an array field, or a vlen.
 """
 
 from __future__ import annotations
@@ -50,11 +49,10 @@ class _LiteralError(Exception):
 
 
 def read(type_name: str, literals: Sequence[Literal], types: Types, report: Report, span: Span) -> Constant | None:
-    """Return the constant of an attribute; None (one report) if a literal is invalid for
-    the type.
+    """Return the constant of an attribute; None (one report) if a literal is invalid for the type.
 
-    `type_name` is atomic or a key of `types`, which must not be circular. Reports
-    `type-mismatch`, `value-range`, `bad-escape`, `opaque-length`,
+    `type_name` is atomic or a key of `types`, which must not be circular.
+    Reports `type-mismatch`, `value-range`, `bad-escape`, `opaque-length`,
     `undefined-enum-constant`, `too-many-values`, `missing-braces`, `inexact`.
     """
     try:

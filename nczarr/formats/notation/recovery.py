@@ -1,7 +1,7 @@
 """Messages and recovery of the parser at unexpected tokens.
 
-Nothing is inserted, and braced blocks are skipped whole: a mistake in a heading suppresses
-no messages about the body or later text.
+Nothing is inserted, and braced blocks are skipped whole: a mistake in a heading
+suppresses no messages about the body or later text.
 """
 
 from __future__ import annotations

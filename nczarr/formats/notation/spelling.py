@@ -1,8 +1,9 @@
 r"""Spelling of names, paths and texts in the notation; each pair of functions is inverse.
 
-Names follow the specification: `\/`, `\\` and `\ ` are slash, backslash and blank. Further
-escapes make every name writable: a backslash before punctuation or a first digit, and
-`\xHH` for control characters. Texts are bytes: UTF-8 unchanged, others as `\xHH`.
+Names follow the specification: `\/`, `\\` and `\ ` are slash, backslash and
+blank. Further escapes make every name writable: a backslash before punctuation
+or a first digit, and `\xHH` for control characters. Texts are bytes: UTF-8
+unchanged, others as `\xHH`.
 """
 
 from __future__ import annotations

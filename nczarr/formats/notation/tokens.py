@@ -1,7 +1,8 @@
 """Lexer of the notation: bytes → tokens for the parser of `grammar/NCZarr.g4`.
 
-One regular expression makes the tokens of the grammar's own lexer (a test compares them).
-Invalid tokens are reported, and replaced by their probable meaning for the parser.
+One regular expression makes the tokens of the grammar's own lexer (a test
+compares them). Invalid tokens are reported, and replaced by their probable
+meaning for the parser.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ def scan(source: Source, report: Report) -> list[Token]:
     """Return all tokens, EOF last.
 
     Reports `invalid-utf8`, `nul-byte`, `bad-character`, `bad-number`,
-    `unterminated-string`, and `too-deep-nesting` beyond `MAX_BRACES`, where the tokens end.
+    `unterminated-string`, and `too-deep-nesting` beyond `MAX_BRACES`, where the
+    tokens end.
     """
     data = source.data
     start = 3 if data[:3] == b"\xef\xbb\xbf" else 0

@@ -1,7 +1,7 @@
 """Types of the notation: all declarations first, then the uses of their names.
 
-A bare name is looked up from the group of its use outwards, and stays bare if undeclared; a
-path is a path.
+A bare name is looked up from the group of its use outwards, and stays bare if
+undeclared; a path is a path.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Evaluation of expressions over the entries of a generator, as columns, one block at a
-time.
+"""Evaluation of expressions over the entries of a generator, as columns, one block at a time.
 
-NumPy computes expressions that are 64-bit integers for all combinations of values; those of
-few dimensions use a table; others are evaluated for each entry. The values are the same.
-Entries are counted from 0, the last dimension varying fastest.
+NumPy computes expressions that are 64-bit integers for all combinations of
+values; those of few dimensions use a table; others are evaluated for each
+entry. The values are the same. Entries are counted from 0, the last dimension
+varying fastest.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Version 0 → version 1: chunk families as generators, repeated URLs as templates,
-losslessly.
+"""Version 0 → version 1: chunk families as generators, repeated URLs as templates, losslessly.
 
-One generator makes the chunks of an array whose URL, offset and length are affine in the
-indices. A second one replaces deviating chunks: its dimension lists a mixed-radix number
-for each, of its position and the differences from the affine columns; so it does for chunks
-that fill no grid. Entries stay unless they become shorter.
+One generator makes the chunks of an array whose URL, offset and length are
+affine in the indices. A second one replaces deviating chunks: its dimension
+lists a mixed-radix number for each, of its position and the differences from
+the affine columns; so it does for chunks that fill no grid. Entries stay unless
+they become shorter.
 """
 
 from __future__ import annotations

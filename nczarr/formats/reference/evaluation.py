@@ -1,8 +1,7 @@
-"""Evaluation of expressions: tree and scope → integer, float, text or None, with Python's
-semantics.
+"""Evaluation of expressions: tree and scope → integer, float, text or None, with Python's semantics.
 
-Only names of the scope are looked up; results are bounded (operators.py). Faults are
-RefusedTextErrors.
+Only names of the scope are looked up; results are bounded (operators.py).
+Faults are RefusedTextErrors.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Version 1 → version 0: renders texts and expands generators, as a JSON stream, one entry
-a line.
+"""Version 1 → version 0: renders texts and expands generators, as a JSON stream, one entry a line.
 
-An entry replaces an earlier one with the same key, in its position. Entries are made and
-discarded in blocks. If keys may repeat, an eight-byte hash of each is stored, and the last
-value of keys with equal hashes.
+An entry replaces an earlier one with the same key, in its position. Entries are
+made and discarded in blocks. If keys may repeat, an eight-byte hash of each is
+stored, and the last value of keys with equal hashes.
 """
 
 from __future__ import annotations
@@ -95,8 +94,7 @@ def _lines(parts: list[tuple[Path, Part]], faults: Faults, current: list[Block])
 
 
 def _merged(block: Block, last: dict[str, str]) -> list[str]:
-    """Return a block's lines without keys already written; repeated keys have their last
-    value.
+    """Return a block's lines without keys already written; repeated keys have their last value.
 
     `last` has these values, emptied when written.
     """

@@ -10,9 +10,9 @@
     unary      := ('-' | '+') unary | primary
     primary    := integer | text | name | name '(' [ name '=' condition { ',' … } ] ')' | '(' condition ')'
 
-Output: trees of named tuples, evaluated only by `evaluation.py`. Attributes, indices,
-methods, loops and statements do not exist. Text outside the grammar is a RefusedTextError
-that quotes the expression.
+Output: trees of named tuples, evaluated only by `evaluation.py`. Attributes,
+indices, methods, loops and statements do not exist. Text outside the grammar is
+a RefusedTextError that quotes the expression.
 """
 
 from __future__ import annotations
@@ -120,8 +120,8 @@ Pieces = tuple[str | Hole, ...]
 def pieces(text: str, limits: Limits) -> Pieces:
     r"""Split a text of the grammar into parts. Raises RefusedTextError.
 
-    As in jinja2, line ends become `\\n`, a final one is dropped, and `-` in braces strips
-    outer blanks.
+    As in jinja2, line ends become `\\n`, a final one is dropped, and `-` in
+    braces strips outer blanks.
     """
     check_length(len(text), limits)
     text = _LINE_END.sub("\n", text).removesuffix("\n")

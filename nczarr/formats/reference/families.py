@@ -1,10 +1,9 @@
-"""Groups → families, chunks of one pattern as columns; and their affine, packed and bundled
-generators.
+"""Groups → families, chunks of one pattern as columns; and their affine, packed and bundled generators.
 
-A bundle is one generator for arrays with adjacent chunks in the same files, such as the
-variables of a series of files: families with equal indices and URLs. The dimension `v`
-selects the array. The packed one lists the first array's offsets, each array's chunk
-lengths, and the gaps unless constant.
+A bundle is one generator for arrays with adjacent chunks in the same files,
+such as the variables of a series of files: families with equal indices and
+URLs. The dimension `v` selects the array. The packed one lists the first
+array's offsets, each array's chunk lengths, and the gaps unless constant.
 """
 
 from __future__ import annotations
@@ -102,8 +101,8 @@ def _affine(family: Family, found: Grid, fits: list[Fit]) -> dict[str, Any]:
 def _packed(family: Family, fits: list[Fit], rows: Integers) -> dict[str, Any]:
     """Return a generator with one dimension: a number for each row.
 
-    It packs the indices, within their bounding box, and the columns' differences from their
-    affine parts.
+    It packs the indices, within their bounding box, and the columns'
+    differences from their affine parts.
     """
     indices = [column[rows] for column in family.indices]
     found = pack([*indices, *(each.rest[rows] for each in fits)])

@@ -107,11 +107,10 @@ class Family:
         return self.count * (self._key.least + self._url.least) if self.pattern() is not None else 0
 
     def pattern(self) -> tuple[str, re.Pattern[str]] | None:
-        """Return prefix and regular expression of the keys if they are certainly distinct;
-        else None.
+        """Return prefix and regular expression of the keys if they are certainly distinct; else None.
 
-        They are if every dimension is in the key unchanged, and no digit of a text can join
-        a number.
+        They are if every dimension is in the key unchanged, and no digit of a
+        text can join a number.
         """
         parts, axes = self._key.parts, self._context.axes
         shown = {part.expression.text for part in parts if isinstance(part, Hole) and isinstance(part.expression, Name)}

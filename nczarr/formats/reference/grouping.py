@@ -1,7 +1,7 @@
-"""Groups chunks of arrays by pattern: numbers in arrays, and no object for a chunk except
-its key.
+"""Groups chunks of arrays by pattern: numbers in arrays, and no object for a chunk except its key.
 
-A `Group` has the version 0 entries with equal texts around the numbers of key and URL.
+A `Group` has the version 0 entries with equal texts around the numbers of key
+and URL.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""Texts with expressions, also beyond the grammar (`--jinja`): rendered by jinja2's sandbox
-with all costs counted.
+"""Texts with expressions, also beyond the grammar (`--jinja`): rendered by jinja2's sandbox with all costs counted.
 
-The syntax tree is checked first: unlisted nodes are rejected, and nodes that can create
-large values call our functions. Values are scalars and lists of scalars; attributes are
-`METHODS`, or those of loops and namespaces. So texts, lists and numbers are bounded, loops
-counted, and Python is unreachable.
+The syntax tree is checked first: unlisted nodes are rejected, and nodes that
+can create large values call our functions. Values are scalars and lists of
+scalars; attributes are `METHODS`, or those of loops and namespaces. So texts,
+lists and numbers are bounded, loops counted, and Python is unreachable.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Filters, tests and methods for jinja2 texts, with the semantics of jinja2 and `str`.
 
-They check the length of results beforehand. Arguments are scalars or lists of them; invalid
-ones raise TypeError or ValueError, oversized results RefusedTextError.
+They check the length of results beforehand. Arguments are scalars or lists of
+them; invalid ones raise TypeError or ValueError, oversized results
+RefusedTextError.
 """
 
 from __future__ import annotations

@@ -13,12 +13,12 @@ LARGEST_END = 2**63
 
 
 class Limits(NamedTuple):
-    """Limits of a document reader: total `entries`, characters of a rendered `text`,
-    nesting `depth` of expressions, bytes of any text (`value`), of the `document`, and of
-    its expansion (`output`).
+    """Limits of a document reader: total `entries`, characters of a rendered
+    `text`, nesting `depth` of expressions, bytes of any text (`value`), of the
+    `document`, and of its expansion (`output`).
 
-    `jinja`: jinja2 renders texts beyond the grammar. `repeated`: the last of repeated
-    members is read, with a warning.
+    `jinja`: jinja2 renders texts beyond the grammar. `repeated`: the last of
+    repeated members is read, with a warning.
     """
 
     entries: int = 10_000_000

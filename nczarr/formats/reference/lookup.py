@@ -1,7 +1,8 @@
 """References of a document by key, located without expanding the document.
 
-Documents that an expansion rejects give None. Generator entries are found by key hashes
-(`index.py`), `refs` in the parsed JSON. Generators override `refs` and earlier generators.
+Documents that an expansion rejects give None. Generator entries are found by
+key hashes (`index.py`), `refs` in the parsed JSON. Generators override `refs`
+and earlier generators.
 """
 
 from __future__ import annotations

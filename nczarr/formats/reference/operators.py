@@ -1,7 +1,7 @@
 """Operators and filters on integers, floats, texts and None, with Python's semantics.
 
-Integers, texts and widths stay within the limits; no text is used as a program or unchecked
-format. Faults are RefusedTextErrors.
+Integers, texts and widths stay within the limits; no text is used as a program
+or unchecked format. Faults are RefusedTextErrors.
 """
 
 from __future__ import annotations

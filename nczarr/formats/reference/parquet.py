@@ -1,11 +1,10 @@
-"""Parquet references: a folder with all metadata in one document and the chunks in files of
-rows.
+"""Parquet references: a folder with all metadata in one document and the chunks in files of rows.
 
     .zmetadata            {"metadata": {"x/.zarray": {…}, …}, "record_size": N}
     x/refs.<r>.parq       the chunks r·N to r·N + N - 1 of the array `x`, in C order (`parquet_rows.py`)
 
-Input: a store. Output: `ParquetReferences`, None after an error. Files are read on demand,
-the most recent are cached. A missing file has no chunks.
+Input: a store. Output: `ParquetReferences`, None after an error. Files are read
+on demand, the most recent are cached. A missing file has no chunks.
 """
 
 from __future__ import annotations
@@ -49,8 +48,7 @@ _FILE = re.compile(r"refs\.(0|[1-9][0-9]{0,17})\.parq")
 
 
 class Header(NamedTuple):
-    """Content of `.zmetadata`: JSON texts by key, rows of a file, chunk grids by folder
-    with final slash.
+    """Content of `.zmetadata`: JSON texts by key, rows of a file, chunk grids by folder with final slash.
 
     `noted`: our own member `nczarr`, unchecked.
     """
@@ -98,8 +96,7 @@ class ParquetReferences:
         yield from sorted(found)
 
     def children(self, prefix: str) -> list[str]:
-        """Return the sorted next segments of keys below `prefix`, empty or ending in a
-        slash.
+        """Return the sorted next segments of keys below `prefix`, empty or ending in a slash.
 
         Reads the files of that array. Raises as `find`.
         """

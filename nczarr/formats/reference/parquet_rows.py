@@ -5,9 +5,9 @@
     size    integer
     raw     bytes: inline data
 
-Input: the bytes of `<array>/refs.<r>.parq`. Output: a `Record` with access to single rows.
-Texts stay dictionary-encoded, so that a file needs no more memory than its pages and
-numbers.
+Input: the bytes of `<array>/refs.<r>.parq`. Output: a `Record` with access to
+single rows. Texts stay dictionary-encoded, so that a file needs no more memory
+than its pages and numbers.
 """
 
 from __future__ import annotations

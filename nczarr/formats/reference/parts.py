@@ -1,7 +1,7 @@
 """Prepared entries of a document: `refs` with rendered URLs, generators in blocks.
 
-A `Part` makes entries on demand and stores none. Faults of templates and of first entries
-are reported.
+A `Part` makes entries on demand and stores none. Faults of templates and of
+first entries are reported.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Entries of `refs`: a mapping that packs byte ranges into integers, and a reader of large
-documents.
+"""Entries of `refs`: a mapping that packs byte ranges into integers, and a reader of large documents.
 
-Large documents are searched for overlong texts in bounded memory, then read in pieces: text
-from the start of a member to the end of a value, if valid JSON within braces, contains
-whole members. The caller parses other documents at once and reports faults.
+Large documents are searched for overlong texts in bounded memory, then read in
+pieces: text from the start of a member to the end of a value, if valid JSON
+within braces, contains whole members. The caller parses other documents at once
+and reports faults.
 """
 
 from __future__ import annotations
@@ -134,8 +134,7 @@ def give_back(data: Buffer) -> None:
 
 
 def long_text(data: Buffer, longest: int) -> int | None:
-    """Return the start of more than `longest` bytes without a quote, or None; small
-    documents are not scanned.
+    """Return the start of more than `longest` bytes without a quote, or None; small documents are not scanned.
 
     In JSON, only texts and blanks are so long.
     """

@@ -1,9 +1,8 @@
-"""Writable store that becomes a reference document, of documents, short chunks and
-references.
+"""Writable store that becomes a reference document, of documents, short chunks and references.
 
-Content stays in memory until finished, some forty bytes a reference. Then the document is
-written next to its destination, one entry a line, and moved there; or a folder of Parquet
-references is written.
+Content stays in memory until finished, some forty bytes a reference. Then the
+document is written next to its destination, one entry a line, and moved there;
+or a folder of Parquet references is written.
 """
 
 from __future__ import annotations
@@ -36,8 +35,7 @@ _json = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
 
 
 def begin(path: str, plan: StorePlan, folder: Callable[[], Store]) -> tuple[Store, str]:
-    """Return a new document for a plan, and its readable temporary path. Raises OSError,
-    FileExistsError.
+    """Return a new document for a plan, and its readable temporary path. Raises OSError, FileExistsError.
 
     `folder` creates a store at the path.
     """

@@ -4,8 +4,9 @@
      "gen": [{"key": "t/{{i}}", "url": "{{u}}", "offset": "{{i*8}}", "length": "8", "dimensions": {"i": {"stop": 9}}}],
      "refs": {".zgroup": "{…}", "x/0": ["{{u}}", 0, 8], "y/0": ["s3://b/whole.bin"], "z/0": "base64:AAEC"}}
 
-Input: a source. Output: a `Document`, None after an error. Values stay as parsed JSON
-(ranges packed, `table.py`), and each is checked. Faults contain key and location.
+Input: a source. Output: a `Document`, None after an error. Values stay as
+parsed JSON (ranges packed, `table.py`), and each is checked. Faults contain key
+and location.
 """
 
 from __future__ import annotations
@@ -48,8 +49,7 @@ class Dimension(NamedTuple):
 
 
 class Generator(NamedTuple):
-    """Item of `gen`: an entry for each combination of values, the last dimension varying
-    fastest.
+    """Item of `gen`: an entry for each combination of values, the last dimension varying fastest.
 
     `offset` and `length` are None for whole targets.
     """

@@ -1,8 +1,7 @@
-"""Writer of Parquet references: documents, data and chunk columns → `.zmetadata`, written
-last, and files of rows.
+"""Writer of Parquet references: documents, data and chunk columns → `.zmetadata`, written last, and files of rows.
 
-Paths are plain texts, because readers mistake missing rows of a categorical column for
-references. Empty files are omitted.
+Paths are plain texts, because readers mistake missing rows of a categorical
+column for references. Empty files are omitted.
 """
 
 from __future__ import annotations
@@ -56,11 +55,10 @@ def write(
     rows: int | None = None,
     noted: Mapping[str, Any] | None = None,
 ) -> None:
-    """Put references into a store, `rows` a file (default: `record_size`), without
-    finishing it.
+    """Put references into a store, `rows` a file (default: `record_size`), without finishing it.
 
-    `noted`: notes on targets. Raises CompileError for unsupported content before writing;
-    OSError.
+    `noted`: notes on targets. Raises CompileError for unsupported content
+    before writing; OSError.
     """
     held, columns = dict(documents), list(arrays)
     report = Report()
@@ -174,8 +172,8 @@ def _files(array: _Array, rows: int) -> Iterator[tuple[int, bytes]]:
 def _encoded(columns: list[object]) -> bytes:
     """Return one encoded file.
 
-    fastparquet reads integers as floats without statistics that exclude nulls, and missing
-    texts as NaN unless all are in one dictionary.
+    fastparquet reads integers as floats without statistics that exclude nulls,
+    and missing texts as NaN unless all are in one dictionary.
     """
     import pyarrow as pa
     from pyarrow import parquet

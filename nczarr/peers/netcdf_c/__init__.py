@@ -1,8 +1,8 @@
 """netCDF-C: faults with Zarr stores (nczarr-storage).
 
-Observed with 4.10.1 and the development version of August 2026, called 4.10.2 here.
-Releases before 4.9.3 use other layouts and are not judged: 4.9.0 sees any current store as
-pure Zarr.
+Observed with 4.10.1 and the development version of August 2026, called 4.10.2
+here. Releases before 4.9.3 use other layouts and are not judged: 4.9.0 sees any
+current store as pure Zarr.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Conversion between columns and Awkward 2 arrays.
 
-Buffers are shared where possible, and byte-swapped where necessary, because awkward has
-native arrays only.
+Buffers are shared where possible, and byte-swapped where necessary, because
+awkward has native arrays only.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 def to_awkward(column: nodes.Column) -> ak.Array:
     """Return a column as an Awkward 2 array with the same values and types.
 
-    Chunks become one array; sparse arrays become dense; fixed-length texts become lists of
-    bytes or characters; the function of objects becomes the parameter `awkward0`. Raises
-    CompileError for columns without an awkward layout: recursive arrays, unions of more
-    than 127 contents, texts invalid in their encoding.
+    Chunks become one array; sparse arrays become dense; fixed-length texts
+    become lists of bytes or characters; the function of objects becomes the
+    parameter `awkward0`. Raises CompileError for columns without an awkward
+    layout: recursive arrays, unions of more than 127 contents, texts invalid in
+    their encoding.
     """
     import awkward as ak
 
@@ -40,11 +41,11 @@ def to_awkward(column: nodes.Column) -> ak.Array:
 
 
 def of_awkward(array: Any) -> nodes.Column:
-    """Return an Awkward 2 array as a column. Raises CompileError for one without values
-    (typetracer).
+    """Return an Awkward 2 array as a column. Raises CompileError for one without values (typetracer).
 
-    Warns, as `serialize` does, of what the protocol cannot store: record names, parameters,
-    tuples, regular list lengths, categories, arrays of unknown type.
+    Warns, as `serialize` does, of what the protocol cannot store: record names,
+    parameters, tuples, regular list lengths, categories, arrays of unknown
+    type.
     """
 
     report = Report()

@@ -1,9 +1,9 @@
 """Canonical columns, the few forms of the data model.
 
-`plain` returns `Flat`, `Lists` with offsets from 0 and exactly their content, `Texts` of
-such lists, `Table` with columns of its length, and `Masked` with one boolean per item, True
-if missing. Other columns raise UnsayableError. Lists and indexes may repeat items; `Room`
-limits the expansion.
+`plain` returns `Flat`, `Lists` with offsets from 0 and exactly their content,
+`Texts` of such lists, `Table` with columns of its length, and `Masked` with one
+boolean per item, True if missing. Other columns raise UnsayableError. Lists and
+indexes may repeat items; `Room` limits the expansion.
 """
 
 from __future__ import annotations

@@ -17,7 +17,8 @@ class Cuts:
     def __call__(self, column: nodes.Column, start: int, stop: int) -> nodes.Column:
         """Return items `start` to `stop`, which must exist. Copies only mask bits.
 
-        As in awkward0, contents referenced by lists, indexes and tags stay whole.
+        As in awkward0, contents referenced by lists, indexes and tags stay
+        whole.
         """
         if start == 0 and stop == len(column):
             return column
@@ -100,9 +101,9 @@ def missing(column: nodes.Masked | nodes.BitMasked) -> NDArray[Any]:
 def stand_in(column: nodes.Column) -> nodes.Column:
     """Return an equivalent column that awkward0 can read back, mostly the column itself.
 
-    Empty chunks become their first piece, for its type; rows without elements empty lists,
-    because buffers cannot be cut into them; an empty union no items of a union with one; a
-    sparse array of defaults stores one as value.
+    Empty chunks become their first piece, for its type; rows without elements
+    empty lists, because buffers cannot be cut into them; an empty union no
+    items of a union with one; a sparse array of defaults stores one as value.
     """
     match column:
         case nodes.Chunks() if column.pieces and not any(map(len, column.pieces)):

@@ -1,9 +1,8 @@
-"""`items`: a column as Python objects, for comparison and for use without a ragged array
-library.
+"""`items`: a column as Python objects, for comparison and for use without a ragged array library.
 
-Lists become lists, records dictionaries, missing items None, texts `str`, bytes `bytes`,
-numbers Python numbers, dates and times NumPy scalars. Invalid bytes in texts become
-surrogates. `Objects` become the items of their content.
+Lists become lists, records dictionaries, missing items None, texts `str`, bytes
+`bytes`, numbers Python numbers, dates and times NumPy scalars. Invalid bytes in
+texts become surrogates. `Objects` become the items of their content.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Ragged data as columns: the content of Awkward 0.x documents, with NumPy only.
 
-Each node is an array of `len(node)` items over shared NumPy arrays; numeric lists copy
-nothing. Names follow awkward0's classes where these are descriptive. Nodes are immutable by
-convention and compare by identity; `items.py` returns the values as Python objects.
+Each node is an array of `len(node)` items over shared NumPy arrays; numeric
+lists copy nothing. Names follow awkward0's classes where these are descriptive.
+Nodes are immutable by convention and compare by identity; `items.py` returns
+the values as Python objects.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Awkward 2 unions with exact numbers.
 
-Awkward's constructors merge a union's integers and floats, which loses digits beyond 2 **
-53; here such contents stay separate.
+Awkward's constructors merge a union's integers and floats, which loses digits
+beyond 2 ** 53; here such contents stay separate.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ EXACT = 1 << 53
 def union_of(tags: Any, index: Any, contents: list[Any]) -> Any:
     """Return the simplified union of layouts, from awkward indexes.
 
-    One pass of awkward compares each content only with the first similar one, so passes
-    repeat.
+    One pass of awkward compares each content only with the first similar one,
+    so passes repeat.
     """
     layout = _simplified(tags, index, contents)
     while layout.is_union and len(layout.contents) < len(contents):

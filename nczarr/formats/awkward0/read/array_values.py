@@ -1,7 +1,7 @@
 """Conversion of expression values to arrays, and size measurement.
 
-As in awkward0, arrays, lists of numbers or texts, and bytes (of their context's usual type)
-are accepted; its guesses for other values are not.
+As in awkward0, arrays, lists of numbers or texts, and bytes (of their context's
+usual type) are accepted; its guesses for other values are not.
 """
 
 from __future__ import annotations

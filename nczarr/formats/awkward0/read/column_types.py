@@ -1,8 +1,8 @@
 """Conversion of canonical columns to model types and arrays, the inverse of `backend.py`.
 
-`Types` infers types: numbers, strings, vlens for lists, compounds for tables. `arrays`
-returns the parts of a type. `arrays/elements.py` covers element types that the model lacks;
-dates and times become integers with a unit attribute.
+`Types` infers types: numbers, strings, vlens for lists, compounds for tables.
+`arrays` returns the parts of a type. `arrays/elements.py` covers element types
+that the model lacks; dates and times become integers with a unit attribute.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ def _joined(name: str, path: str) -> str:
 
 
 class Types:
-    """Type declarations of one group. `made`: types in order; `masks`: places of missing
-    items that no value can represent.
+    """Type declarations of one group. `made`: types in order; `masks`: places
+    of missing items that no value can represent.
     """
 
     def __init__(self, path: str, reserved: Iterable[str] = ()) -> None:
@@ -207,11 +207,10 @@ def rows(column: Flat) -> Lists:
 
 
 def arrays(column: Column, tree: PartTree, shape: tuple[int, ...], types: Known) -> Iterator[tuple[str, NDArray[Any]]]:
-    """Yield path and array of each part of a type, in the order of
-    `nczarr.arrays.parts.parts`.
+    """Yield path and array of each part of a type, in the order of `nczarr.arrays.parts.parts`.
 
-    Raises UnsayableError (`unreadable-array`) if the type or number of items does not
-    match.
+    Raises UnsayableError (`unreadable-array`) if the type or number of items
+    does not match.
     """
     match tree:
         case Leaf(type="string"):

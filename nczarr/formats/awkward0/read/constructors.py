@@ -1,7 +1,7 @@
 """Constructors of the function table: columns from checked arguments.
 
-Lengths and indices are checked as whole arrays; for an enclosing array, once its length is
-known.
+Lengths and indices are checked as whole arrays; for an enclosing array, once
+its length is known.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from nczarr.formats.awkward0.wire.limits import LARGEST, shown
 def from_buffer(given: Arguments) -> nodes.Flat:
     """Build `numpy.frombuffer`: elements of a blob, which must have exactly their bytes.
 
-    Absolute reads allow more bytes: a last Zarr chunk is padded. Without a count, the bytes
-    determine it.
+    Absolute reads allow more bytes: a last Zarr chunk is padded. Without a
+    count, the bytes determine it.
     """
     raw = given.value("buffer")
     if not isinstance(raw, Blob | Packed):
@@ -280,7 +280,8 @@ def _union(
 def chunked(given: Arguments) -> nodes.Chunks:
     """Build `ChunkedArray`: consecutive pieces; given sizes apply to the first pieces.
 
-    Drops empty pieces, as awkward0 does when writing: their type is not that of the array.
+    Drops empty pieces, as awkward0 does when writing: their type is not that of
+    the array.
     """
     pieces = given.columns("chunks")
     sizes = given.integers("chunksizes").tolist() if "chunksizes" in given else []

@@ -1,8 +1,8 @@
 """Evaluation of a document and its blobs: arrays as columns, other values unchanged.
 
-An expression with an id is evaluated once, on first use, so references may precede it. A
-reference to an enclosing array stays one (`Later`). The unshared size of each value is
-limited, because traversals do not share.
+An expression with an id is evaluated once, on first use, so references may
+precede it. A reference to an enclosing array stays one (`Later`). The unshared
+size of each value is limited, because traversals do not share.
 """
 
 from __future__ import annotations

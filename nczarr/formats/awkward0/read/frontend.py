@@ -1,9 +1,10 @@
 """`read`: an archive or store of Awkward arrays as a dataset.
 
-With a model (written by `backend.py`), every array is one of its variables. Otherwise an
-array becomes a variable with anonymous dimensions, a table a group whose columns are
-variables along one dimension, missing numbers an unused fill value. Losses: unions
-(`lost-union`), missing items without such a value (`lost-mask`).
+With a model (written by `backend.py`), every array is one of its variables.
+Otherwise an array becomes a variable with anonymous dimensions, a table a group
+whose columns are variables along one dimension, missing numbers an unused fill
+value. Losses: unions (`lost-union`), missing items without such a value
+(`lost-mask`).
 """
 
 from __future__ import annotations

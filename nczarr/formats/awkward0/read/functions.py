@@ -1,7 +1,7 @@
 """Closed table of the functions that documents may call. Nothing is imported by name.
 
-Functions have awkward0's parameters and return columns with valid indices only. `awkward`
-and its modules, the former name of awkward0, are synonyms.
+Functions have awkward0's parameters and return columns with valid indices only.
+`awkward` and its modules, the former name of awkward0, are synonyms.
 """
 
 from __future__ import annotations

@@ -19,8 +19,8 @@ def read(
 ) -> tuple[Any] | None:
     """Return the value of a document in a tuple, None after a reported error.
 
-    Arrays are columns. Raises TypeError for an invalid whitelist, and errors of the storage
-    except KeyError.
+    Arrays are columns. Raises TypeError for an invalid whitelist, and errors of
+    the storage except KeyError.
     """
     allowed = patterns(whitelist)
     at: At | None = At(None, "schema")
@@ -40,7 +40,8 @@ def read(
 def opened(storage: Any, name: str, whitelist: Whitelist = None, limits: Limits = DEFAULT) -> Any:
     """Return the value of the document stored under a name.
 
-    Raises KeyError if the name is missing, CompileError with all errors of the document.
+    Raises KeyError if the name is missing, CompileError with all errors of the
+    document.
     """
     report = Report()
     try:

@@ -1,8 +1,8 @@
 """Whitelists of functions that a document may name; they only restrict the table.
 
-A pattern is a list of parts, matched case-sensitively by fnmatch with those of a function.
-A single part matches a whole module. Otherwise the numbers of parts must agree, but a final
-constructor may be omitted.
+A pattern is a list of parts, matched case-sensitively by fnmatch with those of
+a function. A single part matches a whole module. Otherwise the numbers of parts
+must agree, but a final constructor may be omitted.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Blobs by name, and bounded decompression.
 
-A storage has `__getitem__`, or `get` that returns None; its values are bytes, buffers or
-NumPy arrays. Each blob is requested once. At most one byte more than needed is inflated.
+A storage has `__getitem__`, or `get` that returns None; its values are bytes,
+buffers or NumPy arrays. Each blob is requested once. At most one byte more than
+needed is inflated.
 """
 
 from __future__ import annotations
@@ -113,8 +114,8 @@ MOST_STREAMS = 100
 
 
 def _stream(begin: Callable[[], tuple[Any, Any]], *, several: bool) -> Any:
-    """Return a bounded decompressor from a library's incremental one and its error;
-    `several`: allow consecutive streams.
+    """Return a bounded decompressor from a library's incremental one and its
+    error; `several`: allow consecutive streams.
     """
 
     def made(data: memoryview, most: int, key: str) -> bytes | bytearray:

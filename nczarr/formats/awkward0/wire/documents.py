@@ -5,9 +5,9 @@
       {"call": ["awkward0", "numpy", "frombuffer"], "args": [{"read": "3"}, {"dtype": "float64"}, {"json": 3}], "id": 3}
     ], "id": 0}}
 
-Every expression has a model of its own, selected by its identifying key; unknown members
-are ignored. Nothing is looked up, called or read here, but every `ref` has an `id`, and ids
-are unique.
+Every expression has a model of its own, selected by its identifying key;
+unknown members are ignored. Nothing is looked up, called or read here, but
+every `ref` has an `id`, and ids are unique.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 """Conversion of element descriptions between JSON and dtypes.
 
-`"<i4"`, `"float64"`; `[base, shape]`; `[[name, D], …]`, where a field may have a shape as
-third item. NumPy's rule decides which lists are tuples. Names without a byte order are
-little-endian. Objects and other NumPy descriptions are refused; no description allocates
-much memory.
+`"<i4"`, `"float64"`; `[base, shape]`; `[[name, D], …]`, where a field may have
+a shape as third item. NumPy's rule decides which lists are tuples. Names
+without a byte order are little-endian. Objects and other NumPy descriptions are
+refused; no description allocates much memory.
 
-The byte order is always written: `<i4`, never `int32`. Structures lose their padding.
+The byte order is always written: `<i4`, never `int32`. Structures lose their
+padding.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Arrays in an HDF5 group: one group per name, with byte datasets and a document.
 
-Reads never leave the file: soft and external links, external and virtual datasets are
-refused. Numeric datasets count as their bytes in the file. Filtered and never written bytes
-count as inflated.
+Reads never leave the file: soft and external links, external and virtual
+datasets are refused. Numeric datasets count as their bytes in the file.
+Filtered and never written bytes count as inflated.
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ def reached(group: Any, path: str) -> Any:
 class Group(MutableMapping[str, Any]):
     """Arrays by name in an HDF5 group.
 
-    Get-item raises KeyError and CompileError; set-item and del-item raise errors of
-    writing.
+    Get-item raises KeyError and CompileError; set-item and del-item raise
+    errors of writing.
     """
 
     def __init__(

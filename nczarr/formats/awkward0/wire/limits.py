@@ -11,12 +11,13 @@ LARGEST = 2**63
 class Limits(NamedTuple):
     """Limits of a document reader.
 
-    `document`: bytes of the JSON text; `values`: its commas and brackets. `nesting`: levels
-    of expressions, and of brackets in a JSON value; arrays nest at most twice as deep.
-    `blobs`: number read. `inflated`: total bytes after decompression; `unsized`: those of
-    one blob without element count. `expanded`: array bytes beyond the input, from repeated
-    pieces, zero-size items and defaults. `arrays`: expressions; also arrays and values,
-    counted per reference.
+    `document`: bytes of the JSON text; `values`: its commas and brackets.
+    `nesting`: levels of expressions, and of brackets in a JSON value; arrays
+    nest at most twice as deep. `blobs`: number read. `inflated`: total bytes
+    after decompression; `unsized`: those of one blob without element count.
+    `expanded`: array bytes beyond the input, from repeated pieces, zero-size
+    items and defaults. `arrays`: expressions; also arrays and values, counted
+    per reference.
     """
 
     document: int = 64 << 20

@@ -1,8 +1,8 @@
 """Arrays in a ZIP archive (`.awkd`), with documents and blobs as members.
 
-Archives that are invalid, or have members that awkward0 never writes, are refused on
-opening: encrypted, duplicate or overlapping members, folders, unsafe names, compression
-other than deflate. Deflated members count as inflated bytes.
+Archives that are invalid, or have members that awkward0 never writes, are
+refused on opening: encrypted, duplicate or overlapping members, folders, unsafe
+names, compression other than deflate. Deflated members count as inflated bytes.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ class Members:
 class Archive(Mapping[str, Any]):
     """Lazy mapping of names to arrays, and context manager that closes the file it opened.
 
-    Names come from members that end in `schemasuffix`. Get-item raises KeyError,
-    CompileError, OSError.
+    Names come from members that end in `schemasuffix`. Get-item raises
+    KeyError, CompileError, OSError.
     """
 
     def __init__(self, file: File, read: Callable[[Any, str], Any], schemasuffix: str, limits: Limits) -> None:

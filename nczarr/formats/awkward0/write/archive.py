@@ -1,6 +1,7 @@
 """Atomic extension of ZIP archives.
 
-Members are stored uncompressed with ZIP's earliest date, so equal members give equal bytes.
+Members are stored uncompressed with ZIP's earliest date, so equal members give
+equal bytes.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ IN_MEMORY = 64 << 20
 def extend_file(path: str, mode: str, members: Iterable[Member], check: Check) -> None:
     """Add members to the archive at a path ("a"), or create one ("w", "x"); follows links.
 
-    Extends a copy and replaces the original in one rename. Raises OSError, and errors of
-    `check` and the members; the original is then unchanged.
+    Extends a copy and replaces the original in one rename. Raises OSError, and
+    errors of `check` and the members; the original is then unchanged.
     """
     target = os.path.realpath(path)
     if os.path.isdir(target):
@@ -61,11 +62,10 @@ def extend_file(path: str, mode: str, members: Iterable[Member], check: Check) -
 
 
 def extend_object(file: IO[bytes], mode: str, members: Iterable[Member], check: Check) -> None:
-    """Add members to the archive in a file object ("a"), or write one at its position ("w",
-    "x").
+    """Add members to the archive in a file object ("a"), or write one at its position ("w", "x").
 
-    On failure, an extended archive gets its old end back, and a new one is not written.
-    Raises OSError, and errors of `check` and the members.
+    On failure, an extended archive gets its old end back, and a new one is not
+    written. Raises OSError, and errors of `check` and the members.
     """
     if mode == "a" and file.seek(0, os.SEEK_END) > 0:
         _extend_in_place(file, members, check)

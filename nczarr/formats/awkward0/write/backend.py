@@ -1,9 +1,10 @@
 """`write`: a dataset as a sequential archive of arrays, suitable for pipes.
 
-Each variable is one array for awkward0 and Awkward 2: plain numbers, jagged arrays for
-lists, texts masked if some are NIL, records as structured elements or, on request, tables.
-Cells of lists and texts are flattened in C order; `metadata` stores the shape. A separate
-member with the model, ignored by Awkward readers, makes the archive lossless.
+Each variable is one array for awkward0 and Awkward 2: plain numbers, jagged
+arrays for lists, texts masked if some are NIL, records as structured elements
+or, on request, tables. Cells of lists and texts are flattened in C order;
+`metadata` stores the shape. A separate member with the model, ignored by
+Awkward readers, makes the archive lossless.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
 """Compression policies of `serialize` and `save`.
 
-A policy is a list of rules; the first applicable rule compresses an array. Short forms:
-`None` or False (no rule), True (zlib for everything), `"default"`, a function with a
-partner, a pair (function, name of its inverse), a rule, or a list of functions, pairs and
-rules. A rule is a dictionary:
+A policy is a list of rules; the first applicable rule compresses an array.
+Short forms: `None` or False (no rule), True (zlib for everything), `"default"`,
+a function with a partner, a pair (function, name of its inverse), a rule, or a
+list of functions, pairs and rules. A rule is a dictionary:
 
     {"minsize": 8192, "types": [bool, numpy.bool_, numpy.integer], "contexts": "*.counts", "pair": zlib.compress}
 
-The inverse must be known to readers by default (`READERS`); otherwise the document is
-unreadable, which awkward0 detects only when reading. `"foreign": True` in a rule allows any
-name, for readers whose whitelist contains it.
+The inverse must be known to readers by default (`READERS`); otherwise the
+document is unreadable, which awkward0 detects only when reading. `"foreign":
+True` in a rule allows any name, for readers whose whitelist contains it.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ _MEMBERS = ("minsize", "types", "contexts", "pair", "foreign")
 
 
 class Rule(NamedTuple):
-    """Rule for arrays of at least `minsize` bytes whose scalar type is a subclass of one of
-    `types`.
+    """Rule for arrays of at least `minsize` bytes whose scalar type is a subclass of one of `types`.
 
-    `contexts` are case-sensitive patterns of blob names, such as `JaggedArray.counts`.
+    `contexts` are case-sensitive patterns of blob names, such as
+    `JaggedArray.counts`.
     """
 
     compress: Compress
@@ -92,8 +92,8 @@ class Rule(NamedTuple):
 def rules(policy: Policy) -> tuple[Rule, ...]:
     """Return the rules of a policy.
 
-    Raises TypeError for an invalid policy, ValueError for an unknown decompressor or a
-    function without partner.
+    Raises TypeError for an invalid policy, ValueError for an unknown
+    decompressor or a function without partner.
     """
     if policy is None or policy is False:
         return ()

@@ -1,7 +1,8 @@
 """Encoding of columns as expressions and blobs.
 
-Every array has an id, which names its blob; repeated objects become references. Errors
-contain the place: column names, `[]` for list items, `#n` for union contents.
+Every array has an id, which names its blob; repeated objects become references.
+Errors contain the place: column names, `[]` for list items, `#n` for union
+contents.
 """
 
 from __future__ import annotations
@@ -27,11 +28,10 @@ class _UnsuitedError(Exception):
 
 
 class Encoder:
-    """Builder of one array's expression; `blobs`: name, elements and compression rule of
-    its blobs.
+    """Builder of one array's expression; `blobs`: name, elements and compression rule of its blobs.
 
-    `suffix` ends every name. An unwritable column is reported; its expression is
-    meaningless.
+    `suffix` ends every name. An unwritable column is reported; its expression
+    is meaningless.
     """
 
     def __init__(self, suffix: str, policy: tuple[Rule, ...], report: Report) -> None:

@@ -1,5 +1,4 @@
-"""Values that can be persisted as columns or JSON: columns, awkward and NumPy arrays,
-texts, numbers, lists.
+"""Values that can be persisted as columns or JSON: columns, awkward and NumPy arrays, texts, numbers, lists.
 
 Nothing is pickled; other values are reported.
 """

@@ -1,13 +1,14 @@
 """Saving of arrays to files: ZIP archives with the suffix `.awkd`, and HDF5 groups.
 
-Archives store blobs before each document, uncompressed by ZIP and with fixed dates, so
-equal arrays give equal bytes. Names are checked before writing. awkward0 forbids a new name
-that an existing member begins with, and within one call names that begin with another. Here
-both directions are refused, in a call and against the file, so a nameless array is always
-alone; otherwise `load` would return something else.
+Archives store blobs before each document, uncompressed by ZIP and with fixed
+dates, so equal arrays give equal bytes. Names are checked before writing.
+awkward0 forbids a new name that an existing member begins with, and within one
+call names that begin with another. Here both directions are refused, in a call
+and against the file, so a nameless array is always alone; otherwise `load`
+would return something else.
 
-A named file is extended as a copy and replaced in one rename. A file object is extended in
-place; on failure its old bytes are restored.
+A named file is extended as a copy and replaced in one rename. A file object is
+extended in place; on failure its old bytes are restored.
 """
 
 from __future__ import annotations
@@ -57,12 +58,14 @@ def save(
 ) -> None:
     """Save an array, or a mapping of names to arrays, to an archive.
 
-    `file`: a path, to which `.awkd` is added if missing, or a binary file object. `name`
-    prefixes all names of a mapping. `mode`: "a" extends or creates an archive, "w" replaces
-    it, "x" creates a new one only. For accepted arrays and other options see `serialize`.
+    `file`: a path, to which `.awkd` is added if missing, or a binary file
+    object. `name` prefixes all names of a mapping. `mode`: "a" extends or
+    creates an archive, "w" replaces it, "x" creates a new one only. For
+    accepted arrays and other options see `serialize`.
 
-    Raises CompileError for unwritable arrays, NameTakenError (a KeyError) for conflicting
-    names, ValueError for invalid member names, and OSError; the file is then unchanged.
+    Raises CompileError for unwritable arrays, NameTakenError (a KeyError) for
+    conflicting names, ValueError for invalid member names, and OSError; the
+    file is then unchanged.
     """
     if mode not in MODES:
         raise ValueError(f"{mode!r}: the mode is one of {', '.join(MODES)}")
@@ -104,14 +107,13 @@ def put(
     metadata: Mapping[str, Any] | None = None,
     report: Report | None = None,
 ) -> None:
-    """Create an HDF5 group in `group` with an array: byte datasets `1`, `3`, …, and
-    `schema.json`.
+    """Create an HDF5 group in `group` with an array: byte datasets `1`, `3`, …, and `schema.json`.
 
     `group`: an h5py group or file. Options: see `serialize`.
 
-    Raises CompileError for unwritable arrays, NameTakenError (a KeyError and ValueError) if
-    the name is in use or inside another array, and OSError; the file then has no new
-    content.
+    Raises CompileError for unwritable arrays, NameTakenError (a KeyError and
+    ValueError) if the name is in use or inside another array, and OSError; the
+    file then has no new content.
     """
     _free(group, name)
     found = report if report is not None else Report()
@@ -132,8 +134,7 @@ def put(
 
 
 def remove(group: Any, name: str) -> None:
-    """Remove an array from an HDF5 group: document, blobs, and its group unless other
-    groups are in it.
+    """Remove an array from an HDF5 group: document, blobs, and its group unless other groups are in it.
 
     Raises KeyError if the array does not exist.
     """

@@ -1,9 +1,10 @@
 """`serialize`: columns as documents and blobs.
 
-Forms follow awkward0: counts for contiguous lists, else starts and stops; tags alone if
-each union content is used in order; no empty pieces. Differences: contiguous texts always
-become counts, without unused bytes; columns that awkward0 could not read back are replaced:
-an empty union by no items of a union with one, rows without elements by empty lists.
+Forms follow awkward0: counts for contiguous lists, else starts and stops; tags
+alone if each union content is used in order; no empty pieces. Differences:
+contiguous texts always become counts, without unused bytes; columns that
+awkward0 could not read back are replaced: an empty union by no items of a union
+with one, rows without elements by empty lists.
 
 `encode` builds the document and names the blobs before `serialize` writes.
 """
@@ -91,15 +92,16 @@ def serialize(
 ) -> Expression:
     """Store an array, blobs first, and return its document as a dictionary.
 
-    `obj`: a column, an awkward or NumPy array, or a JSON value. The document is stored
-    under `name + schemasuffix`, blob n under `name + delimiter + n + suffix` (`n + suffix`
-    without a name); `prefix` replaces `name + delimiter`. All stored values are bytes.
-    `compression`: see `compression.py`. `doc` and `metadata` go into the document, where
-    readers ignore them; the default `doc` names the writer.
+    `obj`: a column, an awkward or NumPy array, or a JSON value. The document is
+    stored under `name + schemasuffix`, blob n under `name + delimiter + n +
+    suffix` (`n + suffix` without a name); `prefix` replaces `name + delimiter`.
+    All stored values are bytes. `compression`: see `compression.py`. `doc` and
+    `metadata` go into the document, where readers ignore them; the default
+    `doc` names the writer.
 
-    Raises CompileError before anything is stored if the array is unwritable. Lost type
-    information causes warnings in `report`, or LostPartsWarning. Raises TypeError and
-    ValueError for invalid names and policies.
+    Raises CompileError before anything is stored if the array is unwritable.
+    Lost type information causes warnings in `report`, or LostPartsWarning.
+    Raises TypeError and ValueError for invalid names and policies.
     """
     found = report if report is not None else Report()
     names = naming(name, delimiter, suffix, schemasuffix, prefix)

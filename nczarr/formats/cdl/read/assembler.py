@@ -1,8 +1,8 @@
 """Collection of CDL declarations: attribute owners, name meanings, value lists.
 
-Called by `statements.py`, `simple_statements.py` and `typedefs.py`; independent of the
-parse tree. Values of atomic attributes become constants; lists that need type lookup remain
-spans.
+Called by `statements.py`, `simple_statements.py` and `typedefs.py`; independent
+of the parse tree. Values of atomic attributes become constants; lists that need
+type lookup remain spans.
 """
 
 from __future__ import annotations
@@ -182,8 +182,8 @@ class Assembler:
     def plain(self, text: bytes, declared: str | None) -> Constant | None:
         """Return the constant of plain numbers. None: parse the text as literals.
 
-        Equal texts share one constant, because schemas repeat scale factors and fill
-        values.
+        Equal texts share one constant, because schemas repeat scale factors and
+        fill values.
         """
         key = (declared, text, False)
         known = self._known.get(key)
@@ -237,9 +237,7 @@ class Assembler:
         return self._escaped_type(name) if name in _ATOMIC else name
 
     def _escaped_type(self, name: str) -> str:
-        r"""Return the FQN of a declared type named like an atomic one (`\float`), because
-        the bare name is ambiguous.
-        """
+        r"""Return the FQN of a declared type named like an atomic one (`\float`), because the bare name is ambiguous."""
         scope: Scope | None = self.scope
         while scope is not None:
             if any(declared.name == name for declared in scope.types):

@@ -1,7 +1,7 @@
 """Patterns and tables of the fast token source: tokens, simple statements and value lists.
 
-Groups are repeated greedily, never possessively, because Python below 3.11.5 mismatches
-possessive groups (except single character classes).
+Groups are repeated greedily, never possessively, because Python below 3.11.5
+mismatches possessive groups (except single character classes).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Error recovery of the CDL parser: continue after the faulty statement.
 
-The runtime would continue at any token that can begin a statement, and almost every word
-can. Here a word counts only on a new line, outside braces opened by the faulty statement.
-Faults after a refused character are consequences. Misordered but clear tokens are
-reordered.
+The runtime would continue at any token that can begin a statement, and almost
+every word can. Here a word counts only on a new line, outside braces opened by
+the faulty statement. Faults after a refused character are consequences.
+Misordered but clear tokens are reordered.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Mutable scopes of the CDL front end: one per group, finally frozen into nodes.
 
-A scope collects the statements of a variable (declaration, attributes, data). Names are
-resolved only if a statement's meaning depends on it (`x:a`: variable or type?); other uses
-remain as written, for the pass `resolve`.
+A scope collects the statements of a variable (declaration, attributes, data).
+Names are resolved only if a statement's meaning depends on it (`x:a`: variable
+or type?); other uses remain as written, for the pass `resolve`.
 """
 
 from __future__ import annotations
@@ -105,10 +105,10 @@ class Scope:
 
 
 def merged(attributes: list[Attribute], owner: str, report: Report) -> tuple[Attribute, ...]:
-    """Return the attributes of one owner. A repeated text replaces the first, as in ncgen,
-    with a warning.
+    """Return the attributes of one owner. A repeated text replaces the first, as in ncgen, with a warning.
 
-    Other repeated attributes remain, for the pass that refuses them (check_names).
+    Other repeated attributes remain, for the pass that refuses them
+    (check_names).
     """
     if len({attribute.name for attribute in attributes}) == len(attributes):
         return tuple(attributes)

@@ -1,5 +1,4 @@
-"""Special attributes of CDL: storage properties and file kind, written as attributes but
-never stored as such.
+"""Special attributes of CDL: storage properties and file kind, written as attributes but never stored as such.
 
 Values are checked here; chunk lengths are compared with dimensions later.
 """

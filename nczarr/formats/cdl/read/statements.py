@@ -1,7 +1,7 @@
 """Interpretation of CDL statements, one function per production of grammar/CDL.g4.
 
-Syntax errors are already reported; what precedes them counts if meaningful. Types:
-`typedefs.py`; simple statements: `simple_statements.py`.
+Syntax errors are already reported; what precedes them counts if meaningful.
+Types: `typedefs.py`; simple statements: `simple_statements.py`.
 """
 
 from __future__ import annotations

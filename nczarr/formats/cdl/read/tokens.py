@@ -1,12 +1,12 @@
 """Fast token source of CDL: bytes → tokens for the parser of `grammar/CDL.g4`.
 
-A value list becomes one VALUES token, a run of simple statements one SIMPLE token (spans,
-parsed later); all else the grammar's tokens. String constants are not decoded. Characters
-that begin no token are reported and skipped; the stream is always well-formed and ends in
-EOF.
+A value list becomes one VALUES token, a run of simple statements one SIMPLE
+token (spans, parsed later); all else the grammar's tokens. String constants are
+not decoded. Characters that begin no token are reported and skipped; the stream
+is always well-formed and ends in EOF.
 
-Invariant: the tree equals that of the grammar's own lexer (tests/unit/syntax proves it on
-every corpus file).
+Invariant: the tree equals that of the grammar's own lexer (tests/unit/syntax
+proves it on every corpus file).
 """
 
 from __future__ import annotations
@@ -169,9 +169,7 @@ class FastTokens:
             self._error("trailing-text", message, at, at + 1, "remove it, or check the braces before it")
 
     def _word(self, text: bytes, at: int, end: int, *, fresh: bool) -> tuple[int, bool]:
-        """Add a section, keyword or name. Returns the next offset (negative: stop) and
-        whether a statement may begin.
-        """
+        """Add a section, keyword or name. Returns the next offset (negative: stop) and whether a statement may begin."""
         section = SECTIONS.get(text.lower())
         if section is not None:
             colon = self._section(text, at, end, fresh=fresh)
@@ -287,11 +285,10 @@ class FastTokens:
         return end
 
     def _before_statement(self, at: int, end: int, *, attribute: bool) -> int:
-        """Return the end of a value list without semicolon: before a line that seems to
-        begin a statement.
+        """Return the end of a value list without semicolon: before a line that seems to begin a statement.
 
-        A guess, so only for lists of hand-typed size; the parser then reports the
-        semicolon.
+        A guess, so only for lists of hand-typed size; the parser then reports
+        the semicolon.
         """
         if end - at > HAND_TYPED:
             return end

@@ -1,9 +1,9 @@
-"""Bulk reading of plain numbers: value list → NumPy array, or None if literals must be read
-one by one.
+"""Bulk reading of plain numbers: value list → NumPy array, or None if literals must be read one by one.
 
-The text is read in slabs cut at commas, parsed by NumPy; comments, fill marks, special
-words and suffixes are first rewritten. Anything uncertain (octal numbers, values out of
-range, unknown text) aborts; reading by literals then finds the exact value or fault.
+The text is read in slabs cut at commas, parsed by NumPy; comments, fill marks,
+special words and suffixes are first rewritten. Anything uncertain (octal
+numbers, values out of range, unknown text) aborts; reading by literals then
+finds the exact value or fault.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Dates in value lists: quoted dates, as `ncdump -t` prints times, become numbers again.
 
-The variable's `units` ("days since 1900-1-1") and `calendar` (of the CF conventions) define
-the conversion. ncgen silently stores the leading digits (the year); here the intended time
-is stored, with a warning.
+The variable's `units` ("days since 1900-1-1") and `calendar` (of the CF
+conventions) define the conversion. ncgen silently stores the leading digits
+(the year); here the intended time is stored, with a warning.
 """
 
 from __future__ import annotations

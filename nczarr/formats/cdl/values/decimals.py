@@ -1,9 +1,9 @@
 """Bulk parsing of decimal fractions: as exact as C's `strtod`, in two thirds of its time.
 
-Numbers without exponents become the nearest doubles, or None if any is uncertain. A
-fraction with digits up to 2^53 and at most 22 decimal places is the quotient of two exact
-doubles, so one division rounds it correctly. Source: W. D. Clinger, "How to read floating
-point numbers accurately", 1990.
+Numbers without exponents become the nearest doubles, or None if any is
+uncertain. A fraction with digits up to 2^53 and at most 22 decimal places is
+the quotient of two exact doubles, so one division rounds it correctly. Source:
+W. D. Clinger, "How to read floating point numbers accurately", 1990.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""Type-directed conversion of literals (braces as nested lists) to constants; reports every
-fault.
+"""Type-directed conversion of literals (braces as nested lists) to constants; reports every fault.
 
 Recursion follows the type, so deeply nested text is safe.
 """

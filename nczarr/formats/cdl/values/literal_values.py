@@ -1,7 +1,7 @@
 """Conversion of literals to atomic values, with reports of every loss.
 
-ncgen silently casts like C; here values out of range are errors and lost fractions
-warnings.
+ncgen silently casts like C; here values out of range are errors and lost
+fractions warnings.
 """
 
 from __future__ import annotations
@@ -292,11 +292,10 @@ def pack(type_name: str, values: Sequence[int | float]) -> bytes:
 
 
 def plain_numbers(text: bytes, declared: str | None = None) -> Constant | None:
-    """Return the constant of plain ints, doubles or floats, in their own type or a declared
-    one.
+    """Return the constant of plain ints, doubles or floats, in their own type or a declared one.
 
-    A fast path for the most common attribute values. None: other text or a fault, for
-    literal parsing.
+    A fast path for the most common attribute values. None: other text or a
+    fault, for literal parsing.
     """
     items = [item.strip(b" \t") for item in text.split(b",")]
     kinds = {match.lastgroup or "double" if match else None for match in map(_NUMBER.fullmatch, items)}

@@ -1,7 +1,7 @@
-"""Parsing of value lists (text between `=` and `;`) into a tree of `Literal`, with braces
-as lists.
+"""Parsing of value lists (text between `=` and `;`) into a tree of `Literal`, with braces as lists.
 
-Where ncgen silently wraps, truncates or guesses, faults are reported at their place.
+Where ncgen silently wraps, truncates or guesses, faults are reported at their
+place.
 """
 
 from __future__ import annotations

@@ -21,8 +21,7 @@ Kind = Choice["int", "float", "hex", "char", "string", "fill", "nil", "name", "l
 
 @dataclass(slots=True)
 class Literal:
-    """One literal: `value` is an int, float, bytes (char, string; hex: its digits), name,
-    or list of literals.
+    """One literal: `value` is an int, float, bytes (char, string; hex: its digits), name, or list of literals.
 
     `type`: the constant's own type (suffix, size, form), empty if it has none.
     """

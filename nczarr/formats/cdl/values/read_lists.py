@@ -1,13 +1,15 @@
 """Value lists → typed columns, once types are known.
 
-Expects: resolved, valid types; `work.lists` (source span of each variable's data) and
-`work.attribute_lists`. Ensures: attributes of user-defined types have constants;
-`work.columns` holds the values as runs, with extents of unlimited dimensions (for
-`infer_shapes` and `place_values`). Plain numbers are read in bulk (`bulk_numbers.py`),
-others by literal. Fill-only space is never materialized.
+Expects: resolved, valid types; `work.lists` (source span of each variable's
+data) and `work.attribute_lists`. Ensures: attributes of user-defined types have
+constants; `work.columns` holds the values as runs, with extents of unlimited
+dimensions (for `infer_shapes` and `place_values`). Plain numbers are read in
+bulk (`bulk_numbers.py`), others by literal. Fill-only space is never
+materialized.
 
-A list is flat in row-major order. Braces enclose each row along an inner unlimited
-dimension (not the first), each compound and vlen value, and each array field.
+A list is flat in row-major order. Braces enclose each row along an inner
+unlimited dimension (not the first), each compound and vlen value, and each
+array field.
 """
 
 from __future__ import annotations

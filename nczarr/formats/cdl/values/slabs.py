@@ -1,6 +1,7 @@
 """Slabs of a value list: pieces of text that end in a comma, without comments.
 
-A slab fits the processor cache, and its memory is reused instead of newly mapped.
+A slab fits the processor cache, and its memory is reused instead of newly
+mapped.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Writer of CDL: `Checked` → text in ncdump's layout; every value reads back exactly.
 
-Output is produced in pieces; text and data are never held as a whole. Differences from
-ncdump: `docs/cdl-output.md`.
+Output is produced in pieces; text and data are never held as a whole.
+Differences from ncdump: `docs/cdl-output.md`.
 """
 
 from __future__ import annotations
@@ -31,8 +31,7 @@ def write(plan: StreamPlan, report: Report, options: Options) -> Iterator[bytes]
 
 
 def pieces(checked: Checked, options: Options) -> Iterator[str]:
-    """Yield the CDL of a dataset that CDL can represent (`sayable`). Uses the options that
-    are ncdump flags.
+    """Yield the CDL of a dataset that CDL can represent (`sayable`). Uses the options that are ncdump flags.
 
     With `special`, storage and kind are written as special attributes.
     """

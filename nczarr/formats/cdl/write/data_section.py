@@ -1,8 +1,8 @@
 """The `data:` section: rows, braces, fill marks, folding.
 
-Variables of rank 0 or 1 are one list; others have one line per row of the last dimension,
-with braces for inner unlimited dimensions. Rows start with two blanks even inside groups,
-as in ncdump.
+Variables of rank 0 or 1 are one list; others have one line per row of the last
+dimension, with braces for inner unlimited dimensions. Rows start with two
+blanks even inside groups, as in ncdump.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ _MARKS_ONLY_IF_ASKED = frozenset(("byte", "ubyte"))
 class Rows:
     """Rows of a variable's values; `inner`: rows spanned by each inner unlimited dimension.
 
-    `last`: values of the last row, less than `width` if the rest of the array is fill.
+    `last`: values of the last row, less than `width` if the rest of the array
+    is fill.
     """
 
     count: int
@@ -69,9 +70,10 @@ def rows_of(shape: tuple[int, ...], unlimited: tuple[bool, ...]) -> Rows:
 def shortened(checked: Checked, fqn: str, rows: Rows, parts: Parts | None, *, grows: bool) -> Rows:
     """Return the rows without excessive fill after the last value.
 
-    Readers fill a short list, so nothing is lost unless the array's fill differs from its
-    variable's; then rows are dropped only if too many. `grows`: the first dimension is
-    unlimited, so its last row is needed. Only for single arrays without braces.
+    Readers fill a short list, so nothing is lost unless the array's fill
+    differs from its variable's; then rows are dropped only if too many.
+    `grows`: the first dimension is unlimited, so its last row is needed. Only
+    for single arrays without braces.
     """
     shape = checked.shapes[fqn]
     total = math.prod(shape)
@@ -125,8 +127,7 @@ def _rows(checked: Checked, fqn: str, parts: Parts | None) -> Rows:
 
 
 def variable_data(checked: Checked, fqn: str, parts: Parts | None, indent: int) -> Iterator[str]:
-    """Yield the statement of one variable after an empty line, in pieces; nothing if it has
-    no elements.
+    """Yield the statement of one variable after an empty line, in pieces; nothing if it has no elements.
 
     `parts`: None for a variable that is all fill.
     """
@@ -205,8 +206,8 @@ def _lines(texts: list[str], rows: Rows, first: int, many: int, start: int, inde
 def _char_rows(checked: Checked, fqn: str, parts: Parts | None, rows: Rows, *, last_grows: bool) -> Iterator[str]:
     """Yield rows of chars, one string each, without trailing NULs, which readers add.
 
-    NULs remain if the fill is another character, and in the first row along an unlimited
-    last dimension, which determines its extent.
+    NULs remain if the fill is another character, and in the first row along an
+    unlimited last dimension, which determines its extent.
     """
     fill = fill_bytes(checked.fills.get(fqn)) or b"\0"
     stream = None if parts is None else Stream(parts[""])
@@ -230,10 +231,10 @@ def _fill_text(type_name: str, types: Types) -> str:
 
 
 def extent_carriers(checked: Checked, printed: set[str]) -> list[str]:
-    """Return all-fill variables that must be printed to determine the length of an
-    unlimited dimension.
+    """Return all-fill variables that must be printed to determine the length of an unlimited dimension.
 
-    For each such dimension, the smallest variable along it with a printable fill value.
+    For each such dimension, the smallest variable along it with a printable
+    fill value.
     """
     told = {reference for fqn in printed for reference in grown(checked, fqn)}
     chosen: list[str] = []

@@ -1,5 +1,4 @@
-"""Declarations of one group in ncdump's layout: types, dimensions, variables and
-attributes.
+"""Declarations of one group in ncdump's layout: types, dimensions, variables and attributes.
 
 Storage becomes special attributes, in the order of `ncdump -s`.
 """
@@ -198,8 +197,7 @@ def special_attributes(storage: Storage) -> Iterator[tuple[str, str]]:
 
 
 def _codecs(codecs: tuple[Codec, ...]) -> Iterator[tuple[str, str]]:
-    """Yield Fletcher32, shuffle and deflate as separate attributes if they are the whole
-    chain, else `_Filter`.
+    """Yield Fletcher32, shuffle and deflate as separate attributes if they are the whole chain, else `_Filter`.
 
     Separate attributes imply libnetcdf's order of these codecs.
     """

@@ -1,7 +1,8 @@
 """Folding of value lists at 80 columns, as in ncdump.
 
-A value and its `, ` are never split. A value that would extend beyond column 78 starts a
-new line, unless it has at most two characters; the blank before a fold stays.
+A value and its `, ` are never split. A value that would extend beyond column 78
+starts a new line, unless it has at most two characters; the blank before a fold
+stays.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ LIMIT = 78
 def fold(items: list[str], column: int, indent: int, *, last: bool = True, words: bool = False) -> tuple[str, int]:
     """Return the items joined by `, ` and folded, and the column after them.
 
-    Text starts at `column`; continuation lines are indented by `indent` + 4. Unless `last`,
-    a `, ` follows. `words`: items contain no blanks, which allows a faster method.
+    Text starts at `column`; continuation lines are indented by `indent` + 4.
+    Unless `last`, a `, ` follows. `words`: items contain no blanks, which
+    allows a faster method.
     """
     if not items:
         return "", column

@@ -1,8 +1,7 @@
-"""Values without a CDL spelling: NaNs with unusual bits, enum values without a name,
-counted by loss code.
+"""Values without a CDL spelling: NaNs with unusual bits, enum values without a name, counted by loss code.
 
-Arrays have the dtypes of `arrays/parts.py` and are read in bounded blocks, only where data
-are stored.
+Arrays have the dtypes of `arrays/parts.py` and are read in bounded blocks, only
+where data are stored.
 """
 
 from __future__ import annotations
@@ -83,7 +82,8 @@ def in_variable(
 ) -> Counter[str]:
     """Count the unspellable values in a variable's arrays.
 
-    Unwritten cells count unless they equal the variable's `fill`, which CDL prints as `_`.
+    Unwritten cells count unless they equal the variable's `fill`, which CDL
+    prints as `_`.
     """
     found: Counter[str] = Counter()
     for part in parts(type_name, shape, types):

@@ -1,8 +1,8 @@
-"""The part of a dataset that CDL can represent, and a loss for each difference
-(docs/cdl-output.md).
+"""The part of a dataset that CDL can represent, and a loss for each difference (docs/cdl-output.md).
 
-Unchanged parts are not copied. The walk follows text order, because CDL has no forward
-references: types, dimensions and variables of a group, then its subgroups.
+Unchanged parts are not copied. The walk follows text order, because CDL has no
+forward references: types, dimensions and variables of a group, then its
+subgroups.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Values of a variable as texts in C order: array sources → lists of strings.
 
-Invariant: each part is read once, sequentially, in bounded slabs; a vlen reads its counts,
-then that much content.
+Invariant: each part is read once, sequentially, in bounded slabs; a vlen reads
+its counts, then that much content.
 """
 
 from __future__ import annotations

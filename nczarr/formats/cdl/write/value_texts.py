@@ -1,7 +1,7 @@
 """Arrays of values as texts in the spelling of CDL's `data:` section.
 
-Numbers (1-D arrays in the dtypes of `arrays/parts.py`) are formatted in bulk and verified
-to read back bit-exactly; the few others get more digits.
+Numbers (1-D arrays in the dtypes of `arrays/parts.py`) are formatted in bulk
+and verified to read back bit-exactly; the few others get more digits.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Point collections: conversion between packed feature rows and columns.
 
-Rows are big-endian and packed. A string member takes one index into the strings of its row.
-If the member has dimensions, all its strings follow at that index, so indices count
-members, not strings.
+Rows are big-endian and packed. A string member takes one index into the strings
+of its row. If the member has dimensions, all its strings follow at that index,
+so indices count members, not strings.
 """
 
 from __future__ import annotations
@@ -144,7 +144,8 @@ def _texts(collection: Collection, found: NDArray[Any]) -> dict[int, NDArray[Any
 def _starts(indices: Sequence[int], lengths: Sequence[int]) -> list[int]:
     """Return the first string of each member in one row, -1 if its index is invalid.
 
-    An index stands for all strings of its member; an unused index stands for one string.
+    An index stands for all strings of its member; an unused index stands for
+    one string.
     """
     known: dict[int, int] = {}
     for index, length in zip(indices, lengths, strict=True):

@@ -1,14 +1,15 @@
-"""Reader of point streams: a collection defines the row layout; a feature has location,
-time and a row.
+"""Reader of point streams: a collection defines the row layout; a feature has location, time and a row.
 
-Each collection becomes a dimension `obs` and a record variable `obs(obs)`; the next ones
-are `obs_2`, …. The first record members are `time latitude longitude altitude nominal_time`
-(with a `_` if a member has that name), listed in the variable's attribute `location`. The
-collection's members follow; enums become integers. Member metadata become attributes of the
-variable (`time.units`, `depth.long_name`); its `long_name` is the collection's name.
+Each collection becomes a dimension `obs` and a record variable `obs(obs)`; the
+next ones are `obs_2`, …. The first record members are `time latitude longitude
+altitude nominal_time` (with a `_` if a member has that name), listed in the
+variable's attribute `location`. The collection's members follow; enums become
+integers. Member metadata become attributes of the variable (`time.units`,
+`depth.long_name`); its `long_name` is the collection's name.
 
-Station lists are skipped with a warning; END may be missing. Invariant: memory is
-proportional to the input, because only rows of the collection's length are decoded.
+Station lists are skipped with a warning; END may be missing. Invariant: memory
+is proportional to the input, because only rows of the collection's length are
+decoded.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """Writer of point streams, the inverse of `reader`.
 
-A one-dimensional record variable with members of atomic types becomes one collection, one
-feature per record, and END, in pieces. The variable's attribute `location` names the
-location members; otherwise names from `LOCATION` or `SHORT` apply. A location member of
-type double is not repeated in the row; other types are. Missing altitude is NaN, missing
-nominal time the time. One warning, lost-beside-points, lists the losses.
+A one-dimensional record variable with members of atomic types becomes one
+collection, one feature per record, and END, in pieces. The variable's attribute
+`location` names the location members; otherwise names from `LOCATION` or
+`SHORT` apply. A location member of type double is not repeated in the row;
+other types are. Missing altitude is NaN, missing nominal time the time. One
+warning, lost-beside-points, lists the losses.
 """
 
 from __future__ import annotations
@@ -46,10 +47,10 @@ class _Plan(NamedTuple):
 
 
 def write(checked: Checked, report: Report, path: str | None = None) -> Iterator[bytes] | None:
-    """Return the pieces of the point stream of the variable at `path`, or of the only
-    suitable one.
+    """Return the pieces of the point stream of the variable at `path`, or of the only suitable one.
 
-    Returns None and reports an error if there is none. Iteration may raise OSError.
+    Returns None and reports an error if there is none. Iteration may raise
+    OSError.
     """
     path = _chosen(checked, report) if path is None else path
     if path is None:

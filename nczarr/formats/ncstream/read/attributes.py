@@ -1,7 +1,7 @@
 """Conversion of stream attributes to model attributes.
 
-The second generation stores the type in `dataType`, the first in `type`. One text becomes a
-char attribute, as in netCDF; zero or several become strings.
+The second generation stores the type in `dataType`, the first in `type`. One
+text becomes a char attribute, as in netCDF; zero or several become strings.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ def _type(given: pb.Attribute) -> str:
 def fill_value(value: Constant, type_name: TypeName, enums: Iterable[EnumType]) -> Constant | None:
     """Return a fill value in the type of its variable, None if it does not fit.
 
-    Enum names become integers, signed integers unsigned, and char text a string, as the
-    type requires.
+    Enum names become integers, signed integers unsigned, and char text a
+    string, as the type requires.
     """
     if value.type == type_name:
         return value

@@ -1,8 +1,9 @@
 """`read`: a stream file as a dataset whose values are decoded on demand.
 
-One pass over the messages builds an index. The dataset tree is the model in the header
-(written by `header_writer.py`), else `header_tree.py` derives it. Uncompressed numbers in a
-single message are a view of the file, which can be copied or referenced directly.
+One pass over the messages builds an index. The dataset tree is the model in the
+header (written by `header_writer.py`), else `header_tree.py` derives it.
+Uncompressed numbers in a single message are a view of the file, which can be
+copied or referenced directly.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Dataset of a header: tree, variable shapes, fill values, and the values that it contains.
 
-The tree is the model in the header (written by `header_writer.py`), else derived from its
-declarations.
+The tree is the model in the header (written by `header_writer.py`), else
+derived from its declarations.
 """
 
 from __future__ import annotations

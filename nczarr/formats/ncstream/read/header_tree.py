@@ -1,8 +1,8 @@
 """Dataset tree from a stream header without model.
 
-Structures become compounds and lists vlens, with type names derived from variable names.
-Other information becomes attributes: `member.attribute` of the variable; title and id as
-global attributes.
+Structures become compounds and lists vlens, with type names derived from
+variable names. Other information becomes attributes: `member.attribute` of the
+variable; title and id as global attributes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Array sources over the messages of one variable, decoded on demand.
 
-A message holds the cells of a section. The last message with a cell counts; cells in no
-message are fill. If the messages are consecutive stretches, as usual, ragged parts are read
-message by message; otherwise all messages are merged in memory.
+A message holds the cells of a section. The last message with a cell counts;
+cells in no message are fill. If the messages are consecutive stretches, as
+usual, ragged parts are read message by message; otherwise all messages are
+merged in memory.
 """
 
 from __future__ import annotations
@@ -89,8 +90,7 @@ class Held(NamedTuple):
         return dict(arrays(tree, self.type, tuple(map(len, piece.ranges)), self.types))
 
     def merged(self) -> dict[str, NDArray[Any]]:
-        """Return the elements of all lists by part, with fill for missing cells. Raises
-        OSError, ValueError.
+        """Return the elements of all lists by part, with fill for missing cells. Raises OSError, ValueError.
 
         Memory is proportional to stored and fill elements.
         """

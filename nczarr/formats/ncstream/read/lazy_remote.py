@@ -1,10 +1,10 @@
 """Array sources of ragged variables on servers, requested in blocks of cells.
 
-A block is a section of at most `MOST` cells in C order: one index along the leading
-dimensions, a stretch of the next, all of the rest. One answer delivers all parts of a
-block. Invariant: a block's cells follow from its number, so the pickled description has
-constant size. Content lengths require a request for every block, so they are requested only
-if needed.
+A block is a section of at most `MOST` cells in C order: one index along the
+leading dimensions, a stretch of the next, all of the rest. One answer delivers
+all parts of a block. Invariant: a block's cells follow from its number, so the
+pickled description has constant size. Content lengths require a request for
+every block, so they are requested only if needed.
 """
 
 from __future__ import annotations
@@ -84,8 +84,7 @@ class Blocks(Sections):
         return self.decoded(stretch)
 
     def ends(self, part: str, stop: int | None = None) -> list[int]:
-        """Return the cumulative content length after each block, up to `stop` (None: all).
-        Raises OSError.
+        """Return the cumulative content length after each block, up to `stop` (None: all). Raises OSError.
 
         Requests missing blocks.
         """

@@ -1,10 +1,11 @@
 """Datasets on CDM Remote servers: one request for the header, then sections on demand.
 
-Parts of fixed size, or of strings, are requested by region in pieces of at most `PIECE`
-bytes; lists, and records with lists, in blocks of cells (`lazy_remote.py`), because their
-lengths are unknown before. Servers may answer with either kind of data message. Record
-members are selected here; so are records if a server sends all. Invariant: an answer holds
-the requested cells, or raises OSError.
+Parts of fixed size, or of strings, are requested by region in pieces of at most
+`PIECE` bytes; lists, and records with lists, in blocks of cells
+(`lazy_remote.py`), because their lengths are unknown before. Servers may answer
+with either kind of data message. Record members are selected here; so are
+records if a server sends all. Invariant: an answer holds the requested cells,
+or raises OSError.
 """
 
 from __future__ import annotations

@@ -42,8 +42,8 @@ Region = tuple[range, ...]
 class Variable:
     """Picklable description of a variable on a server for requests and decoding.
 
-    `behind`: dimensions of its section beyond `shape` (ragged ones and later ones).
-    `declared`: a serialized header that declares only this variable.
+    `behind`: dimensions of its section beyond `shape` (ragged ones and later
+    ones). `declared`: a serialized header that declares only this variable.
     """
 
     service: Service

@@ -1,7 +1,7 @@
 """Index of a stream: one `Entry` per message, with the positions of its values.
 
-Values are skipped; counted blocks are only counted. Invariant: all bytes of an entry are
-present.
+Values are skipped; counted blocks are only counted. Invariant: all bytes of an
+entry are present.
 """
 
 from __future__ import annotations
@@ -32,15 +32,16 @@ WHOLE: dict[str, Any] = {
 
 
 class Entry(NamedTuple):
-    """A message of a stream. `offset` and `end` are stream offsets, other positions buffer
-    offsets (equal in a file or memory map).
+    """A message of a stream. `offset` and `end` are stream offsets, other
+    positions buffer offsets (equal in a file or memory map).
 
-    `message`: the parsed block without values, None if missing or of unknown kind (then
-    `payload` is the block). `payload`: range of the values: the block of numbers, also if
-    deflated; the block of a StructureData; all of `blocks` counted blocks; the records of a
-    sequence; the numbers of a column that is no list or structure. `bounds`: positions of
-    lists; `items`: strings and opaque values; both only on request. `nil`: runs of NIL
-    strings. `column`: columns of a column message.
+    `message`: the parsed block without values, None if missing or of unknown
+    kind (then `payload` is the block). `payload`: range of the values: the
+    block of numbers, also if deflated; the block of a StructureData; all of
+    `blocks` counted blocks; the records of a sequence; the numbers of a column
+    that is no list or structure. `bounds`: positions of lists; `items`: strings
+    and opaque values; both only on request. `nil`: runs of NIL strings.
+    `column`: columns of a column message.
     """
 
     kind: str
@@ -83,8 +84,7 @@ def said(entry: Entry) -> str:
 
 
 def entries(incoming: Incoming, *, values: bool = False) -> Iterator[Entry]:
-    """Yield the messages of a stream. Positions expire at the next message. Raises
-    RefusedError.
+    """Yield the messages of a stream. Positions expire at the next message. Raises RefusedError.
 
     `values`: list the counted blocks for reading.
     """

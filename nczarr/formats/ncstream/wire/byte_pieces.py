@@ -1,7 +1,7 @@
 """Conversion of values to stream bytes in cache-sized pieces.
 
-Invariant: arrays in stream layout are never copied, others once, by pieces. An emitted
-piece never changes.
+Invariant: arrays in stream layout are never copied, others once, by pieces. An
+emitted piece never changes.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Column messages (`DataCol`), the second kind of data message: columns within one protobuf
-message.
+"""Column messages (`DataCol`), the second kind of data message: columns within one protobuf message.
 
-A `Column` holds the positions of its values, without copies; number trees are views of the
-buffer. Invariant: `nelems`, `vlens` and the available bytes agree with the section, whose
-product is checked before allocation.
+A `Column` holds the positions of its values, without copies; number trees are
+views of the buffer. Invariant: `nelems`, `vlens` and the available bytes agree
+with the section, whose product is checked before allocation.
 """
 
 from __future__ import annotations
@@ -271,8 +270,8 @@ class Decoder:
 def _outer(shape: tuple[int, ...], lists: int, place: int | None) -> int:
     """Return how many section dimensions belong to the lists, not to their elements.
 
-    `place`: position of the ragged dimension; if None, all belong to the lists if the count
-    agrees.
+    `place`: position of the ragged dimension; if None, all belong to the lists
+    if the count agrees.
     """
     if place is not None and place < len(shape) and math.prod(shape[:place]) == lists:
         return place

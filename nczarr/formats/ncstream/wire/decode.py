@@ -1,8 +1,7 @@
-"""Decoding of data messages to value trees, whose numbers are views of the buffer where
-possible.
+"""Decoding of data messages to value trees, whose numbers are views of the buffer where possible.
 
-Invariant: numbers in `Data` messages are big-endian whatever the byte order flag; only rows
-follow it.
+Invariant: numbers in `Data` messages are big-endian whatever the byte order
+flag; only rows follow it.
 """
 
 from __future__ import annotations
@@ -44,8 +43,7 @@ MOST_OF_ONE = 1032
 
 
 class Decoded(NamedTuple):
-    """Values of a message. `shape`: shape of the cells, from the section, else from the
-    header.
+    """Values of a message. `shape`: shape of the cells, from the section, else from the header.
 
     `ragged`: position of the ragged dimension in the section, if any.
     """

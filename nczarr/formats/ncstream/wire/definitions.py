@@ -1,7 +1,7 @@
 """Variable declarations of headers, as needed for decoding.
 
-Row layout: members in header order, structures last, packed, one byte order; a string
-member of any shape is one heap index.
+Row layout: members in header order, structures last, packed, one byte order; a
+string member of any shape is one heap index.
 """
 
 from __future__ import annotations
@@ -91,8 +91,7 @@ class Layouts:
         self._left = limits.columns
 
     def layout(self, structure: pb.Structure, only: Sequence[int] = (), depth: int = 0) -> Layout:
-        """Return the row layout of a structure; `only`: positions of the members present,
-        if not all.
+        """Return the row layout of a structure; `only`: positions of the members present, if not all.
 
         Omits lists, opaque values and sequences, as writers do.
         """

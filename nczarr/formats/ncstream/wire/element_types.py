@@ -73,8 +73,7 @@ RAGGED = 2**64 - 1
 
 
 class WireType(NamedTuple):
-    """A wire type: element type, and number of ragged dimensions after those of the
-    variable.
+    """A wire type: element type, and number of ragged dimensions after those of the variable.
 
     `declared`: FQN of the compound or enum.
     """
@@ -121,8 +120,7 @@ def data_type_of(dtype: np.dtype[np.generic]) -> int:
 def section_of(
     message: pb.Data | pb.DataCol, offset: int, *, ragged: bool = False
 ) -> tuple[Section | None, int | None]:
-    """Return the section of a message (or None), and the position of its removed ragged
-    dimension.
+    """Return the section of a message (or None), and the position of its removed ragged dimension.
 
     `ragged`: allow a ragged dimension.
     """

@@ -1,7 +1,8 @@
 """Encoding of values as data messages in pieces, the inverse of `decode`.
 
-`Data` messages are big-endian and flagged so, columns little-endian. Invariant: memory
-holds only the input and deflated blocks. Raises UnwritableError for unrepresentable values.
+`Data` messages are big-endian and flagged so, columns little-endian. Invariant:
+memory holds only the input and deflated blocks. Raises UnwritableError for
+unrepresentable values.
 """
 
 from __future__ import annotations
@@ -45,8 +46,8 @@ def data_message(
 ) -> Iterator[Piece]:
     """Return a `Data` message. `section` is None for a sequence, whose records need none.
 
-    `deflate`: level, for numbers. `ragged`: position of the lists' ragged dimension; None:
-    last.
+    `deflate`: level, for numbers. `ragged`: position of the lists' ragged
+    dimension; None: last.
     """
     match tree:
         case Numbers():

@@ -1,8 +1,7 @@
-"""Lexical layer of streams: magics and blocks in bytes, memory maps and binary files (pipes
-with short reads too).
+"""Lexical layer of streams: magics and blocks in bytes, memory maps and binary files (pipes with short reads too).
 
-Files are read only as far as requested. Invariant: memory is proportional to the bytes
-read, not to announced lengths.
+Files are read only as far as requested. Invariant: memory is proportional to
+the bytes read, not to announced lengths.
 """
 
 from __future__ import annotations
@@ -60,8 +59,7 @@ class Bounds(NamedTuple):
 
 
 class Incoming:
-    """The bytes of a stream in order. `buffer` holds the available bytes, `base` is its
-    stream offset.
+    """The bytes of a stream in order. `buffer` holds the available bytes, `base` is its stream offset.
 
     Positions refer to the buffer until the next `begin`.
     """

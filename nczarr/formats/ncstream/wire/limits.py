@@ -17,9 +17,10 @@ LARGEST = 2**63
 class Limits(NamedTuple):
     """Limits of a stream reader.
 
-    `block`: bytes of one block. `message`: bytes of one message buffered from a pipe.
-    `description`: bytes of a data message without its values. `inflated`: bytes of one
-    inflated block. `columns`: members of one data message; `nesting`: their depth.
+    `block`: bytes of one block. `message`: bytes of one message buffered from a
+    pipe. `description`: bytes of a data message without its values. `inflated`:
+    bytes of one inflated block. `columns`: members of one data message;
+    `nesting`: their depth.
     """
 
     block: int = LONGEST_BLOCK

@@ -1,7 +1,7 @@
 """Stream messages as Python objects, and their conversion from and to bytes.
 
-Invariant: `written` and `read` preserve values, section and name, but no meaningless sender
-details (versions, wrong flags).
+Invariant: `written` and `read` preserve values, section and name, but no
+meaningless sender details (versions, wrong flags).
 """
 
 from __future__ import annotations
@@ -162,9 +162,9 @@ _BLOCKS: dict[str, type[_Block]] = {each.kind: each for each in (Error, Coverage
 class _Values(Message):
     r"""A message with values of a variable.
 
-    `name`: full name, `/` between groups, `.` and `\` escaped; `section`: one range per
-    dimension, None if missing. `tree`: the values as columns; `message`: the protobuf
-    message without values.
+    `name`: full name, `/` between groups, `.` and `\` escaped; `section`: one
+    range per dimension, None if missing. `tree`: the values as columns;
+    `message`: the protobuf message without values.
     """
 
     def __init__(
@@ -203,8 +203,8 @@ class _Values(Message):
 class Data(_Values):
     """Values of a variable in a `Data` message. `deflate`: deflate level, or None.
 
-    `sequence`: whether the values are records of a sequence. `ragged`: position of the
-    section's ragged dimension.
+    `sequence`: whether the values are records of a sequence. `ragged`: position
+    of the section's ragged dimension.
     """
 
     kind = "data"
@@ -242,12 +242,11 @@ class DataColumn(_Values):
 def of_values(
     name: str, array: Any, section: Section | None = None, *, data_type: str | None = None, column: bool | None = None
 ) -> Data | DataColumn:
-    """Return a message with the values of a NumPy array, in the form that `values` of
-    messages has.
+    """Return a message with the values of a NumPy array, in the form that `values` of messages has.
 
-    `section`: None means the whole array. `data_type`: needed if the dtype does not imply
-    it (OPAQUE, ENUM1, …). `column`: message kind; None: columns for lists and records, else
-    `Data`.
+    `section`: None means the whole array. `data_type`: needed if the dtype does
+    not imply it (OPAQUE, ENUM1, …). `column`: message kind; None: columns for
+    lists and records, else `Data`.
     """
     number = None if data_type is None else pb.DataType.Value(data_type)
     found = np.asarray(array)

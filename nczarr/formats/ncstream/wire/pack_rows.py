@@ -1,6 +1,7 @@
 """Packed rows with a string heap: structures and sequences in `Data` messages.
 
-Invariant: rows are big-endian; each string member of a row has its own heap entries.
+Invariant: rows are big-endian; each string member of a row has its own heap
+entries.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Protobuf encoding for bulk data: varints, and positions of bulk fields without copies.
 
-Other fields are returned as bytes for the protobuf runtime. Invariant: no range exceeds the
-message.
+Other fields are returned as bytes for the protobuf runtime. Invariant: no range
+exceeds the message.
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ _NONE: frozenset[int] = frozenset()
 
 
 class Walked(NamedTuple):
-    """A message: `small` holds everything but bulk, `found` the ranges of bulk fields by
-    number.
+    """A message: `small` holds everything but bulk, `found` the ranges of bulk fields by number.
 
     Ranges are the content of bytes fields, but whole tagged fields for runs.
     """
@@ -83,11 +82,11 @@ def walk(
     limits: Limits,
     base: int = 0,
 ) -> Walked:
-    """Locate the bulk of a message. `bulk`: bytes fields; `runs`: repeated fields with many
-    values.
+    """Locate the bulk of a message. `bulk`: bytes fields; `runs`: repeated fields with many values.
 
-    `rest`: called once with the start of the first run; returns the field numbers from
-    there on if all are bulk and can be parsed together, else nothing.
+    `rest`: called once with the start of the first run; returns the field
+    numbers from there on if all are bulk and can be parsed together, else
+    nothing.
     """
     small = bytearray()
     found: dict[int, list[tuple[int, int]]] = {}

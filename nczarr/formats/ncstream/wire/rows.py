@@ -1,10 +1,11 @@
 """Rows of structures and sequences: packed records with a string heap.
 
-With a declaration, rows become records whose members are views; without one they stay raw.
-The records of a sequence, each a block with its own heap, become rows with one heap; those
-without strings that differ only in their row, as writers produce them, are read at once.
-Invariants: rows follow the byte order flag; without it they are big-endian up to version 2.
-Row and heap sizes of a block agree with its data.
+With a declaration, rows become records whose members are views; without one
+they stay raw. The records of a sequence, each a block with its own heap, become
+rows with one heap; those without strings that differ only in their row, as
+writers produce them, are read at once. Invariants: rows follow the byte order
+flag; without it they are big-endian up to version 2. Row and heap sizes of a
+block agree with its data.
 """
 
 from __future__ import annotations
@@ -226,7 +227,8 @@ class _Members:
 class Gathered(NamedTuple):
     """Rows of all records, `length` bytes each, with the listed `members`.
 
-    `counts`: entries of all heaps. `before`: by row, entries in the heaps before its own.
+    `counts`: entries of all heaps. `before`: by row, entries in the heaps
+    before its own.
     """
 
     data: bytes

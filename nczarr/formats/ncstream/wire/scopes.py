@@ -25,8 +25,8 @@ class UnreadableVariableError(ValueError):
 
 
 class Scope(NamedTuple):
-    """A group that is being read: path, visible dimensions (FQN, length) and enums (FQN,
-    type), used names, types so far.
+    """A group that is being read: path, visible dimensions (FQN, length) and
+    enums (FQN, type), used names, types so far.
     """
 
     path: str

@@ -1,8 +1,8 @@
 """Values of messages as columns: one model for both kinds of data message.
 
-A tree holds all cells in C order: numbers as one array each, texts as lists of bytes.
-Invariant: record members have one cell per record times their own dimensions; list content
-has as many elements as the counts sum to.
+A tree holds all cells in C order: numbers as one array each, texts as lists of
+bytes. Invariant: record members have one cell per record times their own
+dimensions; list content has as many elements as the counts sum to.
 """
 
 from __future__ import annotations
@@ -119,8 +119,8 @@ def opaque_sizes(tree: Tree, members: tuple[str, ...]) -> set[int] | None:
 def values(tree: Tree, shape: tuple[int, ...]) -> NDArray[Any]:
     """Return a tree as one array: numbers as views, values of variable size as objects.
 
-    Strings become `str`, `bytes` if not UTF-8, or None; opaque values `bytes`; lists
-    arrays.
+    Strings become `str`, `bytes` if not UTF-8, or None; opaque values `bytes`;
+    lists arrays.
     """
     match tree:
         case Numbers() | Rows():
@@ -211,8 +211,7 @@ def _put(tree: Records, into: NDArray[Any]) -> None:
 
 
 def tree_of(array: NDArray[Any], data_type: int | None = None) -> Tree:
-    """Return the tree of an array such as `values` returns. Raises ValueError if
-    unrepresentable.
+    """Return the tree of an array such as `values` returns. Raises ValueError if unrepresentable.
 
     `data_type`: needed if the dtype does not imply it.
     """

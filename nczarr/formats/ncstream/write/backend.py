@@ -1,9 +1,9 @@
-"""`write`: a dataset as a sequential stream, suitable for pipes: header, values in header
-order, END.
+"""`write`: a dataset as a sequential stream, suitable for pipes: header, values in header order, END.
 
-Numbers are big-endian `Data` messages (several above 2³¹ - 1 bytes), which every reader
-accepts; strings and opaque values are length-prefixed; lists and records are columns with
-bounded cells per message. Invariant: memory holds a piece of one variable.
+Numbers are big-endian `Data` messages (several above 2³¹ - 1 bytes), which
+every reader accepts; strings and opaque values are length-prefixed; lists and
+records are columns with bounded cells per message. Invariant: memory holds a
+piece of one variable.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from nczarr.plan.plans import StreamPlan
 def write(plan: StreamPlan, report: Report, options: Options) -> Iterator[bytes]:
     """Yield the pieces of the stream. Raises OSError.
 
-    If a variable is unreadable from its start, the stream ends with an error message; later
-    faults break it off.
+    If a variable is unreadable from its start, the stream ends with an error
+    message; later faults break it off.
     """
     checked = plan.checked
     yield START

@@ -1,8 +1,8 @@
 """Stream header of a dataset: `Checked` → `Header`.
 
-It declares groups, dimensions, variables, structures and attributes for every reader. The
-lossless model (with type names, char and string, member order, storage) is an extra field
-(`nczarr`, AST JSON), which other readers skip.
+It declares groups, dimensions, variables, structures and attributes for every
+reader. The lossless model (with type names, char and string, member order,
+storage) is an extra field (`nczarr`, AST JSON), which other readers skip.
 """
 
 from __future__ import annotations

@@ -35,8 +35,8 @@ DEFLATED = 64 << 20
 """Maximum bytes of numbers in one deflated message of a file; the result is held in memory."""
 
 Profile = Literal["mixed", "first", "second"]
-"""Message kinds to write. "mixed": `Data` for numbers and texts, else columns; "first",
-"second": one kind if it can represent the values.
+"""Message kinds to write. "mixed": `Data` for numbers and texts, else columns;
+"first", "second": one kind if it can represent the values.
 """
 
 

@@ -44,9 +44,9 @@ def made_storage(
 class Described(NamedTuple):
     """Metadata of one array, from its documents alone.
 
-    `prefix`: that of the node. `fill`: one element in the stored dtype, or text; None if
-    missing. `codecs`: the neutral chain, None if a codec has no filter number. `axes`:
-    simple dimension names, None where missing.
+    `prefix`: that of the node. `fill`: one element in the stored dtype, or
+    text; None if missing. `codecs`: the neutral chain, None if a codec has no
+    filter number. `axes`: simple dimension names, None where missing.
     """
 
     key: str

@@ -1,9 +1,9 @@
-"""Attributes of stores: JSON values → constants, typed by the extension, the map of types
-or the value.
+"""Attributes of stores: JSON values → constants, typed by the extension, the map of types or the value.
 
-Values that the netCDF library damages or rejects are recovered if possible. Untyped values:
-a text is char, several texts are strings, integers the first of int, uint, int64, uint64
-that holds all, reals double, booleans ubyte; others are char with the JSON text.
+Values that the netCDF library damages or rejects are recovered if possible.
+Untyped values: a text is char, several texts are strings, integers the first of
+int, uint, int64, uint64 that holds all, reals double, booleans ubyte; others
+are char with the JSON text.
 """
 
 from __future__ import annotations
@@ -137,8 +137,8 @@ class Attributes:
     ) -> tuple[Attribute, ...]:
         """Return the attributes of a document.
 
-        `hidden`: its `_nczarr_attr`. `own_fill` decodes `_FillValue`, `shown_fill` makes
-        its plain form.
+        `hidden`: its `_nczarr_attr`. `own_fill` decodes `_FillValue`,
+        `shown_fill` makes its plain form.
         """
         types = (hidden or {}).get("types", {})
         if not isinstance(types, dict):

@@ -40,8 +40,7 @@ def json_of(dtype: str, data: bytes) -> int | float | str | list[Any]:
 
 
 def number(dtype: str, value: Any) -> bytes:
-    """Return the bytes of a JSON int or float, a bool for `b1`, a list of two for complex
-    types.
+    """Return the bytes of a JSON int or float, a bool for `b1`, a list of two for complex types.
 
     Raises ValueError for others.
     """

@@ -1,9 +1,10 @@
 """A pure Zarr hierarchy → the tree: members by listing, dimensions by their simple names.
 
-A dimension belongs to the group of its array; its length is that of its coordinate
-variable, else of the first array that uses it. Other lengths and unnamed axes become
-anonymous, with a warning. Dtypes unknown to the model (records, raw bytes) get an invented
-type. A fill value that plain attributes cannot hold becomes a `_FillValue`.
+A dimension belongs to the group of its array; its length is that of its
+coordinate variable, else of the first array that uses it. Other lengths and
+unnamed axes become anonymous, with a warning. Dtypes unknown to the model
+(records, raw bytes) get an invented type. A fill value that plain attributes
+cannot hold becomes a `_FillValue`.
 """
 
 from __future__ import annotations
@@ -220,8 +221,7 @@ def both_kinds(reader: Reader, prefix: str) -> None:
 def with_fill(
     attributes: tuple[Attribute, ...], type_name: str, types: Types, described: Described, reader: Reader
 ) -> tuple[Attribute, ...]:
-    """Return attributes with a `_FillValue` of the variable's type, perhaps from the
-    array's fill value.
+    """Return attributes with a `_FillValue` of the variable's type, perhaps from the array's fill value.
 
     An invalid `_FillValue` is omitted with a warning.
     """

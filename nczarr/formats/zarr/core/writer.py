@@ -1,8 +1,8 @@
 """Base class of the writers of all Zarr versions.
 
-`Writer` yields children before parents and the root last: an interrupted store has no root.
-A version defines the documents of groups and arrays, a format their attributes: by default
-plain JSON, whose losses the plan reports.
+`Writer` yields children before parents and the root last: an interrupted store
+has no root. A version defines the documents of groups and arrays, a format
+their attributes: by default plain JSON, whose losses the plan reports.
 """
 
 from __future__ import annotations

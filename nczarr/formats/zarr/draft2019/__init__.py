@@ -1,7 +1,7 @@
-"""The Zarr v3 core protocol in its 2019 draft, with the netCDF model in a protocol
-extension.
+"""The Zarr v3 core protocol in its 2019 draft, with the netCDF model in a protocol extension.
 
-It is not the final Zarr v3 (`zarr3`): documents are below `meta/`, chunks below `data/`.
+It is not the final Zarr v3 (`zarr3`): documents are below `meta/`, chunks below
+`data/`.
 """
 
 from __future__ import annotations

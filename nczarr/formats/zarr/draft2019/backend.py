@@ -1,8 +1,8 @@
 """`zarr3-2019`: plan → documents of a hierarchy of the draft.
 
-Every group and array has one document. Our optional extension object contains what the
-draft cannot express; no node has it if the dataset needs none (`bare.py`). Unknown
-extensions of a source follow.
+Every group and array has one document. Our optional extension object contains
+what the draft cannot express; no node has it if the dataset needs none
+(`bare.py`). Unknown extensions of a source follow.
 """
 
 from __future__ import annotations

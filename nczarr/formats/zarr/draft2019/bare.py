@@ -1,8 +1,9 @@
 """Detects datasets that the draft fully expresses, to write them without our extension.
 
-A foreign hierarchy thus keeps its documents when it is read and written. Such a dataset has
-no name, netCDF kind or dimensions; only types that reading invents, and attributes of types
-that plain JSON implies; members in name order; storage as in the documents.
+A foreign hierarchy thus keeps its documents when it is read and written. Such a
+dataset has no name, netCDF kind or dimensions; only types that reading invents,
+and attributes of types that plain JSON implies; members in name order; storage
+as in the documents.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""Data types, fill values and codecs of the draft: `Descr` (NumPy notation) ↔ the JSON of
-documents.
+"""Data types, fill values and codecs of the draft: `Descr` (NumPy notation) ↔ the JSON of documents.
 
     <f8 "<f8"     |i1 "i1"     |b1 "bool"     |S1 {"extension": URI, "type": "char", "fallback": "u1"}
     |O {"extension": URI, "type": "string"}, or "bytes" where a value is not UTF-8
@@ -7,7 +6,8 @@ documents.
     record {"extension": URI, "type": "compound", "fields": [{"name": "t", "type": "<i8"}, {…, "shape": [3]}]}
     enum   {"extension": URI, "type": "enum", "name": "/sky", "fallback": "u1"}
 
-Source: the draft, "Core data types" and `data_type`. Records have little-endian fields.
+Source: the draft, "Core data types" and `data_type`. Records have little-endian
+fields.
 """
 
 from __future__ import annotations
@@ -97,8 +97,7 @@ def _record(fields: Any) -> Descr:
 
 
 def fill_value(descr: Descr, fill: bytes | None, *, utf8: bool = True) -> Any:
-    """Return the `fill_value` member: null if undefined; a char is its byte, a text itself,
-    others base64.
+    """Return the `fill_value` member: null if undefined; a char is its byte, a text itself, others base64.
 
     The bits of a NaN are lost.
     """

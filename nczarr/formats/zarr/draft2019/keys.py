@@ -1,7 +1,7 @@
 """Keys of documents and chunks ↔ node paths.
 
-Source: the draft, "Storage keys". Paths are those of the draft: `/foo/bar`, `/` for the
-root.
+Source: the draft, "Storage keys". Paths are those of the draft: `/foo/bar`, `/`
+for the root.
 
     /foo/bar   meta/foo/bar.group.json    meta/foo/bar.array.json    data/foo/bar/0.0
     /          root.group.json            root.array.json            data/0.0

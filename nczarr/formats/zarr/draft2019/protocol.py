@@ -1,8 +1,9 @@
 """Operations of the draft over its store interface: create, discover, delete, exists.
 
-Source: the draft, "Protocol operations". Where it is open: one `listpre` discovers all
-nodes. Deletion removes chunks, descendants, then the document, so that an interrupted one
-leaves a discoverable node. A node exists if its document, or a key below it, exists.
+Source: the draft, "Protocol operations". Where it is open: one `listpre`
+discovers all nodes. Deletion removes chunks, descendants, then the document, so
+that an interrupted one leaves a discoverable node. A node exists if its
+document, or a key below it, exists.
 """
 
 from __future__ import annotations
@@ -152,8 +153,7 @@ class Hierarchy:
         return Children(tuple(sorted(found["array"])), tuple(sorted(found["group"])), tuple(sorted(implied)))
 
     def discover(self, given: Iterable[str] | None = None) -> Nodes:
-        """Return all nodes by one `listpre`; without listing, `given` paths that exist, and
-        ancestors.
+        """Return all nodes by one `listpre`; without listing, `given` paths that exist, and ancestors.
 
         Raises NotListedError, OSError.
         """
@@ -172,8 +172,8 @@ class Hierarchy:
     def delete(self, path: str) -> None:
         """Delete a node: chunks, then documents below, deepest first, then its own.
 
-        Without listing, only arrays can be deleted, by their grid. Raises NotListedError,
-        OSError.
+        Without listing, only arrays can be deleted, by their grid. Raises
+        NotListedError, OSError.
         """
         if self.store.lists:
             chunks: Iterable[str] = sorted(self.store.listpre(keys.chunk_prefix(path)))

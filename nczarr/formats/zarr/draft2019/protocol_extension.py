@@ -7,12 +7,13 @@
      "attribute_types": {"units": ">S1"},
      "nczarr": {"superblock": {…}, "group": {…}, "attributes": {…}}}
 
-One object replaces the four hidden attributes of NCZarr: `hidden` derives them, `of_group`
-and `of_array` invert it. The members of `nczarr` are grouped by hidden attribute. `members`
-of a group are the key names of its children in definition order, for stores without
-listing; of a multi-part variable, the paths of its arrays. `fill_bits` of an array is the
-base64 of a NaN fill value with unusual bits; arrays that are parts of a variable have an
-object only for it.
+One object replaces the four hidden attributes of NCZarr: `hidden` derives them,
+`of_group` and `of_array` invert it. The members of `nczarr` are grouped by
+hidden attribute. `members` of a group are the key names of its children in
+definition order, for stores without listing; of a multi-part variable, the
+paths of its arrays. `fill_bits` of an array is the base64 of a NaN fill value
+with unusual bits; arrays that are parts of a variable have an object only for
+it.
 """
 
 from __future__ import annotations
@@ -59,8 +60,7 @@ class Found(NamedTuple):
             return None
 
     def hidden(self, what: str, arrays: list[str], groups: list[str]) -> Json | None:
-        """Return NCZarr's `superblock`, `group`, `array` or `attr`; None for a missing
-        superblock.
+        """Return NCZarr's `superblock`, `group`, `array` or `attr`; None for a missing superblock.
 
         `arrays` and `groups`: key names of the children.
         """

@@ -7,8 +7,8 @@
      "chunk_codecs": [{"codec": "http://purl.org/zarr/spec/codec/gzip", "level": 1}], "fill_value": "NaN",
      "extensions": [], "attributes": {"foo": 42}}
 
-Source: the draft, "Metadata". Only `faults` validates; readers rely on it. Documents are
-indented JSON in raw UTF-8, without a final newline.
+Source: the draft, "Metadata". Only `faults` validates; readers rely on it.
+Documents are indented JSON in raw UTF-8, without a final newline.
 """
 
 from __future__ import annotations

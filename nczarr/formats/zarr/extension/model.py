@@ -1,5 +1,4 @@
-"""The extension as named tuples, one for each hidden attribute, convertible to and from its
-JSON object.
+"""The extension as named tuples, one for each hidden attribute, convertible to and from its JSON object.
 
 ::
 
@@ -17,8 +16,9 @@ Types, one object for each, without default members::
     {"name": "obs", "kind": "compound", "fields": [{"name": "t", "type": "int64"},
                                                    {"name": "v", "type": "float", "shape": [3], "offset": 8}]}
 
-`offset` and `size` are a file's own layout, given only if unusual. Members that the plain
-keys imply are omitted. Readers validate external data, not this module.
+`offset` and `size` are a file's own layout, given only if unusual. Members that
+the plain keys imply are omitted. Readers validate external data, not this
+module.
 """
 
 from __future__ import annotations
@@ -70,10 +70,11 @@ class Superblock(NamedTuple):
 class ArrayExtension(NamedTuple):
     """Data of one variable, where plain documents lack them.
 
-    `type`: atomic name or FQN. `dimensions`: original references, if some are anonymous or
-    not listed. `chunks`: None for the plain ones, `()` for none. `filters`: numbers with
-    parameters, in encoding order. `nil`: run-length coded linear indices of NIL strings, by
-    part. `element`: element type in other stores.
+    `type`: atomic name or FQN. `dimensions`: original references, if some are
+    anonymous or not listed. `chunks`: None for the plain ones, `()` for none.
+    `filters`: numbers with parameters, in encoding order. `nil`: run-length
+    coded linear indices of NIL strings, by part. `element`: element type in
+    other stores.
     """
 
     type: str | None = None
@@ -117,9 +118,9 @@ class ArrayExtension(NamedTuple):
 
 
 class GroupExtension(NamedTuple):
-    """Data of one group: `types` in order; `members`: variables, then groups, in definition
-    order, if the plain lists are incomplete; `anonymous`: dimensions that stand for sizes;
-    `variable`: set if the group is a variable.
+    """Data of one group: `types` in order; `members`: variables, then groups,
+    in definition order, if the plain lists are incomplete; `anonymous`:
+    dimensions that stand for sizes; `variable`: set if the group is a variable.
     """
 
     types: tuple[UserType, ...] = ()

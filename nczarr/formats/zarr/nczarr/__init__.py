@@ -1,7 +1,7 @@
-"""NCZarr for the netCDF library 4.9.3 and later, with an extension for all else; and the
-same on Zarr v3.
+"""NCZarr for the netCDF library 4.9.3 and later, with an extension for all else; and the same on Zarr v3.
 
-No release of the netCDF library reads the latter yet, but every reader of Zarr v3 does.
+No release of the netCDF library reads the latter yet, but every reader of Zarr
+v3 does.
 """
 
 from __future__ import annotations

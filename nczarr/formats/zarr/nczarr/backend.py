@@ -80,8 +80,7 @@ class HiddenAttributes(Writer):
 
 
 class NCZarrWriter(HiddenAttributes, Zarr2Writer):
-    """NCZarr for netCDF-C 4.9.3 and later. Scalars have shape `[1]`: the library drops
-    shape `[]`.
+    """NCZarr for netCDF-C 4.9.3 and later. Scalars have shape `[1]`: the library drops shape `[]`.
 
     `order`: index of each group in the library's walk.
     """
@@ -96,8 +95,9 @@ class NCZarrWriter(HiddenAttributes, Zarr2Writer):
     def lists(self, path: str, member: Variable | Group) -> bool:
         """Return whether the netCDF library can see a member without losing the dataset.
 
-        It cannot read groups of parts and unknown types, and crashes on dimensions that it
-        meets after the variable: it walks groups in list order, parents first.
+        It cannot read groups of parts and unknown types, and crashes on
+        dimensions that it meets after the variable: it walks groups in list
+        order, parents first.
         """
         if names.problem(member.name) is not None or isinstance(member, Group):
             return names.problem(member.name) is None

@@ -22,9 +22,9 @@ def emit(plan: StorePlan, report: Report) -> Iterator[Entry]:
 class NCZarr3Writer(HiddenAttributes, Zarr3Writer):
     """NCZarr on Zarr v3, with the hidden attributes in `attributes` of each node.
 
-    Unlike in v2, a char has its own type, a scalar has shape `[]`, every array has a fill
-    value, and all arrays are listed. `_FillValue` has xarray's encoding, with its type in
-    `_nczarr_attr`.
+    Unlike in v2, a char has its own type, a scalar has shape `[]`, every array
+    has a fill value, and all arrays are listed. `_FillValue` has xarray's
+    encoding, with its type in `_nczarr_attr`.
     """
 
     superblock = MappingProxyType({"version": "3.0.0", "format": 3})

@@ -1,5 +1,4 @@
-"""`nczarr`: a store with netCDF-C's metadata (four generations) and our extension →
-`Unchecked`.
+"""`nczarr`: a store with netCDF-C's metadata (four generations) and our extension → `Unchecked`.
 
 `nczarr3`: the same on Zarr v3.
 """

@@ -1,9 +1,8 @@
-"""Messages about unused metadata of netCDF-C's draft of NCZarr on Zarr v3 (pull request
-3068).
+"""Messages about unused metadata of netCDF-C's draft of NCZarr on Zarr v3 (pull request 3068).
 
-Its code and documentation differ: attribute types are an object or a list, groups are
-`groups` or `subgroups`, dimensions are an object or a list, and an array's type is
-`nczarr_type` or `type_alias`.
+Its code and documentation differ: attribute types are an object or a list,
+groups are `groups` or `subgroups`, dimensions are an object or a list, and an
+array's type is `nczarr_type` or `type_alias`.
 """
 
 from __future__ import annotations

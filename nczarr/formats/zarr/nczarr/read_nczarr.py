@@ -1,9 +1,10 @@
 """A hierarchy with netCDF-C's hidden attributes, and possibly our extension → the tree.
 
-Members come from the lists of groups and the extension. The extension is verified: if
-another program changed the store, the plain keys win, with a warning. A bad array gives one
-diagnostic and affects no others. Groups with types and dimensions are read first, then
-variables, which may refer to any group.
+Members come from the lists of groups and the extension. The extension is
+verified: if another program changed the store, the plain keys win, with a
+warning. A bad array gives one diagnostic and affects no others. Groups with
+types and dimensions are read first, then variables, which may refer to any
+group.
 """
 
 from __future__ import annotations

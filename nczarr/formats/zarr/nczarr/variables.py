@@ -1,7 +1,7 @@
 """Variables of a hierarchy with hidden attributes: type, dimensions, storage and arrays.
 
-The extension is checked against the plain documents: type against dtype, dimensions against
-shape, storage against the model.
+The extension is checked against the plain documents: type against dtype,
+dimensions against shape, storage against the model.
 """
 
 from __future__ import annotations

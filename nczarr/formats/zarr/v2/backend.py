@@ -1,8 +1,8 @@
-"""`zarr2`: plan → metadata of a Zarr v2 store: `.zarray`, `.zgroup`, `.zattrs`,
-`.zmetadata`.
+"""`zarr2`: plan → metadata of a Zarr v2 store: `.zarray`, `.zgroup`, `.zattrs`, `.zmetadata`.
 
-Source: the Zarr v2 specification; members in netCDF-C's order. `_FillValue` is the array's
-fill value, and an attribute too unless NaN or infinite, which plain JSON cannot hold.
+Source: the Zarr v2 specification; members in netCDF-C's order. `_FillValue` is
+the array's fill value, and an attribute too unless NaN or infinite, which plain
+JSON cannot hold.
 """
 
 from __future__ import annotations
@@ -69,17 +69,17 @@ class Zarr2Writer(Writer):
 
 
 def array_document(target: Target, scalar_shape: tuple[int, ...] = ()) -> bytes:
-    """Return `.zarray` of an array. A scalar gets `scalar_shape`, for readers that drop
-    `[]`.
+    """Return `.zarray` of an array. A scalar gets `scalar_shape`, for readers that drop `[]`.
 
     ::
 
         {"zarr_format": 2, "shape": [4, 3], "dtype": "<f4", "chunks": [4, 3], "fill_value": "NaN", "order": "C",
          "compressor": {"id": "zlib", "level": 5}, "filters": [{"id": "shuffle", "elementsize": 4}]}
 
-    The last codec is the compressor, the others are filters. `filters` is null if empty:
-    netCDF-C crashes on an empty list. Texts with invalid UTF-8 use `vlen-bytes`, encoded
-    like `vlen-utf8`, so that zarr-python can read the bytes.
+    The last codec is the compressor, the others are filters. `filters` is null
+    if empty: netCDF-C crashes on an empty list. Texts with invalid UTF-8 use
+    `vlen-bytes`, encoded like `vlen-utf8`, so that zarr-python can read the
+    bytes.
     """
     layout = target.layout
     configs = to_configs(layout.codecs, itemsize(layout.dtype))

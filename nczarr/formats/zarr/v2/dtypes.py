@@ -1,9 +1,8 @@
-"""Element types and fill values of Zarr v2: `Descr` (NumPy notation) ↔ the JSON of
-`.zarray`.
+"""Element types and fill values of Zarr v2: `Descr` (NumPy notation) ↔ the JSON of `.zarray`.
 
-Records are lists of [name, dtype]. Array and record fields are valid Zarr v2, but make
-zarr-python reject the whole group. They are written as raw bytes, `|Vn`; the extension
-stores their type.
+Records are lists of [name, dtype]. Array and record fields are valid Zarr v2,
+but make zarr-python reject the whole group. They are written as raw bytes,
+`|Vn`; the extension stores their type.
 """
 
 from __future__ import annotations
@@ -61,8 +60,8 @@ def fill_value(descr: Descr, fill: bytes | None) -> Any:
 def fill_bytes(descr: Descr, written: Any) -> bytes | None:
     """Invert `fill_value`. Raises ValueError for an invalid value.
 
-    Accepts other writers' variants: numbers as texts, integers as `1.0`, booleans as 0 and
-    1, complex numbers without imaginary part.
+    Accepts other writers' variants: numbers as texts, integers as `1.0`,
+    booleans as 0 and 1, complex numbers without imaginary part.
     """
     if written is None:
         return None

@@ -1,7 +1,8 @@
 """`zarr3`: plan → metadata of a Zarr v3 store: one `zarr.json` for each group and array.
 
 Source: the Zarr v3 core specification; consolidated metadata as in zarr-python.
-`_FillValue` is the array's fill value, and an attribute too where xarray accepts it.
+`_FillValue` is the array's fill value, and an attribute too where xarray
+accepts it.
 """
 
 from __future__ import annotations
@@ -40,8 +41,9 @@ class Zarr3Writer(Writer):
              "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
              "attributes": {"units": "K"}, "dimension_names": ["y", "x"]}
 
-        `chunk_shape` is that of a shard, if there are shards. `storage_transformers` are
-        omitted: none exist yet. Texts with invalid UTF-8 have type `bytes`.
+        `chunk_shape` is that of a shard, if there are shards.
+        `storage_transformers` are omitted: none exist yet. Texts with invalid
+        UTF-8 have type `bytes`.
         """
         layout, utf8 = target.layout, target.utf8
         inner = None if layout.shards is None else layout.chunks

@@ -1,9 +1,9 @@
 """Writer of the `codecs` chain in `zarr.json`.
 
-All readers support the registered `gzip`, `zstd`, `blosc` and `crc32c`. Deflate, shuffle,
-fletcher32 and bzip2 have only zarr-python's names, such as `numcodecs.zlib`, which xarray
-reads too, but not tensorstore. Deflate is not written as `gzip`, so that chunk bytes stay
-those of HDF5.
+All readers support the registered `gzip`, `zstd`, `blosc` and `crc32c`.
+Deflate, shuffle, fletcher32 and bzip2 have only zarr-python's names, such as
+`numcodecs.zlib`, which xarray reads too, but not tensorstore. Deflate is not
+written as `gzip`, so that chunk bytes stay those of HDF5.
 """
 
 from __future__ import annotations

@@ -1,18 +1,17 @@
-"""Element types and fill values of Zarr v3: `Descr` (NumPy notation) ↔ the JSON of
-`zarr.json`.
+"""Element types and fill values of Zarr v3: `Descr` (NumPy notation) ↔ the JSON of `zarr.json`.
 
     <i4 "int32"    |S1 {"name": "null_terminated_bytes", "configuration": {"length_bytes": 1}}    |V16 raw_bytes so too
     |O "string", or "bytes" where a value is not UTF-8
     record {"name": "structured", "configuration": {"fields": [["t", "int64"], ["v", {"name": "raw_bytes", …}]]}}
 
-zarr-python writes records as `struct` since release 3.4: each field is {"name": …,
-"data_type": …}, and the fill value is an object. Both are read; `structured` is written,
-because earlier releases read nothing else.
+zarr-python writes records as `struct` since release 3.4: each field is {"name":
+…, "data_type": …}, and the fill value is an object. Both are read; `structured`
+is written, because earlier releases read nothing else.
 
-Numbers, `string` and `bytes` are registered names; the others are zarr-python's, which
-reads them all, as does xarray. tensorstore supports numbers, raw_bytes and records of
-numbers; an unknown array does not block the others. Array fields have no type there: they
-are raw_bytes.
+Numbers, `string` and `bytes` are registered names; the others are
+zarr-python's, which reads them all, as does xarray. tensorstore supports
+numbers, raw_bytes and records of numbers; an unknown array does not block the
+others. Array fields have no type there: they are raw_bytes.
 """
 
 from __future__ import annotations
@@ -109,11 +108,10 @@ def _record(fields: list[Any]) -> Descr:
 
 
 def fill_value(descr: Descr, fill: bytes | None, *, utf8: bool = True) -> Any:
-    """Return the `fill_value` member, which is mandatory: zeros or an empty text by
-    default.
+    """Return the `fill_value` member, which is mandatory: zeros or an empty text by default.
 
-    A float is a number, `NaN` or the like, or the hexadecimal bits of an unusual NaN; a
-    text is itself; bytes and records are base64.
+    A float is a number, `NaN` or the like, or the hexadecimal bits of an
+    unusual NaN; a text is itself; bytes and records are base64.
     """
     if descr == "|O":
         return (fill or b"").decode() if utf8 else base64.b64encode(fill or b"").decode()
@@ -131,8 +129,7 @@ def fill_value(descr: Descr, fill: bytes | None, *, utf8: bool = True) -> Any:
 
 
 def fill_bytes(descr: Descr, written: Any, *, utf8: bool = True) -> bytes:
-    """Invert `fill_value` for one element in the dtype. Raises ValueError for an invalid
-    value.
+    """Invert `fill_value` for one element in the dtype. Raises ValueError for an invalid value.
 
     A record is an object with a member for each field, or base64.
     """
@@ -176,8 +173,7 @@ def _record_bytes(descr: tuple[tuple[str, Descr, tuple[int, ...]], ...], written
 
 
 def fill_attribute(constant: Constant) -> Plain:
-    """Return a `_FillValue` attribute in xarray's encoding: integers plain, floats as
-    base64 of a double.
+    """Return a `_FillValue` attribute in xarray's encoding: integers plain, floats as base64 of a double.
 
     Other types are omitted: xarray would reject the group.
     """

@@ -1,8 +1,7 @@
-"""`zarr3`: any pure Zarr v3 store → `Unchecked`, consolidated or not; and the reader of v3
-documents.
+"""`zarr3`: any pure Zarr v3 store → `Unchecked`, consolidated or not; and the reader of v3 documents.
 
-Source: the Zarr v3 core specification, `sharding_indexed` and zarr-python's names for
-numcodecs.
+Source: the Zarr v3 core specification, `sharding_indexed` and zarr-python's
+names for numcodecs.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Reader of codec chains and other extension points in `zarr.json`; writers do not load it.
 
-Shards may have any inner chain; their index has plain numbers, with an optional checksum.
+Shards may have any inner chain; their index has plain numbers, with an optional
+checksum.
 """
 
 from __future__ import annotations
