@@ -26,7 +26,10 @@ class Arrays(Protocol):
         """Return the length of a content array."""
 
     def flat(self, part: str, type_name: str, count: int, rows: tuple[int, ...], numbers: Numbers) -> Expression:
-        """Return `count` items of an array in C order, each `rows` fixed-size values or texts. Raises UnsayableError."""
+        """Return `count` items of an array in C order, each `rows` fixed-size values or texts.
+
+        Raises UnsayableError.
+        """
 
 
 def records(

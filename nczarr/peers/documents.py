@@ -137,7 +137,7 @@ class Documents:
         return 3 if self.get("zarr.json") else 2
 
     def tree(self, version: int) -> Node:
-        """Return the root with all groups and arrays of a version, including those without a document. Raises OSError."""
+        """Return the root with all groups and arrays of a version, even without documents. Raises OSError."""
         array = self._node("", version)
         return array if array and array.is_array else self._group("", version, 0)
 

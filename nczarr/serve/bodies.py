@@ -107,7 +107,10 @@ class Held:
         self._view, self._whole = memoryview(data), len(data)
 
     def skip(self, count: int) -> int:
-        """Skip the first bytes and return their CRC-32. Raises OSError if there are fewer, and errors of making them."""
+        """Skip the first bytes and return their CRC-32.
+
+        Raises OSError if there are fewer, and errors of making them.
+        """
         found = 0
         while count > 0:
             piece = self.next(min(count, READY))

@@ -96,7 +96,10 @@ def _in_ranges(connection: Connection, info: dict[str, Any]) -> bool:
 
 
 def _is_whole(connection: Connection, path: str, info: dict[str, Any]) -> bool:
-    """Return whether a file equals the object: by digest, else, after several requests, by properties. Raises OSError."""
+    """Return whether a file equals the object: by digest, else, after several requests, by properties.
+
+    Raises OSError.
+    """
     told = md5_of(info) if connection.protocol not in WEB else None
     if told is not None:
         found = _md5(path)

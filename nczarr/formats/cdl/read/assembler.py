@@ -237,7 +237,7 @@ class Assembler:
         return self._escaped_type(name) if name in _ATOMIC else name
 
     def _escaped_type(self, name: str) -> str:
-        r"""Return the FQN of a declared type named like an atomic one (`\float`), because the bare name is ambiguous."""
+        r"""Return the FQN of a declared type named like an atomic one (`\float`): the bare name is ambiguous."""
         scope: Scope | None = self.scope
         while scope is not None:
             if any(declared.name == name for declared in scope.types):

@@ -169,7 +169,10 @@ class FastTokens:
             self._error("trailing-text", message, at, at + 1, "remove it, or check the braces before it")
 
     def _word(self, text: bytes, at: int, end: int, *, fresh: bool) -> tuple[int, bool]:
-        """Add a section, keyword or name. Returns the next offset (negative: stop) and whether a statement may begin."""
+        """Add a section, keyword or name.
+
+        Returns the next offset (negative: stop) and whether a statement may begin.
+        """
         section = SECTIONS.get(text.lower())
         if section is not None:
             colon = self._section(text, at, end, fresh=fresh)
