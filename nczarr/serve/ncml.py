@@ -58,7 +58,7 @@ def _quoted(value: str) -> str:
 
 
 def _element(name: str, ending: str = "/>", /, **attributes: str | None) -> str:
-    """Return a start tag; attributes that are None are omitted."""
+    """Return a start tag without the attributes whose value is None."""
     given = "".join(f" {key}={_quoted(value)}" for key, value in attributes.items() if value is not None)
     return f"<{name}{given}{ending}"
 

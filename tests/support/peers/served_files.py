@@ -22,7 +22,7 @@ needs_files = pytest.mark.skipif(REAL is None, reason="no real files: `real-file
 
 
 WRONG = {("bad_missing_data.nc", "temp")}
-"""What netCDF4-python reads as no other does, ncdump included: an array that is shorter than its dimension."""
+"""Variables that netCDF4-python alone misreads: arrays that are shorter than their dimension."""
 
 
 def truth(path: Path) -> dict[str, Any]:

@@ -207,7 +207,7 @@ def type_from_json(document: Json) -> UserType:
 
 
 def _given(members: Json) -> Json:
-    """Omit members that are None, and convert tuples to lists."""
+    """Omit members with the value None, and convert tuples to lists."""
     given = {key: value for key, value in members.items() if value is not None}
     return {key: list(value) if isinstance(value, tuple) else value for key, value in given.items()}
 
