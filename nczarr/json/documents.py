@@ -98,11 +98,12 @@ class Documents:
 
     def children(self, prefix: str) -> list[str]:
         """Return possible node names below a prefix in byte order; reports unreadable-array without listing."""
-        found = set(self.store.children(prefix))
+        below, links = self.store.entries(prefix)
+        found = set(below)
         if not found and not self.extra and not self.store.listed:
             text = "the server lists no keys, and there are no consolidated metadata: what is below is not known"
             self.lost("unreadable-array", text, prefix)
-        for name in self.store.links(prefix):
+        for name in links:
             if not name.startswith("."):
                 text = f"`{prefix}{name}` is a symbolic link, which is not followed"
                 self.lost("unreadable-array", text, prefix + name)

@@ -68,9 +68,9 @@ class Store(Protocol):
         """Return the next segments after `prefix`, which is empty or ends in a slash; sorted."""
         return next_segments(self.keys(prefix), prefix)
 
-    def links(self, prefix: str) -> list[str]:
-        """Return the names of symbolic links, which are not followed, in place of folders below `prefix`; sorted."""
-        return []
+    def entries(self, prefix: str) -> tuple[list[str], list[str]]:
+        """Return the children, and the names of symbolic links to folders, which are not followed."""
+        return self.children(prefix), []
 
     def several(self, keys: Iterable[str]) -> dict[str, bytes]:
         """Return the bytes of keys that few requests can combine; others may be missing. Raises OSError."""

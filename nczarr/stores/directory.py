@@ -113,27 +113,34 @@ class DirectoryStore(Store):
         return Range(path, 0, status.st_size)
 
     def keys(self, prefix: str = "") -> Iterator[str]:
-        """Return all keys with `prefix`, sorted."""
+        """Return all keys with `prefix`, sorted. Raises OSError for a link to a folder below a prefix."""
         found = []
-        for folder, _, files in os.walk(os.path.join(self._real, prefix.rpartition("/")[0])):
+        for folder, below, files in os.walk(os.path.join(self._real, prefix.rpartition("/")[0])):
             relative = os.path.relpath(folder, self._real).replace(os.sep, "/")
-            found += [name if relative == "." else f"{relative}/{name}" for name in files]
+            start = "" if relative == "." else f"{relative}/"
+            found += [start + name for name in files]
+            for name in below if prefix else ():
+                if os.path.islink(os.path.join(folder, name)):
+                    raise self._link(start + name)  # it may hold chunks, which would read as fill
         return iter(sorted(key for key in found if key.startswith(prefix)))
 
     def children(self, prefix: str) -> list[str]:
         """Return the names in one folder, without links."""
-        return sorted(entry.name for entry in self._entries(prefix) if not entry.is_symlink())
+        return self.entries(prefix)[0]
 
-    def links(self, prefix: str) -> list[str]:
-        """Return the names of links to folders in one folder."""
-        return sorted(entry.name for entry in self._entries(prefix) if entry.is_symlink() and entry.is_dir())
-
-    def _entries(self, prefix: str) -> list[os.DirEntry[str]]:
+    def entries(self, prefix: str) -> tuple[list[str], list[str]]:
+        """Return the names in one folder without links, and the names of links to folders; both sorted."""
         try:
             with os.scandir(os.path.join(self._real, prefix)) as entries:
-                return list(entries)
+                names, links = [], []
+                for entry in entries:
+                    if not entry.is_symlink():
+                        names.append(entry.name)
+                    elif entry.is_dir():
+                        links.append(entry.name)
         except (FileNotFoundError, NotADirectoryError):
-            return []
+            return [], []
+        return sorted(names), sorted(links)
 
 
 class DirectoryTarget(DirectoryStore):

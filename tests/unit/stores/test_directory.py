@@ -89,7 +89,7 @@ def test_a_link_out_of_the_store_is_not_followed(tmp_path: Path) -> None:
         for key in ("link", "up/secret"):
             with pytest.raises(OSError, match="symbolic link"):
                 call(key)
-    assert (store.children(""), store.links("")) == ([], ["up"])
+    assert (store.children(""), store.entries("")) == ([], ([], ["up"]))
 
 
 def test_blocks_are_sorted_and_measure_chunks() -> None:

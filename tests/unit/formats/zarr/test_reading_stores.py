@@ -192,6 +192,20 @@ def test_links_in_a_folder_are_not_followed(tmp_path: Path) -> None:
     assert run_command("convert", str(tmp_path / "t.zarr"), str(tmp_path / "u.nc")).status == 1
 
 
+def test_a_folder_of_chunks_that_is_a_link_is_an_error_and_no_fill(tmp_path: Path) -> None:
+    text = "netcdf t {\ndimensions: x = 2 ; y = 2 ;\nvariables: int v(x, y) ;\ndata: v = 1, 2, 3, 4 ;\n}\n"
+    nczarr.write(nczarr.from_cdl(text), tmp_path / "t.zarr", "zarr3", chunks={"/v": (1, 2)})
+    rows = tmp_path / "t.zarr" / "v" / "c" / "1"
+    rows.rename(tmp_path / "elsewhere")
+    rows.symlink_to(tmp_path / "elsewhere")
+    for command in (["dump"], ["digest"], ["convert", "--to", "nczarr3"]):
+        target = [str(tmp_path / "out.zarr")] * (command[0] == "convert")
+        ran = run_command(*command, str(tmp_path / "t.zarr"), *target)
+        assert ran.status == 3
+        assert "symbolic link" in ran.err
+    assert not (tmp_path / "out.zarr").exists()
+
+
 @pytest.mark.parametrize("form", ["zarr2", "zarr3", "nczarr"])
 def test_a_chunk_that_is_a_link_is_an_error_and_no_fill(form: str, tmp_path: Path) -> None:
     nczarr.write(
