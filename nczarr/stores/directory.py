@@ -136,7 +136,7 @@ class DirectoryStore(Store):
                 for entry in entries:
                     if not entry.is_symlink():
                         names.append(entry.name)
-                    elif entry.is_dir():
+                    elif os.path.isdir(entry.path):  # `entry.is_dir` raises for a circle of links
                         links.append(entry.name)
         except (FileNotFoundError, NotADirectoryError):
             return [], []

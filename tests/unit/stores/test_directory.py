@@ -84,6 +84,7 @@ def test_a_link_out_of_the_store_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "t").mkdir()
     (tmp_path / "t" / "link").symlink_to(tmp_path / "secret")
     (tmp_path / "t" / "up").symlink_to(tmp_path)
+    (tmp_path / "t" / "circle").symlink_to(tmp_path / "t" / "circle")
     store = DirectoryStore(str(tmp_path / "t"))
     for call in (store.get, store.locate):
         for key in ("link", "up/secret"):
