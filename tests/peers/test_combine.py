@@ -30,7 +30,7 @@ def texts(dataset: Any, times: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize("target", ["out.zarr", "out.nc", "out.json", "out.parq"])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     ("make", "form"),
     [

@@ -39,7 +39,7 @@ def chunky(tmp_path_factory: pytest.TempPathFactory, peer: object) -> Path:
     return path
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     ("path", "form"),
     list(zip(SAMPLES, itertools.cycle(["nczarr", "nczarr3"]))),

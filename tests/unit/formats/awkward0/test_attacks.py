@@ -130,7 +130,7 @@ BOMBS = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", BOMBS)
 def test_bombs(name: str) -> None:
     assert said(BOMBS[name]).split()[0] in {"bad-blob", "oversized-awkward"}
@@ -175,7 +175,7 @@ DOCUMENTS = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_documents(name: str) -> None:
     megabytes = 400 if name == "large" else 200  # twice the document
@@ -250,7 +250,7 @@ SIZES = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", SIZES)
 def test_sizes(name: str) -> None:
     assert said(SIZES[name]).split()[0].startswith(("bad-", "oversized-awkward"))

@@ -29,6 +29,7 @@ FILES = list(corpus.files(SHARED)) if SHARED is not None else []
 FORMS = ("nczarr", "zarr2", "zarr3", "nczarr3", "zarr3-2019")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.skipif(SHARED is None, reason="shared data are not beside the clone")
 @pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])
 def test_a_store_reads_back(path: Path) -> None:
@@ -49,6 +50,7 @@ def test_a_store_reads_back(path: Path) -> None:
             assert dict(seen.variables) == dict(dataset.variables)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.skipif(SHARED is None, reason="shared data are not beside the clone")
 @pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])
 def test_pure_stores_lose_what_was_announced(path: Path) -> None:
