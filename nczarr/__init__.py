@@ -51,8 +51,16 @@ __all__ = [
 ]
 
 
+_DOORS = frozenset({"awkward0", "ncstream", "refs", "testing", "zarr3_2019"})
+"""Public modules, which are attributes without an import of their own."""
+
+
 def __getattr__(name: str) -> Any:
     """Load a public name on first use."""
+    if name in _DOORS:
+        from importlib import import_module
+
+        return import_module(f"nczarr.{name}")
     if name not in _PUBLIC:
         raise AttributeError(f"module 'nczarr' has no attribute {name!r}")
     from importlib import import_module
@@ -65,4 +73,4 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     """Return public names, loaded or not."""
-    return sorted([*globals(), *_PUBLIC])
+    return sorted({*globals(), *_PUBLIC, *_DOORS})

@@ -35,29 +35,105 @@ _DEFAULT_POLICY: Any = object()
 def deserialize(
     storage: Any, name: str = "", whitelist: Whitelist = None, cache: Any = None, *, limits: Limits = DEFAULT
 ) -> Any:
-    """Return the array whose document a storage has under the key `name`.
+    """Return the array whose document a storage has under a name.
 
-    `storage`: bytes, buffers or NumPy arrays by key. `whitelist`: patterns of
-    functions that the document may use; they can only restrict the table; None:
-    all of the table. `cache` exists for callers of awkward0 and is not used:
-    virtual arrays are made at once. Documents without an array return their
-    value: JSON, lists, tuples, dictionaries, pairs, NumPy dtypes, bytes.
+    Parameters
+    ----------
+    storage : Mapping of str to bytes, buffer or numpy.ndarray
+        Documents and blobs by key.
+    name : str
+        Key of the document.
+    whitelist : sequence of patterns, optional
+        Functions that the document may use. Patterns can only restrict the fixed
+        table; by default all of the table is allowed.
+    cache : object, optional
+        Not used; accepted for callers of awkward0. Virtual arrays are made at once.
+    limits : Limits
+        Limits of the reader.
 
-    Raises KeyError for an unknown name, CompileError for invalid or oversized
-    documents or blobs.
+    Returns
+    -------
+    awkward.Array or object
+        The array; without awkward installed, a column. Documents without an array
+        return their value: JSON, lists, tuples, dictionaries, dtypes, bytes.
+
+    Raises
+    ------
+    KeyError
+        If the storage has no such key.
+    CompileError
+        If a document or a blob is invalid or oversized.
+
+    Examples
+    --------
+    >>> import awkward, nczarr
+    >>> storage = {}
+    >>> _ = nczarr.awkward0.serialize(awkward.Array([[1.5], [], [2.5, 3.5]]), storage)
+    >>> nczarr.awkward0.deserialize(storage).tolist()
+    [[1.5], [], [2.5, 3.5]]
     """
     return _arrays(columns(storage, name, whitelist, limits=limits))
 
 
 def columns(storage: Any, name: str = "", whitelist: Whitelist = None, *, limits: Limits = DEFAULT) -> Any:
-    """Return as `deserialize`, with a column (`nczarr.formats.awkward0.columns`) for every array, even cyclic."""
+    """Return as `deserialize`, with a column in place of every array. Needs no other library than NumPy.
+
+    Parameters
+    ----------
+    storage : Mapping of str to bytes, buffer or numpy.ndarray
+        Documents and blobs by key.
+    name : str
+        Key of the document.
+    whitelist : sequence of patterns, optional
+        Functions that the document may use, as for `deserialize`.
+    limits : Limits
+        Limits of the reader.
+
+    Returns
+    -------
+    nczarr.formats.awkward0.columns.nodes.Column or object
+        A tree of NumPy arrays, which may be cyclic; other values unchanged.
+
+    Raises
+    ------
+    KeyError
+        If the storage has no such key.
+    CompileError
+        If a document or a blob is invalid or oversized.
+    """
     from nczarr.formats.awkward0.read.reader import opened
 
     return opened(storage, name, whitelist, limits)
 
 
 def items(column: Column, most: int = 100_000_000) -> list[Any]:
-    """Return a column as Python objects. Raises ValueError for more than `most` items, or endless nesting."""
+    """Return a column as Python objects.
+
+    Parameters
+    ----------
+    column : nczarr.formats.awkward0.columns.nodes.Column
+        A column from `columns`.
+    most : int
+        Maximum number of items.
+
+    Returns
+    -------
+    list
+        Lists, dictionaries, texts, numbers and None.
+
+    Raises
+    ------
+    ValueError
+        If the column has more than `most` items, or contains itself.
+
+    Examples
+    --------
+    >>> import awkward, nczarr
+    >>> storage = {}
+    >>> _ = nczarr.awkward0.serialize(awkward.Array([[1], [2, 3]]), storage)
+    >>> nczarr.awkward0.items(nczarr.awkward0.columns(storage))
+    [[1], [2, 3]]
+    """
     from nczarr.formats.awkward0.columns import items
 
     return items.items(column, most)
@@ -71,10 +147,41 @@ def load(
     schemasuffix: str = ".json",
     limits: Limits = DEFAULT,
 ) -> Any:
-    """Return the array of an archive (`.awkd`) if it is unnamed; else a lazy mapping of all arrays.
+    """Open an archive (`.awkd`).
 
-    The mapping is a context manager and has `close`. Raises CompileError for an
-    invalid or unsafe archive, OSError if it is unreadable.
+    Parameters
+    ----------
+    file : str, os.PathLike or binary file
+        The archive.
+    whitelist : sequence of patterns, optional
+        Functions that documents may use, as for `deserialize`.
+    cache : object, optional
+        Not used; accepted for callers of awkward0.
+    schemasuffix : str
+        Suffix of document names in the archive.
+    limits : Limits
+        Limits of the reader.
+
+    Returns
+    -------
+    array or Mapping of str to arrays
+        The array if it is unnamed; otherwise a lazy mapping of all arrays, which is
+        a context manager and has `close`.
+
+    Raises
+    ------
+    CompileError
+        If the archive is invalid or unsafe.
+    OSError
+        If the archive is unreadable.
+
+    Examples
+    --------
+    >>> import awkward, nczarr
+    >>> nczarr.awkward0.save("runs.awkd", {"hits": awkward.Array([[1], [2, 3]])})
+    >>> with nczarr.awkward0.load("runs.awkd") as archive:
+    ...     archive["hits"].tolist()
+    [[1], [2, 3]]
     """
     from nczarr.formats.awkward0.wire.zip_archive import Archive
 
@@ -89,10 +196,26 @@ def load(
 def hdf5(
     group: Any, *, whitelist: Whitelist = None, cache: Any = None, limits: Limits = DEFAULT, **options: Any
 ) -> MutableMapping[str, Any]:
-    """Return the arrays of an h5py group or file by name, as a mutable mapping.
+    """Open the arrays of an HDF5 group.
 
-    `options` are those of `serialize`, for set-item. Get-item raises KeyError
-    and CompileError. Names with a slash are usable but not listed.
+    Parameters
+    ----------
+    group : h5py.Group
+        A group or file.
+    whitelist : sequence of patterns, optional
+        Functions that documents may use, as for `deserialize`.
+    cache : object, optional
+        Not used; accepted for callers of awkward0.
+    limits : Limits
+        Limits of the reader.
+    **options
+        The options of `serialize`, for assignments.
+
+    Returns
+    -------
+    MutableMapping of str to arrays
+        Arrays by name. Reading one raises as `deserialize`. Names with a slash can
+        be read and written, but are not listed.
     """
     from nczarr.formats.awkward0.wire.hdf5_group import Group
     from nczarr.formats.awkward0.write import save as saving
@@ -111,12 +234,37 @@ def serialize(
     compression: Any = _DEFAULT_POLICY,
     **options: Any,
 ) -> dict[str, Any]:
-    """Write an array to a storage: its blobs, and its document under `name` and `schemasuffix`.
+    """Write an array to a storage: its blobs and its document.
 
-    Returns the document. `obj`: an awkward or NumPy array, a column, lists,
-    texts, numbers. `compression`: None, True, a function with an inverse, or
-    one or more rules (docs/awkward0.md). Raises CompileError for content that
-    the protocol cannot hold.
+    Parameters
+    ----------
+    obj : awkward.Array, numpy.ndarray, column, list, str or number
+        The array.
+    storage : MutableMapping of str to bytes
+        Receives documents and blobs by key.
+    name : str, optional
+        Key of the document.
+    delimiter : str, optional
+        Separator of the name and the numbers of blobs.
+    suffix : str, optional
+        Suffix of blob keys.
+    schemasuffix : str, optional
+        Suffix of the document's key.
+    compression : optional
+        None, True, a function with a known inverse, or one or more rules; by
+        default large blobs are compressed. docs/awkward0.md lists the rules.
+    **options
+        Options of awkward0's `serialize`.
+
+    Returns
+    -------
+    dict
+        The document.
+
+    Raises
+    ------
+    CompileError
+        If the protocol cannot represent the content.
     """
     from nczarr.formats.awkward0.write import serialize as writing
 
@@ -133,11 +281,29 @@ def save(
     mode: str = "a",
     **options: Any,
 ) -> None:
-    """Write an array, or a dictionary of arrays, to an archive; a path without `.awkd` gets this suffix.
+    """Write an array, or a dictionary of arrays, to an archive.
 
-    `mode` is that of a ZIP archive; "a" appends to an existing file. `options`
-    are those of `serialize`. Raises KeyError, before anything is written, if
-    one name is the prefix of another; OSError.
+    Parameters
+    ----------
+    file : str, os.PathLike or binary file
+        The archive. A path without the suffix `.awkd` gets it.
+    array : array, or Mapping of str to arrays
+        The content.
+    name : str, optional
+        Name of the array.
+    mode : str
+        Mode of the ZIP archive; `a` appends to an existing file.
+    **options
+        The options of `serialize`.
+
+    Raises
+    ------
+    KeyError
+        If one name is the prefix of another; nothing is written then.
+    CompileError
+        If the protocol cannot represent the content.
+    OSError
+        If the archive is not writable.
     """
     from nczarr.formats.awkward0.write import save as saving
 

@@ -74,18 +74,43 @@ def __getattr__(name: str) -> Any:
 def read_messages(
     stream: Stream, *, definitions: pb.Header | None = None, limits: Limits = DEFAULT
 ) -> Iterator[Message]:
-    """Yield the messages of a stream; `.values` of those with data are NumPy arrays of the section's shape.
+    """Read the messages of a stream one by one.
 
-    Numbers have the byte order of the stream and are views of it, unless
-    deflated. Chars are `S1`. Strings are objects: `str`, `bytes` if not UTF-8,
-    None for NIL; opaque values are `bytes`. Lists are objects, too, each an
-    array. Structures and sequences are structured arrays as defined in an
-    earlier header, or in `definitions`, with plain members first, then
-    structures; members of variable size are objects. Rows of an undefined
-    structure are `V`, and columns name their members themselves.
+    Parameters
+    ----------
+    stream : bytes, memory map or binary file
+        The stream; a pipe as well.
+    definitions : protobuf Header, optional
+        Structures for messages whose header is missing from the stream.
+    limits : Limits
+        Limits of the reader.
 
-    Raises CompileError at an invalid message, after the valid ones before it;
-    OSError if the stream is unreadable.
+    Yields
+    ------
+    Message
+        The next message. `.values` of messages with data is a `numpy.ndarray` in the
+        shape of the section. Numbers have the byte order of the stream, and are
+        views of it unless deflated. A char is `S1`. Strings are objects: `str`,
+        `bytes` where the text is not UTF-8, None for NIL. Opaque values are `bytes`;
+        vlen values are arrays in object arrays. Structures and sequences are
+        structured arrays with plain members first, then structures; members of
+        variable size are objects. Rows of an undefined structure are `V`.
+
+    Raises
+    ------
+    CompileError
+        At an invalid message, after the valid messages before it.
+    OSError
+        If the stream is unreadable.
+
+    Examples
+    --------
+    >>> import nczarr, io
+    >>> _ = nczarr.convert("samples/01-station.cdl", "station.ncs")
+    >>> with open("station.ncs", "rb") as stream:
+    ...     found = [type(message).__name__ for message in nczarr.ncstream.read_messages(stream)]
+    >>> found[0], found[1], found[-1]
+    ('Start', 'Header', 'End')
     """
     from nczarr.formats.ncstream.wire import messages
     from nczarr.formats.ncstream.wire.definitions import Definitions
@@ -100,7 +125,31 @@ def read_messages(
 
 
 def write_messages(messages: Iterable[Message], stream: IO[bytes]) -> None:
-    """Write consecutive messages. Raises CompileError for a message without encoding; OSError."""
+    """Write messages to a stream, one after the other.
+
+    Parameters
+    ----------
+    messages : Iterable of Message
+        The messages.
+    stream : binary file
+        Receives the encoded messages.
+
+    Raises
+    ------
+    CompileError
+        If a message has no encoding.
+    OSError
+        If the stream is not writable.
+
+    Examples
+    --------
+    >>> import io, numpy, nczarr.ncstream
+    >>> stream = io.BytesIO()
+    >>> message = nczarr.ncstream.data("t", numpy.array([1, 2], "<i4"))
+    >>> nczarr.ncstream.write_messages([message], stream)
+    >>> [each.values.tolist() for each in nczarr.ncstream.read_messages(stream.getvalue())]
+    [[1, 2]]
+    """
     from nczarr.formats.ncstream.wire.byte_pieces import UnwritableError
     from nczarr.formats.ncstream.wire.messages import written
 
@@ -120,13 +169,32 @@ def data(
     data_type: str | None = None,
     column: bool | None = None,
 ) -> Data | DataColumn:
-    """Return a message with the values of a NumPy array, in the forms of `read_messages`.
+    """Return a message with the values of an array.
 
-    `section`: indices of the values in their variable; None: all. `data_type`:
-    the format's type name if the dtype is ambiguous: `OPAQUE`, `ENUM1`,
-    `SEQUENCE`. `column`: True for a message of columns, False for one of the
-    first form; None: columns for lists and structures. Raises ValueError for a
-    dtype that the format lacks.
+    Parameters
+    ----------
+    name : str
+        Name of the variable.
+    values : array_like
+        Values in the forms that `read_messages` yields.
+    section : tuple of range, optional
+        Indices of the values in the variable; by default all indices.
+    data_type : str, optional
+        The format's name of the type where the dtype is ambiguous: `OPAQUE`,
+        `ENUM1`, `SEQUENCE`.
+    column : bool, optional
+        True for a message of columns, False for one of the first form. By default
+        vlen values and structures are columns.
+
+    Returns
+    -------
+    Data or DataColumn
+        The message.
+
+    Raises
+    ------
+    ValueError
+        If the format has no type for the dtype.
     """
     from nczarr.formats.ncstream.wire.messages import of_values
 
@@ -134,7 +202,20 @@ def data(
 
 
 def header_message(dataset: DatasetHandle | Checked, *, location: str | None = None) -> bytes:
-    """Return a dataset's header message, as a server's answer to `req=header`. `location`: its URL or path."""
+    """Return the header message of a dataset, as a server answers `req=header`.
+
+    Parameters
+    ----------
+    dataset : DatasetHandle
+        An open dataset.
+    location : str, optional
+        URL or path of the dataset, for the header.
+
+    Returns
+    -------
+    bytes
+        The encoded message.
+    """
     from nczarr.formats.ncstream.wire import framing
     from nczarr.formats.ncstream.write.header_writer import header
 
@@ -148,14 +229,36 @@ def data_messages(
     profile: Profile = "mixed",
     deflate: int | None = None,
 ) -> Iterator[bytes]:
-    """Yield, in pieces, one message for each wanted variable, by FQN and indices (None: all).
+    """Encode the values of variables, one message each.
 
-    `profile`: `mixed` encodes numbers and texts in the first form and all else
-    in columns; `first` and `second` use one form wherever possible, like
-    servers of the two generations. `deflate`: a level, for numbers in the first
-    form. Raises KeyError for an unknown variable, ValueError for invalid or
-    descending indices, OSError, and CompileError (`unwritable-ncstream`) for
-    values that one message cannot hold.
+    Parameters
+    ----------
+    dataset : DatasetHandle
+        An open dataset.
+    wanted : Iterable of (str, tuple of range or None)
+        Fully qualified names of variables with their indices, None for all.
+    profile : {"mixed", "first", "second"}
+        `mixed` encodes numbers and texts in the first form and other values in
+        columns. `first` and `second` use one form wherever possible, as servers of
+        the two generations.
+    deflate : int, optional
+        Compression level for numbers in the first form.
+
+    Yields
+    ------
+    bytes
+        The next piece of the encoded messages.
+
+    Raises
+    ------
+    KeyError
+        If there is no such variable.
+    ValueError
+        If indices are out of bounds or descending.
+    CompileError
+        If one message cannot hold the values (`unwritable-ncstream`).
+    OSError
+        If values cannot be read.
     """
     from nczarr.formats.ncstream.wire.byte_pieces import UnwritableError
     from nczarr.formats.ncstream.write.variable_messages import Values
@@ -174,15 +277,31 @@ def data_messages(
 def write_points(dataset: DatasetHandle, stream: IO[bytes], variable: str | None = None) -> Report:
     """Write a one-dimensional variable of records as a stream of point features with place and time.
 
-    `variable`: its path; None: the only suitable one. Variables that
-    `nczarr.open` reads from such streams are suitable. Else the attribute
-    `location` of the variable names five members, time, latitude, longitude,
-    altitude and nominal time, separated by blanks; or members have these names
-    (`lat`, `lon`, `alt` for short).
+    Variables that `nczarr.open` reads from such streams are suitable. Otherwise the
+    attribute `location` of the variable names five members, separated by blanks:
+    time, latitude, longitude, altitude and nominal time. Without the attribute,
+    members with these names are used (`lat`, `lon`, `alt` for short).
 
-    The report has a warning, `lost-beside-points`, if the dataset has
-    additional content. Raises CompileError (`unsuited-points`) for other
-    variables, OSError.
+    Parameters
+    ----------
+    dataset : DatasetHandle
+        An open dataset.
+    stream : binary file
+        Receives the encoded stream.
+    variable : str, optional
+        Path of the variable; by default the only suitable one.
+
+    Returns
+    -------
+    Report
+        Has the warning `lost-beside-points` if the dataset has more content.
+
+    Raises
+    ------
+    CompileError
+        If no variable is suitable (`unsuited-points`).
+    OSError
+        If the stream is not writable.
     """
     from nczarr.formats.ncstream.points.writer import write
 

@@ -28,7 +28,36 @@ Described = Mapping[str, Any] | str | bytes | os.PathLike[str]
 def expand(
     document: Described, *, templates: Mapping[str, str] | None = None, limits: Limits = DEFAULT
 ) -> dict[str, Any]:
-    """Return the document in version 0. `templates` replace or extend those of the document."""
+    """Return a reference document in version 0: without templates and generators.
+
+    Parameters
+    ----------
+    document : Mapping, str, bytes or os.PathLike
+        A document, its text, or the path of a file or of a folder of Parquet
+        references.
+    templates : Mapping of str to str, optional
+        Templates that replace or extend those of the document.
+    limits : Limits
+        Limits of the reader.
+
+    Returns
+    -------
+    dict
+        The expanded document.
+
+    Raises
+    ------
+    CompileError
+        If the document has errors; `.diagnostics` has all of them.
+    OSError
+        If the document is unreadable.
+
+    Examples
+    --------
+    >>> import nczarr.refs
+    >>> nczarr.refs.expand({"version": 1, "templates": {"u": "a.nc"}, "refs": {"v/0": ["{{u}}", 8, 4]}})
+    {'v/0': ['a.nc', 8, 4]}
+    """
     found: dict[str, Any] = json.loads(b"".join(lines(document, templates=templates, limits=limits)))
     return found
 
@@ -36,12 +65,54 @@ def expand(
 def lines(
     document: Described, *, templates: Mapping[str, str] | None = None, limits: Limits = DEFAULT
 ) -> Iterator[bytes]:
-    """Yield the JSON text of the document in version 0; faults may be found on the way."""
+    """Yield the JSON text of a reference document in version 0.
+
+    Parameters
+    ----------
+    document : Mapping, str, bytes or os.PathLike
+        A document, as for `expand`.
+    templates : Mapping of str to str, optional
+        Templates that replace or extend those of the document.
+    limits : Limits
+        Limits of the reader.
+
+    Yields
+    ------
+    bytes
+        The next piece of the text.
+
+    Raises
+    ------
+    CompileError
+        If the document has errors, which may be found after the first pieces.
+    OSError
+        If the document is unreadable.
+    """
     yield from expanded(_source(document), Report(), limits, templates or {})
 
 
 def compact(document: Described, *, limits: Limits = DEFAULT) -> dict[str, Any]:
-    """Return the document in version 1, with templates and generators; its expansion is unchanged."""
+    """Return a reference document in version 1, with templates and generators. Its expansion is unchanged.
+
+    Parameters
+    ----------
+    document : Mapping, str, bytes or os.PathLike
+        A document, as for `expand`.
+    limits : Limits
+        Limits of the reader.
+
+    Returns
+    -------
+    dict
+        The compact document.
+
+    Raises
+    ------
+    CompileError
+        If the document has errors; `.diagnostics` has all of them.
+    OSError
+        If the document is unreadable.
+    """
     return compacted(_source(document), Report(), limits)
 
 
@@ -53,11 +124,32 @@ def verify(
     following: Following = FOLLOWING,
     storage_options: Mapping[str, Any] | None = None,
 ) -> tuple[Diagnostic, ...]:
-    """Return the faults of a document, or folder of Parquet references, and its targets; empty if valid.
+    """Check a reference document, or a folder of Parquet references, and all its targets.
 
-    All targets are checked, and `sample` chunks of each array, `all` or none
-    are read and decoded. `following`: how references are followed. Raises
-    OSError if the document is unreadable.
+    Parameters
+    ----------
+    document : Mapping, str, bytes or os.PathLike
+        A document, as for `expand`.
+    chunks : {"none", "sample", "all"}
+        Chunks of each array that are read and decoded.
+    sample : int
+        Number of chunks in a sample.
+    following : nczarr.refs.Following
+        Options for following references.
+    storage_options : Mapping, optional
+        Options of a URL's protocol, as fsspec takes them.
+
+    Returns
+    -------
+    tuple of Diagnostic
+        The faults that were found; empty if everything is valid.
+
+    Raises
+    ------
+    OSError
+        If the document is unreadable.
+    ValueError
+        If `chunks` or `sample` has an invalid value.
     """
     from nczarr.secrets import StorageOptions
     from nczarr.verify import verify as verified

@@ -44,13 +44,43 @@ def read(
     allow_loss: Iterable[str] = UNREAD,
     name: str = "<store>",
 ) -> DatasetHandle:
-    """Return the dataset of a hierarchy; values are read on demand.
+    """Open the dataset of a hierarchy. Values are read when they are indexed.
 
-    `nodes`: paths of arrays and groups, as `/foo/bar`, to look for if the store
-    lists no keys. Hierarchies that we write need none: each group names its
-    children. Unreadable content is skipped as `allow_loss` permits, and listed
-    in the handle's `diagnostics`. `name`: display name of the store. Raises
-    CompileError, OSError, and ValueError for an invalid path in `nodes`.
+    Parameters
+    ----------
+    store : KeyValues or Operations
+        An object with `get`, `set` and `delete`, and optionally `list`, `listpre` or
+        `listdir`.
+    nodes : Iterable of str
+        Paths of arrays and groups (`/foo/bar`) to look for in a store that lists no
+        keys. Hierarchies that `write` made need none: each group names its children.
+    allow_loss : Iterable of str
+        Codes of unreadable content that is omitted, and listed in `diagnostics`.
+    name : str
+        Name of the store in diagnostics.
+
+    Returns
+    -------
+    DatasetHandle
+        The checked dataset.
+
+    Raises
+    ------
+    CompileError
+        If the hierarchy has errors.
+    OSError
+        If the store fails.
+    ValueError
+        If a path in `nodes` is invalid.
+
+    Examples
+    --------
+    >>> import nczarr
+    >>> store = nczarr.zarr3_2019.MemoryKeys()
+    >>> nczarr.zarr3_2019.write(nczarr.open("samples/01-station.cdl"), store)
+    ()
+    >>> nczarr.zarr3_2019.read(store)
+    <dataset station: 5 variables>
     """
     from nczarr import pipeline, registry
 
@@ -70,10 +100,30 @@ def read(
 def write(
     dataset: DatasetHandle, store: KeyValues | Operations, **options: Unpack[TargetOptions]
 ) -> tuple[Diagnostic, ...]:
-    """Write a dataset to a store, whole or not at all; return the warnings. Options: those of `to_keys`.
+    """Write a dataset to a store. The store receives all keys, or none.
 
-    Keys of the same names are replaced, others remain. Raises CompileError,
-    OSError.
+    Keys of the same names are replaced; other keys remain.
+
+    Parameters
+    ----------
+    dataset : DatasetHandle
+        An open dataset.
+    store : KeyValues or Operations
+        An object with `get`, `set` and `delete`.
+    **options
+        The options of `nczarr.api.options.TargetOptions`.
+
+    Returns
+    -------
+    tuple of Diagnostic
+        Warnings, accepted losses included.
+
+    Raises
+    ------
+    CompileError
+        If the store would lose something that `allow_loss` does not name.
+    OSError
+        If the store fails.
     """
     from nczarr import link, pipeline, registry
 

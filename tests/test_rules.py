@@ -291,13 +291,27 @@ def test_no_group_has_a_possessive_quantifier() -> None:
     assert not wrong
 
 
+def _lines_of_docstrings(node: ast.AST) -> int:
+    """The lines of all docstrings in a node, those of fields included."""
+    texts = [
+        each.value
+        for each in ast.walk(node)
+        if isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant) and isinstance(each.value.value, str)
+    ]
+    return sum((text.end_lineno or 0) - text.lineno + 1 for text in texts)
+
+
 def test_files_and_functions_stay_small() -> None:
+    """Docstrings do not count."""
     for path in modules():
         text = path.read_text(encoding="utf-8")
-        assert text.count("\n") <= LONGEST, f"{name_of(path)} has two subjects: look for the second"
-        for node in ast.walk(ast.parse(text)):
+        tree = ast.parse(text)
+        length = text.count("\n") - _lines_of_docstrings(tree)
+        assert length <= LONGEST, f"{name_of(path)} has two subjects: look for the second"
+        for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef):
-                assert (node.end_lineno or 0) - node.lineno < 80, f"{name_of(path)}.{node.name} is longer than a screen"
+                length = (node.end_lineno or 0) - node.lineno - _lines_of_docstrings(node)
+                assert length < 80, f"{name_of(path)}.{node.name} is longer than a screen"
 
 
 @pytest.mark.parametrize(
@@ -399,6 +413,7 @@ FORMAT_NAMES = {
 """Names of formats that mean nothing else."""
 
 TOLD = {
+    "nczarr": "`nczarr.awkward0` and `nczarr.ncstream` are public modules",
     "nczarr.api.handle": "`from_cdl`, `to_cdl` and their like are methods for one format each",
     "nczarr.awkward.expressions": "`awkward0` is the library that documents name",
     "nczarr.serve.cdmremote": "`cdl` and `ncstream` are words of CDM Remote's queries",

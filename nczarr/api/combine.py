@@ -61,18 +61,55 @@ def combine(
     storage_options: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Conversion | DatasetHandle:
-    """Combine paths, URLs or open datasets into one, joined along existing dimensions or stacked along a new one.
+    """Combine datasets into one, joined along existing dimensions or stacked along a new one.
 
-    docs/references.md lists what must be equal. `variables` and `groups` select
-    what is combined. With a `target`, the result is written there in the format
-    of its suffix, and the conversion is returned; `options` are those of
-    `nczarr.convert`. Without one, an open dataset is returned, with warnings in
-    its `diagnostics`. `writing` and `following` control how references are
-    written, and followed in sources.
+    docs/references.md lists what must be equal in all sources.
 
-    Raises CompileError if sources do not fit together or the target cannot
-    represent them, OSError if one is unreachable, FileExistsError if the target
-    exists.
+    Parameters
+    ----------
+    sources : Iterable of str, os.PathLike or DatasetHandle
+        Paths, URLs or open datasets, in the order of the result.
+    target : str or os.PathLike, optional
+        Path or URL of a new target.
+    format : str, optional
+        Format of the target; by default that of its suffix.
+    along : str or Iterable of str
+        Existing dimensions to join along; with `new_dim`, the variables to stack.
+    new_dim : str, optional
+        Name of a new dimension to stack along.
+    variables, groups : Iterable of str
+        Restrict the result to these.
+    writing : nczarr.refs.Writing
+        Options for writing references.
+    following : nczarr.refs.Following
+        Options for following references in sources.
+    storage_options : Mapping, optional
+        Options of a URL's protocol, as fsspec takes them.
+    **options
+        The options of `nczarr.convert`.
+
+    Returns
+    -------
+    DatasetHandle or Conversion
+        Without a target the combined dataset, with warnings in `diagnostics`; with a
+        target, what was written.
+
+    Raises
+    ------
+    CompileError
+        If the sources do not fit together, or the target cannot represent them.
+    OSError
+        If a source or the target is unreachable.
+    FileExistsError
+        If the target exists and `overwrite` is false.
+
+    Examples
+    --------
+    >>> import nczarr
+    >>> text = "netcdf day { dimensions: t = UNLIMITED ; variables: int v(t) ; data: v = %s ; }"
+    >>> days = [nczarr.from_cdl(text % values) for values in ("1, 2", "3")]
+    >>> nczarr.refs.combine(days, along="t")["v"][:].tolist()
+    [1, 2, 3]
     """
     from nczarr import pipeline
     from nczarr.api.convert import convert

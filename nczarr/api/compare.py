@@ -27,16 +27,49 @@ def diff(
     groups: Iterable[str] = (),
     storage_options: Mapping[str, Any] | None = None,
 ) -> list[Difference]:
-    """Return the differences of two datasets in any formats; an empty list if they are equal.
+    """Compare two datasets of any formats.
 
-    Datasets are paths, URLs or open ones. Values are compared bit by bit,
-    except that all NaNs are equal; with a `tolerance`, numbers may differ by
-    that much (`"rel:1e-6"`: by that part of the greater one). `storage` also
-    compares chunks, codecs, definition order and kind of file. `variables` and
-    `groups` restrict the comparison. `storage_options` apply to URLs.
+    Values are compared bit by bit, except that all NaNs are equal.
 
-    Raises OSError if one is unreachable, CompileError if one has errors,
-    ValueError for an invalid tolerance.
+    Parameters
+    ----------
+    first, second : str, os.PathLike or DatasetHandle
+        Paths, URLs or open datasets.
+    data : bool
+        Compare values. False compares models only.
+    storage : bool
+        Also compare chunks, codecs, definition order and kind of file.
+    tolerance : float or str, optional
+        Accepted difference of two numbers. `"rel:1e-6"` is relative to the greater one.
+    variables, groups : Iterable of str
+        Restrict the comparison to these.
+    storage_options : Mapping, optional
+        Options of a URL's protocol, as fsspec takes them.
+
+    Returns
+    -------
+    list of Difference
+        All differences; empty if the datasets are equal.
+
+    Raises
+    ------
+    OSError
+        If a dataset is unreachable.
+    CompileError
+        If a dataset has errors, or lacks a named variable or group.
+    ValueError
+        If the tolerance is invalid.
+
+    Examples
+    --------
+    >>> import nczarr
+    >>> one = nczarr.from_cdl("netcdf d { variables: int v ; data: v = 1 ; }")
+    >>> other = nczarr.from_cdl("netcdf d { variables: int v ; data: v = 2 ; }")
+    >>> nczarr.diff(one, one)
+    []
+    >>> [found] = nczarr.diff(one, other)
+    >>> found.kind, found.path, found.message
+    ('values', '/v', 'the value differs: 1 | 2')
     """
     from nczarr.compare.diff import chosen, differences
 
@@ -58,18 +91,43 @@ def digest(
     workers: int | None = None,
     storage_options: Mapping[str, Any] | None = None,
 ) -> str:
-    """Return a hash of a dataset's model and values, 64 hexadecimal digits, as defined in docs/digest.md.
+    """Return a hash of the model and the values of a dataset.
 
-    It does not depend on format, chunks, codecs, byte order and definition
-    order, and changes with every name, type, attribute, dimension and bit of a
-    value.
+    Equal datasets have equal digests in every format. The digest does not depend on
+    chunks, codecs, byte order or definition order. It changes with every name,
+    type, attribute, dimension and bit of a value. docs/digest.md defines it.
 
-    The dataset is a path, URL or open one. `variables` and `groups` restrict
-    the hash; `memory`: bytes of values in flight; `workers`: threads;
-    `storage_options` apply to URLs.
+    Parameters
+    ----------
+    dataset : str, os.PathLike or DatasetHandle
+        Path, URL or open dataset.
+    variables, groups : Iterable of str
+        Restrict the digest to these.
+    memory : int
+        Maximum bytes of decoded values in flight.
+    workers : int, optional
+        Number of threads; by default one per processor.
+    storage_options : Mapping, optional
+        Options of a URL's protocol, as fsspec takes them.
 
-    Raises OSError if it is unreachable, CompileError if it has errors or
-    unreadable content.
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+
+    Raises
+    ------
+    OSError
+        If the dataset is unreachable.
+    CompileError
+        If the dataset has errors or unreadable content.
+
+    Examples
+    --------
+    >>> import nczarr
+    >>> dataset = nczarr.open("samples/01-station.cdl")
+    >>> nczarr.digest(dataset)
+    'e89835dfd9e44715dd52bbf081145f195d2d9b26fd4f9ab422e4b40549602856'
     """
     from nczarr.compare.digest import chosen
     from nczarr.compare.digest import digest as digest_of

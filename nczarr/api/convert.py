@@ -25,29 +25,44 @@ def convert(
     format: str | None = None,  # noqa: A002
     **options: Unpack[ConvertOptions],
 ) -> Conversion:
-    """Convert a file, store or open dataset, whole or not at all; return what was done, losses and warnings included.
+    """Convert a file, store or open dataset to another format. The target is complete, or it does not appear.
 
     Parameters
     ----------
-    source
+    source : str, os.PathLike or DatasetHandle
         Path, URL or open dataset.
-    target
+    target : str or os.PathLike
         Path or URL of the new target.
-    format
-        Format of the target. None: that of its suffix.
+    format : str, optional
+        Format of the target; by default that of its suffix.
     **options
         The options of `nczarr.api.options.ConvertOptions`.
+
+    Returns
+    -------
+    Conversion
+        What was written: number of variables, chunks by route, losses, warnings.
 
     Raises
     ------
     FileExistsError
-        If the target exists and `overwrite` is not given.
+        If the target exists and `overwrite` is false.
     CompileError
-        If the source has errors, the target would lose something that `allow_loss` does not name, or is not equal.
+        If the source has errors, if the target would lose something that
+        `allow_loss` does not name, or if `verify` finds a difference.
     OSError
-        If the source or the target is out of reach.
+        If the source or the target is unreachable.
     TypeError, ValueError
         If an option does not exist, or has an invalid value.
+
+    Examples
+    --------
+    >>> import nczarr
+    >>> done = nczarr.convert("samples/01-station.cdl", "station.zarr", codecs="zlib:5", verify=True)
+    >>> done.format, done.variables, done.losses
+    ('nczarr', 5, ())
+    >>> nczarr.diff("samples/01-station.cdl", "station.zarr")
+    []
     """
     from nczarr import pipeline
     from nczarr.stores.spool import passing
@@ -130,29 +145,42 @@ def write(
     format: str | None = None,  # noqa: A002
     **options: Unpack[WriteOptions],
 ) -> tuple[Diagnostic, ...]:
-    """Write a dataset to a new target, whole or not at all; return the warnings, losses included.
+    """Write an open dataset to a new target. The target is complete, or it does not appear.
 
     Parameters
     ----------
-    dataset
+    dataset : DatasetHandle
         An open dataset.
-    path
+    path : str or os.PathLike
         Path or URL of the new target.
-    format
-        Format of the target. None: that of its suffix.
+    format : str, optional
+        Format of the target; by default that of its suffix.
     **options
         The options of `nczarr.api.options.WriteOptions`.
+
+    Returns
+    -------
+    tuple of Diagnostic
+        Warnings, accepted losses included.
 
     Raises
     ------
     FileExistsError
-        If the target exists and `overwrite` is not given.
+        If the target exists and `overwrite` is false.
     CompileError
-        If the target would lose something that `allow_loss` does not name, or if the dataset was opened with losses
-        (`DatasetHandle.losses`) that it does not name.
+        If the target would lose something that `allow_loss` does not name, or if
+        the dataset was opened with losses (`DatasetHandle.losses`) that it does not
+        name.
     OSError
-        If the target is out of reach.
+        If the target is unreachable.
     TypeError, ValueError
         If an option does not exist, or has an invalid value.
+
+    Examples
+    --------
+    >>> import nczarr
+    >>> dataset = nczarr.open("samples/01-station.cdl")
+    >>> nczarr.write(dataset, "written.zarr", chunks={"/temperature": (3, 2)}, codecs="zlib:5")
+    ()
     """
     return convert(dataset, path, format, **options).diagnostics

@@ -25,7 +25,32 @@ if TYPE_CHECKING:
 
 
 class DatasetHandle:
-    """A dataset: its tree, variables by path, and text forms. Also a context manager."""
+    """An open dataset: its tree, its variables by path, and its text forms.
+
+    `nczarr.open`, `from_cdl`, `from_notation` and `DatasetBuilder.finish` return
+    handles. A handle is immutable, and also a context manager. Values are read when
+    a variable is indexed.
+
+    Attributes
+    ----------
+    checked : nczarr.check.checked.Checked
+        The tree, the resolved types and shapes, and the sources of the values.
+    diagnostics : tuple of Diagnostic
+        Warnings of reading. A dataset with errors never becomes a handle.
+    losses : tuple of Diagnostic
+        The diagnostics about omitted content: it is unreadable, or its name is taken.
+
+    Examples
+    --------
+    >>> import nczarr
+    >>> dataset = nczarr.open("samples/01-station.cdl")
+    >>> dataset
+    <dataset station: 5 variables>
+    >>> list(dataset)
+    ['/station_name', '/lat', '/lon', '/time', '/temperature']
+    >>> "temperature" in dataset
+    True
+    """
 
     def __init__(
         self, checked: Checked, diagnostics: Sequence[Diagnostic] = (), losses: Sequence[Diagnostic] = ()
@@ -42,7 +67,23 @@ class DatasetHandle:
         return self.checked.dataset
 
     def __getitem__(self, path: str) -> VariableHandle:
-        """Return the variable at a path (`/g1/temp`; a bare name is in the root group). Raises KeyError."""
+        """Return the variable at a path.
+
+        Parameters
+        ----------
+        path : str
+            Fully qualified name (`/g1/temp`); a bare name means a variable of the root group.
+
+        Returns
+        -------
+        VariableHandle
+            The variable.
+
+        Raises
+        ------
+        KeyError
+            If there is no such variable. The message has the closest name.
+        """
         wanted = path if path.startswith("/") else "/" + path
         try:
             key = names.fqn(map(names.normal, names.split(wanted)))
@@ -79,20 +120,96 @@ class DatasetHandle:
         return f"<dataset {self.dataset.name or '(no name)'!s}: {len(self)} variables>"
 
     def to_cdl(self) -> str:
-        """Return CDL with values that reads back equal. Raises CompileError if CDL cannot represent it."""
+        """Return the dataset as CDL with its values.
+
+        Returns
+        -------
+        str
+            A text that reads back to an equal dataset.
+
+        Raises
+        ------
+        CompileError
+            If CDL cannot represent the dataset.
+
+        Examples
+        --------
+        >>> import nczarr
+        >>> print(nczarr.from_notation("dataset d 1.0.0 { dimension x 2 variable v int /x }").to_cdl().expandtabs(4))
+        netcdf d {
+        dimensions:
+            x = 2 ;
+        variables:
+            int v(x) ;
+        data:
+        }
+        <BLANKLINE>
+        """
         return self._text("cdl")
 
     def to_notation(self) -> str:
-        """Return the model in the NCZarr notation, which reads back equal."""
+        """Return the model of the dataset, without values, in the NCZarr notation.
+
+        Returns
+        -------
+        str
+            A text that reads back to an equal model.
+
+        Examples
+        --------
+        >>> import nczarr
+        >>> print(nczarr.from_cdl("netcdf d { dimensions: x = 2 ; variables: int v(x) ; }").to_notation())
+        dataset d 2.0.0 {
+          dimension x 2
+          variable v int /x
+        }
+        <BLANKLINE>
+        """
         return self._text("notation")
 
     def to_ast(self) -> str:
-        """Return the model as AST JSON, which reads back equal."""
+        """Return the model of the dataset, without values, as AST JSON.
+
+        Returns
+        -------
+        str
+            A JSON document that reads back to an equal model.
+        """
         return self._text("ast")
 
     @takes(TargetOptions)
     def to_keys(self, format: str = "nczarr", **options: Unpack[TargetOptions]) -> Mapping[str, bytes]:  # noqa: A002
-        """Return the keys of the store that `write` would make, with chunks. Raises CompileError for losses."""
+        """Return the store that `nczarr.write` would make, in memory.
+
+        Parameters
+        ----------
+        format : str
+            Format of the store.
+        **options
+            The options of `nczarr.api.options.TargetOptions`.
+
+        Returns
+        -------
+        Mapping of str to bytes
+            Metadata documents and encoded chunks by key.
+
+        Raises
+        ------
+        CompileError
+            If the store would lose something that `allow_loss` does not name.
+        TypeError, ValueError
+            If an option does not exist, or has an invalid value.
+
+        Examples
+        --------
+        >>> import nczarr
+        >>> dataset = nczarr.from_cdl("netcdf d { dimensions: x = 2 ; variables: int v(x) ; data: v = 1, 2 ; }")
+        >>> keys = dataset.to_keys("zarr2")
+        >>> sorted(keys)
+        ['.zattrs', '.zgroup', 'v/.zarray', 'v/.zattrs', 'v/0']
+        >>> keys["v/0"].hex()
+        '0100000002000000'
+        """
         from nczarr import pipeline
         from nczarr.endpoints import targets
 
@@ -118,7 +235,26 @@ class DatasetHandle:
 
 
 class VariableHandle:
-    """One variable: its declaration, and its values by index."""
+    """One variable of an open dataset: its declaration, and its values by index.
+
+    Attributes
+    ----------
+    path : str
+        Fully qualified name.
+    variable : nczarr.ast.Variable
+        The node of the tree.
+
+    Examples
+    --------
+    >>> import nczarr
+    >>> temperature = nczarr.open("samples/01-station.cdl")["/temperature"]
+    >>> temperature
+    <variable /temperature short (3, 3)>
+    >>> temperature.dimensions, temperature.shape, temperature.dtype
+    (('/time', '/station'), (3, 3), dtype('int16'))
+    >>> temperature[0, ::2].tolist()
+    [21800, -999]
+    """
 
     def __init__(self, checked: Checked, path: str, variable: Variable) -> None:
         self._checked = checked
@@ -152,17 +288,36 @@ class VariableHandle:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """NumPy dtype of indexed values; object if values have no fixed size."""
+        """NumPy dtype of indexed values; `object` for strings and vlen values."""
         from nczarr.select.indexing import dtype_of
 
         return dtype_of(self.type, self._checked.types)
 
     def __getitem__(self, key: Any) -> Any:
-        """Return values by integers, slices (negative steps too) and `...`, as in NumPy. Raises IndexError, TypeError.
+        """Return the values at an index.
 
-        char is `S1`, an enum its integers, opaque `V`, a record a structured
-        array. Strings are `str` or None (NIL), and vlen values arrays, both in
-        object arrays.
+        Parameters
+        ----------
+        key : int, slice, Ellipsis, or tuple of these
+            Index as in NumPy. Steps of slices may be negative.
+
+        Returns
+        -------
+        numpy scalar or numpy.ndarray
+            Values of `dtype`, in the shape that NumPy gives the index. A char is `S1`,
+            an enum its integer, an opaque value `V`, a record a structured value. Strings
+            are `str`, or None for NIL, and vlen values are arrays, both in object arrays.
+
+        Raises
+        ------
+        IndexError
+            If an index is out of bounds, or has too many dimensions.
+        TypeError
+            If a part of the index has another type.
+        CompileError
+            If a chunk cannot be decoded.
+        OSError
+            If a chunk cannot be read.
         """
         from nczarr.select.indexing import read
 
@@ -181,12 +336,68 @@ class VariableHandle:
 
 
 def from_cdl(text: str | bytes, *, name: str = "<text>", kind: str | None = None) -> DatasetHandle:
-    """Compile a CDL text. Raises CompileError with all errors."""
+    """Compile a CDL text.
+
+    Parameters
+    ----------
+    text : str or bytes
+        The text, as UTF-8 if it is bytes.
+    name : str
+        Name of the text in diagnostics.
+    kind : str, optional
+        Kind of netCDF file that the dataset must fit, in any spelling of `ncgen -k`.
+
+    Returns
+    -------
+    DatasetHandle
+        The checked dataset.
+
+    Raises
+    ------
+    CompileError
+        If the text has errors; `.diagnostics` has all of them.
+
+    Examples
+    --------
+    >>> import nczarr
+    >>> dataset = nczarr.from_cdl("netcdf d { dimensions: x = 3 ; variables: int v(x) ; data: v = 1, 2, _ ; }")
+    >>> dataset["v"][:2].tolist()
+    [1, 2]
+    >>> nczarr.from_cdl("netcdf d { variables: int v(x) ; }")
+    Traceback (most recent call last):
+    nczarr.diagnostics.report.CompileError: undefined-dimension: dimension `x` is not defined (at <text>:1:29)
+    """
     return _compiled("cdl", text, name, kind)
 
 
 def from_notation(text: str | bytes, *, name: str = "<text>", kind: str | None = None) -> DatasetHandle:
-    """Compile a text in the NCZarr notation. Raises CompileError with all errors."""
+    """Compile a text in the NCZarr notation.
+
+    Parameters
+    ----------
+    text : str or bytes
+        The text, as UTF-8 if it is bytes.
+    name : str
+        Name of the text in diagnostics.
+    kind : str, optional
+        Kind of netCDF file that the dataset must fit, in any spelling of `ncgen -k`.
+
+    Returns
+    -------
+    DatasetHandle
+        The checked dataset. All values are fill values: the notation has no data.
+
+    Raises
+    ------
+    CompileError
+        If the text has errors; `.diagnostics` has all of them.
+
+    Examples
+    --------
+    >>> import nczarr
+    >>> nczarr.from_notation("dataset d 1.0.0 { dimension x 3 variable v int /x }")["v"].shape
+    (3,)
+    """
     return _compiled("notation", text, name, kind)
 
 
@@ -207,12 +418,37 @@ def open_dataset(
     storage_options: Mapping[str, Any] | None = None,
     following: Following = FOLLOWING,
 ) -> DatasetHandle:
-    """Open a file or store at a path or URL, in any readable format, detected by content.
+    """Open a file or store of any readable format, which is detected by content.
 
-    `storage_options` apply to URLs, as the library of their protocol takes
-    them; `following`: how references of a document are followed
-    (`nczarr.refs.Following`). Unreadable content of a store is omitted and
-    listed in the handle's `diagnostics`. Raises OSError, CompileError.
+    Parameters
+    ----------
+    path : str or os.PathLike
+        Path or URL.
+    kind : str, optional
+        Kind of netCDF file that the dataset must fit, in any spelling of `ncgen -k`.
+    storage_options : Mapping, optional
+        Options of a URL's protocol, as fsspec takes them.
+    following : nczarr.refs.Following
+        Options for following the references of a document.
+
+    Returns
+    -------
+    DatasetHandle
+        The checked dataset. Unreadable content of a store is omitted, and listed in
+        `diagnostics` and `losses`.
+
+    Raises
+    ------
+    OSError
+        If the path is unreachable.
+    CompileError
+        If the content has errors; `.diagnostics` has all of them.
+
+    Examples
+    --------
+    >>> import nczarr
+    >>> nczarr.open("samples/01-station.cdl")["time"][...].tolist()
+    [0.0, 6.0, 12.0]
     """
     from nczarr import pipeline
 

@@ -22,30 +22,33 @@ LONGEST = 48
 
 
 class Values(NamedTuple):
-    """Differences of a variable's values: their number of the total, and the first place with both values.
-
-    `largest`: the largest distance of two finite numbers; None without any.
-    """
+    """Differences of a variable's values."""
 
     different: int
+    """Number of values that differ."""
     total: int
+    """Number of compared values."""
     place: tuple[int, ...]
+    """Index of the first value that differs."""
     first: Any
+    """That value in the first dataset."""
     second: Any
+    """That value in the second dataset."""
     largest: float | int | None = None
+    """Largest distance of two finite numbers; None if there are no numbers."""
 
 
 class Difference(NamedTuple):
-    """One difference: its kind, FQN, and message.
-
-    `diagnostics/differences/` has a page for each kind; only the kind `values`
-    has `values`.
-    """
+    """One difference of two datasets, as `nczarr.diff` returns it."""
 
     kind: str
+    """Kind of difference, such as `values` or `attribute`; `nczarr explain KIND` describes it."""
     path: str
+    """Fully qualified name of the object that differs."""
     message: str
+    """Message of one line, with both sides."""
     values: Values | None = None
+    """Differing values; only for the kind `values`."""
 
 
 def text_lines(found: Iterable[Difference]) -> Iterator[str]:

@@ -23,17 +23,18 @@ class Severity(StrEnum):
 
 
 class Label(NamedTuple):
-    """A position with a text: a source span, a key and JSON pointer, or a byte offset.
-
-    Documents parsed with positions have key, pointer and span. A report
-    computes the offset of spans in binary sources.
-    """
+    """A position with a text: a source span, a key and JSON pointer, or a byte offset."""
 
     span: Span = NOWHERE
+    """Range of the source text."""
     text: str = ""
+    """Text shown at the position."""
     key: str | None = None
+    """Key of a document in a store."""
     pointer: str | None = None
+    """JSON pointer within the document."""
     offset: int | None = None
+    """Byte offset in a binary source, which `Report` computes from the span."""
 
     @property
     def has_lines(self) -> bool:
@@ -45,18 +46,31 @@ class Label(NamedTuple):
 
 
 class Diagnostic(NamedTuple):
-    """One finding: stable code (`codes/`), one-line message, primary label, and help."""
+    """One finding, with its code and position."""
 
     code: str
+    """Stable code, such as `value-range`; `nczarr explain CODE` describes it."""
     severity: Severity
+    """Severity: error, warning or note."""
     message: str
+    """Message of one line."""
     primary: Label = Label()
+    """Position of the finding."""
     others: tuple[Label, ...] = ()
+    """Related positions, such as a declaration."""
     notes: tuple[str, ...] = ()
+    """Additional facts."""
     helps: tuple[str, ...] = ()
+    """Remedies."""
 
     def sort_key(self) -> tuple[str, str, int, int, str, str]:
-        """Sort key: text, place, code, message."""
+        """Return the key by which diagnostics are sorted.
+
+        Returns
+        -------
+        tuple
+            Source name, document key, position, code and message.
+        """
         span = self.primary.span
         name = span.source.name if span.source is not None else ""
         return (name, self.primary.key or "", span.start, self.primary.offset or 0, self.code, self.message)
@@ -209,7 +223,22 @@ def _with_offset(label: Label) -> Label:
 
 
 class CompileError(ValueError):
-    """Error for input that does not compile; `.diagnostics` contains all findings, warnings included."""
+    """Error for input that does not compile.
+
+    Attributes
+    ----------
+    diagnostics : list of Diagnostic
+        All findings, warnings included.
+
+    Examples
+    --------
+    >>> import nczarr
+    >>> try:
+    ...     nczarr.from_cdl("netcdf d { variables: byte v ; data: v = 300 ; }")
+    ... except nczarr.CompileError as error:
+    ...     [(each.code, each.message) for each in error.diagnostics]
+    [('value-range', '300 does not fit type byte (-128 .. 127)')]
+    """
 
     def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
         self.diagnostics = list(diagnostics)

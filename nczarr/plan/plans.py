@@ -120,32 +120,42 @@ Plan: TypeAlias = StorePlan | FilePlan | StreamPlan
 
 
 class Conversion(NamedTuple):
-    """A finished conversion: the target, its format, and its number of variables.
+    """A finished conversion, as `nczarr.convert` returns it.
 
-    `losses`: everything that the target does not hold, accepted value losses
-    included. The `…_chunks` fields count chunks by route: referenced, copied
-    encoded, gathered from uncompressed ranges, transcoded in the same grid,
-    rechunked, or encoded from unchunked values; `bytes` is their encoded size.
-    `skipped_keys`: keys of chunks or shards that an earlier run put and this
-    one did not remake. `diagnostics`: the warnings.
+    Each chunk is counted once, in the field of its route.
     """
 
     target: str
+    """Path or URL of the target."""
     format: str
+    """Format of the target."""
     variables: int
+    """Number of variables in the target."""
     losses: tuple[Loss, ...] = ()
+    """Everything that the target does not hold, accepted value losses included."""
     referenced_chunks: int = 0
+    """Number of chunks that the target refers to in place."""
     copied_chunks: int = 0
+    """Number of chunks copied in their encoded form."""
     gathered_chunks: int = 0
+    """Number of chunks joined from uncompressed byte ranges."""
     transcoded_chunks: int = 0
+    """Number of chunks decoded and encoded again in the same grid."""
     rechunked_chunks: int = 0
+    """Number of chunks made from source chunks of another shape."""
     encoded_chunks: int = 0
+    """Number of chunks made from values without chunks."""
     skipped_keys: int = 0
+    """Number of keys that an interrupted run had written and `resume` reused."""
     bytes: int = 0
+    """Encoded size of all chunks in bytes."""
     diagnostics: tuple[Diagnostic, ...] = ()
+    """Warnings, accepted losses included."""
     verified_with: tuple[str, ...] = ()
-    """With `verify`, the readers that found the target equal to its source: `nczarr`, and `libnetcdf` or
-            `zarr-python` with its version where it is installed and the target is on this machine.
+    """Readers that found the target equal to its source, with `verify`.
+
+    `nczarr`, and `libnetcdf` or `zarr-python` with its version if that library
+    is installed and the target is a local path.
     """
 
 

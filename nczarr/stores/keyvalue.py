@@ -30,16 +30,41 @@ _KEY = re.compile(r"[a-zA-Z0-9/.\-_]+")
 
 @runtime_checkable
 class KeyValues(Protocol):
-    """The required operations. For an absent key `get` returns None or raises KeyError."""
+    """Protocol of a store: the required operations. For an absent key `get` returns None or raises KeyError."""
 
     def get(self, key: str, /) -> bytes | None:
-        """Return the value of a key."""
+        """Return the value of a key.
+
+        Parameters
+        ----------
+        key : str
+            The key.
+
+        Returns
+        -------
+        bytes or None
+            The value.
+        """
 
     def set(self, key: str, value: bytes, /) -> None:
-        """Store a value under a key."""
+        """Store a value under a key.
+
+        Parameters
+        ----------
+        key : str
+            The key.
+        value : bytes
+            The value.
+        """
 
     def delete(self, key: str, /) -> None:
-        """Remove a key; may raise KeyError for an absent key."""
+        """Remove a key.
+
+        Parameters
+        ----------
+        key : str
+            The key. An absent key may raise KeyError.
+        """
 
 
 class NotListedError(LookupError):
@@ -56,6 +81,11 @@ class Operations:
 
     An optional operation is missing if the object lacks it, has None for it, or
     raises NotImplementedError in it.
+
+    Parameters
+    ----------
+    given : KeyValues
+        An object with `get`, `set` and `delete`.
     """
 
     def __init__(self, given: KeyValues) -> None:
@@ -88,32 +118,101 @@ class Operations:
             return None
 
     def get(self, key: str) -> bytes | None:
-        """Return the value of a key, or None. Raises OSError."""
+        """Return the value of a key.
+
+        Parameters
+        ----------
+        key : str
+            The key.
+
+        Returns
+        -------
+        bytes or None
+            The value; None if the key is absent.
+
+        Raises
+        ------
+        OSError
+            If the store fails.
+        """
         try:
             return self.given.get(key)
         except KeyError:
             return None
 
     def set(self, key: str, value: bytes) -> None:
-        """Store a value. Raises UnsafeKeyError for a key outside the draft, OSError."""
+        """Store a value under a key.
+
+        Parameters
+        ----------
+        key : str
+            The key.
+        value : bytes
+            The value.
+
+        Raises
+        ------
+        UnsafeKeyError
+            If the draft does not allow the key.
+        OSError
+            If the store fails.
+        """
         if not is_key(key):
             raise UnsafeKeyError(f"not a key of the draft of 2019: {key!r}")
         self.given.set(key, value)
 
     def delete(self, key: str) -> None:
-        """Remove a key if it exists. Raises OSError."""
+        """Remove a key if it exists.
+
+        Parameters
+        ----------
+        key : str
+            The key.
+
+        Raises
+        ------
+        OSError
+            If the store fails.
+        """
         try:
             self.given.delete(key)
         except KeyError:
             return
 
     def list(self) -> KeySet:
-        """Return all keys. Raises NotListedError."""
+        """Return all keys.
+
+        Returns
+        -------
+        set of str
+            The keys.
+
+        Raises
+        ------
+        NotListedError
+            If the store cannot list keys.
+        """
         found = self._called("list")
         return self.listpre("") if found is None else set(found)
 
     def listpre(self, prefix: str) -> KeySet:
-        """Return the keys with a prefix. Raises NotListedError."""
+        """Return the keys with a prefix.
+
+        Parameters
+        ----------
+        prefix : str
+            The prefix.
+
+        Returns
+        -------
+        set of str
+            The keys.
+
+        Raises
+        ------
+        NotListedError
+            If the store cannot list keys.
+        """
         found = self._called("listpre", prefix)
         if found is not None:
             return set(found)
@@ -134,7 +233,23 @@ class Operations:
             folders += [each for each in found[1] if each.startswith(prefix) and len(each) > len(folder)]
 
     def listdir(self, prefix: str) -> tuple[KeySet, KeySet]:
-        """Return keys without further slash after a prefix, and the others' prefixes. Raises NotListedError."""
+        """Return the keys and the folders directly below a prefix.
+
+        Parameters
+        ----------
+        prefix : str
+            The prefix; it ends with a slash or is empty.
+
+        Returns
+        -------
+        tuple of (set of str, set of str)
+            Keys without a slash after the prefix, and the prefixes of all others.
+
+        Raises
+        ------
+        NotListedError
+            If the store cannot list keys.
+        """
         found = self._called("listdir", prefix)
         if found is not None:
             return set(found[0]), set(found[1])
@@ -224,32 +339,80 @@ class KeyValueStore(Store):
 
 
 class MemoryKeys:
-    """Dictionary with the required operations and all keys."""
+    """A store in a dictionary, which lists its keys.
+
+    Parameters
+    ----------
+    content : dict of str to bytes, optional
+        The dictionary; by default a new one.
+    """
 
     def __init__(self, content: dict[str, bytes] | None = None) -> None:
         self.content = {} if content is None else content
 
     def get(self, key: str) -> bytes | None:
-        """Return the value of a key."""
+        """Return the value of a key.
+
+        Parameters
+        ----------
+        key : str
+            The key.
+
+        Returns
+        -------
+        bytes or None
+            The value; None if the key is absent.
+        """
         return self.content.get(key)
 
     def set(self, key: str, value: bytes) -> None:
-        """Store a value."""
+        """Store a value under a key.
+
+        Parameters
+        ----------
+        key : str
+            The key.
+        value : bytes
+            The value.
+        """
         self.content[key] = value
 
     def delete(self, key: str) -> None:
-        """Remove a key. Raises KeyError if it is absent."""
+        """Remove a key.
+
+        Parameters
+        ----------
+        key : str
+            The key.
+
+        Raises
+        ------
+        KeyError
+            If the key is absent.
+        """
         del self.content[key]
 
     def list(self) -> KeySet:
-        """Return all keys."""
+        """Return all keys.
+
+        Returns
+        -------
+        set of str
+            The keys.
+        """
         return set(self.content)
 
 
 class FolderKeys:
-    """Files of a folder by relative path, for in-place changes of a hierarchy. Links are not followed.
+    """A store in a folder: one file per key, by relative path. Changes apply at once.
 
-    Files appear whole; folders that become empty are removed.
+    Files appear complete, and folders that become empty are removed. Symbolic links
+    are not followed.
+
+    Parameters
+    ----------
+    path : str or os.PathLike
+        The folder.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -264,7 +427,25 @@ class FolderKeys:
         return path
 
     def get(self, key: str) -> bytes | None:
-        """Return the bytes of a file, or None. Raises OSError, UnsafeKeyError."""
+        """Return the content of a file.
+
+        Parameters
+        ----------
+        key : str
+            The key.
+
+        Returns
+        -------
+        bytes or None
+            The content; None if the file is absent.
+
+        Raises
+        ------
+        UnsafeKeyError
+            If the key leads out of the folder.
+        OSError
+            If the file is unreadable or a symbolic link.
+        """
         path = self._file(key)
         if os.path.islink(path):
             raise OSError(errno.ELOOP, "a symbolic link, which is not followed", path)
@@ -275,7 +456,22 @@ class FolderKeys:
             return None
 
     def set(self, key: str, value: bytes) -> None:
-        """Write a file. Raises OSError, UnsafeKeyError."""
+        """Write a file.
+
+        Parameters
+        ----------
+        key : str
+            The key.
+        value : bytes
+            The content.
+
+        Raises
+        ------
+        UnsafeKeyError
+            If the key leads out of the folder.
+        OSError
+            If the file is not writable.
+        """
         path = self._file(key)
         folder = os.path.dirname(path)
         os.makedirs(folder, exist_ok=True)
@@ -290,7 +486,22 @@ class FolderKeys:
             raise
 
     def delete(self, key: str) -> None:
-        """Remove a file. Raises KeyError if it is absent, OSError."""
+        """Remove a file.
+
+        Parameters
+        ----------
+        key : str
+            The key.
+
+        Raises
+        ------
+        KeyError
+            If the file is absent.
+        UnsafeKeyError
+            If the key leads out of the folder.
+        OSError
+            If the file cannot be removed.
+        """
         path = self._file(key)
         try:
             os.remove(path)
@@ -305,6 +516,17 @@ class FolderKeys:
             folder = os.path.dirname(folder)
 
     def listpre(self, prefix: str) -> KeySet:
-        """Return the files whose paths have a prefix."""
+        """Return the keys with a prefix.
+
+        Parameters
+        ----------
+        prefix : str
+            The prefix.
+
+        Returns
+        -------
+        set of str
+            The keys.
+        """
         found = DirectoryStore(self._root).keys(prefix)
         return {key for key in found if not key.rpartition("/")[2].startswith(GROWING)}

@@ -13,14 +13,45 @@ from nczarr.ast import Constant
 
 
 def parts_of(constant: Constant, shape: tuple[int, ...], types: Types) -> Parts:
-    """Return the arrays of a variable with a constant's values. Raises ValueError if the count differs."""
+    """Return the values of a constant as the arrays of a variable.
+
+    Parameters
+    ----------
+    constant : nczarr.ast.Constant
+        The values.
+    shape : tuple of int
+        Shape of the variable.
+    types : Mapping of str to UserType
+        Declared types by fully qualified name.
+
+    Returns
+    -------
+    Mapping of str to ArraySource
+        One array for each part of a value: `""` for values of fixed size.
+
+    Raises
+    ------
+    ValueError
+        If the constant has another number of values than the shape.
+    """
     if constant.count != math.prod(shape):
         raise ValueError(f"{constant.count} values do not make an array of shape {shape}")
     return constant_parts(constant, shape, types)
 
 
 def differences(one: Parts, other: Parts) -> list[str]:
-    """Return the differences between the arrays of two variables, one line per part; empty if all bits are equal."""
+    """Compare the arrays of two variables bit by bit.
+
+    Parameters
+    ----------
+    one, other : Mapping of str to ArraySource
+        Arrays by part.
+
+    Returns
+    -------
+    list of str
+        One line for each part that differs; empty if all bits are equal.
+    """
     found = [f"part {path!r} is only in one" for path in sorted(one.keys() ^ other.keys())]
     for path in sorted(one.keys() & other.keys()):
         first, second = whole(one, path), whole(other, path)
@@ -32,6 +63,19 @@ def differences(one: Parts, other: Parts) -> list[str]:
 
 
 def whole(parts: Parts, path: str = "") -> NDArray[Any]:
-    """Return all values of one part, little-endian."""
+    """Return all values of one part, little-endian.
+
+    Parameters
+    ----------
+    parts : Mapping of str to ArraySource
+        Arrays by part.
+    path : str
+        Name of the part.
+
+    Returns
+    -------
+    numpy.ndarray
+        The values, in the shape of the part.
+    """
     source = parts[path]
     return little(source.read(tuple(slice(0, length) for length in source.layout.shape)))

@@ -55,7 +55,13 @@ _ODD = st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Cn"), exclu
 
 
 def legal_names() -> st.SearchStrategy[str]:
-    """Return a strategy of legal netCDF names: plain ones, keywords of the languages, any Unicode; never `_` alone."""
+    """Return a strategy of legal netCDF names: plain names, keywords of the languages, any Unicode.
+
+    Returns
+    -------
+    hypothesis.strategies.SearchStrategy of str
+        Names in NFC; never `_` alone.
+    """
     odd = st.text(_ODD, min_size=1, max_size=6)
     plain = st.text("abcdefg_0123456789.+-@", min_size=1, max_size=4)
     drawn = st.one_of(st.sampled_from("abcdefgh"), st.sampled_from(_WORDS), plain, odd)
@@ -74,8 +80,23 @@ def _legal(name: str) -> bool:
 def constants(
     draw: st.DrawFn, type_name: str, types: dict[str, UserType], count: int, *, cdl: bool = False
 ) -> Constant:
-    """Return a strategy of `count` values of a type. `cdl`: only representable
-    in CDL (no NaN payloads, named enum values).
+    """Return a strategy of constants of a type.
+
+    Parameters
+    ----------
+    type_name : str
+        Atomic type, or fully qualified name of a declared type.
+    types : dict of str to UserType
+        Declared types by fully qualified name.
+    count : int
+        Number of values.
+    cdl : bool
+        Draw only values that CDL can represent: no NaN payloads, named enum values.
+
+    Returns
+    -------
+    Constant
+        The drawn constant.
     """
     declared = types.get(type_name)
     if type_name == "string":
@@ -306,10 +327,31 @@ def _codecs() -> st.SearchStrategy[Codec]:
 
 @st.composite
 def datasets(draw: st.DrawFn, *, cdl: bool = False, classic: bool = False, wide: bool = False) -> Dataset:
-    """Return a strategy of valid datasets.
+    """Return a strategy of valid datasets without values.
 
-    `cdl`: only what CDL can represent; `classic`: only what a netCDF-3 file can
-    hold; `wide`: with the types of CDF-5.
+    Parameters
+    ----------
+    cdl : bool
+        Draw only what CDL can represent.
+    classic : bool
+        Draw only what a netCDF-3 file can hold.
+    wide : bool
+        As `classic`, with the types of CDF-5.
+
+    Returns
+    -------
+    Dataset
+        The drawn tree.
+
+    Examples
+    --------
+    >>> from hypothesis import given, settings
+    >>> from nczarr.testing.strategies import datasets
+    >>> @settings(max_examples=5, database=None)
+    ... @given(datasets(classic=True))
+    ... def test(dataset):
+    ...     assert not dataset.groups
+    >>> test()
     """
     classic = classic or wide
     members = _Scene(draw, cdl=cdl or classic, classic=classic, wide=wide).group("/", 0)
@@ -325,7 +367,23 @@ def datasets(draw: st.DrawFn, *, cdl: bool = False, classic: bool = False, wide:
 def datasets_with_data(
     draw: st.DrawFn, *, cdl: bool = False, classic: bool = False, wide: bool = False
 ) -> tuple[Dataset, dict[str, Parts]]:
-    """Return a strategy of a valid dataset and arrays for most of its variables; the others are all fill."""
+    """Return a strategy of valid datasets with values for most of their variables.
+
+    Parameters
+    ----------
+    cdl : bool
+        Draw only what CDL can represent.
+    classic : bool
+        Draw only what a netCDF-3 file can hold.
+    wide : bool
+        As `classic`, with the types of CDF-5.
+
+    Returns
+    -------
+    tuple of Dataset and dict of str to Parts
+        The drawn tree, and arrays by fully qualified name of a variable. Variables
+        without arrays have fill values.
+    """
     dataset = draw(datasets(cdl=cdl, classic=classic, wide=wide))
     found = list(walk.groups(dataset))
     types = {names.join(path, node.name): node for path, group in found for node in group.types}

@@ -22,7 +22,29 @@ if TYPE_CHECKING:
 
 
 class DatasetBuilder(GroupBuilder):
-    """A dataset under construction: declare, then `finish`."""
+    """A dataset under construction: declare its content, then call `finish`.
+
+    Declarations never raise for invalid content: `finish` reports all errors at
+    once, each with the line of the declaration.
+
+    Parameters
+    ----------
+    name : str
+        Name of the dataset.
+    kind : str, optional
+        Kind of netCDF file that the dataset must fit: nc3, nc6, nc5, nc4 or nc7.
+
+    Examples
+    --------
+    >>> import nczarr
+    >>> builder = nczarr.DatasetBuilder("ocean")
+    >>> time = builder.dimension("time", unlimited=True)
+    >>> temperature = builder.variable("temp", "float", [time, 2], fill_value=-9.0, chunks=(1, 2))
+    >>> _ = temperature.attribute("units", "K")
+    >>> dataset = builder.finish(data={"/temp": [[1, 2], [3, 4]]})
+    >>> dataset["temp"][-1].tolist()
+    [3.0, 4.0]
+    """
 
     def __init__(self, name: str = "", *, kind: str | None = None) -> None:
         site = Site()
@@ -32,7 +54,25 @@ class DatasetBuilder(GroupBuilder):
             site.error("bad-special-value", f"{kind!r} is no kind of netCDF file; use nc3, nc6, nc5, nc4 or nc7")
 
     def finish(self, data: Mapping[str, Any] | None = None) -> DatasetHandle:
-        """Return the checked dataset with data by variable FQN. Raises CompileError with all errors."""
+        """Build and check the dataset.
+
+        Parameters
+        ----------
+        data : Mapping of str to array_like, optional
+            Values by fully qualified name of a variable. Unlimited dimensions grow to
+            the values; along other dimensions the lengths must match. Masked arrays have
+            fill values where they are masked.
+
+        Returns
+        -------
+        DatasetHandle
+            The checked dataset. Variables without data have fill values.
+
+        Raises
+        ------
+        CompileError
+            If the declarations or the data have errors; `.diagnostics` has all of them.
+        """
         from nczarr.api.handle import DatasetHandle
         from nczarr.check import check
         from nczarr.check.checked import Unchecked

@@ -31,7 +31,23 @@ class VariableBuilder:
         return self._pending.path
 
     def attribute(self, name: str, value: Any, type: TypeLike | None = None) -> VariableBuilder:  # noqa: A002
-        """Add an attribute. Without a type, text is char, and numbers are int, int64, uint64 or double."""
+        """Add an attribute to the variable.
+
+        Parameters
+        ----------
+        name : str
+            Name of the attribute.
+        value : str, bytes, number, array_like, tuple or dict
+            One value, or a sequence of values.
+        type : str or TypeHandle, optional
+            Type of the values. By default text is char, a list of texts string, and
+            numbers have the type of their dtype, or int, int64, uint64 or double.
+
+        Returns
+        -------
+        VariableBuilder
+            The same builder, for chained calls.
+        """
         self._pending.attributes.append(pending_attribute(self._site, name, value, type))
         return self
 
@@ -51,7 +67,23 @@ class GroupBuilder:
         self.groups: list[GroupBuilder] = []
 
     def dimension(self, name: str, size: int = 0, *, unlimited: bool = False) -> DimensionHandle:
-        """Declare a dimension. An unlimited one is as long as the longest data along it, and at least `size`."""
+        """Declare a dimension.
+
+        Parameters
+        ----------
+        name : str
+            Name of the dimension.
+        size : int
+            Length. An unlimited dimension has at least this length, and grows to the
+            longest data along it.
+        unlimited : bool
+            Declare an unlimited dimension.
+
+        Returns
+        -------
+        DimensionHandle
+            A handle for `variable(…, dimensions=[…])`.
+        """
         name = self._site.name(name, "a dimension")
         size = self._site.count(size, 0, "bad-dimension-size", f"the size of dimension `{name}`")
         declared = Dimension(name=name, size=size, unlimited=bool(unlimited), span=caller())
@@ -62,7 +94,29 @@ class GroupBuilder:
         return DimensionHandle(names.join(self.path, name), declared)
 
     def compound(self, name: str, fields: Mapping[str, TypeLike | tuple[Any, ...]]) -> TypeHandle:
-        """Declare a compound type. Each field is a type, or `(type, length, …)` for an array field."""
+        """Declare a compound type.
+
+        Parameters
+        ----------
+        name : str
+            Name of the type.
+        fields : Mapping
+            Type by name of a field, or `(type, length, …)` for a field that is an array.
+
+        Returns
+        -------
+        TypeHandle
+            A handle, usable as a type.
+
+        Examples
+        --------
+        >>> import nczarr
+        >>> builder = nczarr.DatasetBuilder()
+        >>> wind = builder.compound("wind", {"speed": "float", "gusts": ("float", 2)})
+        >>> _ = builder.variable("w", wind, [1])
+        >>> builder.finish({"w": [(1.5, [2.0, 2.5])]})["w"][0]["gusts"].tolist()
+        [2.0, 2.5]
+        """
         name = self._site.name(name, "a compound")
         made = []
         for field, spec in dict(fields).items():
@@ -73,7 +127,22 @@ class GroupBuilder:
         return self._declare(CompoundType(name=name, fields=tuple(made), span=caller()))
 
     def enum(self, name: str, base: str, constants: Mapping[str, int]) -> TypeHandle:
-        """Declare an enum of an integer type."""
+        """Declare an enum type.
+
+        Parameters
+        ----------
+        name : str
+            Name of the type.
+        base : str
+            Integer type of the values.
+        constants : Mapping of str to int
+            Values by name.
+
+        Returns
+        -------
+        TypeHandle
+            A handle, usable as a type.
+        """
         name = self._site.name(name, "an enum")
         if base not in ATOMIC or not ATOMIC[base].is_integer:
             self._site.error("bad-enum-base", f"the base of enum `{name}` is {base!r}, which is no integer type")
@@ -89,13 +158,39 @@ class GroupBuilder:
         return self._declare(EnumType(name=name, base=base, constants=tuple(made), span=caller()))  # type: ignore[arg-type]
 
     def opaque(self, name: str, size: int) -> TypeHandle:
-        """Declare an opaque type of `size` bytes."""
+        """Declare an opaque type.
+
+        Parameters
+        ----------
+        name : str
+            Name of the type.
+        size : int
+            Length of a value in bytes.
+
+        Returns
+        -------
+        TypeHandle
+            A handle, usable as a type.
+        """
         name = self._site.name(name, "an opaque type")
         size = self._site.count(size, 1, "bad-opaque-size", f"the size of opaque type `{name}`")
         return self._declare(OpaqueType(name=name, size=size, span=caller()))
 
     def vlen(self, name: str, base: TypeLike) -> TypeHandle:
-        """Declare a vlen type with elements of `base`."""
+        """Declare a vlen type, whose values are sequences of any length.
+
+        Parameters
+        ----------
+        name : str
+            Name of the type.
+        base : str or TypeHandle
+            Type of the elements.
+
+        Returns
+        -------
+        TypeHandle
+            A handle, usable as a type.
+        """
         name = self._site.name(name, "a vlen")
         return self._declare(VlenType(name=name, base=type_name(self._site, base), span=caller()))
 
@@ -104,7 +199,18 @@ class GroupBuilder:
         return TypeHandle(names.join(self.path, declared.name), declared)
 
     def group(self, name: str) -> GroupBuilder:
-        """Declare a child group."""
+        """Declare a child group.
+
+        Parameters
+        ----------
+        name : str
+            Name of the group.
+
+        Returns
+        -------
+        GroupBuilder
+            The child group.
+        """
         name = self._site.name(name, "a group")
         made = GroupBuilder(self._site, names.join(self.path, name), name)
         if len(names.split(made.path)) > MAX_DEPTH:
@@ -114,7 +220,22 @@ class GroupBuilder:
         return made
 
     def attribute(self, name: str, value: Any, type: TypeLike | None = None) -> GroupBuilder:  # noqa: A002
-        """Add an attribute to the group."""
+        """Add an attribute to the group.
+
+        Parameters
+        ----------
+        name : str
+            Name of the attribute.
+        value : str, bytes, number, array_like, tuple or dict
+            One value, or a sequence of values.
+        type : str or TypeHandle, optional
+            Type of the values; by default as in `VariableBuilder.attribute`.
+
+        Returns
+        -------
+        GroupBuilder
+            The same builder, for chained calls.
+        """
         self.attributes.append(pending_attribute(self._site, name, value, type))
         return self
 
@@ -132,10 +253,37 @@ class GroupBuilder:
         no_fill: bool = False,
         quantize: tuple[str, int] | None = None,
     ) -> VariableBuilder:
-        """Declare a variable; a dimension is a handle, a name, a path, or a number for an anonymous one.
+        """Declare a variable.
 
-        `codecs` in the order of encoding: `"shuffle"`, `("deflate", 5)`, or an
-        HDF5 filter number with its parameters.
+        Parameters
+        ----------
+        name : str
+            Name of the variable.
+        type : str or TypeHandle
+            Atomic type (`float`), declared type, or its path.
+        dimensions : sequence of DimensionHandle, str or int
+            Dimensions as handles, names or paths. A number is the length of an anonymous
+            dimension.
+        fill_value : value of the type, optional
+            Value of the attribute `_FillValue`.
+        chunks : sequence of int, optional
+            Chunk length along each dimension.
+        codecs : str or sequence
+            Codecs in the order of encoding: `"shuffle"`, `("deflate", 5)`, or an HDF5
+            filter number with its parameters. A text names a single codec.
+        layout : str, optional
+            `chunked`, `contiguous` or `compact`.
+        endian : str, optional
+            `little` or `big`.
+        no_fill : bool
+            Leave cells that were never written undefined.
+        quantize : tuple of (str, int), optional
+            Algorithm and number of significant digits or bits.
+
+        Returns
+        -------
+        VariableBuilder
+            The variable, to which attributes can be added.
         """
         name = self._site.name(name, "a variable")
         pending = PendingVariable(

@@ -13,22 +13,24 @@ LARGEST_END = 2**63
 
 
 class Limits(NamedTuple):
-    """Limits of a document reader: total `entries`, characters of a rendered
-    `text`, nesting `depth` of expressions, bytes of any text (`value`), of the
-    `document`, and of its expansion (`output`).
-
-    `jinja`: jinja2 renders texts beyond the grammar. `repeated`: the last of
-    repeated members is read, with a warning.
-    """
+    """Limits for reading reference documents."""
 
     entries: int = 10_000_000
+    """Maximum number of references in all."""
     text: int = 65_536
+    """Maximum length of a rendered text, in characters."""
     depth: int = 100
+    """Maximum nesting of expressions."""
     document: int = 1 << 30
+    """Maximum size of the document in bytes."""
     value: int = 64 << 20
+    """Maximum size of one text in bytes."""
     output: int = 1 << 33
+    """Maximum size of the expanded document in bytes."""
     jinja: bool = False
+    """Render texts beyond the grammar with jinja2."""
     repeated: bool = False
+    """Read the last of repeated members, with a warning; otherwise they are errors."""
 
 
 DEFAULT = Limits()

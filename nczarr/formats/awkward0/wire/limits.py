@@ -9,25 +9,24 @@ LARGEST = 2**63
 
 
 class Limits(NamedTuple):
-    """Limits of a document reader.
-
-    `document`: bytes of the JSON text; `values`: its commas and brackets.
-    `nesting`: levels of expressions, and of brackets in a JSON value; arrays
-    nest at most twice as deep. `blobs`: number read. `inflated`: total bytes
-    after decompression; `unsized`: those of one blob without element count.
-    `expanded`: array bytes beyond the input, from repeated pieces, zero-size
-    items and defaults. `arrays`: expressions; also arrays and values, counted
-    per reference.
-    """
+    """Limits for reading Awkward documents."""
 
     document: int = 64 << 20
+    """Maximum size of the JSON text in bytes."""
     values: int = 2_000_000
+    """Maximum number of commas and brackets in the JSON text."""
     nesting: int = 100
+    """Maximum nesting of expressions, and of brackets in a JSON value; arrays nest at most twice as deep."""
     blobs: int = 1_000_000
+    """Maximum number of blobs that are read."""
     inflated: int = 1 << 30
+    """Maximum size of all blobs after decompression, in bytes."""
     unsized: int = 16 << 20
+    """Maximum inflated size of one blob without a number of elements, in bytes."""
     expanded: int = 256 << 20
+    """Maximum size of arrays beyond the input, from repeated pieces, empty items and defaults, in bytes."""
     arrays: int = 500_000
+    """Maximum number of expressions, and of arrays and values, counted once per reference."""
 
 
 DEFAULT = Limits()

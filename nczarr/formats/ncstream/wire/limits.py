@@ -15,20 +15,20 @@ LARGEST = 2**63
 
 
 class Limits(NamedTuple):
-    """Limits of a stream reader.
-
-    `block`: bytes of one block. `message`: bytes of one message buffered from a
-    pipe. `description`: bytes of a data message without its values. `inflated`:
-    bytes of one inflated block. `columns`: members of one data message;
-    `nesting`: their depth.
-    """
+    """Limits for reading streams."""
 
     block: int = LONGEST_BLOCK
+    """Maximum size of one block in bytes."""
     message: int = 1 << 32
+    """Maximum size of one message that is buffered from a pipe, in bytes."""
     description: int = 1 << 20
+    """Maximum size of a data message without its values, in bytes."""
     inflated: int = 1 << 30
+    """Maximum size of one inflated block in bytes."""
     columns: int = 100_000
+    """Maximum number of members in one data message."""
     nesting: int = 64
+    """Maximum nesting of members."""
 
 
 DEFAULT = Limits()

@@ -34,12 +34,46 @@ def document_key(path: str, kind: Kind) -> str:
 
 
 def array_key(path: str) -> str:
-    """Return `array_meta_key` of the draft."""
+    """Return the key of an array's metadata document (`array_meta_key` of the draft).
+
+    Parameters
+    ----------
+    path : str
+        Path of the array.
+
+    Returns
+    -------
+    str
+        The key.
+
+    Examples
+    --------
+    >>> import nczarr
+    >>> nczarr.zarr3_2019.array_key("/a/b")
+    'meta/a/b.array.json'
+    """
     return document_key(path, "array")
 
 
 def group_key(path: str) -> str:
-    """Return `group_meta_key` of the draft."""
+    """Return the key of a group's metadata document (`group_meta_key` of the draft).
+
+    Parameters
+    ----------
+    path : str
+        Path of the group.
+
+    Returns
+    -------
+    str
+        The key.
+
+    Examples
+    --------
+    >>> import nczarr
+    >>> nczarr.zarr3_2019.group_key("/a")
+    'meta/a.group.json'
+    """
     return document_key(path, "group")
 
 
@@ -49,7 +83,28 @@ def chunk_prefix(path: str) -> str:
 
 
 def data_key(path: str, *index: int, separator: str = ".") -> str:
-    """Return `data_key` of the draft."""
+    """Return the key of a chunk (`data_key` of the draft).
+
+    Parameters
+    ----------
+    path : str
+        Path of the array.
+    *index : int
+        Index of the chunk in the grid.
+    separator : {".", "/"}
+        Separator of the indices.
+
+    Returns
+    -------
+    str
+        The key.
+
+    Examples
+    --------
+    >>> import nczarr
+    >>> nczarr.zarr3_2019.data_key("/a/b", 0, 3)
+    'data/a/b/0.3'
+    """
     return ChunkKeys(chunk_prefix(path), separator).key(index)
 
 

@@ -29,30 +29,50 @@ class ContradictionError(ValueError):
 
 
 class Children(NamedTuple):
-    """Sorted child names: arrays, groups with a document, implied groups."""
+    """Names of the children of a group, each list sorted."""
 
     arrays: tuple[str, ...]
+    """Names of arrays."""
     groups: tuple[str, ...]
+    """Names of groups with a document."""
     implied: tuple[str, ...]
+    """Names of groups without a document, which have nodes below them."""
 
 
 class Nodes(NamedTuple):
-    """All nodes by path: those with documents, perhaps of both kinds, and implied groups.
-
-    `nameless`: keys of documents with an empty name in their path.
-    """
+    """All nodes of a hierarchy by path."""
 
     documents: Mapping[str, frozenset[Kind]]
+    """Kinds of the documents of each node; both kinds if they contradict."""
     implied: frozenset[str]
+    """Paths of groups without a document."""
     nameless: tuple[str, ...] = ()
+    """Keys of documents whose path has an empty name."""
 
     def kinds(self, path: str) -> frozenset[Kind]:
-        """Return the kinds of a node: several if contradictory, none if absent."""
+        """Return the kinds of a node.
+
+        Parameters
+        ----------
+        path : str
+            Path of the node.
+
+        Returns
+        -------
+        frozenset of {"array", "group"}
+            Empty if the node is absent; both kinds if documents contradict.
+        """
         implied: frozenset[Kind] = frozenset({"group"}) if path in self.implied else frozenset()
         return self.documents.get(path, frozenset()) | implied
 
     def below(self) -> dict[str, list[str]]:
-        """Return the sorted child names of every group."""
+        """Return the children of every group.
+
+        Returns
+        -------
+        dict of str to list of str
+            Sorted names by path of the group.
+        """
         found: dict[str, set[str]] = {}
         for path in {*self.documents, *self.implied} - {"/"}:
             found.setdefault(keys.parent_of(path), set()).add(keys.name_of(path))
@@ -80,21 +100,73 @@ def nodes_of(listed: Iterable[str]) -> Nodes:
 
 
 class Hierarchy:
-    """A hierarchy in a store with `get`, `set` and `delete`, and perhaps listing."""
+    """A hierarchy of nodes in a store, with the operations of the draft.
+
+    Parameters
+    ----------
+    store : KeyValues or Operations
+        An object with `get`, `set` and `delete`, and optionally `list`, `listpre` or
+        `listdir`.
+
+    Examples
+    --------
+    >>> import nczarr
+    >>> hierarchy = nczarr.zarr3_2019.Hierarchy(nczarr.zarr3_2019.MemoryKeys())
+    >>> document = {"zarr_format": "http://purl.org/zarr/spec/protocol/core/3.0", "extensions": [], "attributes": {}}
+    >>> hierarchy.create_group("/model", document)
+    >>> hierarchy.exists("/model"), hierarchy.exists("/other")
+    (True, False)
+    >>> hierarchy.children("/")
+    Children(arrays=(), groups=('model',), implied=())
+    """
 
     def __init__(self, store: KeyValues | Operations) -> None:
         self.store = store if isinstance(store, Operations) else operations(store)
 
     def create_group(self, path: str, document: Mapping[str, Any]) -> None:
-        """Create a group; ancestors are implied.
+        """Create a group. Its ancestors are implied.
 
-        Raises ValueError for invalid paths, CompileError for invalid documents,
-        ContradictionError, OSError.
+        Parameters
+        ----------
+        path : str
+            Path of the group, as `/foo/bar`.
+        document : Mapping of str to object
+            Metadata document.
+
+        Raises
+        ------
+        ValueError
+            If the path is invalid.
+        CompileError
+            If the document is invalid.
+        ContradictionError
+            If the node exists as an array, or an ancestor is an array.
+        OSError
+            If the store fails.
         """
         self._create(path, "group", document)
 
     def create_array(self, path: str, document: Mapping[str, Any]) -> None:
-        """Create an array; ancestors are implied. Raises as `create_group`."""
+        """Create an array. Its ancestors are implied.
+
+        Parameters
+        ----------
+        path : str
+            Path of the array, as `/foo/bar`.
+        document : Mapping of str to object
+            Metadata document.
+
+        Raises
+        ------
+        ValueError
+            If the path is invalid.
+        CompileError
+            If the document is invalid.
+        ContradictionError
+            If the node exists as a group, or an ancestor is an array.
+        OSError
+            If the store fails.
+        """
         self._create(path, "array", document)
 
     def _create(self, path: str, kind: Kind, document: Mapping[str, Any]) -> None:
@@ -135,13 +207,47 @@ class Hierarchy:
             path = parent
 
     def exists(self, path: str) -> bool:
-        """Return whether a node has a document or a listed key below it. Raises OSError."""
+        """Return whether a node exists.
+
+        Parameters
+        ----------
+        path : str
+            Path of the node.
+
+        Returns
+        -------
+        bool
+            True if the node has a document, or if a listed key stands below it.
+
+        Raises
+        ------
+        OSError
+            If the store fails.
+        """
         if any(self.store.get(keys.document_key(path, kind)) is not None for kind in keys.KINDS):
             return True
         return self.store.lists and any(map(keys.node_of, self.store.listpre(keys.children_prefix(path))))
 
     def children(self, path: str) -> Children:
-        """Return the children of a group, by one `listdir`. Raises NotListedError, OSError."""
+        """Return the children of a group, by one `listdir`.
+
+        Parameters
+        ----------
+        path : str
+            Path of the group.
+
+        Returns
+        -------
+        Children
+            Names of arrays, groups and implied groups.
+
+        Raises
+        ------
+        NotListedError
+            If the store cannot list keys.
+        OSError
+            If the store fails.
+        """
         prefix = keys.children_prefix(path)
         listed, below = self.store.listdir(prefix)
         found: dict[Kind, set[str]] = {"array": set(), "group": set()}
@@ -153,9 +259,24 @@ class Hierarchy:
         return Children(tuple(sorted(found["array"])), tuple(sorted(found["group"])), tuple(sorted(implied)))
 
     def discover(self, given: Iterable[str] | None = None) -> Nodes:
-        """Return all nodes by one `listpre`; without listing, `given` paths that exist, and ancestors.
+        """Return all nodes, by one `listpre`.
 
-        Raises NotListedError, OSError.
+        Parameters
+        ----------
+        given : Iterable of str, optional
+            Paths to look for in a store that lists no keys.
+
+        Returns
+        -------
+        Nodes
+            All nodes; without listing, the given ones that exist, and their ancestors.
+
+        Raises
+        ------
+        NotListedError
+            If the store cannot list keys and no paths are given.
+        OSError
+            If the store fails.
         """
         if self.store.lists:
             return nodes_of([*self.store.listpre(keys.META), *self.standing(["/"])])
@@ -165,15 +286,36 @@ class Hierarchy:
         return nodes_of(self.standing([*wanted, "/"]))
 
     def standing(self, paths: Iterable[str]) -> list[str]:
-        """Return the existing document keys of nodes."""
+        """Return the keys of existing documents.
+
+        Parameters
+        ----------
+        paths : Iterable of str
+            Paths of nodes.
+
+        Returns
+        -------
+        list of str
+            Keys of their documents, as far as they exist.
+        """
         wanted = (keys.document_key(path, kind) for path in dict.fromkeys(paths) for kind in keys.KINDS)
         return [key for key in wanted if self.store.get(key) is not None]
 
     def delete(self, path: str) -> None:
-        """Delete a node: chunks, then documents below, deepest first, then its own.
+        """Delete a node with everything below it: chunks, then documents from the deepest, then its own.
 
-        Without listing, only arrays can be deleted, by their grid. Raises
-        NotListedError, OSError.
+        Parameters
+        ----------
+        path : str
+            Path of the node. Without listing it must be an array, whose grid gives the
+            keys of its chunks.
+
+        Raises
+        ------
+        NotListedError
+            If the store cannot list keys and the node is not a readable array.
+        OSError
+            If the store fails.
         """
         if self.store.lists:
             chunks: Iterable[str] = sorted(self.store.listpre(keys.chunk_prefix(path)))
