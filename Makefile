@@ -50,10 +50,10 @@ types: $(READY) ## mypy --strict
 	@$(RUN) -m mypy
 
 docs: $(READY) ## regenerate the tables and pages that the code makes
-	@$(RUN) docs/generate.py
+	@$(RUN) docs/_tools/generate.py
 
 docs-check: $(READY) ## are the generated pages current?
-	@$(RUN) docs/generate.py --check
+	@$(RUN) docs/_tools/generate.py --check
 
 bench: $(READY) ## the rows of benchmarks/, small sizes
 	@benchmarks/run --quick

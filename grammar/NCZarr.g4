@@ -1,7 +1,7 @@
 /** The NCZarr notation: the abstract grammar of the data model specification, made readable by a parser.
  *
  * Rules above the line "extensions" carry the specification's names. What they add to its text is a keyword before
- * each declaration and braces around what a declaration holds; docs/notation.md lists every departure. Every
+ * each declaration and braces around what a declaration holds; docs/reference/formats/notation.md lists every departure. Every
  * decision needs one token of lookahead: grammar/generate.py refuses a parser that would need more.
  *
  * The grammar is lenient: which words name a codec, which constants suit a type, which names are legal are

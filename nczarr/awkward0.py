@@ -5,7 +5,7 @@
     nczarr.awkward0.columns(storage)        # a column: numpy arrays, without any other library
     nczarr.awkward0.items(column)           # Python lists, dictionaries, texts, numbers and None
 
-Documents execute no code: functions come from a fixed table (docs/awkward0.md),
+Documents execute no code: functions come from a fixed table (docs/reference/formats/awkward0.md),
 whatever the whitelist, and pickled objects are refused. Memory is bounded by
 the input and by `Limits`. An invalid document raises CompileError, whose
 `.diagnostics` have the places; an unknown name KeyError; an unreadable file
@@ -252,7 +252,7 @@ def serialize(
         Suffix of the document's key.
     compression : optional
         None, True, a function with a known inverse, or one or more rules; by
-        default large blobs are compressed. docs/awkward0.md lists the rules.
+        default large blobs are compressed. docs/reference/formats/awkward0.md lists the rules.
     **options
         Options of awkward0's `serialize`.
 

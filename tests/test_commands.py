@@ -1,4 +1,4 @@
-"""tests/commands/*.md, docs/*.md and README.md: `% nczarr …` in fenced blocks, with the wanted output below it.
+"""tests/commands/*.md, docs/**/*.md and README.md: `% nczarr …` in fenced blocks, with the wanted output below it.
 
 In a block: `% COMMAND` (also `cat FILE`, `ls FOLDER`); lines up to `^D` after a line `<<` are its standard input;
 then the wanted standard output, `2>` before lines of standard error, and `=> N` for a status other than 0.
@@ -19,7 +19,7 @@ from tests.conftest import ROOT, Ran, run_command
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PAGES = [
     *sorted((Path(__file__).parent / "commands").glob("*.md")),
-    *(page for page in sorted((ROOT / "docs").glob("*.md")) if BLOCK.search(page.read_text(encoding="utf-8"))),
+    *(page for page in sorted((ROOT / "docs").rglob("*.md")) if BLOCK.search(page.read_text(encoding="utf-8"))),
     ROOT / "README.md",
 ]
 
@@ -62,7 +62,7 @@ def replay(block: str) -> str:
     return out
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     text = page.read_text(encoding="utf-8")
     monkeypatch.chdir(tmp_path)

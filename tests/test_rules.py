@@ -386,11 +386,11 @@ def _asked(path: Path) -> set[str]:
 
 
 def test_generated_pages_are_current(peer: Callable[[str], ModuleType]) -> None:
-    """docs/types.md shows HDF5 files, so it takes the library that writes them and one that reads them."""
+    """docs/reference/types.md shows HDF5 files, so it takes the library that writes them and one that reads them."""
     peer("netCDF4")
     peer("h5py")
     done = subprocess.run(
-        [sys.executable, "docs/generate.py", "--check"], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, "docs/_tools/generate.py", "--check"], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -63,7 +63,7 @@ def combine(
 ) -> Conversion | DatasetHandle:
     """Combine datasets into one, joined along existing dimensions or stacked along a new one.
 
-    docs/references.md lists what must be equal in all sources.
+    docs/how-to/references.md lists what must be equal in all sources.
 
     Parameters
     ----------

@@ -95,7 +95,7 @@ def digest(
 
     Equal datasets have equal digests in every format. The digest does not depend on
     chunks, codecs, byte order or definition order. It changes with every name,
-    type, attribute, dimension and bit of a value. docs/digest.md defines it.
+    type, attribute, dimension and bit of a value. docs/reference/digest.md defines it.
 
     Parameters
     ----------

@@ -70,7 +70,7 @@ def _types(word: str, names: frozenset[str]) -> list[str]:
 
 
 def markdown(rows: list[tuple[str, ...]]) -> Iterator[str]:
-    """Yield the table as Markdown, for README.md and docs/FORMATS.md."""
+    """Yield the table as Markdown, for README.md and docs/reference/formats/index.md."""
     yield "| " + " | ".join(HEADINGS) + " |\n"
     yield "|" + "---|" * len(HEADINGS) + "\n"
     for name, title, suffixes, *rest in rows:

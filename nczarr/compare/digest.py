@@ -1,4 +1,4 @@
-"""`digest`: one hash of a dataset's model and values, independent of format and storage. See docs/digest.md.
+"""`digest`: one hash of a dataset's model and values, independent of format and storage. See docs/reference/digest.md.
 
 It covers every bit of what `diff` compares without `storage`. Digest files have
 lines in `sha256sum` format.

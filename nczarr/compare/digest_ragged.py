@@ -1,4 +1,4 @@
-"""Hash of ragged values: lists, and records with strings or lists (docs/digest.md, "Elements").
+"""Hash of ragged values: lists, and records with strings or lists (docs/reference/digest.md, "Elements").
 
 Leaves are stretches of cells. For each array of the type (arrays/parts.py), a
 leaf hashes the elements of its cells, counts before content. So arrays are read

@@ -1,4 +1,4 @@
-"""Records of a digest: types, dimensions, attributes, variables and groups as bytes (docs/digest.md).
+"""Records of a digest: types, dimensions, attributes, variables and groups as bytes (docs/reference/digest.md).
 
 Length or number prefixes make the encoding injective. Declarations of a group
 are sorted by name, because definition order does not count; attributes are in

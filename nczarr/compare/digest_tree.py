@@ -1,4 +1,4 @@
-"""Hash tree over the values of one variable (docs/digest.md, "Values").
+"""Hash tree over the values of one variable (docs/reference/digest.md, "Values").
 
 Leaves are boxes of whole inner dimensions, hashed separately; their hashes are
 combined along each dimension, `FAN` at a time. `Folding` accepts hashes by

@@ -61,7 +61,7 @@ SUBJECTS = (
     "Files and runs",
     "Kinds of difference",
 )
-"""Sections of docs/CODES.md in order; the last one contains the kinds of difference."""
+"""Sections of docs/reference/codes.md in order; the last one contains the kinds of difference."""
 
 
 class Code(NamedTuple):
@@ -156,7 +156,7 @@ KINDS = Pages(Path(__file__).with_name("differences"))
 
 
 def sections() -> Iterator[tuple[str, list[Code]]]:
-    """Yield each subject with its codes, in the order of docs/CODES.md."""
+    """Yield each subject with its codes, in the order of docs/reference/codes.md."""
     pages = [*CODES.values(), *KINDS.values()]
     for subject in SUBJECTS:
         yield subject, [code for code in pages if code.subject == subject]

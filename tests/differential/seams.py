@@ -1,6 +1,6 @@
 """Seams: the smallest sources whose values change where two parts meet, and what each format makes of them.
 
-The table of docs/seams.md is written by `python docs/seams.py`, and `test_seams.py` holds every cell of it.
+`python docs/_tools/seams.py` writes the table of docs/reference/seams.md, and `test_seams.py` holds every cell of it.
 """
 
 from __future__ import annotations
@@ -204,7 +204,7 @@ def _is_allowed(seam: str, line: str) -> bool:
 
 
 def table(judges: Judges, oracle: Oracle) -> list[str]:
-    """The lines of the table of docs/seams.md."""
+    """The lines of the table of docs/reference/seams.md."""
     lines = [f"| seam | {' | '.join(FORMATS.values())} |", "|---" * (len(FORMATS) + 1) + "|"]
     for seam in SEAMS:
         cells = [outcome(seam, target, judges, oracle) for target in FORMATS]

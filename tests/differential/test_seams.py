@@ -1,4 +1,4 @@
-"""Every cell of the table in docs/seams.md, made anew."""
+"""Every cell of the table in docs/reference/seams.md, made anew."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.peer
 def documented() -> dict[tuple[str, str], str]:
     """The cells of the table, by seam and target."""
     found = {}
-    for line in (ROOT / "docs/seams.md").read_text().splitlines():
+    for line in (ROOT / "docs/reference/seams.md").read_text().splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         if len(cells) == len(FORMATS) + 1 and cells[0] in SEAMS:
             found |= {(cells[0], target): cell for target, cell in zip(FORMATS, cells[1:], strict=True)}

@@ -1,4 +1,4 @@
-"""The digest of docs/digest.md: as an independent implementation has it, and the same in every format."""
+"""The digest of docs/reference/digest.md: as an independent implementation has it, and the same in every format."""
 
 from __future__ import annotations
 

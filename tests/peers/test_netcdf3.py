@@ -100,7 +100,7 @@ STEADY = settings(deadline=None, max_examples=150, suppress_health_check=[Health
 
 
 def ncgen_is_right(dataset: Dataset) -> bool:
-    """Whether ncgen has no known fault with the dataset: see docs/ncgen-differences.md, classic files."""
+    """Whether ncgen has no known fault with the dataset: see docs/reference/ncgen-differences.md, classic files."""
     attributes = [*dataset.attributes, *(item for variable in dataset.variables for item in variable.attributes)]
     return (
         bool(dataset.dimensions or dataset.variables or dataset.attributes)
@@ -205,7 +205,7 @@ def test_the_library_reads_cdf5_back(peer: Peer, tmp_path: Path, pair: Pair) -> 
 
 
 def test_the_page_names_every_difference() -> None:
-    page = (ROOT / "docs" / "ncgen-differences.md").read_text("utf-8")
+    page = (ROOT / "docs" / "reference" / "ncgen-differences.md").read_text("utf-8")
     page = page.partition("## Classic files")[2].partition("\n## ")[0]
     files = DIFFERENCES.keys() | {file for file, _ in REFUSED}
     assert [file for file in sorted(files) if f"`{file}`" not in page] == []

@@ -1,4 +1,4 @@
-"""Lists in stores, read by Awkward 2 with the script of docs/awkward0.md, which is all that it needs."""
+"""Lists in stores, read by Awkward 2 with the script of docs/reference/formats/awkward0.md alone."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.support.peers.awkward0 import asked
 
 pytestmark = pytest.mark.peer
 
-PAGE = (ROOT / "docs" / "awkward0.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "reference" / "formats" / "awkward0.md").read_text(encoding="utf-8")
 SCRIPT = next(each for each in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL) if "import json, pathlib" in each)
 LINES = 20
 

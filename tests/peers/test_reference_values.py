@@ -1,7 +1,7 @@
 """References that we make, read by fsspec with zarr-python and by ourselves, hold what libnetcdf reads; and back again.
 
 The samples here, and a tenth of the real files; all in the proof. What the programs of others make of the same files:
-docs/references.md.
+docs/how-to/references.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The AST as JSON, member by member, with a published JSON Schema (`docs/ast.schema.json`)."""
+"""The AST as JSON, member by member, with a published JSON Schema (`docs/reference/ast.schema.json`)."""
 
 from nczarr.capabilities import Capabilities, Format
 
@@ -6,7 +6,7 @@ FORMAT = Format(
     name="ast",
     title="AST as JSON",
     suffixes=(".ast.json",),
-    spec="docs/ast.schema.json",
+    spec="docs/reference/ast.schema.json",
     capabilities=Capabilities(data=False),
     detects=r'\s*\{\s*"ast"\s*:',
     read="nczarr.formats.ast_json.frontend:read",

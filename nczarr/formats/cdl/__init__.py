@@ -1,6 +1,6 @@
 """CDL, the text form of netCDF: read like ncgen, written like ncdump, but exactly.
 
-Differences of the output from ncdump: `docs/cdl-output.md`.
+Differences of the output from ncdump: `docs/reference/formats/cdl.md`.
 """
 
 from nczarr.capabilities import Capabilities, Format
@@ -9,7 +9,7 @@ FORMAT = Format(
     name="cdl",
     title="CDL (netCDF text)",
     suffixes=(".cdl",),
-    spec="docs/cdl-output.md",
+    spec="docs/reference/formats/cdl.md",
     capabilities=Capabilities(anonymous_dimensions=False),
     detects=r"(?:\xef\xbb\xbf)?(?:\s|//[^\n]*\n|/\*.*?\*/)*(?:netcdf|NETCDF|netCDF)(?![A-Za-z0-9_.@+\-])",
     read="nczarr.formats.cdl.read.frontend:read",

@@ -1,7 +1,7 @@
 """The NCZarr notation: the data model specification's abstract grammar as a readable and writable language.
 
 It expresses the whole model without data. Grammar: `grammar/NCZarr.g4`;
-departures from the specification: `docs/notation.md`.
+departures from the specification: `docs/reference/formats/notation.md`.
 """
 
 from nczarr.capabilities import Capabilities, Format
@@ -10,7 +10,7 @@ FORMAT = Format(
     name="notation",
     title="NCZarr notation",
     suffixes=(".ncz",),
-    spec="docs/notation.md",
+    spec="docs/reference/formats/notation.md",
     capabilities=Capabilities(data=False),
     detects=r"(?:\s|//[^\n]*\n|\xef\xbb\xbf)*dataset(?![!#-.0-\[\]-z|~\x80-\xff])",
     read="nczarr.formats.notation.frontend:read",

@@ -1,4 +1,4 @@
-"""Where our classic files differ from ncgen's, as nc-same tells it; docs/ncgen-differences.md says why."""
+"""Where our classic files differ from ncgen's, as nc-same tells it; docs/reference/ncgen-differences.md says why."""
 
 from __future__ import annotations
 

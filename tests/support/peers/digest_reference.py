@@ -1,4 +1,4 @@
-"""docs/digest.md (`nczarr-digest-1`) once more, written from that page alone, with hashlib and numpy, nothing of ours.
+"""docs/reference/digest.md (`nczarr-digest-1`) once more, written from that page alone, with hashlib and numpy.
 
 A group is a dict: `types` {name: definition}, `dimensions` {name: (length, unlimited)}, `attributes` [(name, type,
 array)], `variables` {name: (type, [(dimension, length)], attributes, array)}, `groups` {name: group}. Definitions:

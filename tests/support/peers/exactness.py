@@ -1,5 +1,5 @@
 """netCDF → stores → netCDF, by us and by others, and what is left of it: the work of test_exactness.py and of
-docs/exactness.md.
+docs/explanation/exactness.md.
 
 A file is exact if `nc-same` (the C API: names, order, types, bits, storage) and `ncdump -s -p 9,17`, lines that name
 the library that made the file aside, see the same in it before and after.

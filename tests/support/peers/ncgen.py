@@ -1,4 +1,4 @@
-"""Where our files differ from ncgen's, on purpose: the table behind docs/ncgen-differences.md and its test."""
+"""Where our files differ from ncgen's, on purpose: the table of docs/reference/ncgen-differences.md and its test."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """References made by us and by others, read through fsspec and zarr-python and held against libnetcdf, variable by
-variable: the work of test_references_values.py and of docs/reference_peers.py.
+variable: the work of test_references_values.py and of docs/_tools/reference_peers.py.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """One dataset through every reader: what is equal, hidden or unknown, and what is wrong.
 
-`survey` is the work of the peer tests and of `docs/compatibility.md`; see `docs/compatibility.py`.
+`survey` is the work of the peer tests and of `docs/reference/compatibility.md`; see `docs/_tools/compatibility.py`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The tree of hashes against its definition in docs/digest.md, with leaves of a few bytes."""
+"""The tree of hashes against its definition in docs/reference/digest.md, with leaves of a few bytes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Writer of CDL: `Checked` → text in ncdump's layout; every value reads back exactly.
 
 Output is produced in pieces; text and data are never held as a whole.
-Differences from ncdump: `docs/cdl-output.md`.
+Differences from ncdump: `docs/reference/formats/cdl.md`.
 """
 
 from __future__ import annotations

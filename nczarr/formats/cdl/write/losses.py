@@ -1,4 +1,4 @@
-"""Losses of a dataset in CDL (docs/cdl-output.md, "What CDL cannot say"), found before writing.
+"""Losses of a dataset in CDL (docs/reference/formats/cdl.md, "What CDL cannot say"), found before writing.
 
 Only losses of single names and values; format features are in
 `capabilities.py`. Only requested data are examined.

@@ -1,4 +1,4 @@
-"""The part of a dataset that CDL can represent, and a loss for each difference (docs/cdl-output.md).
+"""The part of a dataset that CDL can represent, and a loss for each difference (docs/reference/formats/cdl.md).
 
 Unchanged parts are not copied. The walk follows text order, because CDL has no
 forward references: types, dimensions and variables of a group, then its

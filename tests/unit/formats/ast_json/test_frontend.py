@@ -75,7 +75,7 @@ def test_nested_constants_read_back() -> None:
 
 def test_what_is_written_follows_the_published_schema() -> None:
     jsonschema = pytest.importorskip("jsonschema")
-    published = json.loads((ROOT / "docs" / "ast.schema.json").read_text("utf-8"))
+    published = json.loads((ROOT / "docs" / "reference" / "ast.schema.json").read_text("utf-8"))
     dataset = Dataset(name="t", attributes=(Attribute(name="a", value=Constant.text(b"K")),))
     jsonschema.validate(json.loads(backend.text(dataset)), published)
     with pytest.raises(jsonschema.ValidationError):

@@ -289,7 +289,8 @@ def test_others_read_what_we_write(engine: str, peer: Callable[[str], ModuleType
     url = f"file://{target}"
     places = {n: (url, n * 16, 16) for n in range(9)} | {4: (f"file://{whole}", 0, WHOLE)}
     documents = {**DOCUMENTS, "p/.zarray": zarray(9, 9)}
-    gaps = {n: place for n, place in places.items() if engine == "fastparquet" or n < 3}  # see docs/references.md
+    # See docs/how-to/references.md.
+    gaps = {n: place for n, place in places.items() if engine == "fastparquet" or n < 3}
     store = MemoryStore()
     arrays = [referred("x/", (3, 3), {n: places[n] for n in range(8)}), referred("p/", (3, 3), gaps)]
     write_parquet.write(store, documents.items(), {**INLINE, "x/2.2": bytes(16)}, arrays, 3)

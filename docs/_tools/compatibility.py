@@ -1,6 +1,8 @@
-"""Writes docs/compatibility.md: every variable of the corpus through every reader. Needs the peers and the shared data.
+"""Write docs/reference/compatibility.md: every variable of the corpus through every reader.
 
-Run it from the clone: `python docs/compatibility.py ../shared`; `--check` says whether the page is current.
+Needs the peers and the shared data.
+
+Run it from the clone: `python docs/_tools/compatibility.py ../shared`; `--check` says whether the page is current.
 """
 
 from __future__ import annotations
@@ -9,21 +11,21 @@ import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from tests.support.peers import corpus  # noqa: E402
 from tests.support.peers.survey import FORMATS, survey  # noqa: E402
 from tests.support.peers.worker import Worker  # noqa: E402
 
-PAGE = ROOT / "docs" / "compatibility.md"
+PAGE = ROOT / "docs" / "reference" / "compatibility.md"
 HEAD = """# What other programs see of our stores
 
 Every CDL file of the netCDF project's tests that compiles is written as `nczarr`, `zarr2`, `nczarr3` and `zarr3`, each
 as a folder and as a zip archive; zarr-python {zarr}, xarray {xarray} and tensorstore {tensorstore} open them all and
 read every variable, libnetcdf {netcdf} the folders of `nczarr`. Numbers count variables, or parts of variables that
-are stored as a group, of the folders; in the archives each reader sees the same. `docs/compatibility.py` made this
-page; the tests in `tests/peers` demand that no dataset fails to open and that no value, type, dimension name or
+are stored as a group, of the folders; in the archives each reader sees the same. `docs/_tools/compatibility.py` made
+this page; the tests in `tests/peers` demand that no dataset fails to open and that no value, type, dimension name or
 attribute differs.
 
 - **equal**: the values are equal bit by bit, and so are dimension names; libnetcdf: types and attributes as well.
@@ -96,5 +98,5 @@ if __name__ == "__main__":
     arguments = [argument for argument in sys.argv[1:] if argument != "--check"]
     made = main(Path(arguments[0] if arguments else ROOT.parent / "shared").resolve())
     if "--check" in sys.argv:
-        sys.exit(0 if PAGE.read_text() == made else "docs/compatibility.md is stale")
+        sys.exit(0 if PAGE.read_text() == made else "docs/reference/compatibility.md is stale")
     PAGE.write_text(made)

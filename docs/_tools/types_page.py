@@ -1,4 +1,4 @@
-"""Makes docs/types.md: one variable of each type, written in every format, and what lies there then."""
+"""Makes docs/reference/types.md: one variable of each type, written in every format, and what lies there then."""
 
 from __future__ import annotations
 
@@ -80,10 +80,10 @@ SAMPLES = (
 
 HEAD = """# Types: how each lies in each format
 
-Made by `python docs/generate.py` from what `nczarr compile` writes. First a table; then, for each type, a sample and
-its keys and bytes as they are. The rule behind the stores is one (`nczarr/arrays/parts.py`): a type of fixed size is
-one array; a vlen is `counts` and `content`; a compound with members of any length is one child a member. A *loss* is an
-error until `--allow-loss` names it; what is written then is shown.
+Made by `python docs/_tools/generate.py` from what `nczarr compile` writes. First a table; then, for each type, a sample
+and its keys and bytes as they are. The rule behind the stores is one (`nczarr/arrays/parts.py`): a type of fixed size
+is one array; a vlen is `counts` and `content`; a compound with members of any length is one child a member. A *loss* is
+an error until `--allow-loss` names it; what is written then is shown.
 
 """
 

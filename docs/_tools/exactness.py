@@ -1,7 +1,7 @@
-"""Writes docs/exactness.md: every netCDF file through stores and back, by us and by others, and what is left of it.
+"""Write docs/explanation/exactness.md: every netCDF file through stores and back, by us and by others.
 
 Needs the peers, the shared data and the files that `real-files` brings; takes a quarter of an hour. Run it from the
-clone: `python docs/exactness.py ../shared REAL`; `--check` says whether the page is current.
+clone: `python docs/_tools/exactness.py ../shared REAL`; `--check` says whether the page is current.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from tests.support.peers import exactness  # noqa: E402
 from tests.support.peers.exactness import Copier, Subject  # noqa: E402
 
-PAGE = ROOT / "docs" / "exactness.md"
+PAGE = ROOT / "docs" / "explanation" / "exactness.md"
 WORKERS = 2
 WORDS = ("exact", "values", "different", "refused", "crashed")
 GROUPS = {
@@ -34,8 +34,9 @@ GROUPS = {
 }
 HEAD = """# What comes back
 
-netCDF → store → netCDF, for {files} files. `docs/exactness.py` made this page; tests/peers/test_exactness.py demands
-the first columns, a tenth of the files on every run and all of them in the proof. How to run it: CONTRIBUTING.md.
+netCDF → store → netCDF, for {files} files. `docs/_tools/exactness.py` made this page; tests/peers/test_exactness.py
+demands the first columns, a tenth of the files on every run and all of them in the proof. How to run it:
+CONTRIBUTING.md.
 
 - **exact**: the same through libnetcdf's C API (groups, dimensions, types, variables, attributes, order, every bit of
   values, fill values and modes, chunks, filters, byte order, the kind of file) and in `ncdump -s -p 9,17`, lines that
@@ -134,5 +135,5 @@ if __name__ == "__main__":
         raise SystemExit("name the folder of real files: `../shared/tools/real-files REAL` brings them")
     made = main(folders[0].resolve(), real_files)
     if "--check" in sys.argv:
-        sys.exit(0 if PAGE.read_text() == made else "docs/exactness.md is stale")
+        sys.exit(0 if PAGE.read_text() == made else "docs/explanation/exactness.md is stale")
     PAGE.write_text(made)

@@ -1,7 +1,7 @@
-"""Writes the table of docs/references.md: every variable of every file through references made by us and by others.
+"""Write the table of docs/how-to/references.md: every variable of every file through references of ours and others.
 
 Needs the shared data, the files that `real-files` brings, and an interpreter with kerchunk and VirtualiZarr; takes
-half an hour. Run it from the clone: `NCZARR_KERCHUNK=PYTHON python docs/reference_peers.py ../shared REAL`;
+half an hour. Run it from the clone: `NCZARR_KERCHUNK=PYTHON python docs/_tools/reference_peers.py ../shared REAL`;
 `--check` says whether the page is current.
 """
 
@@ -15,13 +15,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from tests.support.peers import exactness, odd_files, odd_references, references  # noqa: E402
 from tests.support.peers.references import TOOLS, Word  # noqa: E402
 
-PAGE = ROOT / "docs" / "references.md"
+PAGE = ROOT / "docs" / "how-to" / "references.md"
 SETS = {
     "samples": "ten files made for references",
     "real": "real files of NCAR Graphics, Iris and the compliance checker",
@@ -130,7 +130,7 @@ def _row(what: str, chosen: list[tuple[Case, str]]) -> str:
 
 
 def page(cases: list[Case]) -> str:
-    """docs/references.md with the table between its marks."""
+    """docs/how-to/references.md with the table between its marks."""
     old = PAGE.read_text(encoding="utf-8")
     made = text(cases)
     return re.sub(
@@ -146,5 +146,5 @@ if __name__ == "__main__":
         raise SystemExit("name the folder of real files: `../shared/tools/real-files REAL` brings them")
     made = page(main(shared_folder, real_files))
     if "--check" in sys.argv:
-        sys.exit(0 if PAGE.read_text(encoding="utf-8") == made else "docs/references.md is stale")
+        sys.exit(0 if PAGE.read_text(encoding="utf-8") == made else "docs/how-to/references.md is stale")
     PAGE.write_text(made, encoding="utf-8")

@@ -1,6 +1,6 @@
 """Write the pages and tables that the code itself knows, or prove with --check that they are current.
 
-docs/CODES.md, docs/types.md and docs/ast.schema.json whole; in README.md, docs/FORMATS.md, docs/peers.md and others
+In docs/reference: codes.md, types.md and ast.schema.json whole. In README.md, docs/reference/peers.md and others
 what stands between `<!-- NAME -->` and `<!-- end -->`.
 """
 
@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-sys.path.insert(0, str(ROOT / "docs"))
+sys.path.insert(0, str(ROOT / "docs" / "_tools"))
 
 import types_page  # noqa: E402
 
@@ -80,14 +80,14 @@ def options() -> str:
 
 def pages() -> Iterator[tuple[Path, str]]:
     """Each generated page with the text that it should have."""
-    yield ROOT / "docs" / "CODES.md", "".join(explain.markdown())
-    yield ROOT / "docs" / "ast.schema.json", json.dumps(schema(), indent=1, ensure_ascii=False) + "\n"
-    yield ROOT / "docs" / "types.md", types_page.page()
-    yield inserted("docs/peers.md", "peers", faults())
-    yield inserted("docs/convert.md", "options", options())
+    yield ROOT / "docs" / "reference" / "codes.md", "".join(explain.markdown())
+    yield ROOT / "docs" / "reference" / "ast.schema.json", json.dumps(schema(), indent=1, ensure_ascii=False) + "\n"
+    yield ROOT / "docs" / "reference" / "types.md", types_page.page()
+    yield inserted("docs/reference/peers.md", "peers", faults())
+    yield inserted("docs/how-to/convert.md", "options", options())
     yield inserted("README.md", "formats", table())
-    yield inserted("docs/FORMATS.md", "formats", table())
-    yield inserted("docs/ncgen-differences.md", "differences", differences())
+    yield inserted("docs/reference/formats/index.md", "formats", table())
+    yield inserted("docs/reference/ncgen-differences.md", "differences", differences())
 
 
 def inserted(name: str, mark: str, text: str) -> tuple[Path, str]:

@@ -1,4 +1,6 @@
-"""Write the table of docs/seams.md: `python docs/seams.py SHARED`, where SHARED has the program `tools/nc-same`.
+"""Write the table of docs/reference/seams.md.
+
+`python docs/_tools/seams.py SHARED`, where SHARED has the program `tools/nc-same`.
 
 Needs h5py, netCDF4 and zarr-python. `tests/differential/test_seams.py` holds the same cells.
 """
@@ -8,14 +10,14 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from tests.differential.seams import SEAMS, table  # noqa: E402
 from tests.differential.test_seams import oracle_of  # noqa: E402
 from tests.differential.worker import Judge  # noqa: E402
 
-PAGE = ROOT / "docs" / "seams.md"
+PAGE = ROOT / "docs" / "reference" / "seams.md"
 BEGIN, END = "<!-- table -->", "<!-- end -->"
 
 
