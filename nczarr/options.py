@@ -141,12 +141,16 @@ class Options(NamedTuple):
 
 
 class Extent(NamedTuple):
-    """Section of one dimension: indices from `first` to `last`, included if the stride meets it."""
+    """Section of one dimension."""
 
     first: int
+    """First index."""
     last: int
+    """Last index, included if the stride meets it."""
     stride: int = 1
+    """Distance of two indices."""
     span: Span = NOWHERE
+    """Position in the text."""
 
 
 Extents = tuple[Extent | None, ...] | None
@@ -154,17 +158,18 @@ Extents = tuple[Extent | None, ...] | None
 
 
 class Section(NamedTuple):
-    """A part of one variable.
-
-    `path`: unescaped names to the variable; `absolute`: from the root.
-    `members`: path to a member of its records, each with its extents.
-    """
+    """A part of one variable."""
 
     path: tuple[str, ...]
+    """Unescaped names that lead to the variable."""
     absolute: bool = False
+    """True if the path begins at the root."""
     extents: Extents = None
+    """Selected indices."""
     span: Span = NOWHERE
+    """Position in the text."""
     members: tuple[tuple[str, Extents], ...] = ()
+    """Path to a member of its records, each step with its extents."""
 
 
 def part_in_words(variables: Iterable[str], groups: Iterable[str], sections: Iterable[str], *, fixed: bool) -> str:
@@ -173,14 +178,14 @@ def part_in_words(variables: Iterable[str], groups: Iterable[str], sections: Ite
 
 
 class Subset(NamedTuple):
-    """Wanted part of a dataset: names of variables and groups, simple or from the root, and sections.
-
-    Without variables and groups everything is wanted.
-    """
+    """Requested part of a dataset. Without variables and groups everything is requested."""
 
     variables: tuple[str, ...] = ()
+    """Names of variables, simple or from the root."""
     groups: tuple[str, ...] = ()
+    """Names of groups, simple or from the root."""
     sections: tuple[Section, ...] = ()
+    """Parts of variables."""
 
     def __bool__(self) -> bool:
         """Return whether anything is requested."""

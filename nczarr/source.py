@@ -84,8 +84,11 @@ class Span:
     """A byte range of a source. All spans are equal, because positions are not part of values."""
 
     source: Source | None
+    """The source; None for no position."""
     start: int
+    """First byte."""
     end: int
+    """Byte after the last."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Span)

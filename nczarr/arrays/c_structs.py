@@ -17,11 +17,14 @@ POINTER = 8
 
 
 class Struct(NamedTuple):
-    """`size` of one value with trailing padding; `offsets` of a record's fields."""
+    """Layout of a C struct."""
 
     size: int
+    """Size of one value in bytes, with trailing padding."""
     alignment: int
+    """Alignment in bytes."""
     offsets: tuple[int, ...] = ()
+    """Byte offsets of a record's fields."""
 
 
 def struct(type_name: str, types: Types) -> Struct:

@@ -22,16 +22,14 @@ BATCH = 1 << 14
 
 
 class Referred(NamedTuple):
-    """Chunks of one array; `counts`: grid shape.
-
-    `columns.source` indexes `columns.sources`, which are URLs or paths. Length
-    `WHOLE` with offset 0 is a whole file or object. All masks are 0. Rows are
-    sorted by `columns.chunk`, without duplicates.
-    """
+    """Chunks of one array as byte ranges of other files."""
 
     chunk_keys: ChunkKeys
+    """Names of the chunks."""
     counts: tuple[int, ...]
+    """Shape of the chunk grid."""
     columns: Columns
+    """Byte ranges, sorted by chunk, without duplicates and masks. Length `WHOLE` with offset 0: a whole file."""
 
     def keys(self) -> Iterator[str]:
         """Yield the key of each row."""

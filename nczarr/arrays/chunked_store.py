@@ -30,10 +30,12 @@ from nczarr.stores.reference import Reference
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredArray(KeyedArray):
-    """One array of a store; `nil`: runs of NIL strings; `undefined`: missing chunks have no defined values."""
+    """One array of a store."""
 
     nil: tuple[tuple[int, int], ...] = ()
+    """Runs of NIL strings, as (start, length)."""
     undefined: bool = False
+    """True if missing chunks have undefined values."""
     masks: Mapping[Index, int] = field(default_factory=dict)
     """Skipped steps of the chain by chunk. Bit i: step i was skipped, as in HDF5."""
     _own: list[Any] = field(default_factory=list, repr=False)

@@ -27,12 +27,16 @@ from nczarr.arrays.source import ArraySource, Layout, Stored, fill_of, little_de
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Joined(ArraySource):
-    """Concatenation along `axis`; `starts` has the start of each source, and the total length."""
+    """Concatenation of sources along one axis."""
 
     sources: tuple[ArraySource, ...]
+    """The sources in order."""
     axis: int
+    """The axis."""
     starts: tuple[int, ...]
+    """Start of each source along the axis, and the total length."""
     layout: Layout
+    """Layout of the result."""
     grid: Stored | None
     """Common encoding of all chunks, if they make one grid."""
 
@@ -198,11 +202,14 @@ def joined(sources: Sequence[ArraySource], axis: int) -> ArraySource:
 
 
 class Misfit(NamedTuple):
-    """Two sources whose chunks make no grid, and why; `other` is None if one source has no chunks."""
+    """Two sources whose chunks do not form a grid."""
 
     source: int
+    """Number of the source."""
     other: int | None
+    """Number of the other source; None if one source has no chunks."""
     reason: str
+    """Explanation for messages."""
 
 
 def misfit(sources: Sequence[ArraySource], axis: int) -> Misfit | None:

@@ -16,22 +16,31 @@ text, in memory, behind a library).
 
 
 class Count(NamedTuple):
-    """Chunks, their encoded bytes in the target, and their decoded bytes."""
+    """Counted chunks."""
 
     chunks: int = 0
+    """Number of chunks."""
     size: int = 0
+    """Encoded bytes in the target."""
     decoded: int = 0
+    """Decoded bytes."""
 
 
 class Step(NamedTuple):
-    """Planned work on one part: its route and estimated chunks. `size`: bytes of values, 0 if unknown."""
+    """Planned work on one part."""
 
     path: str
+    """FQN of the variable."""
     part: str
+    """Path of the part."""
     route: Route
+    """How its chunks are made."""
     chunks: int
+    """Estimated number of chunks."""
     shape: tuple[int, ...]
+    """Shape of the part."""
     size: int
+    """Bytes of values; 0 if unknown."""
 
 
 Watcher = Callable[[int], None]

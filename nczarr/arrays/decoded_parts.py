@@ -71,8 +71,11 @@ class DecodedCells(ArraySource):
     """Part with the dimensions of its variable, and possibly of fields."""
 
     sections: Sections
+    """Decoded sections of the variable."""
     part: str
+    """Path of the part."""
     layout: Layout
+    """Layout of the part."""
 
     @property
     def distant(self) -> bool:
@@ -134,10 +137,12 @@ def overlap(cells: Region, region: Region) -> tuple[Selection, Selection]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DecodedContent(ArraySource):
-    """Part in a ragged dimension; the sections define its length."""
+    """Part with a ragged dimension, whose length the sections define."""
 
     sections: Sections
+    """Decoded sections of the variable."""
     part: Part
+    """The part."""
 
     @property
     def distant(self) -> bool:

@@ -34,19 +34,18 @@ MANY = 1 << 12
 
 
 class Encoding(NamedTuple):
-    """Encoding of an array's chunks.
-
-    `dtype`: stored element with byte order; `"|O"` for length-prefixed texts.
-    `steps`: numcodecs configurations in encoding order. `permutation`: array
-    axes in storage order, None: unchanged. `index_steps`, `index_first`: for
-    shards.
-    """
+    """Encoding of an array's chunks."""
 
     dtype: Descr
+    """Stored element with byte order; `"|O"` for length-prefixed texts."""
     steps: tuple[dict[str, Any], ...] = ()
+    """Configurations of numcodecs in encoding order."""
     permutation: tuple[int, ...] | None = None
+    """Array axes in storage order; None: unchanged."""
     index_steps: tuple[dict[str, Any], ...] = ()
+    """Configurations for the index of shards, in encoding order."""
     index_first: bool = False
+    """True if the index of a shard precedes its chunks."""
 
 
 class Kept:

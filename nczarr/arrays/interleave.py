@@ -28,16 +28,14 @@ Join = Callable[[Sequence[ArraySource], int], ArraySource]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bounds:
-    """Cumulative content of each source at each index of the dimensions before an axis.
-
-    `counts`: sequence lengths of every source. `axis`: number of the dimensions
-    before the axis. `within`: bounds of the cells of `counts`, if these are
-    content themselves.
-    """
+    """Cumulative content of each source at each index of the dimensions before an axis."""
 
     counts: tuple[ArraySource, ...]
+    """Sequence lengths of every source."""
     axis: int
+    """Number of dimensions before the axis."""
     within: Bounds | None = None
+    """Bounds of the cells of `counts`, if these are content themselves."""
     _known: list[NDArray[np.int64]] = field(default_factory=list, repr=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -75,8 +73,11 @@ class Woven(ArraySource):
     """Content of several sources, alternating by `bounds`."""
 
     sources: tuple[ArraySource, ...]
+    """The sources in order."""
     bounds: Bounds
+    """Where the content of one source ends and that of the next begins."""
     layout: Layout
+    """Layout of the result."""
 
     @property
     def distant(self) -> bool:

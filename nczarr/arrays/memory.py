@@ -34,10 +34,12 @@ def fill_array(layout: Layout, shape: tuple[int, ...]) -> NDArray[Any]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ArrayInMemory(ArraySource):
-    """Dense array; `values` has the layout's shape and dtype."""
+    """Dense array in memory."""
 
     layout: Layout
+    """Layout of the array."""
     values: NDArray[Any]
+    """All values, in the shape and dtype of the layout."""
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """Return a view of the region."""
@@ -47,17 +49,18 @@ class ArrayInMemory(ArraySource):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Runs(ArraySource):
-    """Runs of given values in an array of fill.
-
-    Run i starts at linear index (C order) `starts[i]` and has
-    `values[offsets[i]:offsets[i + 1]]`; runs are ascending and do not overlap.
-    """
+    """Runs of given values in an array of fill. Run i begins at linear index `starts[i]` in C order."""
 
     layout: Layout
+    """Layout of the array."""
     starts: list[int]
+    """Linear indices of the runs, ascending and without overlap."""
     offsets: list[int]
+    """Run i has `values[offsets[i]:offsets[i + 1]]`."""
     values: NDArray[Any]
+    """Values of all runs."""
     undefined: bool = False
+    """True if cells outside of runs have undefined values."""
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """Return the values of a region."""

@@ -55,7 +55,9 @@ class Repeated(ArraySource):
     """Array whose value at linear index i (C order) is `pattern[i % len(pattern)]`."""
 
     layout: Layout
+    """Layout of the array."""
     pattern: tuple[bytes, ...]
+    """Elements, in the bytes of the layout's dtype."""
 
     @property
     def repeats(self) -> bool:

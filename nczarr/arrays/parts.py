@@ -29,12 +29,16 @@ Types = Mapping[str, UserType]
 
 
 class Part(NamedTuple):
-    """One array of a variable; `shape` has None for a ragged dimension."""
+    """One array of a variable."""
 
     path: str
+    """Path within a value; empty for values of fixed size."""
     type: TypeName
+    """Type of the elements."""
     shape: tuple[int | None, ...]
+    """Shape; None for a ragged dimension."""
     counts: bool = False
+    """True if the elements are lengths of lists."""
 
 
 def is_fixed(type_name: TypeName, types: Types) -> bool:
@@ -85,25 +89,32 @@ def size(type_name: TypeName, types: Types) -> int:
 
 
 class Leaf(NamedTuple):
-    """One array: a fixed-size type, strings, or lengths of lists (`counts`)."""
+    """One array: a fixed-size type, strings, or lengths of lists."""
 
     path: str
+    """Path within a value."""
     type: TypeName
+    """Type of the elements."""
     counts: bool = False
+    """True if the elements are lengths of lists."""
 
 
 class ListTree(NamedTuple):
-    """Lists: their lengths, and all elements, of type `base`."""
+    """Lists: their lengths and their elements."""
 
     counts: Leaf
+    """Lengths of the lists."""
     base: TypeName
+    """Type of the elements."""
     content: PartTree
+    """Tree of the elements."""
 
 
 class RecordTree(NamedTuple):
     """Records with members of variable size."""
 
     members: tuple[tuple[Field, PartTree], ...]
+    """Each field with its tree."""
 
 
 PartTree: TypeAlias = Leaf | ListTree | RecordTree

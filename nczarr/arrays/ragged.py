@@ -51,7 +51,9 @@ class Cells:
     """Cells of a box with steps."""
 
     shape: tuple[int, ...]
+    """Shape of the array."""
     ranges: tuple[range, ...]
+    """Selected indices along each dimension."""
 
     def mask(self, start: int, stop: int) -> NDArray[np.bool_]:
         """Return which cells from `start` to `stop` are selected."""
@@ -67,20 +69,26 @@ class Cells:
 
 
 class _Block(NamedTuple):
-    """Stretch of cells: its region, and the start of its content in the source and in the selection."""
+    """A stretch of cells."""
 
     region: Selection
+    """Region of the cells."""
     cell: int
+    """Number of the first cell."""
     start: int
+    """Start of its content in the source."""
     kept: int
+    """Start of its content in the selection."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ragged:
-    """Selected elements of content: `counts` has all sequence lengths, `cells` the selection."""
+    """Selected elements of content."""
 
     counts: ArraySource
+    """Lengths of all sequences."""
     cells: Mask
+    """The selection."""
     _known: list[list[_Block]] = field(default_factory=list, repr=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -164,10 +172,12 @@ def _merged(starts: NDArray[np.int64], stops: NDArray[np.int64]) -> Iterator[tup
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Inner:
-    """Cells of an array field: `inner` for each cell of `whole`."""
+    """Cells of an array field."""
 
     whole: Mask
+    """Cells that have the field."""
     inner: int
+    """Number of elements of the field in one cell."""
 
     def mask(self, start: int, stop: int) -> NDArray[np.bool_]:
         """Return which cells from `start` to `stop` are selected."""
@@ -181,7 +191,9 @@ class Gathered(ArraySource):
     """Selected elements of a content array along its first dimension."""
 
     source: ArraySource
+    """The content array."""
     kept: Kept
+    """The selected elements."""
 
     @property
     def layout(self) -> Layout:

@@ -29,9 +29,13 @@ class KeyedArray(ArraySource):
     """Array of a store in which each chunk, or each shard of chunks, has a key."""
 
     layout: Layout
+    """Layout of the array."""
     store: Store
+    """The store."""
     chunk_keys: ChunkKeys
+    """Names of chunks or shards."""
     encoding: Encoding
+    """Encoding of the chunks."""
 
     @property
     def keys(self) -> Listing:

@@ -31,9 +31,10 @@ Ranges = tuple[range, ...]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sliced(DerivedSource):
-    """Part of `source`: element i of a dimension is its element `ranges[dimension][i]`."""
+    """Part of another array: element i of a dimension is its element `ranges[dimension][i]`."""
 
     ranges: Ranges
+    """Selected indices along each dimension."""
 
     @property
     def layout(self) -> Layout:
@@ -202,10 +203,12 @@ def sliced(source: ArraySource, ranges: Ranges) -> ArraySource:
 
 
 class _Elements(NamedTuple):
-    """Selected elements of ragged content, of `inner` cells each."""
+    """Selected elements of ragged content."""
 
     kept: Kept
+    """The selected elements."""
     inner: int
+    """Number of cells of one element."""
 
 
 def cut(type_name: str, ranges: Ranges, parts: Parts, types: Types) -> Parts:

@@ -62,23 +62,22 @@ def itemsize(descr: Descr) -> int:
 
 
 class Layout(NamedTuple):
-    """Layout of one array.
-
-    `chunks` has one length per dimension (the shape itself for one chunk, `()`
-    for a scalar); `codecs` are in encoding order. `fill` is the value of
-    unwritten cells, one element in the bytes of `dtype` (for strings the text);
-    None: zeros or empty texts, and no fill value. `shards` is a multiple of
-    `chunks`, or None. `order`: the last or (`F`) the first dimension changes
-    fastest in a chunk.
-    """
+    """Layout of one array."""
 
     dtype: Descr
+    """Type of the elements."""
     shape: tuple[int, ...]
+    """Length of each dimension."""
     chunks: tuple[int, ...]
+    """Chunk length of each dimension: the shape itself for one chunk, `()` for a scalar."""
     codecs: tuple[Codec, ...] = ()
+    """Codecs in encoding order."""
     fill: bytes | None = None
+    """Value of unwritten cells in the bytes of `dtype`, or as text; None: zeros or empty texts, and no fill value."""
     shards: tuple[int, ...] | None = None
+    """Shard length of each dimension, a multiple of `chunks`; None without shards."""
     order: Order = "C"
+    """Order of elements in a chunk: the last (`C`) or the first (`F`) dimension changes fastest."""
 
 
 def fill_of(source: ArraySource) -> bytes | None:
@@ -98,13 +97,14 @@ def unwritten_of(source: ArraySource) -> bytes:
 
 
 class Stored(NamedTuple):
-    """Encoding of a source's chunks: whole chunks of `dtype` (with byte order)
-    in C order, padded at edges, after the steps of `codecs` in encoding order.
-    """
+    """Encoding of a source's chunks, which are whole, in C order, and padded at edges."""
 
     dtype: Descr
+    """Stored element with byte order."""
     chunks: tuple[int, ...]
+    """Chunk length of each dimension."""
     codecs: tuple[Codec, ...]
+    """Codecs in encoding order."""
 
 
 class ArraySource:
@@ -232,9 +232,10 @@ class ArraySource:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DerivedSource(ArraySource):
-    """Array made cell by cell of one other `source`; the defaults are the source's."""
+    """Array made cell by cell of one other array, whose properties are the defaults."""
 
     source: ArraySource
+    """The other array."""
 
     @property
     def undefined(self) -> bool:

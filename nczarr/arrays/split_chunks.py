@@ -22,10 +22,12 @@ from nczarr.arrays.source import ArraySource, DerivedSource, Layout, Stored, ite
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pieces(DerivedSource):
-    """Array with chunks `length` long along `axis`, cut from the uncompressed chunks of `source`."""
+    """Array whose chunks are pieces of the uncompressed chunks of another array."""
 
     axis: int
+    """The axis along which chunks are cut."""
     length: int
+    """Length of a piece along the axis."""
 
     @property
     def layout(self) -> Layout:

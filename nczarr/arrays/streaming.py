@@ -22,12 +22,16 @@ TEXTS = 1 << 16
 
 
 class Blob(NamedTuple):
-    """Blob to write: its number, pieces, size, and whether to compress it."""
+    """A blob to write."""
 
     number: int
+    """Number of the blob."""
     pieces: Callable[[], Iterator[bytes]]
+    """Returns its content in pieces."""
     size: int
+    """Size in bytes."""
     packed: bool
+    """True if it is to be compressed."""
 
     def written(self) -> Iterator[bytes]:
         """Yield the stored bytes. Raises the errors of reading."""
@@ -41,11 +45,14 @@ class Blob(NamedTuple):
 
 
 class Texts(NamedTuple):
-    """Properties of an array's texts: lengths, NIL mask (or None), whether all are UTF-8."""
+    """Properties of an array's texts."""
 
     counts: NDArray[Any]
+    """Length of each text in bytes."""
     nil: NDArray[Any] | None
+    """Mask of NIL strings; None without any."""
     utf8: bool
+    """True if all texts are UTF-8."""
 
 
 def slabs(source: ArraySource, room: int, region: Selection | None = None) -> Iterator[NDArray[Any]]:

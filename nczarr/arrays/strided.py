@@ -123,20 +123,20 @@ _mapped: deque[ref[FileBytes]] = deque()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AffineArray(ArraySource):
-    """Array with rows (first dimension) `stride` bytes apart, the first one at byte `base`.
-
-    Rows are C-order elements without gaps. Beyond the end of the file are zero
-    bytes, or elements `missing`, in the bytes of the layout's dtype. `sparse`:
-    these are the variable's fill value, so chunks wholly beyond the end are not
-    occupied.
-    """
+    """Array whose rows are regularly spaced in a file. A row has its elements in C order, without gaps."""
 
     layout: Layout
+    """Layout of the array."""
     file: FileBytes
+    """The file."""
     base: int
+    """Start of the first row in bytes."""
     stride: int
+    """Distance of two rows in bytes."""
     missing: bytes = b""
+    """Element beyond the end of the file, in the bytes of the layout's dtype; empty: zero bytes."""
     sparse: bool = False
+    """True if `missing` is the fill value, so that chunks wholly beyond the end are not occupied."""
 
     @property
     def manifest(self) -> Manifest | None:

@@ -24,12 +24,16 @@ AHEAD = 2
 
 
 class Task(NamedTuple):
-    """Work; `need`: bytes until its result is taken; `here`: without thread; `after_all`: after earlier tasks."""
+    """Work for a thread."""
 
     work: Callable[[], Any]
+    """The function to call."""
     need: int = 0
+    """Bytes in memory until the result is taken."""
     here: bool = False
+    """True if it runs in the calling thread."""
     after_all: bool = False
+    """True if it runs after all earlier tasks."""
 
 
 BARRIER = Task(lambda: None, here=True, after_all=True)

@@ -131,10 +131,15 @@ class _Given(NamedTuple):
     """Values of one array, or of the arrays below it, as runs."""
 
     constant: Constant
+    """The values."""
     starts: list[int]
+    """Linear index of each run."""
     lengths: Sequence[int]
+    """Length of each run."""
     shape: tuple[int, ...]
+    """Shape of the array."""
     fill: Constant | None = None
+    """Value between runs."""
 
 
 def _placed(given: _Given, types: Types) -> Parts:

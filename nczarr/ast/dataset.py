@@ -21,18 +21,23 @@ Kind = Literal["nc3", "nc6", "nc5", "nc4", "nc7"]
 
 
 class Dimension(Node):
-    """A named extent. `size` is the current length, also if unlimited."""
+    """A named extent."""
 
     name: Name
+    """Name of the dimension."""
     size: NonNegativeInt
+    """Current length, also of an unlimited dimension."""
     unlimited: bool = False
+    """True if the dimension can grow."""
 
 
 class Attribute(Node):
     """A named constant of one type; `_FillValue` is an ordinary attribute."""
 
     name: Name
+    """Name of the attribute."""
     value: Constant
+    """Type and values."""
 
 
 DimensionRef = Annotated[str | NonNegativeInt, Field(union_mode="left_to_right")]
@@ -43,21 +48,32 @@ class Variable(Node):
     """A named array; a scalar without dimensions."""
 
     name: Name
+    """Name of the variable."""
     type: TypeName
+    """Atomic type, or FQN of a declared type."""
     dimensions: tuple[DimensionRef, ...] = ()
+    """FQNs of dimensions; an integer is an anonymous dimension."""
     attributes: tuple[Attribute, ...] = ()
+    """Attributes in definition order."""
     storage: Storage = DEFAULT_STORAGE
+    """Layout, codecs and byte order."""
 
 
 class Group(Node):
     """A scope: declarations in definition order, one tuple per kind."""
 
     name: Name
+    """Name of the group."""
     types: tuple[UserType, ...] = ()
+    """Types in definition order."""
     dimensions: tuple[Dimension, ...] = ()
+    """Dimensions in definition order."""
     variables: tuple[Variable, ...] = ()
+    """Variables in definition order."""
     attributes: tuple[Attribute, ...] = ()
+    """Attributes in definition order."""
     groups: tuple[Group, ...] = ()
+    """Child groups in definition order."""
 
 
 class Dataset(Group):

@@ -30,7 +30,9 @@ class Document(Node):
     """A whole file: the document version and one dataset."""
 
     ast: Literal[1]
+    """Version of the document."""
     dataset: Dataset
+    """The dataset."""
 
 
 def dump(dataset: Dataset) -> dict[str, Any]:

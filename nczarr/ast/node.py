@@ -26,6 +26,7 @@ class Node(BaseModel):
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid", defer_build=True)
 
     span: Place = NOWHERE
+    """Position in the source; not part of the value."""
 
 
 Name = Annotated[str, StringConstraints(min_length=1)]

@@ -27,10 +27,12 @@ _INTEGERS = ("int", "uint", "int64", "uint64")
 
 
 class Plain(NamedTuple):
-    """`value`: the JSON value, None without readable form; `exact`: it is complete with the type."""
+    """A constant as JSON."""
 
     value: Any
+    """The JSON value; None if no readable form exists."""
     exact: bool
+    """True if the value is complete together with the type."""
 
 
 def plain(constant: Constant) -> Plain:

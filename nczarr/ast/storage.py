@@ -36,7 +36,9 @@ class Codec(Node):
     """
 
     id: NonNegativeInt
+    """Number of the HDF5 filter."""
     parameters: tuple[NonNegativeInt, ...] = ()
+    """Parameters of the filter."""
 
     @property
     def name(self) -> str | None:
@@ -45,10 +47,12 @@ class Codec(Node):
 
 
 class Quantize(Node):
-    """Lossy rounding of floats before compression; `digits` are decimal digits, or bits for `bitround`."""
+    """Lossy rounding of floats before compression."""
 
     algorithm: Literal["bitgroom", "granularbitround", "bitround"]
+    """Name of the algorithm."""
     digits: PositiveInt
+    """Significant decimal digits, or bits for `bitround`."""
 
 
 Element = Literal["bool", "float16", "complex64", "complex128"]
@@ -56,18 +60,22 @@ Element = Literal["bool", "float16", "complex64", "complex128"]
 
 
 class Storage(Node):
-    """Layout, chunk lengths (one per dimension), codecs in encoding order, byte order, fill mode.
-
-    `element`: the store's type of the values, if the model lacks it.
-    """
+    """Requested or recorded storage of a variable."""
 
     layout: Literal["contiguous", "compact", "chunked"] | None = None
+    """Layout in an HDF5 file."""
     chunks: tuple[PositiveInt, ...] | None = None
+    """Chunk length of each dimension."""
     codecs: tuple[Codec, ...] = ()
+    """Codecs in encoding order."""
     endian: Literal["little", "big"] | None = None
+    """Byte order of stored values."""
     no_fill: bool = False
+    """True if cells that were never written are undefined."""
     quantize: Quantize | None = None
+    """Lossy rounding."""
     element: Element | None = None
+    """The store's type of the values, if the model lacks it."""
 
 
 DEFAULT_STORAGE = Storage()

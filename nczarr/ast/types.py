@@ -18,13 +18,18 @@ IntegerName = Literal["byte", "ubyte", "short", "ushort", "int", "uint", "int64"
 
 
 class Atomic(NamedTuple):
-    """Properties of an atomic type: size in bytes (0: variable), `struct` code, integer range."""
+    """Properties of an atomic type."""
 
     name: str
+    """Name of the type."""
     size: int
+    """Size in bytes; 0 for strings."""
     code: str
+    """Format character of `struct`."""
     low: int = 0
+    """Smallest integer."""
     high: int = 0
+    """Largest integer."""
 
     @property
     def is_integer(self) -> bool:
@@ -67,54 +72,70 @@ class EnumConstant(Node):
     """A named value of an enum type."""
 
     name: Name
+    """Name of the constant."""
     value: int
+    """Its integer."""
 
 
 class EnumType(Node):
-    """Named integers: all values fit the integer type `base`; names and values are unique."""
+    """Named integers. Names and values are unique."""
 
     kind: Literal["enum"] = "enum"
+    """Tag of the node."""
     name: Name
+    """Name of the type."""
     base: IntegerName
+    """Integer type that holds all values."""
     constants: tuple[EnumConstant, ...]
+    """Constants in definition order."""
 
 
 class OpaqueType(Node):
-    """Uninterpreted values of `size` bytes."""
+    """Uninterpreted values of fixed size."""
 
     kind: Literal["opaque"] = "opaque"
+    """Tag of the node."""
     name: Name
+    """Name of the type."""
     size: PositiveInt
+    """Size of a value in bytes."""
 
 
 class VlenType(Node):
-    """Sequences of any length, with values of type `base`."""
+    """Sequences of any length."""
 
     kind: Literal["vlen"] = "vlen"
+    """Tag of the node."""
     name: Name
+    """Name of the type."""
     base: TypeName
+    """Type of the elements."""
 
 
 class Field(Node):
-    """A member of a compound; `shape` is empty for a single value.
-
-    `offset` is the member's byte offset in a file's own layout; None: C
-    alignment.
-    """
+    """A member of a compound."""
 
     name: Name
+    """Name of the field."""
     type: TypeName
+    """Type of the values."""
     shape: tuple[PositiveInt, ...] = ()
+    """Lengths of an array field; empty for a single value."""
     offset: NonNegativeInt | None = None
+    """Byte offset in a file's own layout; None: C alignment."""
 
 
 class CompoundType(Node):
-    """An ordered record of fields. `size` is its size in a file's own layout; None: as in C."""
+    """An ordered record of fields."""
 
     kind: Literal["compound"] = "compound"
+    """Tag of the node."""
     name: Name
+    """Name of the type."""
     fields: tuple[Field, ...]
+    """Fields in order."""
     size: PositiveInt | None = None
+    """Size in a file's own layout in bytes; None: as in C."""
 
 
 UserType = Annotated[EnumType | OpaqueType | VlenType | CompoundType, PydanticField(discriminator="kind")]

@@ -40,8 +40,11 @@ class Constant(Node):
     """
 
     type: TypeName
+    """Atomic type, or FQN of a declared type."""
     count: NonNegativeInt
+    """Number of values."""
     data: bytes | tuple[bytes | None, ...] | tuple[Constant, ...]
+    """Canonical content, as described above."""
 
     @classmethod
     def numbers(cls, type_name: str, values: Iterable[int | float]) -> Constant:

@@ -24,12 +24,16 @@ if TYPE_CHECKING:
 
 
 class Tables(NamedTuple):
-    """Declarations of a tree by FQN. For equal names the first counts (the second was reported)."""
+    """Declarations of a tree by FQN. Of two equal names the first counts."""
 
     groups: dict[str, Group]
+    """Groups."""
     types: dict[str, UserType]
+    """Types."""
     dimensions: dict[str, Dimension]
+    """Dimensions."""
     variables: dict[str, Variable]
+    """Variables."""
 
 
 def tables(dataset: Dataset) -> Tables:
@@ -47,16 +51,14 @@ def tables(dataset: Dataset) -> Tables:
 
 
 class Foreign(NamedTuple):
-    """Content of a group's or array's document that the model lacks.
-
-    `extensions`: unknown protocol extensions. `attributes`: those whose JSON
-    the tree changes or rounds. `separator`: of chunk key indices, if the
-    array's document states it.
-    """
+    """Content of a group's or array's document that the model lacks."""
 
     extensions: tuple[dict[str, Any], ...] = ()
+    """Unknown protocol extensions."""
     attributes: Mapping[str, Any] = MappingProxyType({})
+    """Attributes whose JSON the tree changes or rounds."""
     separator: str | None = None
+    """Separator of chunk key indices, if the array's document states it."""
 
 
 class Namesake(NamedTuple):
@@ -82,37 +84,38 @@ class Namesake(NamedTuple):
 
 @dataclass(slots=True)
 class Unchecked:
-    """Output of a front end: the tree with names as written, and additional data.
-
-    `forward`: names may be used before their declaration (the notation,
-    stores), unlike in CDL. `lists`: value lists of a CDL `data:` section by
-    variable FQN, for the pass `read_lists`; `attribute_lists`: those of
-    attributes with user-defined types, by (FQN of group or variable, name).
-    `parts`: arrays that the front end provides, by variable FQN. `uses`: spans
-    of name uses for diagnostics, by owner FQN in a fixed order (a variable: its
-    type, then its dimensions; a compound: its fields' types; an enum or vlen:
-    its base). `FQN=` is the start of a dimension's size or a type's definition,
-    `FQN:name` the type of an attribute. The default is the owner's span.
-    `columns`: results of `read_lists`, by variable FQN. `known`: cache of
-    `tables_of`. `broken`: names in statements that the front end rejected,
-    whose missing declarations are not reported. `kind`: the requested or
-    declared kind of netCDF file. `foreign`: Zarr content beyond the model, by
-    FQN.
-    """
+    """Output of a front end: the tree with names as written, and additional data."""
 
     dataset: Dataset
+    """The tree."""
     forward: bool = True
+    """True if names may be used before their declaration, unlike in CDL."""
     lists: dict[str, Span] = field(default_factory=dict)
+    """Value lists of a CDL `data:` section by FQN of the variable, for the pass `read_lists`."""
     attribute_lists: dict[tuple[str, str], Span] = field(default_factory=dict)
+    """Value lists of attributes with user-defined types, by FQN of the owner and name."""
     parts: dict[str, Parts] = field(default_factory=dict)
+    """Arrays that the front end provides, by FQN of the variable."""
     uses: dict[str, tuple[Span, ...]] = field(default_factory=dict)
+    """Spans of name uses for diagnostics, by FQN of the owner, in a fixed order.
+
+    A variable has its type, then its dimensions; a compound the types of its
+    fields; an enum or vlen its base. `FQN=` is the start of a dimension's size or
+    of a type's definition, `FQN:name` the type of an attribute. The default is
+    the span of the owner.
+    """
     columns: dict[str, Columns] = field(default_factory=dict)
+    """Results of `read_lists`, by FQN of the variable."""
     read_values: Callable[[Unchecked, Report], Unchecked] | None = None
     """Front end's reader of `lists` and `attribute_lists`, called once types are known."""
     known: tuple[Dataset, Tables] | None = None
+    """Cache of `tables_of`."""
     broken: frozenset[str] = frozenset()
+    """Names in rejected statements, whose missing declarations are not reported."""
     kind: Kind | None = None
+    """Requested or declared kind of netCDF file."""
     foreign: dict[str, Foreign] = field(default_factory=dict)
+    """Zarr content beyond the model, by FQN."""
     namesakes: list[Namesake] = field(default_factory=list)
     """Items that the front end renamed or dropped, because their names were taken."""
     namesakes_accepted: bool = False
@@ -132,26 +135,26 @@ def tables_of(work: Unchecked) -> Tables:
 
 
 class Checked(NamedTuple):
-    """A valid tree, and its properties by FQN, independent of any target.
-
-    Every type name is atomic or a key of `types`; every dimension reference is
-    a size or a key of `dimensions`. `shapes` has the current shape of every
-    variable. `fills` has one value of its type for unwritten cells
-    (`_FillValue`, else the netCDF default; None for an enum with neither).
-    `parts` has the arrays of each variable with data; a variable without entry
-    is all fill. `foreign` has Zarr content beyond the model, for writing the
-    same format again.
-    """
+    """A valid tree, and its properties by FQN. Nothing in it depends on a target."""
 
     dataset: Dataset
+    """The tree. Every dimension reference is a size or a key of `dimensions`."""
     groups: Mapping[str, Group]
+    """Groups; the root is `/`."""
     types: Mapping[str, UserType]
+    """Declared types. Every type name is atomic or a key of this mapping."""
     dimensions: Mapping[str, Dimension]
+    """Dimensions."""
     variables: Mapping[str, Variable]
+    """Variables in definition order."""
     shapes: Mapping[str, tuple[int, ...]]
+    """Current shape of each variable."""
     fills: Mapping[str, Constant | None]
+    """Value of unwritten cells: `_FillValue`, else netCDF's default; None for an enum with neither."""
     parts: Mapping[str, Parts]
+    """Arrays of each variable with data; all other variables have fill values."""
     foreign: Mapping[str, Foreign] = MappingProxyType({})
+    """Zarr content beyond the model, for writing the same format again."""
 
 
 def remaining(checked: Checked, dataset: Dataset) -> Checked:

@@ -23,10 +23,12 @@ CLASSIC_KINDS: tuple[Kind, ...] = ("nc3", "nc6", "nc5")
 
 
 class Widths(NamedTuple):
-    """Bytes of header numbers of a kind: `length` for counts, lengths and sizes; `offset` for file offsets."""
+    """Bytes of the numbers in a header."""
 
     length: int
+    """Bytes of counts, lengths and sizes."""
     offset: int
+    """Bytes of file offsets."""
 
 
 WIDTHS: dict[Kind, Widths] = {"nc3": Widths(4, 4), "nc6": Widths(4, 8), "nc5": Widths(8, 8)}
@@ -35,30 +37,31 @@ TAG = 4
 
 
 class Place(NamedTuple):
-    """Location of a variable: `begin` of its values, or of those of the first record.
-
-    `size`: bytes of its values (of one record); `padded`: the same rounded up
-    to four, the specification's `vsize`.
-    """
+    """Location of a variable in a file."""
 
     begin: int
+    """Start of its values, or of those of the first record, in bytes."""
     size: int
+    """Bytes of its values, or of one record of them."""
     padded: int
+    """The size rounded up to four, the specification's `vsize`."""
     record: bool
+    """True if the variable has records."""
 
 
 class ClassicLayout(NamedTuple):
-    """Whole file: header size, places of variables by FQN in definition order, number of records.
-
-    `record_begin`: start of the first record; `record_size`: bytes from one
-    record to the next.
-    """
+    """Layout of a whole file."""
 
     header: int
+    """Size of the header in bytes."""
     places: Mapping[str, Place]
+    """Location of each variable by FQN, in definition order."""
     records: int
+    """Number of records."""
     record_begin: int
+    """Start of the first record in bytes."""
     record_size: int
+    """Distance of two records in bytes."""
 
     @property
     def end(self) -> int:

@@ -37,7 +37,9 @@ class Problem(NamedTuple):
     """Violation of one limit."""
 
     message: str
+    """Message for the diagnostic."""
     span: Span
+    """Position of the declaration."""
 
 
 def check_sizes(checked: Checked, kind: Kind, report: Report) -> None:

@@ -26,8 +26,12 @@ Types = Mapping[str, UserType]
 
 
 class _Size(NamedTuple):
+    """Size of a type."""
+
     value: int
+    """Size of one value in bytes."""
     members: int = 1
+    """Number of members."""
 
     @property
     def is_too_large(self) -> bool:

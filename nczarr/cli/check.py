@@ -86,9 +86,13 @@ class _Work(NamedTuple):
     """Checks of one command line."""
 
     report: Report
+    """Collected diagnostics."""
     options: Options
+    """Options of the run."""
     readers: list[Peer | Format]
+    """Readers named by `--for`."""
     schema: Callable[[], Checked | None] | None
+    """Reads the schema named by `--schema`."""
 
     def check(self, path: str) -> int:
         """Check one source and return the number of reader faults.

@@ -33,13 +33,18 @@ DECISIVE = frozenset({
 
 
 class Finding(NamedTuple):
-    """One difference: its FQN, its subject, and the text of each side; None: absent. `decisive`: it is not allowed."""
+    """One difference between two sources."""
 
     path: str
+    """FQN of the object."""
     what: str
+    """Subject of the difference."""
     one: str | None
+    """Text of the first side; None: absent."""
     other: str | None
+    """Text of the second side; None: absent."""
     decisive: bool = True
+    """True if the sources cannot be combined."""
 
 
 def findings(one: Checked, other: Checked, way: Way) -> Iterator[Finding]:

@@ -26,19 +26,22 @@ LEAST_PIECE = 4096
 
 
 class Pile(NamedTuple):
-    """Input of a combination: names of sources, the first source, each variable's parts in every source.
-
-    `given`: variables with data anywhere; `stacked`: those that get the new
-    dimension; `lengths` of dimensions by source.
-    """
+    """Input of a combination."""
 
     names: tuple[str, ...]
+    """Names of the sources for messages."""
     checked: Checked
+    """The first source."""
     way: Way
+    """The resolved combination."""
     parts: Mapping[str, Sequence[Parts]]
+    """Arrays of each variable in every source."""
     given: set[str]
+    """Variables with data in any source."""
     stacked: set[str]
+    """Variables that get the new dimension."""
     lengths: Mapping[str, Sequence[int]]
+    """Lengths of dimensions by source."""
 
 
 def made(pile: Pile, addressable: int | None, report: Report) -> Checked | None:
@@ -85,10 +88,15 @@ class _Joining(NamedTuple):
     """One variable of all sources."""
 
     path: str
+    """FQN of the variable."""
     axis: int
+    """Axis of the combination."""
     pile: Pile
+    """Input of the combination."""
     addressable: int | None
+    """As in `Wanted`."""
     report: Report
+    """Collected diagnostics."""
 
     @property
     def parts(self) -> Parts:

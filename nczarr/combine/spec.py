@@ -14,30 +14,27 @@ from nczarr.select.names import at_path, hint, of_name
 
 
 class Wanted(NamedTuple):
-    """Request for a combination.
-
-    `along`: names of dimensions, simple or from the root; with `new_dim`, of
-    variables to stack in any case. `addressable`: chunks of the result must be
-    chunks of the sources, except for variables of at most this many bytes;
-    None: values may be rechunked.
-    """
+    """Request for a combination."""
 
     along: tuple[str, ...] = ()
+    """Names of dimensions, simple or from the root; with `new_dim`, names of variables to stack."""
     new_dim: str | None = None
+    """Name of a new dimension."""
     addressable: int | None = None
+    """Maximum bytes of a variable that may be rechunked, where chunks must be those of sources; None: no limit."""
 
 
 class Way(NamedTuple):
-    """Resolved combination. `axes`: axis of each joined variable by FQN; `dimensions`: those that grow.
-
-    With `new_dim`, the simple name of a root dimension, `always` has the
-    variables to stack in any case, and the others are empty.
-    """
+    """Resolved combination."""
 
     axes: Mapping[str, int] = MappingProxyType({})
+    """Axis of each joined variable by FQN."""
     dimensions: frozenset[str] = frozenset()
+    """Dimensions that grow."""
     new_dim: str | None = None
+    """Simple name of a new root dimension; the fields above are empty then."""
     always: frozenset[str] = frozenset()
+    """Variables that are stacked even if all sources have equal values."""
 
     @property
     def shown(self) -> str:

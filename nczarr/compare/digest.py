@@ -27,14 +27,12 @@ from nczarr.source import Source, Span
 
 
 class Digest(NamedTuple):
-    """Hexadecimal digest of a dataset, and of its parts.
-
-    Keys of `parts` are the FQN of each variable, and, for the model of each
-    group, its FQN followed by `/` (the root is `/`).
-    """
+    """Hexadecimal digest of a dataset and of its parts."""
 
     whole: str
+    """Digest of the dataset."""
     parts: dict[str, str]
+    """Digest of each variable by FQN, and of the model of each group by its FQN and `/`."""
 
 
 def digest(checked: Checked, options: Options) -> Digest:
@@ -129,8 +127,11 @@ class Wanted(NamedTuple):
     """Expected digests of a dataset; `parts` by FQN."""
 
     name: str
+    """Name of the dataset."""
     whole: str
+    """Digest of the dataset."""
     parts: dict[str, str]
+    """Digests by FQN."""
 
 
 def line(digest: str, name: str, part: str | None = None) -> bytes:

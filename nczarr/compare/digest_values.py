@@ -47,11 +47,14 @@ LENGTH = 8
 
 
 class Hashed(NamedTuple):
-    """Hashes of leaves in C order. `places`: the grid box that they complete; None: more hashes follow."""
+    """Hashes of leaves in C order."""
 
     owner: Values
+    """Values that were hashed."""
     hashes: bytes
+    """The hashes, one after the other."""
     places: tuple[range, ...] | None
+    """Box of the grid that they complete; None: more hashes follow."""
 
 
 class Values:

@@ -19,10 +19,12 @@ if TYPE_CHECKING:
 
 
 class Tolerance(NamedTuple):
-    """Maximum distance of equal numbers: `size`, or that fraction of the larger magnitude."""
+    """Maximum distance of equal numbers."""
 
     size: float
+    """Distance, or fraction of the larger magnitude."""
     relative: bool = False
+    """True if the size is a fraction."""
 
     @classmethod
     def parse(cls, text: str) -> Tolerance:

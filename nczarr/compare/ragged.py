@@ -22,12 +22,16 @@ ELEMENTS = 1 << 20
 
 
 class Stretch(NamedTuple):
-    """A run of cells in C order: for each side its region and first cell number, and its length."""
+    """A run of cells in C order."""
 
     one: Selection
+    """Region of the first side."""
     other: Selection
+    """Region of the second side."""
     firsts: tuple[int, int]
+    """Number of the first cell on each side."""
     length: int
+    """Number of cells."""
 
     def inner(self, shape: tuple[int, ...]) -> Stretch:
         """Return the cells of an array field of these cells."""

@@ -33,12 +33,16 @@ MODULES = {"libnetcdf": "netCDF4", "zarr": "zarr"}
 
 
 class _Array(NamedTuple):
-    """One array of the target: its location for the library, and its expected values."""
+    """One array of the target."""
 
     path: str
+    """FQN of the variable."""
     name: tuple[str, ...]
+    """Location of the array for the library."""
     source: ArraySource
+    """Expected values."""
     block: tuple[int, ...]
+    """Shape of one read."""
 
     def request(self) -> dict[str, Any]:
         """Return the request for the process."""

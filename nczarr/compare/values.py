@@ -97,19 +97,28 @@ class _Part(NamedTuple):
     """Differences in one block."""
 
     different: int
+    """Number of different values."""
     first: int
+    """Linear index of the first one."""
     largest: float | int | None
+    """Largest distance of two finite numbers; None without any."""
 
 
 class _Dense(NamedTuple):
-    """Two arrays of one element type. Unstored cells of an `undefined` side equal any value."""
+    """Two arrays of one element type."""
 
     layout: Layout
+    """Layout of the result."""
     sides: tuple[Parts, Parts]
+    """Arrays of both sides."""
     type_name: str
+    """Type of the elements."""
     types: Types
+    """Declared types by FQN."""
     tolerance: Tolerance | None
+    """Accepted distance of numbers."""
     undefined: tuple[bool, bool] = (False, False)
+    """Whether unwritten cells of each side are undefined, and so equal to any value."""
 
     def compare(self, found: Found) -> None:
         """Compare all blocks where either side may contain more than fill."""

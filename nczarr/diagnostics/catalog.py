@@ -68,12 +68,17 @@ class Code(NamedTuple):
     """A diagnostic code with its page."""
 
     name: str
+    """The code."""
     severity: Severity
+    """Severity: error, warning or note."""
     subject: str
+    """Title of its section."""
     meaning: str
+    """Explanation."""
     example: str
     """Smallest input reported with this code, or empty. Invalid UTF-8 bytes are surrogates."""
     remedy: str
+    """What to do."""
 
     @property
     def summary(self) -> str:

@@ -48,7 +48,9 @@ class Parsed(NamedTuple):
     """A JSON value, with remarks."""
 
     value: Any
+    """The JSON value."""
     remarks: tuple[str, ...]
+    """Deviations from JSON."""
     repeated: tuple[str, ...] = ()
     """Names of repeated members; `value` has the last of each."""
 

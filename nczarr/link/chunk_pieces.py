@@ -39,7 +39,9 @@ class Made(NamedTuple):
     """An encoded chunk for the target, and its route."""
 
     piece: Piece
+    """The encoded chunk."""
     route: Route
+    """How it was made."""
 
     @property
     def size(self) -> int:

@@ -38,8 +38,11 @@ class Window(ArraySource):
     """An array region in memory."""
 
     layout: Layout
+    """Layout of the array."""
     region: Selection
+    """The region."""
     values: NDArray[Any]
+    """Values of the region."""
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """Return a view of a region inside the window."""

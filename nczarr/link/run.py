@@ -39,9 +39,11 @@ class Result(NamedTuple):
     """Chunks of a key in order, for the single writing thread."""
 
     key: str
+    """The key."""
     array: Array
     """The array without its source."""
     chunks: list[Made | None]
+    """Its chunks in order; None for a chunk of fill values."""
 
 
 def steps(plan: StorePlan) -> Iterator[Step]:
@@ -95,8 +97,11 @@ class Run(NamedTuple):
     """Writing of a plan's data, or of a part of it, into a store."""
 
     store: Store
+    """The target."""
     measure: Measure
+    """Size of tasks."""
     counts: Counts
+    """Counted chunks."""
 
     def works(self, number: int, array: Array) -> Iterator[Work]:
         """Yield all work on one array."""

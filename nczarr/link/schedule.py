@@ -29,16 +29,16 @@ FETCHED = 8 << 20
 
 
 class Measure(NamedTuple):
-    """Task size: at most `keys` keys and `size` decoded bytes, but at least one key.
-
-    A block uses the `memory` that the pending chunks of `workers` threads
-    leave.
-    """
+    """Size of a task. A task has at least one key."""
 
     keys: int
+    """Maximum number of keys."""
     size: int
+    """Maximum number of decoded bytes."""
     memory: int
+    """Bytes for the pending chunks of all threads; a block uses the rest."""
     workers: int
+    """Number of threads."""
 
 
 def tasks(number: int, array: Array, store: Store, measure: Measure, counts: Counts) -> Iterator[Task]:

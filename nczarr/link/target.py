@@ -20,7 +20,9 @@ class Begun(NamedTuple):
     """An unfinished store, and the path or URL where it is readable before it is finished."""
 
     store: Store
+    """The unfinished store."""
     place: str
+    """Path or URL where it is readable before it is finished."""
 
 
 def begun(path: str, plan: StorePlan) -> Begun:

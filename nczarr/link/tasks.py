@@ -25,15 +25,22 @@ TEXT = 64
 
 
 class Array(NamedTuple):
-    """One part to write, only fill without source; `only`: keys to make; `path` and `part` are for messages."""
+    """One part to write."""
 
     path: str
+    """FQN of the variable, for messages."""
     part: str
+    """Path of the part, for messages."""
     chunk_keys: ChunkKeys
+    """Names of the chunks."""
     target: Target
+    """Layout and encoding in the target."""
     source: ArraySource | None
+    """Values; None: fill values only."""
     route: Route
+    """How chunks are made."""
     only: tuple[Index, ...] | None = None
+    """Keys to make; None: all."""
 
     def key(self, index: Index) -> str:
         """Return the key of a chunk or shard."""
@@ -83,15 +90,20 @@ class Keys(NamedTuple):
     """Keys of an array, made independently."""
 
     array: int
+    """Number of the array."""
     indices: tuple[Index, ...]
+    """Grid indices of the keys."""
 
 
 class Block(NamedTuple):
     """Keys of an array, made from one region that is read first (`rechunk`)."""
 
     array: int
+    """Number of the array."""
     region: Selection
+    """Region that is read first."""
     indices: tuple[Index, ...]
+    """Grid indices of the keys."""
 
 
 Task: TypeAlias = Keys | Block

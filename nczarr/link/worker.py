@@ -42,10 +42,12 @@ class Parcel:
 
 
 class Outcome(NamedTuple):
-    """Counts or failure of a task; neither if the run ended before the task started."""
+    """Result of a task. Both fields are None if the run ended before the task started."""
 
     counts: Counts | None = None
+    """Counted chunks."""
     failure: OSError | CompileError | None = None
+    """The error that stopped the task."""
 
 
 def unpacked(parcel: Parcel) -> Parcel:

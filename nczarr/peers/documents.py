@@ -33,20 +33,20 @@ class Word(str):
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    r"""One JSON document.
-
-    `value`: its tolerantly parsed value, or None; `broken`: why it is invalid
-    even so, or has trailing text; `unstrict`: why a strict parser refuses it;
-    `escaped`: the value for a parser that drops the backslash of `\u00e9`, None
-    without such escapes; `repeated`: pointers of duplicate members.
-    """
+    """One JSON document of a store."""
 
     key: str
+    """Key of the document."""
     value: Any = None
+    """Value by a tolerant parser, or None."""
     broken: str | None = None
+    """Reason why it is invalid even for a tolerant parser, or has trailing text."""
     unstrict: str | None = None
+    """Reason why a strict parser refuses it."""
     escaped: Any = None
+    """Value for a parser that drops the backslash of a Unicode escape; None without such escapes."""
     repeated: tuple[str, ...] = ()
+    """Pointers of duplicate members."""
 
     @property
     def members(self) -> Json:
@@ -56,18 +56,20 @@ class Document:
 
 @dataclass(slots=True)
 class Node:
-    """An array or group.
-
-    `prefix`: of its keys; `document`: `.zarray`, `.zgroup` or `zarr.json`, or
-    None; `attributes`: `.zattrs`, in Zarr v3 the same document.
-    """
+    """An array or group of a store."""
 
     prefix: str
+    """Prefix of its keys."""
     is_array: bool
+    """True for an array."""
     document: Document | None
+    """`.zarray`, `.zgroup` or `zarr.json`, or None."""
     attributes: Document | None
+    """`.zattrs`; in Zarr v3 the same document."""
     version: int
+    """Version of Zarr."""
     members: list[Node] = field(default_factory=list)
+    """Child nodes."""
 
     @property
     def path(self) -> str:

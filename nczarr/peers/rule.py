@@ -9,18 +9,20 @@ from nczarr.source import NOWHERE, Span
 
 
 class Place(NamedTuple):
-    """One finding: a store document with a JSON pointer, or a position in a file.
-
-    `what`: description of the finding; `does` and `instead`: override those of
-    the rule.
-    """
+    """One finding: a store document with a JSON pointer, or a position in a file."""
 
     key: str
+    """Key of the document."""
     pointer: str
+    """JSON pointer."""
     what: str
+    """Description of the finding."""
     does: str = ""
+    """Predicate that overrides that of the rule."""
     instead: str = ""
+    """Remedy that overrides that of the rule."""
     span: Span = NOWHERE
+    """Position in a file."""
     since: str = ""
     """First affected release, such as `3.4`; empty for all."""
     until: str = ""
@@ -28,18 +30,18 @@ class Place(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """One known fault of a reader.
-
-    `code`: of its diagnostics; `does`: predicate after the reader's name;
-    `seen`: affected versions; `instead`: remedy; `find`: yields findings in the
-    peer's view of a store.
-    """
+    """One known fault of a reader."""
 
     code: str
+    """Code of its diagnostics."""
     does: str
+    """Predicate after the reader's name."""
     seen: str
+    """Affected versions."""
     instead: str
+    """Remedy."""
     find: Callable[[Any], Iterator[Place]]
+    """Yields findings in the reader's view of a store."""
 
 
 Find = TypeVar("Find", bound=Callable[[Any], Iterator[Place]])
@@ -65,18 +67,20 @@ class Rules(list[Rule]):
 
 
 class Peer(NamedTuple):
-    """One reader. `stores`: rules about stores, applied to the `view` of `Documents`.
-
-    `files`: rules about netCDF files, applied to `Checked`; None if the reader
-    reads none.
-    """
+    """One reader."""
 
     name: str
+    """Name on the command line."""
     title: str
+    """Name in messages."""
     versions: str
+    """Versions that the rules describe."""
     stores: tuple[Rule, ...]
+    """Rules about stores."""
     view: Callable[[Any], Any]
+    """Returns the reader's view of `Documents`."""
     files: tuple[Rule, ...] | None = None
+    """Rules about netCDF files, applied to `Checked`; None if the reader cannot read them."""
     releases: tuple[str, ...] = ()
     """Releases that the rules distinguish, oldest first; empty if there is only one."""
     release: str = ""

@@ -100,10 +100,16 @@ _SZIP, _SCALE_OFFSET, _DEFLATE = 4, 6, CODEC_IDS["deflate"]
 
 
 class _Problem(NamedTuple):
+    """Content that netCDF-4 cannot represent."""
+
     code: str
+    """Diagnostic code."""
     message: str
+    """Message of the diagnostic."""
     span: Span
+    """Position of the content."""
     help: str
+    """Remedy."""
 
 
 def check_limits(checked: Checked, storage: Mapping[str, Storage], report: Report) -> None:

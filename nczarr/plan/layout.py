@@ -76,18 +76,20 @@ def lay(
 
 
 class _One(NamedTuple):
-    """One part with its source, its shape, and the element `pad` of unwritten cells.
-
-    `has_fill`: that element may be declared as a fill value; `declared_length`:
-    `_nczarr_maxstrlen` of the variable.
-    """
+    """One part with its source."""
 
     part: Part
+    """The part."""
     source: ArraySource | None
+    """Its values; None: fill values only."""
     shape: tuple[int, ...]
+    """Its shape."""
     pad: bytes
+    """Element of unwritten cells."""
     has_fill: bool
+    """True if `pad` may be declared as a fill value."""
     declared_length: int | None
+    """`_nczarr_maxstrlen` of the variable."""
 
 
 def _target(

@@ -29,13 +29,18 @@ Runs = tuple[tuple[int, int], ...]
 
 
 class Loss(NamedTuple):
-    """One property that the target cannot hold: `kind` is a diagnostic code, `path` the FQN of the node."""
+    """One property that the target cannot hold."""
 
     kind: str
+    """Diagnostic code."""
     weight: Weight
+    """Importance of the loss."""
     path: str
+    """FQN of the node."""
     message: str
+    """Message of the diagnostic."""
     span: Span = NOWHERE
+    """Position in the source."""
 
 
 class Target(NamedTuple):
@@ -61,8 +66,11 @@ class StorePlan(NamedTuple):
     """Plan of a key-value store. Mappings are by FQN of the variable; those of parts by path within it."""
 
     checked: Checked
+    """The dataset."""
     form: Format
+    """Format of the target."""
     options: Options
+    """Options of the run."""
     losses: tuple[Loss, ...] = ()
     """Everything that the target does not hold, accepted value losses included."""
     storage: Mapping[str, Storage] = MappingProxyType({})
@@ -95,11 +103,15 @@ class FilePlan(NamedTuple):
     """Plan of a netCDF file of one kind."""
 
     checked: Checked
+    """The dataset."""
     form: Format
+    """Format of the target."""
     options: Options
+    """Options of the run."""
     losses: tuple[Loss, ...]
     """Everything that the file does not hold, accepted value losses included."""
     kind: Kind
+    """Kind of netCDF file."""
     storage: Mapping[str, Storage]
     """Storage of each variable by FQN, as the netCDF library will create it."""
 
@@ -108,8 +120,11 @@ class StreamPlan(NamedTuple):
     """Plan of a text or stream, which is written sequentially."""
 
     checked: Checked
+    """The dataset."""
     form: Format
+    """Format of the target."""
     options: Options
+    """Options of the run."""
     losses: tuple[Loss, ...]
     """Everything that the target does not hold, accepted value losses included."""
     storage: Mapping[str, Storage] = MappingProxyType({})

@@ -22,9 +22,13 @@ class AsStored(NamedTuple):
     """A source, and the layout properties taken from it."""
 
     source: ArraySource
+    """The source."""
     dtype: Descr
+    """Stored element."""
     chunks: tuple[int, ...]
+    """Chunk length of each dimension."""
     codecs: tuple[Codec, ...]
+    """Codecs in encoding order."""
 
 
 def as_stored(

@@ -20,14 +20,14 @@ from nczarr.plan.chunk_lengths import ShardRequest, default_chunks
 
 
 class StorageRequests(NamedTuple):
-    """Requested chunk and shard lengths by variable or dimension, and codecs by variable.
-
-    `""` is the default for all variables; for shards it is `auto` or `none`.
-    """
+    """Requested storage. The key `""` is the default for all variables."""
 
     chunks: Mapping[str, tuple[int, ...]]
+    """Chunk lengths by FQN of a variable, or by name of a dimension."""
     codecs: Mapping[str, tuple[Codec, ...]]
+    """Codecs by FQN of a variable."""
     shards: Mapping[str, str | tuple[int, ...]]
+    """Shard lengths, `auto` or `none`, by FQN of a variable."""
 
     def shards_of(self, path: str, variable: Variable) -> ShardRequest:
         """Return the shard request of one variable."""

@@ -18,13 +18,18 @@ SLAB = 1 << 18
 
 
 class Strings(NamedTuple):
-    """Survey: `longest` in bytes, `size` of all with 4-byte lengths, flags `nul` and `utf8`, NIL runs."""
+    """Survey of an array of strings."""
 
     size: int = 0
+    """Bytes of all strings with 4-byte lengths."""
     longest: int = 0
+    """Bytes of the longest string."""
     nul: bool = False
+    """True if a string contains NUL."""
     utf8: bool = True
+    """True if all strings are UTF-8."""
     nil: Runs = ()
+    """Runs of NIL strings."""
 
 
 def survey(source: ArraySource | None, fill: bytes) -> Strings:

@@ -33,16 +33,16 @@ BELONGING = frozenset(
 
 
 class Cuts(NamedTuple):
-    """New dimensions by FQN, replacing old ones or following the one that they were `made` of.
-
-    By FQN of the changed variables: their dimensions (`references`) and
-    selected indices (`ranges`).
-    """
+    """Changes that sections make to a tree."""
 
     dimensions: Mapping[str, Dimension] = MappingProxyType({})
+    """New dimensions by FQN, which replace old ones or follow the one that they were made of."""
     made: Mapping[str, list[str]] = MappingProxyType({})
+    """Names of new dimensions by FQN of the old one."""
     references: Mapping[str, tuple[DimensionRef, ...]] = MappingProxyType({})
+    """Dimensions of each changed variable by FQN."""
     ranges: Mapping[str, Ranges] = MappingProxyType({})
+    """Selected indices of each changed variable by FQN."""
 
 
 def ranges_of(sections: Iterable[tuple[str, Section]], checked: Checked, report: Report) -> dict[str, Ranges]:

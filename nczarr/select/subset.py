@@ -78,9 +78,13 @@ class _Kept(NamedTuple):
     """Retained FQNs."""
 
     groups: set[str]
+    """FQNs of groups."""
     types: set[str]
+    """FQNs of types."""
     dimensions: set[str]
+    """FQNs of dimensions."""
     variables: set[str]
+    """FQNs of variables."""
 
 
 def _everything(checked: Checked) -> _Kept:

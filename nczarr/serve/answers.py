@@ -31,14 +31,20 @@ _RANGE = re.compile(r"\s*bytes\s*=\s*([0-9]{0,19})\s*-\s*([0-9]{0,19})\s*", re.A
 
 
 class Answer(NamedTuple):
-    """One answer. Streams only: `need`, memory in bytes while it is made; `size`, approximate bytes of all pieces."""
+    """One answer."""
 
     body: Body = b""
+    """Bytes, or pieces of a stream."""
     kind: str = TEXT
+    """Content type."""
     status: int = 200
+    """HTTP status."""
     headers: tuple[tuple[str, str], ...] = ()
+    """Further headers."""
     need: int = 0
+    """Memory in bytes while a stream is made."""
     size: int = 0
+    """Approximate bytes of a stream."""
 
     @property
     def length(self) -> int | None:

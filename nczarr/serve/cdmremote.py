@@ -48,20 +48,27 @@ FIRST = 1 << 20
 
 
 class Asked(NamedTuple):
-    """One query. `what`: `req` in lower case, may be empty; `location`: URL of the dataset."""
+    """One query."""
 
     what: str
+    """Value of `req` in lower case; may be empty."""
     query: Mapping[str, str]
+    """All parameters."""
     location: str
+    """URL of the dataset."""
 
 
 class Sections(NamedTuple):
-    """Requested sections: variables with index ranges, bytes of values, and approximate memory in bytes."""
+    """Requested sections."""
 
     wanted: list[tuple[str, tuple[range, ...]]]
+    """Variables with their index ranges."""
     deflate: int | None
+    """Compression level; None: uncompressed."""
     size: int
+    """Bytes of values."""
     need: int
+    """Approximate memory in bytes."""
 
 
 def answer(opened: Opened, asked: Asked, limits: Limits) -> Answer:

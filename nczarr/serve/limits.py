@@ -10,27 +10,28 @@ CONCURRENCY = min(16, (os.cpu_count() or 1) + 2)
 
 
 class Limits(NamedTuple):
-    """Resource limits.
-
-    `response`: bytes of one answer; `memory`: bytes of all answers in progress
-    and of cached metadata; `spill`: bytes of temporary files for slow clients;
-    `concurrency`: concurrent tasks; `queue`: waiting requests; `connections`:
-    concurrent clients, others wait; `timeout`: seconds for a task, for a client
-    to send a request, and to take the next piece of an answer; `grace`: seconds
-    for running answers when the server ends; `page`: entries of one page;
-    `slow`: total seconds that an answer may wait for its client in memory.
-    """
+    """Resource limits of a server."""
 
     response: int = 256 << 20
+    """Maximum bytes of one answer."""
     memory: int = 1 << 30
+    """Maximum bytes of all answers in progress and of cached metadata."""
     concurrency: int = CONCURRENCY
+    """Maximum number of concurrent tasks."""
     queue: int = 4096
+    """Maximum number of waiting requests."""
     connections: int = 2048
+    """Maximum number of concurrent clients; further ones wait."""
     timeout: float = 60.0
+    """Seconds for a task, for a client to send a request, and to take the next piece of an answer."""
     grace: float = 3.0
+    """Seconds for running answers when the server ends."""
     page: int = 200
+    """Maximum number of entries in one page."""
     slow: float = 1.0
+    """Total seconds that an answer may wait in memory for its client."""
     spill: int = 4 << 30
+    """Maximum bytes of temporary files for slow clients."""
 
     @property
     def kept(self) -> int:

@@ -64,12 +64,16 @@ def _element(name: str, ending: str = "/>", /, **attributes: str | None) -> str:
 
 
 class _Value(NamedTuple):
-    """One NcML attribute. `type` None means String; `value` None means no values."""
+    """One NcML attribute."""
 
     name: str
+    """Name of the attribute."""
     type: str | None
+    """Type; None means String."""
     value: str | None
+    """Text of the values; None without values."""
     separator: str | None = None
+    """Separator of values."""
 
 
 class _Writer:

@@ -33,11 +33,14 @@ STYLE = (
 
 
 class Entry(NamedTuple):
-    """One entry of a folder: a folder, or a dataset with its format and size if known."""
+    """One entry of a folder."""
 
     place: Place
+    """The folder or dataset."""
     form: str | None = None
+    """Format of a dataset, if known."""
     size: int | None = None
+    """Bytes of a dataset, if known."""
 
     @property
     def links(self) -> dict[str, str]:
@@ -57,12 +60,16 @@ class Entry(NamedTuple):
 
 
 class Listing(NamedTuple):
-    """One page of a folder: its entries, its number, and the number of pages."""
+    """One page of a folder."""
 
     folder: Place
+    """The folder."""
     entries: list[Entry]
+    """Entries of the page."""
     page: int
+    """Number of the page."""
     pages: int
+    """Number of pages."""
 
     def members(self) -> dict[str, Any]:
         """Return the JSON form."""

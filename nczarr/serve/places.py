@@ -23,18 +23,18 @@ KNOWN_FOLDERS = 4096
 
 
 class Place(NamedTuple):
-    """A folder or dataset below the root.
-
-    `path`: in the file system; `segments`: of its name; `behind`: further URL
-    segments, of datasets only; `folder`: it is no dataset; `store`: a dataset
-    that is a folder in the file system.
-    """
+    """A folder or dataset below the root."""
 
     path: str
+    """Path in the file system."""
     segments: tuple[str, ...]
+    """Segments of its name."""
     behind: tuple[str, ...] = ()
+    """Further URL segments; of datasets only."""
     folder: bool = False
+    """True for a folder that is not a dataset."""
     store: bool = False
+    """True for a dataset that is a folder in the file system."""
 
     @property
     def name(self) -> str:

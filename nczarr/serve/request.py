@@ -24,19 +24,20 @@ _HOST = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 
 
 class Request(NamedTuple):
-    """One request.
-
-    `segments`: decoded path segments, the last empty after a trailing slash;
-    `query`: first value by lower-case name; `headers`: by lower-case name;
-    `place`: scheme and host as the client sees them.
-    """
+    """One request."""
 
     method: str
+    """HTTP method."""
     segments: tuple[str, ...]
+    """Decoded path segments; the last is empty after a trailing slash."""
     query: Mapping[str, str]
+    """First value of each parameter by lower-case name."""
     headers: Mapping[str, str]
+    """Headers by lower-case name."""
     place: str
+    """Scheme and host as the client sees them."""
     raw: str
+    """Path and query as received."""
 
     @property
     def wants_json(self) -> bool:

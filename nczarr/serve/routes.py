@@ -29,21 +29,29 @@ from nczarr.stores.ranges import Range
 
 
 class Later(NamedTuple):
-    """Work that waits for resources: open the dataset at `place` and come again, or run `work` with `need` bytes."""
+    """Work that waits for resources: open a dataset and come again, or run `work`."""
 
     place: Place | None = None
+    """Dataset to open."""
     version: str | None = None
+    """Version of Zarr to open it in."""
     work: Callable[[], Answer] | None = None
+    """Function to run."""
     need: int = 0
+    """Memory of the work in bytes."""
 
 
 class Routes(NamedTuple):
-    """Answers of the server, independent of threads. `disk`: account of temporary files."""
+    """Answers of the server, independent of threads."""
 
     root: Root
+    """Served folder or dataset."""
     shelf: Shelf
+    """Open datasets."""
     limits: Limits
+    """Resource limits."""
     disk: Disk
+    """Account of temporary files."""
 
     def answer(self, asked: Request, at_hand: Opened | None = None) -> Answer | Later:
         """Return the answer to a request. `at_hand`: the dataset that was opened for it, cached or not.

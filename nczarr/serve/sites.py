@@ -26,13 +26,14 @@ def is_local(host: str) -> bool:
 
 
 class Sites(NamedTuple):
-    """`origins`: sites whose pages may read answers, `*` for all; `here`: local
-    pages may; `local`: the server listens on the loopback interface only.
-    """
+    """Sites whose pages may read answers."""
 
     origins: frozenset[str]
+    """Origins; `*` for all."""
     here: bool
+    """True if pages of this machine may."""
     local: bool
+    """True if the server listens on the loopback interface only."""
 
     @classmethod
     def of(cls, asked: Iterable[str] | None, host: str) -> Sites:

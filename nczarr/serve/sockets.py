@@ -71,7 +71,9 @@ class Listener(NamedTuple):
     """Server with a gate that limits the number of clients."""
 
     server: Server
+    """The server."""
     gate: asyncio.Semaphore
+    """Limits the number of clients."""
 
     async def serve(self, listening: socket.socket) -> None:
         """Serve until the server is stopped."""

@@ -29,11 +29,14 @@ TIMES = 3
 
 
 class View(NamedTuple):
-    """A dataset in one version: documents by key, arrays by key prefix."""
+    """A dataset in one version of Zarr."""
 
     documents: Mapping[str, bytes]
+    """Documents by key."""
     arrays: Mapping[str, Array]
+    """Arrays by key prefix."""
     losses: tuple[Loss, ...]
+    """Content that this version cannot hold."""
 
     def place(self, key: str) -> tuple[Array, Index] | None:
         """Return the array and chunk index of a key, None if it is no chunk key."""

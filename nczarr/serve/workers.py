@@ -28,12 +28,16 @@ class BusyError(Exception):
 
 
 class _Turn(NamedTuple):
-    """An entry of a queue: `come` is done when its turn comes; `need`: bytes that the task adds to the account."""
+    """An entry of a queue."""
 
     come: asyncio.Future[None]
+    """Done when its turn comes."""
     need: int
+    """Bytes that the task adds to the account."""
     heavy: bool
+    """True for a task that takes long."""
     begun: bool
+    """True if the task has started."""
 
 
 class Share:

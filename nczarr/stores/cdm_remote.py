@@ -51,11 +51,14 @@ class Served(Source):
 
 
 class Answer(NamedTuple):
-    """Answer of a server: its content description and type, and the bytes."""
+    """Answer of a server."""
 
     description: str
+    """Header `Content-Description`."""
     type: str
+    """Content type."""
     data: bytes
+    """Body."""
 
 
 class RefusedAnswerError(OSError):

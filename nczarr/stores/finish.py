@@ -21,17 +21,16 @@ class Journal(NamedTuple):
     the bytes that this run would write. So the store itself is the list of
     finished work. Readers refuse a store with a journal. It contains no
     secrets: the source is in its displayable form.
-
-    `fingerprint`: of source and plan, None for a source without identity (a
-    stream, values in memory). `run`: unique identifier of the run that began
-    the store, to detect concurrent ones. `state`: `clearing` while keys of an
-    old store are removed, then `writing`.
     """
 
     fingerprint: str | None
+    """Fingerprint of source and plan; None for a source without identity: a stream, or values in memory."""
     source: str = ""
+    """Path or URL of the source in its displayable form."""
     state: Literal["clearing", "writing"] = "writing"
+    """`clearing` while keys of an old store are removed, then `writing`."""
     run: str = ""
+    """Unique identifier of the run that began the store, to detect concurrent runs."""
 
     def bytes(self) -> bytes:
         """Return the document."""

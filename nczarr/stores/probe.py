@@ -39,12 +39,14 @@ def _has_root(store: RemoteStore) -> bool:
 
 
 class Obstacle(NamedTuple):
-    """Existing content at the place of a target: `words` are a predicate."""
+    """Existing content at the place of a target."""
 
     words: str
+    """Predicate for messages."""
     replaceable: bool
     """True if `--overwrite` may replace it."""
     unfinished: bool = False
+    """True if it is an unfinished store."""
 
 
 def obstacle(url: str, storage: StorageOptions, *, store: bool) -> Obstacle | None:

@@ -41,8 +41,11 @@ class Range(NamedTuple):
     """Byte range of a file."""
 
     path: str
+    """Path or URL of the file."""
     offset: int
+    """Start in bytes."""
     length: int
+    """Length in bytes."""
 
 
 _NOT_HERE = frozenset({errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM, errno.EBADF})

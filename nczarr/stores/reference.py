@@ -10,11 +10,14 @@ from typing import Any, NamedTuple, Protocol
 
 
 class Reference(NamedTuple):
-    """Byte range of a target; `url` None: the reader's target; `length` None: everything from `offset`."""
+    """Byte range of a target."""
 
     url: str | None
+    """URL of the target; None: the reader's target."""
     offset: int = 0
+    """Start in bytes."""
     length: int | None = None
+    """Length in bytes; None: to the end."""
 
 
 class References(Protocol):

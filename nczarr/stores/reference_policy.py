@@ -37,17 +37,21 @@ class ForbiddenTargetError(ValueError):
 
 
 class Followed(NamedTuple):
-    """Place of a URL; `path` for a local file."""
+    """Resolved place of a URL."""
 
     url: str
+    """The URL."""
     path: str | None = None
+    """Path of a local file."""
 
 
 class Policy(NamedTuple):
-    """`home`: folder or URL of the document; `given`: the reader's options."""
+    """Rules about the targets that a document may name."""
 
     home: str
+    """Folder or URL of the document."""
     given: Following = Following()
+    """Options of the reader."""
 
     def follow(self, url: str | None) -> Followed:
         """Return the place of a URL; None: the target given by the reader. Raises ForbiddenTargetError."""

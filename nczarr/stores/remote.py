@@ -31,10 +31,12 @@ _MD5 = re.compile(r"[0-9a-f]{32}")
 
 
 class Told(NamedTuple):
-    """Listed properties of an object. `md5`: its digest, or a similar tag; None: unknown."""
+    """Listed properties of an object."""
 
     size: int | None
+    """Size in bytes; None: unknown."""
     md5: str | None = None
+    """Its digest, or a similar tag; None: unknown."""
 
     @classmethod
     def of(cls, info: dict[str, Any]) -> Told:

@@ -27,10 +27,12 @@ def open_source(path: str, name: str | None = None) -> Source:
 
 
 class Unfinished(NamedTuple):
-    """An unfinished file at `path`; `discard` prevents its publication."""
+    """An unfinished file."""
 
     path: str
+    """Its path."""
     discard: Callable[[], None]
+    """Prevents its publication."""
 
 
 @contextmanager

@@ -32,11 +32,14 @@ _TELLING = ("ETag", "etag", "md5Hash", "content_settings", "version_id", "Versio
 
 
 class Facts(NamedTuple):
-    """Bytes, modification time in nanoseconds since 1970, tag; None: unknown."""
+    """Properties of a file or object; None: unknown."""
 
     size: int | None = None
+    """Size in bytes."""
     modified: int | None = None
+    """Modification time in nanoseconds since 1970."""
     tag: str | None = None
+    """Tag of the content."""
 
     def members(self) -> dict[str, Any]:
         """Return the members for a document."""

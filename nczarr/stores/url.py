@@ -31,17 +31,18 @@ class BadURLError(ValueError):
 
 
 class Location(NamedTuple):
-    """A path or remote URL, and its modes.
-
-    `server`: web server of a bucket, if named in the URL; None: the default.
-    `service`: a CDM Remote dataset rather than bytes.
-    """
+    """A path or remote URL, and its modes."""
 
     path: str
+    """Path, or URL without modes."""
     modes: frozenset[str] = frozenset()
+    """Words behind `#mode=`."""
     remote: bool = False
+    """True for a URL that is not a local file."""
     server: str | None = None
+    """Web server of a bucket, if named in the URL; None: the default."""
     service: bool = False
+    """True for a CDM Remote dataset, which has no bytes of its own."""
 
 
 def is_remote(text: str) -> bool:

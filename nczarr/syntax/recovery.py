@@ -25,24 +25,35 @@ EPSILON = -2
 
 
 class Fault(NamedTuple):
-    """Input of an `explain` function: the current rule, expected tokens, and tokens around the fault."""
+    """Input of an `explain` function."""
 
     rule: str
+    """Name of the current grammar rule."""
     expected: frozenset[int]
+    """Expected token types."""
     found: Token
+    """Token at the fault."""
     previous: Token | None
+    """Token before it."""
     context: Any
+    """Parser context."""
 
 
 class Finding(NamedTuple):
-    """Answer of `explain`: code, message, and place (the found token, after the previous one, or `place`)."""
+    """Answer of an `explain` function."""
 
     code: str
+    """Diagnostic code."""
     message: str
+    """Message of the diagnostic."""
     after: bool = False
+    """True if the place is the end of the previous token; otherwise it is the found token, or `place`."""
     helps: tuple[str, ...] = ()
+    """Remedies."""
     others: tuple[Label, ...] = ()
+    """Related positions."""
     place: Span | None = None
+    """Position that replaces the found token."""
 
 
 class Recovery(DefaultErrorStrategy):  # type: ignore[misc]

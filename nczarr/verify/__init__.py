@@ -25,11 +25,14 @@ from nczarr.verify.references import Looked, look_at
 
 
 class Summary(NamedTuple):
-    """Counts of a verification; `chunks` were read."""
+    """Counts of a verification."""
 
     references: int
+    """Number of references."""
     targets: int
+    """Number of targets."""
     chunks: int
+    """Number of chunks that were read."""
 
     @property
     def words(self) -> str:

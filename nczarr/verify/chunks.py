@@ -33,8 +33,11 @@ class Array(NamedTuple):
     """One array of a variable."""
 
     path: str
+    """FQN of the variable."""
     part: str
+    """Path of the part."""
     source: ArraySource
+    """The array."""
 
     @property
     def name(self) -> str:
@@ -48,12 +51,16 @@ class Array(NamedTuple):
 
 
 class Fault(NamedTuple):
-    """An unreadable chunk: its key, if any, and the reason."""
+    """An unreadable chunk."""
 
     array: Array
+    """Its array."""
     chunk: Index
+    """Its grid index."""
     key: str | None
+    """Its key, if it has one."""
     reason: OSError | tuple[Diagnostic, ...]
+    """The error or diagnostics."""
 
 
 def arrays(checked: Checked, *, empty: bool = False) -> Iterator[Array]:

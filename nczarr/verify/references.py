@@ -28,12 +28,16 @@ UNKNOWN = -1
 
 
 class Table(NamedTuple):
-    """References: key i is bytes `offset[i]` … `offset[i] + length[i]` of target number `target[i]`."""
+    """References: key i is bytes `offset[i]` to `offset[i] + length[i]` of target number `target[i]`."""
 
     keys: list[str]
+    """Keys."""
     target: NDArray[np.int64]
+    """Numbers of targets."""
     offset: NDArray[np.int64]
+    """Starts in bytes."""
     length: NDArray[np.int64]
+    """Lengths in bytes."""
 
     def beyond(self, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the rows beyond the end of their target, by all targets' sizes; unknown sizes are ignored."""
@@ -75,10 +79,12 @@ Look = Callable[[str | None], Facts]
 
 
 class Looked(NamedTuple):
-    """Result of checking all references: counts of references and targets, and useless keys."""
+    """Result of checking all references."""
 
     references: int
+    """Number of references."""
     targets: int
+    """Number of targets."""
     useless: frozenset[str]
     """Keys of ranges beyond the end of their target."""
     closed: frozenset[str | None]

@@ -62,7 +62,9 @@ class DimensionHandle:
     """A declared dimension, for `variable(…, dimensions=[…])`."""
 
     path: str
+    """Fully qualified name."""
     declared: Dimension
+    """The declaration."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,7 +72,9 @@ class TypeHandle:
     """A declared type, usable in place of a type name."""
 
     path: str
+    """Fully qualified name."""
     declared: UserType
+    """The declaration."""
 
 
 @dataclass(slots=True, eq=False)
@@ -78,9 +82,13 @@ class PendingAttribute:
     """An attribute whose value becomes a constant once all types are known."""
 
     name: str
+    """Name of the attribute."""
     value: Any
+    """Value as given by the caller."""
     type: str | None
+    """Name of the type; None: inferred from the value."""
     span: Span
+    """Position of the call."""
 
 
 @dataclass(slots=True, eq=False)
@@ -88,12 +96,19 @@ class PendingVariable:
     """A variable with unresolved references."""
 
     name: str
+    """Name of the variable."""
     path: str
+    """Fully qualified name."""
     type: str
+    """Type reference as written."""
     dimensions: tuple[str | int, ...]
+    """Dimension references as written; an integer is an anonymous dimension."""
     storage: Storage
+    """Requested storage."""
     span: Span
+    """Position of the call."""
     attributes: list[PendingAttribute] = field(default_factory=list)
+    """Attributes in order of declaration."""
 
 
 class Site:

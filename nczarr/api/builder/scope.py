@@ -16,10 +16,12 @@ from nczarr.ast.walk import MAX_DEPTH
 
 @dataclass(slots=True)
 class Scope:
-    """Declarations by FQN. `types` contains only finite types: no cycles, no undefined members."""
+    """Declarations of a builder by FQN."""
 
     types: dict[str, UserType] = field(default_factory=dict)
+    """Finite types: without cycles and undefined members."""
     dimensions: dict[str, Dimension] = field(default_factory=dict)
+    """Dimensions."""
 
     def type(self, written: str, group: str) -> str | None:
         """Return the atomic name or FQN of a type reference in a group, or None."""

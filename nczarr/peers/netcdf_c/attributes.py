@@ -19,13 +19,18 @@ _UINT, _INT = 1 << 32, 1 << 31
 
 
 class Attribute(NamedTuple):
-    """One visible attribute. `type`: as stored, or None."""
+    """One attribute that the library sees."""
 
     node: Node
+    """Its node."""
     name: str
+    """Name of the attribute."""
     value: Any
+    """JSON value."""
     type: Any
+    """Type as stored, or None."""
     place: tuple[str, str]
+    """Key and JSON pointer."""
 
     @property
     def items(self) -> list[Any]:

@@ -31,24 +31,34 @@ RANGES = {f"{kind}{size}": bounds for size in (1, 2, 4, 8) for kind, bounds in (
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """One name in a group's list. `node`: None if it is not stored."""
+    """One name in a group's list."""
 
     name: Any
+    """The name."""
     pointer: str
+    """JSON pointer of the name."""
     is_array: bool
+    """True if an array is listed."""
     node: Node | None
+    """The node; None if it is not stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One group as the library opens it, with listed and unlisted members. `home`: its `_nczarr_group`."""
+    """One group as the library opens it."""
 
     node: Node
+    """Its node."""
     home: Json
+    """Its `_nczarr_group`."""
     home_key: str
+    """Key of the document with `_nczarr_group`."""
     home_pointer: str
+    """JSON pointer of `_nczarr_group`."""
     listed: tuple[Listed, ...]
+    """Listed members."""
     hidden: tuple[Node, ...]
+    """Members that are stored and not listed."""
 
     @property
     def path(self) -> str:
