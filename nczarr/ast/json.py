@@ -41,9 +41,33 @@ def dump(dataset: Dataset) -> dict[str, Any]:
 
 
 def schema() -> dict[str, Any]:
-    """Return the JSON Schema of the document (draft 2020-12)."""
+    """Return the JSON Schema of the document (draft 2020-12), described by the docstrings of nodes and fields."""
     generated = Document.model_json_schema()
+    described = _field_docstrings()
+    for name, definition in generated["$defs"].items():
+        for field, text in described.get(name, {}).items():
+            if field in definition.get("properties", {}):
+                definition["properties"][field]["description"] = text
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **generated, "title": "nczarr AST"}
+
+
+def _field_docstrings() -> dict[str, dict[str, str]]:
+    """Return the docstrings below the fields of each node class."""
+    import ast
+    import inspect
+    import itertools
+
+    from nczarr.ast import dataset, storage, types, values
+
+    found: dict[str, dict[str, str]] = {}
+    for module in (dataset, storage, types, values):
+        for node in ast.walk(ast.parse(inspect.getsource(module))):
+            if isinstance(node, ast.ClassDef):
+                for field, below in itertools.pairwise(node.body):
+                    match field, below:
+                        case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+                            found.setdefault(node.name, {})[name] = " ".join(text.split())
+    return found
 
 
 def _pruned(value: Any) -> Any:
