@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import itertools
 import os
 import re
 import subprocess
@@ -312,6 +313,26 @@ def test_files_and_functions_stay_small() -> None:
             if isinstance(node, ast.FunctionDef):
                 length = (node.end_lineno or 0) - node.lineno - _lines_of_docstrings(node)
                 assert length < 80, f"{name_of(path)}.{node.name} is longer than a screen"
+
+
+def test_fields_have_docstrings() -> None:
+    """Each public field of a NamedTuple, TypedDict, node or dataclass has a docstring below it."""
+    missing = []
+    for path in modules():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.ClassDef):
+                continue
+            bases = {base.id for base in node.bases if isinstance(base, ast.Name)}
+            if not bases & {"NamedTuple", "TypedDict", "BaseModel", "Node"} and not any(
+                "dataclass" in ast.unparse(each) for each in node.decorator_list
+            ):
+                continue
+            for field, below in itertools.zip_longest(node.body, node.body[1:]):
+                if isinstance(field, ast.AnnAssign) and not ast.unparse(field.target).startswith("_"):
+                    has_text = isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant)
+                    if not has_text:
+                        missing.append(f"{name_of(path)}.{node.name}.{ast.unparse(field.target)}")
+    assert not missing
 
 
 @pytest.mark.parametrize(

@@ -48,8 +48,9 @@ Find = TypeVar("Find", bound=Callable[[Any], Iterator[Place]])
 
 
 class Rules(list[Rule]):
-    """Rules in the order of their functions, which `add` decorates. `seen`:
-    affected versions unless a rule names others.
+    """Rules in the order of their functions, which `add` decorates.
+
+    `seen`: affected versions unless a rule names others.
     """
 
     def __init__(self, seen: str) -> None:

@@ -8,8 +8,10 @@ from nczarr.peers.documents import Document, Documents, Node
 
 
 class View:
-    """A store as zarr-python sees it. `nodes`: reached groups and arrays;
-    `lost`: the first missing document on each path.
+    """A store as zarr-python sees it.
+
+    `nodes`: reached groups and arrays; `lost`: the first missing document on each
+    path.
     """
 
     def __init__(self, documents: Documents) -> None:

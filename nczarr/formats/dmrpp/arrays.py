@@ -54,22 +54,31 @@ _ELEMENTS = {*_VALUES, "dmrpp:chunks", "dmrpp:chunk", "dmrpp:FixedLengthStringAr
 
 
 class Described(NamedTuple):
-    """A variable in a document. `declared`: the bytes of its `_FillValue`."""
+    """A variable of a document."""
 
     element: Element
+    """Its XML element."""
     path: str
+    """FQN of the variable."""
     type: str
+    """Type of the values."""
     shape: tuple[int, ...]
+    """Shape of the variable."""
     types: Types
+    """Declared types by FQN."""
     declared: bytes | None
+    """Bytes of its `_FillValue`; None without one."""
 
 
 class Found(NamedTuple):
-    """Arrays of a variable, its storage, and whether missing chunks are undefined."""
+    """Arrays of a variable."""
 
     parts: Parts
+    """The arrays."""
     storage: Storage
+    """Storage of the variable."""
     unknown_fill: bool = False
+    """True if missing chunks have undefined values."""
 
 
 class ArrayReader:

@@ -26,18 +26,23 @@ TEXT = 16
 
 
 class Linked(NamedTuple):
-    """Chunks as byte ranges. `big`: big-endian; `one_piece`: a single range."""
+    """Chunks as byte ranges of the HDF5 file."""
 
     columns: Columns
+    """The byte ranges."""
     stored: Stored
+    """Encoding of the chunks."""
     big: bool
+    """True for big-endian elements."""
     one_piece: bool
+    """True for a single range."""
 
 
 class Held(NamedTuple):
-    """Values inside the document, in an element `tag`."""
+    """Values inside the document."""
 
     tag: str
+    """Element that holds them."""
 
 
 class Unwritten(NamedTuple):
@@ -45,9 +50,10 @@ class Unwritten(NamedTuple):
 
 
 class Refused(NamedTuple):
-    """Values that a document cannot represent, and the reason."""
+    """Values that a document cannot represent."""
 
     why: str
+    """Reason for the message."""
 
 
 Way = Linked | Held | Unwritten | Refused

@@ -38,13 +38,12 @@ def unpadded(text: bytes, pad: Pad) -> bytes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RawElements(DerivedSource):
-    """Array of `layout` from the raw bytes of its elements in `source`.
-
-    `form`: padding of texts, or stored dtype and member offsets of records.
-    """
+    """Array made from the raw bytes of its elements."""
 
     layout: Layout
+    """Layout of the array."""
     form: Pad | tuple[Descr, tuple[Member, ...]]
+    """Padding of texts, or stored dtype and member offsets of records."""
 
     def cleared(self) -> RawElements:
         """Return the same array with zeros for missing chunks."""

@@ -16,13 +16,16 @@ from nczarr.stores.reference import Reference
 
 
 class Ranges(NamedTuple):
-    """Chunks of one array, in C order of a grid of `counts` chunks."""
+    """Chunks of one array in C order."""
 
     counts: tuple[int, ...]
+    """Shape of the chunk grid."""
     numbers: array[int]
     """Linear indices in the grid, ascending."""
     offsets: array[int]
+    """Start of each chunk in bytes."""
     lengths: array[int]
+    """Length of each chunk in bytes."""
     urls: tuple[str | None, ...]
     """Targets. None: the target given to the reader."""
     targets: array[int] | None = None
@@ -46,10 +49,12 @@ class Ranges(NamedTuple):
 
 
 class Inline(NamedTuple):
-    """The only chunk of an array, with its bytes. `key`: its indices."""
+    """The only chunk of an array."""
 
     data: bytes
+    """Its bytes."""
     key: str
+    """Its grid indices as a key."""
 
 
 class DocumentReferences:

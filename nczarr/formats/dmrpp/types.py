@@ -39,24 +39,34 @@ class FaultError(ValueError):
 
 
 class Member(NamedTuple):
-    """Offset of a member of a padded record."""
+    """Member of a padded record."""
 
     name: str
+    """Name of the member."""
     offset: int
+    """Byte offset in the record."""
 
 
 @dataclass(eq=False)
 class Scope:
-    """A group during reading. `path`: its FQN."""
+    """A group during reading."""
 
     name: str
+    """Name of the group."""
     path: str
+    """FQN of the group."""
     parent: Scope | None = None
+    """Enclosing group."""
     types: list[UserType] = field(default_factory=list)
+    """Types so far."""
     dimensions: list[Dimension] = field(default_factory=list)
+    """Dimensions so far."""
     variables: list[Variable] = field(default_factory=list)
+    """Variables so far."""
     attributes: tuple[Attribute, ...] = ()
+    """Attributes of the group."""
     groups: list[Scope] = field(default_factory=list)
+    """Child groups so far."""
 
     def root(self) -> Scope:
         """Return the scope of the document."""

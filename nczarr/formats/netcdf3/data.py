@@ -30,18 +30,20 @@ MOST = 200
 
 
 class Column(NamedTuple):
-    """A variable to write: position, shape, big-endian NumPy type, one fill value, and source.
-
-    A fixed variable is a single record. `bands` buffers the source; None: no
-    source, or direct reads.
-    """
+    """A variable to write. A fixed variable is a single record."""
 
     place: Place
+    """Location in the file."""
     shape: tuple[int, ...]
+    """Shape of the variable."""
     dtype: str
+    """Big-endian NumPy type."""
     fill: bytes
+    """One fill value."""
     source: ArraySource | None
+    """Values; None: fill values only."""
     bands: Bands | None
+    """Buffer of the source; None: direct reads, or no source."""
 
     @property
     def padding(self) -> bytes:

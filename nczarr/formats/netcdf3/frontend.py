@@ -48,15 +48,16 @@ LARGEST = 2**63 - 1
 
 
 class Values(NamedTuple):
-    """Positions of variables in definition order, number and size of records.
-
-    `claimed`: records in the header, `records` plus omitted ones.
-    """
+    """Location of all values in a file."""
 
     places: tuple[Place, ...]
+    """Location of each variable in definition order."""
     records: int
+    """Number of records."""
     record_size: int
+    """Distance of two records in bytes."""
     claimed: int
+    """Number of records in the header, which may exceed `records`."""
 
 
 def most_missing(file_size: int) -> int:
@@ -153,9 +154,13 @@ class _Range(NamedTuple):
     """Bytes of a variable, or of its part in a record."""
 
     begin: int
+    """First byte."""
     end: int
+    """Byte after the last."""
     owner: VariableEntry
+    """The variable."""
     record: bool = False
+    """True if the variable has records."""
 
 
 def _begin(variable: VariableEntry, source: Source) -> Span:

@@ -40,51 +40,77 @@ class Extent(NamedTuple):
     """Byte range of the file, for diagnostics."""
 
     start: int
+    """First byte."""
     end: int
+    """Byte after the last."""
 
 
 class DimensionEntry(NamedTuple):
-    """A dimension; `length` 0 marks the record dimension."""
+    """A dimension in the header."""
 
     name: str
+    """Name of the dimension."""
     length: int
+    """Length; 0 marks the record dimension."""
     extent: Extent
+    """Its bytes in the header."""
 
 
 class AttributeEntry(NamedTuple):
-    """An attribute; `data` is little-endian, without padding."""
+    """An attribute in the header."""
 
     name: str
+    """Name of the attribute."""
     type: str
+    """Type of the values."""
     length: int
+    """Number of values."""
     data: bytes
+    """Values, little-endian, without padding."""
     extent: Extent
+    """Its bytes in the header."""
 
 
 class VariableEntry(NamedTuple):
-    """A variable: dimension numbers, declared size (`vsize`), offset of its values."""
+    """A variable in the header."""
 
     name: str
+    """Name of the variable."""
     type: str
+    """Type of the values."""
     dimensions: tuple[int, ...]
+    """Numbers of its dimensions."""
     attributes: tuple[AttributeEntry, ...]
+    """Its attributes."""
     vsize: int
+    """Declared size in bytes."""
     begin: int
+    """Offset of its values in bytes."""
     extent: Extent
+    """Its bytes in the header."""
     vsize_at: int
+    """Position of `vsize` in the file."""
     begin_at: int
+    """Position of `begin` in the file."""
 
 
 class Header(NamedTuple):
-    """A header of `size` bytes; `records` is None if the file size determines it."""
+    """Header of a file."""
 
     kind: Kind
+    """Kind of netCDF file."""
     records: int | None
+    """Number of records; None if the file size determines it."""
     records_at: Extent
+    """Position of the number of records."""
     dimensions: tuple[DimensionEntry, ...]
+    """Dimensions in order."""
     attributes: tuple[AttributeEntry, ...]
+    """Global attributes in order."""
     variables: tuple[VariableEntry, ...]
+    """Variables in order."""
     size: int
+    """Size of the header in bytes."""
 
 
 def read_header(data: Buffer) -> Header:

@@ -35,10 +35,12 @@ POINTER = "=u8"
 
 
 class Values(NamedTuple):
-    """`array`: contiguous C structs; `kept`: owners of the memory that it points to."""
+    """Values as contiguous C structs."""
 
     array: NDArray[Any]
+    """The structs."""
     kept: tuple[Any, ...] = ()
+    """Owners of the memory that they point to."""
 
     @property
     def address(self) -> int:

@@ -31,19 +31,25 @@ _PROOFS = 256
 
 
 class ChunkTable(NamedTuple):
-    """Allocated chunks in C order: linear index, address, size in bytes, filter mask."""
+    """Allocated chunks in C order."""
 
     chunk: NDArray[np.int64]
+    """Linear index in the grid."""
     offset: NDArray[np.int64]
+    """Address in the file."""
     length: NDArray[np.int64]
+    """Size in bytes."""
     mask: NDArray[np.int32]
+    """Filter mask."""
 
 
 class _Turn(NamedTuple):
-    """Correction of positions: unlimited axis, chunk counts along the other axes."""
+    """Correction of positions in an index."""
 
     axis: int
+    """The unlimited axis."""
     counts: tuple[int, ...]
+    """Number of chunks along the other axes."""
 
     def right(self, told: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the correct positions (rows of chunk indices) for reported ones."""

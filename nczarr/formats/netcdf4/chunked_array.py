@@ -49,23 +49,26 @@ class _Known:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChunkedArray(ArraySource):
-    """A dataset with elements in the form `form`; beyond its extent `reach`, values are the layout's fill.
-
-    `own`: value of unwritten cells within the extent; `undefined`: HDF5 does
-    not initialize them. `steps`: decoding steps, None if impossible here.
-    `unfiltered_edges`: chunks that exceed the extent are unfiltered. `library`:
-    the same array, read by the library.
-    """
+    """A dataset whose chunks are decoded here. Beyond its extent, values are the layout's fill."""
 
     layout: Layout
+    """Layout of the array."""
     file: FileBytes
+    """The file."""
     reach: tuple[int, ...]
+    """Extent of the dataset."""
     form: Stored
+    """Encoding of the chunks."""
     steps: tuple[Config, ...] | None
+    """Decoding steps; None if they are impossible here."""
     unfiltered_edges: bool
+    """True if chunks that exceed the extent are unfiltered."""
     library: DecodedCells
+    """The same array, read by the library."""
     own: bytes | None
+    """Value of unwritten cells within the extent."""
     undefined: bool = False
+    """True if HDF5 does not initialize unwritten cells."""
     _own: list[Any] = field(default_factory=list, repr=False)
     """Process-local `_Known`, in a list that is empty until the first lookup."""
 

@@ -39,12 +39,16 @@ from nczarr.plan.plans import FilePlan
 
 
 class Ids(NamedTuple):
-    """Library ids by FQN: groups, dimensions, types, and variables within their group."""
+    """Library ids by FQN."""
 
     groups: dict[str, int]
+    """Groups."""
     dimensions: dict[str, int]
+    """Dimensions."""
     types: dict[str, int]
+    """Types."""
     variables: dict[str, int]
+    """Variables, within their group."""
 
     def of_type(self, name: str) -> int:
         """Return the id of an atomic or declared type."""

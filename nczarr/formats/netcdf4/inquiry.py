@@ -22,40 +22,57 @@ CLASSIC_MODEL_FORMAT = 4
 
 
 class TypeInfo(NamedTuple):
-    """A user-defined type: kind (VLEN …), name, size in memory, base type, member count."""
+    """A user-defined type."""
 
     kind: int
+    """Class of the type: `NC_VLEN` and the like."""
     name: str
+    """Name of the type."""
     size: int
+    """Size in memory in bytes."""
     base: int
+    """Id of the base type."""
     members: int
+    """Number of members."""
 
 
 class FieldInfo(NamedTuple):
     """A field of a compound type."""
 
     name: str
+    """Name of the field."""
     type: int
+    """Id of its type."""
     shape: tuple[int, ...]
+    """Shape of its values."""
 
 
 class VariableInfo(NamedTuple):
-    """A variable: name, type, dimension ids, number of attributes."""
+    """A variable."""
 
     name: str
+    """Name of the variable."""
     type: int
+    """Id of its type."""
     dimensions: tuple[int, ...]
+    """Ids of its dimensions."""
     attributes: int
+    """Number of attributes."""
 
 
 class StorageInfo(NamedTuple):
-    """Storage: layout 0 chunked, 1 contiguous, 2 compact; unordered filters (number, parameters)."""
+    """Storage of a variable."""
 
     layout: int
+    """0 chunked, 1 contiguous, 2 compact."""
     chunks: tuple[int, ...]
+    """Chunk length of each dimension."""
     filters: tuple[tuple[int, ...], ...]
+    """Filters in no defined order: number, then parameters."""
     endian: int
+    """Byte order as the library names it."""
     no_fill: bool
+    """True if unwritten cells are undefined."""
 
 
 class Inquiry:
@@ -224,14 +241,20 @@ class Inquiry:
 
 @dataclass
 class Members:
-    """Members of a group by id; `shown` and `below`: variable and group names in the tree."""
+    """Members of a group by id."""
 
     types: dict[int, TypeInfo]
+    """Types."""
     dimensions: dict[int, tuple[str, int, bool]]
+    """Name, length and whether unlimited of each dimension."""
     variables: dict[int, VariableInfo]
+    """Variables."""
     groups: dict[int, str]
+    """Names of child groups."""
     shown: dict[int, str]
+    """Names of variables in the tree."""
     below: dict[int, str]
+    """Names of child groups in the tree."""
     alike: dict[str, list[int]]
     """Variable ids by the file's spelling; several if one is stored under another's name."""
 

@@ -60,12 +60,16 @@ class OddHeaderError(ValueError):
 
 
 class Block(NamedTuple):
-    """Block of an object header: address, bytes without checksum, offset of messages, bytes before their bodies."""
+    """Block of an object header."""
 
     address: int
+    """Address in the file."""
     data: bytes
+    """Bytes without checksum."""
     first: int
+    """Offset of the first message."""
     head: int
+    """Bytes before the body of a message."""
 
     @property
     def checked(self) -> bool:
@@ -79,18 +83,23 @@ class Block(NamedTuple):
 
 
 class Message(NamedTuple):
-    """Message of a header: type, flags, position of its body in the block."""
+    """Message of an object header."""
 
     kind: int
+    """Type of the message."""
     flags: int
+    """Flags of the message."""
     body: slice
+    """Position of its body in the block."""
 
 
 class ObjectPath(NamedTuple):
-    """Group of an object and its possible names; the first existing one counts."""
+    """Location of an object."""
 
     group: tuple[str, ...]
+    """Names that lead to its group."""
     names: tuple[str, ...]
+    """Possible names in the group; the first existing one counts."""
 
 
 def addresses(lib: Library, path: str, places: Iterable[ObjectPath]) -> list[int]:

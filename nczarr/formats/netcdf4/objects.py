@@ -48,12 +48,16 @@ _MOST_PARAMETERS = 64
 
 
 class Outline(NamedTuple):
-    """Structure of a type: class (H5T_class_t), size, members (name, shape, type), base."""
+    """Structure of an HDF5 type."""
 
     family: int
+    """Class of the type (`H5T_class_t`)."""
     size: int
+    """Size in bytes."""
     members: tuple[tuple[str, tuple[int, ...], Outline], ...] = ()
+    """Members: name, shape and type."""
     base: Outline | None = None
+    """Base type."""
 
 
 _NULL_TERMINATED = 0
@@ -61,10 +65,12 @@ _NULL_TERMINATED = 0
 
 
 class FixedText(NamedTuple):
-    """Type of fixed-length texts: size in bytes, and whether the first NUL ends a text."""
+    """Type of fixed-length texts."""
 
     size: int
+    """Size in bytes."""
     terminated: bool
+    """True if the first NUL ends a text."""
 
 
 def text_of(data: bytes, *, terminated: bool) -> bytes:
@@ -73,27 +79,30 @@ def text_of(data: bytes, *, terminated: bool) -> bytes:
 
 
 class DatasetInfo(NamedTuple):
-    """Metadata of a dataset. `dtype`: None if no `Descr` fits. `layout`: H5D_layout_t.
-
-    `fill`: in the bytes of `dtype`, zeros by default; None without `dtype`.
-    `undefined`: HDF5 does not initialize unwritten cells. `address`: file
-    offset of contiguous data; None if unallocated or external. `elsewhere`: the
-    data are in other files. `unfiltered_edges`: chunks that exceed the extent
-    are unfiltered.
-    """
+    """Metadata of a dataset."""
 
     dtype: Descr | None
+    """Type of the elements; None if no `Descr` fits."""
     extent: tuple[int, ...] | None
+    """Shape of the dataset; None for a null dataspace."""
     layout: int
+    """Layout (`H5D_layout_t`)."""
     chunks: tuple[int, ...]
+    """Chunk length of each dimension."""
     filters: tuple[Codec, ...]
+    """Filters in encoding order."""
     fill: bytes | None
+    """Fill value in the bytes of `dtype`, by default zeros; None without `dtype`."""
     address: int | None
+    """File offset of contiguous data; None if unallocated or external."""
     elsewhere: bool
+    """True if the data are in other files."""
     unfiltered_edges: bool
+    """True if chunks that exceed the extent are unfiltered."""
     shuffled: int | None = None
     """Element size of the shuffle filter; None without one."""
     undefined: bool = False
+    """True if HDF5 does not initialize unwritten cells."""
     given: bool = False
     """Whether the fill value is user-defined."""
     text: bytes | None = None

@@ -81,22 +81,26 @@ def opened(path: str) -> int:
 
 @dataclass(frozen=True)
 class StoredVariable(Sections):
-    """A variable of a file: location, type, all types of the file, shape, fill value in bytes.
-
-    `extent`: shape of its data if smaller; fill values follow. A replaced file
-    is refused. `group` and `name` have the file's spelling. `which`: index
-    among variables of one name; None if unique.
-    """
+    """A variable of a file. Reading fails if the file was replaced."""
 
     file: FileBytes
+    """The file."""
     group: tuple[str, ...]
+    """Path of its group, in the spelling of the file."""
     name: str
+    """Name of the variable, in the spelling of the file."""
     type: str
+    """Type of the values."""
     types: dict[str, UserType]
+    """All types of the file by FQN."""
     shape: tuple[int, ...]
+    """Shape of the variable."""
     fill: bytes | None = None
+    """Fill value in bytes."""
     extent: tuple[int, ...] | None = None
+    """Shape of its data if smaller; fill values follow."""
     which: int | None = None
+    """Index among variables of one name; None if the name is unique."""
     fixed: FixedText | None = None
     """Type of strings that are stored as fixed-length texts."""
 

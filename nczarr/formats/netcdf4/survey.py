@@ -51,17 +51,21 @@ _SCALE = frozenset({"CLASS", "NAME"})
 
 
 class Refusal(NamedTuple):
-    """Reason why a file is not passed to the library: code and message."""
+    """Reason why a file is not passed to the library."""
 
     code: str
+    """Diagnostic code."""
     message: str
+    """Message of the diagnostic."""
 
 
 class Survey(NamedTuple):
-    """All objects by path: kind and number of attributes; and the broken links."""
+    """All objects of a file."""
 
     objects: dict[str, tuple[int, int]]
+    """Kind and number of attributes of each object by path."""
     broken: tuple[str, ...] = ()
+    """Paths of broken links."""
 
 
 class _Walk:

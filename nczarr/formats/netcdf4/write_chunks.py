@@ -59,17 +59,18 @@ COPIES = 3
 
 
 class Into(NamedTuple):
-    """A dataset that receives chunks: identifier, layout, fill value in the bytes of its type.
-
-    `skips`: chunks of fill may be omitted. `known`: its filters can be applied
-    here; else chunks that cannot be copied are written unfiltered, with a mask.
-    """
+    """A dataset that receives chunks."""
 
     dataset: int
+    """Identifier of the dataset."""
     layout: Layout
+    """Layout of the dataset."""
     fill: bytes
+    """Fill value in the bytes of its type."""
     skips: bool
+    """True if chunks of fill values may be omitted."""
     known: bool
+    """True if its filters can be applied here; otherwise chunks that cannot be copied are written unfiltered."""
     ends: bool = False
     """Whether the dataset has the extent of the source's dataset."""
 
@@ -80,12 +81,16 @@ class Into(NamedTuple):
 
 
 class Ready(NamedTuple):
-    """A chunk to write, with its filter mask; `copied`: taken unchanged from the source."""
+    """A chunk to write."""
 
     place: Index
+    """Its grid index."""
     chunk: bytes | Place
+    """Its bytes, or their place in a file."""
     mask: int
+    """Filter mask."""
     copied: bool
+    """True if the chunk is unchanged from the source."""
 
     @property
     def length(self) -> int:

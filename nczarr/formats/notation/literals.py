@@ -29,12 +29,16 @@ Number: TypeAlias = "int | float"
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A constant as written: token type, text and span; `items` of braces."""
+    """A constant as written."""
 
     kind: int
+    """Token type."""
     text: bytes
+    """Text of the token."""
     span: Span
+    """Position of the token."""
     items: tuple[Literal, ...] = ()
+    """Constants within braces."""
 
 
 class _LiteralError(Exception):

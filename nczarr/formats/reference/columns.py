@@ -100,7 +100,9 @@ class Context(NamedTuple):
     """Dimensions of a generator, and the scope of other names."""
 
     axes: Mapping[str, Axis]
+    """Dimensions of the generator by name."""
     scope: Scope
+    """Meaning of all other names."""
 
     def at(self, entry: int) -> Scope:
         """Return the scope of one entry."""

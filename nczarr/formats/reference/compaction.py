@@ -27,11 +27,14 @@ SHORTEST = 12
 
 
 class _Found(NamedTuple):
-    """One or more families with their generators and groups; `family` is the first."""
+    """One or more families with equal templates."""
 
     family: Family
+    """The first family."""
     generators: list[dict[str, Any]]
+    """Generators that make the entries."""
     groups: list[Group]
+    """Groups of the families."""
 
 
 def compact(entries: Mapping[str, Any]) -> dict[str, Any]:

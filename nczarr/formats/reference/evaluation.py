@@ -25,13 +25,18 @@ from nczarr.formats.reference.operators import UNDEFINED, Value, compared, compu
 
 
 class Scope(NamedTuple):
-    """Meaning of names. `templates`: pieces of those with arguments, text of others; `missing`: undefined names."""
+    """Meaning of names in expressions."""
 
     templates: Mapping[str, str | Pieces]
+    """Pieces of templates with arguments, text of all others."""
     values: Mapping[str, Value]
+    """Values by name."""
     limits: Limits
+    """Limits of the reader."""
     missing: dict[str, None]
+    """Undefined names."""
     account: Account
+    """Used resources."""
 
 
 def rendered(parts: Pieces, scope: Scope) -> str:

@@ -60,47 +60,64 @@ class Literal(NamedTuple):
     """An integer or text."""
 
     value: int | str
+    """The value."""
     depth: int = 1
+    """Nesting of the expression."""
 
 
 class Name(NamedTuple):
     """A dimension, a template or an argument."""
 
     text: str
+    """The name."""
     depth: int = 1
+    """Nesting of the expression."""
 
 
 class Operation(NamedTuple):
-    """An operator with operands: `+ - * / // % **`, `neg`, `pos`, `if` (test, then, else), `|filter`."""
+    """An operator with operands."""
 
     operator: str
+    """One of `+ - * / // % **`, `neg`, `pos`, `if` (test, then, else) and `|filter`."""
     operands: tuple[Expression, ...]
+    """The operands."""
     depth: int
+    """Nesting of the expression."""
 
 
 class Comparison(NamedTuple):
     """A chain of comparisons, true if all are."""
 
     operators: tuple[str, ...]
+    """The operators."""
     operands: tuple[Expression, ...]
+    """The operands, one more than operators."""
     depth: int
+    """Nesting of the expression."""
 
 
 class Call(NamedTuple):
     """A template with its arguments."""
 
     name: str
+    """Name of the template."""
     arguments: tuple[tuple[str, Expression], ...]
+    """Arguments by name."""
     depth: int
+    """Nesting of the expression."""
 
 
 class Beyond(NamedTuple):
-    """A whole text outside the grammar: the names that it may use, and its renderer."""
+    """A whole text outside the grammar."""
 
     text: str
+    """The text."""
     names: frozenset[str]
+    """Names that it may use."""
     render: Callable[[Any], str]
+    """Returns the rendered text."""
     depth: int = 1
+    """Nesting of the expression."""
 
 
 Expression = Literal | Name | Operation | Comparison | Call | Beyond
@@ -110,7 +127,9 @@ class Hole(NamedTuple):
     """An expression and its source text."""
 
     written: str
+    """Source text."""
     expression: Expression
+    """The expression."""
 
 
 Pieces = tuple[str | Hole, ...]

@@ -33,12 +33,16 @@ ARRAY = "v"
 
 
 class Family(NamedTuple):
-    """Chunks of one pattern as columns; `widths`: digits of zero-padded URL numbers, else 0."""
+    """Chunks of one pattern as columns."""
 
     pattern: Pattern
+    """The pattern."""
     indices: list[Integers]
+    """Numbers in keys, one column per number."""
     columns: list[Integers]
+    """Numbers in URLs, offsets and lengths, one column per number."""
     widths: list[int]
+    """Digits of zero-padded numbers in URLs; 0: without padding."""
 
 
 def family_of(group: Group, targets: list[Target]) -> Family | None:

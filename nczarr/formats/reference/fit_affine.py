@@ -19,10 +19,12 @@ WIDEST = 2**61
 
 
 class Grid(NamedTuple):
-    """Sorted values of each index, and the key order with the last index varying fastest."""
+    """Sorted values of each index."""
 
     values: list[Integers]
+    """Values of each index."""
     order: Integers
+    """Order of keys with the last index varying fastest."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -34,8 +36,11 @@ class Fit(NamedTuple):
     """A column as `base` + Σ `factors` · indices + `rest`."""
 
     base: int
+    """Constant."""
     factors: tuple[int, ...]
+    """Factor of each index."""
     rest: Integers
+    """Difference to the column."""
 
 
 def grid(indices: list[Integers]) -> Grid | None:

@@ -34,19 +34,25 @@ _RUN = re.compile(rf"([0-9]{{1,{DIGITS}}})")
 
 
 class Pattern(NamedTuple):
-    """Texts around the numbers of a family's keys and URLs; whether they have ranges."""
+    """Texts around the numbers of a family."""
 
     key: tuple[str, ...]
+    """Texts of the key."""
     url: tuple[str, ...]
+    """Texts of the URL."""
     ranged: bool
+    """True if entries have offset and length."""
 
 
 class Target(NamedTuple):
-    """A URL, its alternating texts and digits, and its index among all URLs."""
+    """A URL of a document."""
 
     url: str
+    """The URL."""
     parts: tuple[str, ...]
+    """Its alternating texts and digits."""
     number: int
+    """Index among all URLs."""
 
 
 class Group:

@@ -47,7 +47,9 @@ class Entry(NamedTuple):
     """An entry of a family."""
 
     family: Family
+    """The family."""
     number: int
+    """Row of the entry."""
 
 
 class Index:

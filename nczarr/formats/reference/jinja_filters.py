@@ -28,13 +28,18 @@ SPAN = 256
 
 @dataclass(slots=True, eq=False)
 class Run:
-    """Rendering of one text: resources used, and undefined names."""
+    """Rendering of one text."""
 
     limits: Limits
+    """Limits of the reader."""
     account: Account
+    """Resources used for the document."""
     missing: dict[str, None]
+    """Undefined names."""
     held: int = 0
+    """Characters in memory."""
     steps: int = 0
+    """Steps so far."""
 
     def spend(self, value: Any, steps: int = 1) -> Any:
         """Count a new value and return it. Raises RefusedTextError."""

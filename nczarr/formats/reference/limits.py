@@ -49,7 +49,9 @@ class Account:
     """Resources that jinja2 used for a document."""
 
     characters: int = 0
+    """Characters of all texts."""
     steps: int = 0
+    """Steps of all texts."""
 
     def compile(self, characters: int, limits: Limits) -> None:
         """Count a text to compile. Raises RefusedTextError."""

@@ -48,15 +48,16 @@ _FILE = re.compile(r"refs\.(0|[1-9][0-9]{0,17})\.parq")
 
 
 class Header(NamedTuple):
-    """Content of `.zmetadata`: JSON texts by key, rows of a file, chunk grids by folder with final slash.
-
-    `noted`: our own member `nczarr`, unchecked.
-    """
+    """Content of `.zmetadata`."""
 
     documents: dict[str, str]
+    """JSON texts by key."""
     record_size: int
+    """Rows of a file."""
     arrays: dict[str, Grid]
+    """Chunk grids by folder with final slash."""
     noted: Any = None
+    """Member `nczarr`, unchecked."""
 
 
 class ParquetReferences:

@@ -36,9 +36,10 @@ class RecordFaultError(Exception):
 
 
 class Grid(NamedTuple):
-    """Chunk counts along each dimension of an array; empty for a scalar."""
+    """Chunk grid of an array."""
 
     counts: tuple[int, ...]
+    """Number of chunks along each dimension; empty for a scalar."""
 
     @property
     def chunks(self) -> int:
@@ -72,14 +73,20 @@ def _lengths(value: Any, least: int) -> TypeGuard[list[int]]:
 
 
 class Record(NamedTuple):
-    """Rows of a file; missing columns are None."""
+    """Rows of a file. Missing columns are None."""
 
     path: ChunkedArray | None
+    """Targets."""
     offset: ChunkedArray | None
+    """Starts in bytes."""
     size: ChunkedArray | None
+    """Lengths in bytes."""
     raw: ChunkedArray | None
+    """Inlined data."""
     rows: int
+    """Number of rows."""
     nbytes: int
+    """Size in memory in bytes."""
 
     def row(self, number: int) -> bytes | Reference | None:
         """Return the data or reference of a row, or None. Raises RecordFaultError."""

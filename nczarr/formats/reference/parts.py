@@ -147,8 +147,11 @@ class Block(NamedTuple):
     """Consecutive entries of a part."""
 
     part: Part
+    """The part."""
     start: int
+    """First entry."""
     stop: int
+    """Entry after the last."""
 
 
 def blocks(part: Part) -> Iterator[Block]:

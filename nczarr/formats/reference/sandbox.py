@@ -91,7 +91,9 @@ class _Called:
     """A template with arguments."""
 
     name: str
+    """Name of the template."""
     scope: Scope
+    """Meaning of names."""
 
 
 @dataclass(slots=True, eq=False)
@@ -99,7 +101,9 @@ class _Method:
     """A method of a text."""
 
     name: str
+    """Name of the method."""
     text: str
+    """The text."""
 
 
 class Environment(ImmutableSandboxedEnvironment):

@@ -53,6 +53,7 @@ class _Odd(NamedTuple):
     """An integer value of the document, as opposed to a packed range."""
 
     value: int
+    """The value."""
 
 
 class Table(Mapping[str, Any]):

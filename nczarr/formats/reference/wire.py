@@ -33,10 +33,12 @@ _PRINTABLE = re.compile(rb"[\t\n\r\x20-\x7e]*")
 
 
 class Dimension(NamedTuple):
-    """Name and values of a generator dimension: integers, floats, texts, booleans, null."""
+    """A dimension of a generator."""
 
     name: str
+    """Name of the dimension."""
     values: range | tuple[Any, ...]
+    """Its values: integers, floats, texts, booleans, null."""
 
     @property
     def length(self) -> int:
@@ -49,16 +51,18 @@ class Dimension(NamedTuple):
 
 
 class Generator(NamedTuple):
-    """Item of `gen`: an entry for each combination of values, the last dimension varying fastest.
-
-    `offset` and `length` are None for whole targets.
-    """
+    """An item of `gen`: one entry per combination of values, the last dimension varying fastest."""
 
     key: str
+    """Template of the keys."""
     url: str
+    """Template of the URLs."""
     offset: int | str | None
+    """Start in bytes, or its template; None for whole targets."""
     length: int | str | None
+    """Length in bytes, or its template; None for whole targets."""
     dimensions: tuple[Dimension, ...]
+    """Dimensions in order."""
 
     @property
     def entries(self) -> int:
@@ -73,16 +77,18 @@ class Generator(NamedTuple):
 
 
 class Document(NamedTuple):
-    """A reference document. Version 0 has only `refs`, unrendered.
-
-    `noted`: our own member `nczarr` of version 1, unchecked and optional.
-    """
+    """A reference document. Version 0 has only `refs`, unrendered."""
 
     version: int
+    """Version of the document."""
     templates: dict[str, str]
+    """Templates by name."""
     generators: tuple[Generator, ...]
+    """Items of `gen`."""
     refs: Table
+    """References by key."""
     noted: Any = None
+    """Optional member `nczarr` of version 1, unchecked."""
 
 
 def read(source: Source, report: Report, limits: Limits, overrides: Mapping[str, str] | None = None) -> Document | None:

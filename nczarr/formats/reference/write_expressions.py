@@ -21,7 +21,9 @@ class Packed(NamedTuple):
     """Columns packed in mixed radix, and the expressions that extract them."""
 
     numbers: list[int]
+    """Packed columns."""
     expressions: list[str]
+    """Expressions that extract the columns."""
 
 
 def pack(columns: Sequence[Integers]) -> Packed:

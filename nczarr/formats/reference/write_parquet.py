@@ -39,12 +39,16 @@ def record_size(chunks: Iterable[int]) -> int:
 
 
 class _Array(NamedTuple):
-    """Chunks of an array: references, and inline `data` by number."""
+    """Chunks of an array."""
 
     folder: str
+    """Folder of the array."""
     grid: Grid
+    """Chunk grid."""
     referred: Referred | None
+    """References; None without any."""
     data: dict[int, bytes]
+    """Inlined data by chunk number."""
 
 
 def write(

@@ -103,9 +103,7 @@ def quoted_numbers(view: View) -> Iterator[Place]:
 
 
 def _as_text(value: Any) -> bool:
-    """Return whether the library reads a value as JSON text, because it
-    contains something other than numbers and texts.
-    """
+    """Return whether the library reads a value as JSON text: it contains more than numbers and texts."""
     if isinstance(value, list):
         return any(item is None or isinstance(item, dict | list) for item in value)
     return value is None or isinstance(value, dict)

@@ -47,7 +47,6 @@ def of_awkward(array: Any) -> nodes.Column:
     parameters, tuples, regular list lengths, categories, arrays of unknown
     type.
     """
-
     report = Report()
     column = column_of(array, report)
     say(report, column, given=None)

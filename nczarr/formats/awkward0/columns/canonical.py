@@ -58,7 +58,9 @@ class Deep(NamedTuple):
     """Nesting level and byte budget."""
 
     level: int
+    """Nesting level."""
     room: Room
+    """Byte budget."""
 
 
 def plain(column: nodes.Column, where: NDArray[Any] | None = None, deep: Deep | None = None) -> nodes.Column:

@@ -23,6 +23,7 @@ class Flat:
     """Fixed-size elements in one or more dimensions, any byte order; a structured dtype is packed."""
 
     values: NDArray[Any]
+    """The elements."""
 
     def __len__(self) -> int:
         return len(self.values)
@@ -30,10 +31,12 @@ class Flat:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lists:
-    """Lists: item i is `content[offsets[i]:offsets[i + 1]]`; `offsets` has one item more than there are lists."""
+    """Lists: item i is `content[offsets[i]:offsets[i + 1]]`."""
 
     offsets: Integers
+    """Bounds of the lists: one more than there are lists."""
     content: Column
+    """Elements of all lists."""
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -41,11 +44,14 @@ class Lists:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spans:
-    """Lists: item i is `content[starts[i]:stops[i]]`, in any order, possibly overlapping; one per start."""
+    """Lists in any order, possibly overlapping: item i is `content[starts[i]:stops[i]]`."""
 
     starts: Integers
+    """Start of each list."""
     stops: Integers
+    """End of each list; may be longer than `starts`."""
     content: Column
+    """Elements of all lists."""
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -70,10 +76,12 @@ def regular(content: Column, count: int, size: int) -> Lists:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Texts:
-    """Byte lists (`Flat` of `uint8`) that are texts in an encoding, or bytes if it is None."""
+    """Texts in byte lists (`Flat` of `uint8`)."""
 
     bytes: Lists | Spans
+    """The byte lists."""
     encoding: str | None = "utf-8"
+    """Encoding of the texts; None: bytes."""
 
     def __len__(self) -> int:
         return len(self.bytes)
@@ -81,11 +89,14 @@ class Texts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """Records: one column per unique name, in order, each at least as long as the table."""
+    """Records: one column per name."""
 
     names: tuple[str, ...]
+    """Unique names in order."""
     columns: tuple[Column, ...]
+    """Columns, each at least as long as the table."""
     length: int
+    """Number of records."""
 
     def __len__(self) -> int:
         return self.length
@@ -93,11 +104,14 @@ class Table:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Masked:
-    """Optional items: item i is missing if `bool(mask[i])` is `masked_when`; `mask` is bool or bytes."""
+    """Optional items: item i is missing if `bool(mask[i])` is `masked_when`."""
 
     mask: NDArray[Any]
+    """One bool or byte per item."""
     content: Column
+    """The items."""
     masked_when: bool = True
+    """Mask value of missing items."""
 
     def __len__(self) -> int:
         return min(len(self.mask), len(self.content))
@@ -105,12 +119,16 @@ class Masked:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BitMasked:
-    """As `Masked` with one bit per item; `lsb_order`: the lowest bit of a byte is its first item."""
+    """Optional items as in `Masked`, with one bit per item."""
 
     mask: NDArray[Any]
+    """The bits in bytes."""
     content: Column
+    """The items."""
     masked_when: bool = True
+    """Mask value of missing items."""
     lsb_order: bool = True
+    """True if the lowest bit of a byte is its first item."""
 
     def __len__(self) -> int:
         return len(self.content)
@@ -118,11 +136,14 @@ class BitMasked:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Indexed:
-    """Item i is `content[index[i]]`; `optional`: a negative index means missing."""
+    """Selected items: item i is `content[index[i]]`."""
 
     index: Integers
+    """Index of each item."""
     content: Column
+    """The items."""
     optional: bool = False
+    """True if a negative index means a missing item."""
 
     def __len__(self) -> int:
         return len(self.index)
@@ -130,12 +151,16 @@ class Indexed:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sparse:
-    """`length` items: `content[k]` at ascending positions `index[k]`, `default` elsewhere."""
+    """Few items at given positions, and a default elsewhere."""
 
     length: int
+    """Number of items."""
     index: Integers
+    """Ascending positions; position k has item k of the content."""
     content: Column
+    """The items."""
     default: Any = None
+    """Value of all other items."""
 
     def __len__(self) -> int:
         return self.length
@@ -143,11 +168,14 @@ class Sparse:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Union:
-    """Item i is `contents[tags[i]][index[i]]`."""
+    """Items of several columns: item i is `contents[tags[i]][index[i]]`."""
 
     tags: Integers
+    """Column of each item."""
     index: Integers
+    """Index of each item in its column."""
     contents: tuple[Column, ...]
+    """The columns."""
 
     def __len__(self) -> int:
         return len(self.tags)
@@ -158,6 +186,7 @@ class Chunks:
     """Consecutive pieces of one array."""
 
     pieces: tuple[Column, ...]
+    """The pieces in order."""
 
     def __len__(self) -> int:
         return sum(map(len, self.pieces))
@@ -165,12 +194,16 @@ class Chunks:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Objects:
-    """Items that a function of another library would make of `content`; it is named, never called."""
+    """Items that a function of another library would make. The function is never called."""
 
     content: Column
+    """Arguments of the items."""
     function: tuple[str, ...]
+    """Name of the function."""
     args: tuple[Any, ...] = ()
+    """Further arguments."""
     kwargs: tuple[tuple[str, Any], ...] = ()
+    """Further named arguments."""
 
     def __len__(self) -> int:
         return len(self.content)
@@ -178,10 +211,12 @@ class Objects:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Later:
-    """Reference to an enclosing array; only item-wise traversal may follow it."""
+    """Reference to an enclosing array. Only item-wise traversal may follow it."""
 
     id: int
+    """Id of the array in the document."""
     found: Callable[[], Column]
+    """Returns the array."""
 
     def __len__(self) -> int:
         return len(self.found())

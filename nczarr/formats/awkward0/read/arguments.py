@@ -21,7 +21,9 @@ class Argument(NamedTuple):
     """A value and the position of its expression."""
 
     value: Any
+    """The value."""
     at: At | None
+    """Position of its expression."""
 
 
 class Arguments:

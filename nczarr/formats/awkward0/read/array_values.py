@@ -21,11 +21,14 @@ LAST_CHARACTER = 0x10FFFF
 
 
 class Measure(NamedTuple):
-    """Cost of a value without sharing: bytes, number of arrays and lists, nesting depth."""
+    """Cost of a value without sharing."""
 
     bytes: int
+    """Size in bytes."""
     arrays: int
+    """Number of arrays and lists."""
     depth: int
+    """Nesting depth."""
 
 
 def elements(values: NDArray[Any]) -> nodes.Flat:

@@ -69,8 +69,10 @@ def _joined(name: str, path: str) -> str:
 
 
 class Types:
-    """Type declarations of one group. `made`: types in order; `masks`: places
-    of missing items that no value can represent.
+    """Type declarations of one group.
+
+    `made`: types in order; `masks`: places of missing items that no value can
+    represent.
     """
 
     def __init__(self, path: str, reserved: Iterable[str] = ()) -> None:

@@ -17,11 +17,14 @@ from nczarr.formats.awkward0.wire.blobs import DECOMPRESSORS, Blob, Packed
 
 
 class Function(NamedTuple):
-    """A table function: parameters in order, number of required ones, and implementation."""
+    """A function of the table."""
 
     parameters: tuple[str, ...]
+    """Parameters in order."""
     required: int
+    """Number of required parameters."""
     make: Callable[[Arguments], Any]
+    """Implementation."""
 
 
 def _decompress(module: str) -> Function:

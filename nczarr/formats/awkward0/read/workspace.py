@@ -19,6 +19,7 @@ class Named(NamedTuple):
     """Name of a function in a document."""
 
     parts: tuple[str, ...]
+    """Parts of the name."""
 
 
 class Workspace:

@@ -19,20 +19,26 @@ from nczarr.stores.base import UnsafeKeyError
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Blob:
-    """Stored bytes. `absolute`: read without prefix. `array`: the array, if the storage had one."""
+    """Stored bytes."""
 
     key: str
+    """Key of the blob."""
     data: memoryview
+    """The bytes."""
     absolute: bool = False
+    """True if the key is read without prefix."""
     array: NDArray[Any] | None = None
+    """The array, if the storage had one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Packed:
-    """Compressed bytes; inflated only once the required size is known."""
+    """Compressed bytes, which are inflated only once the required size is known."""
 
     function: str
+    """Name of the decompressor."""
     inner: Raw
+    """The compressed bytes."""
 
 
 Raw: TypeAlias = Blob | Packed
@@ -114,9 +120,7 @@ MOST_STREAMS = 100
 
 
 def _stream(begin: Callable[[], tuple[Any, Any]], *, several: bool) -> Any:
-    """Return a bounded decompressor from a library's incremental one and its
-    error; `several`: allow consecutive streams.
-    """
+    """Return a bounded decompressor from a library's incremental one; `several`: allow consecutive streams."""
 
     def made(data: memoryview, most: int, key: str) -> bytes | bytearray:
         out: list[bytes] = []

@@ -27,13 +27,16 @@ from nczarr.source import Source
 
 
 class Expression(BaseModel):
-    """Base of all expressions: optional id, and position in the document, which is not part of the value."""
+    """Base of all expressions."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="ignore", populate_by_name=True)
     kind: str
+    """Kind of the expression."""
 
     id: NonNegativeInt | None = None
+    """Id for references."""
     at: Annotated[Any, Field(exclude=True, repr=False)] = None
+    """Position in the document; not part of the value."""
 
 
 class Call(Expression):
@@ -159,11 +162,14 @@ _WORDS = {
 
 
 class Document(NamedTuple):
-    """A document: expression of the array, prefix of blob names, expressions by id."""
+    """A document."""
 
     schema: AnyExpression
+    """Expression of the array."""
     prefix: str
+    """Prefix of blob names."""
     ids: dict[int, AnyExpression]
+    """Expressions by id."""
 
 
 class _TwiceError(ValueError):

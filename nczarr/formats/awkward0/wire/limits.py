@@ -63,7 +63,9 @@ class At(NamedTuple):
     """A position in a document: one step below another position."""
 
     above: At | None
+    """The other position; None at the root."""
     step: str | int
+    """Member name or index."""
 
     def path(self) -> tuple[str | int, ...]:
         """Return all steps from the root."""

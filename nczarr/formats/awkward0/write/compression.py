@@ -52,17 +52,18 @@ _MEMBERS = ("minsize", "types", "contexts", "pair", "foreign")
 
 
 class Rule(NamedTuple):
-    """Rule for arrays of at least `minsize` bytes whose scalar type is a subclass of one of `types`.
-
-    `contexts` are case-sensitive patterns of blob names, such as
-    `JaggedArray.counts`.
-    """
+    """Compression of arrays that are large enough and have a suitable scalar type."""
 
     compress: Compress
+    """Function that compresses."""
     decompress: tuple[str, ...]
+    """Name of its inverse."""
     minsize: float = 0
+    """Minimum size in bytes."""
     types: tuple[type, ...] = (object,)
+    """Classes of scalar types; a subclass of one suffices."""
     contexts: tuple[str, ...] = ("*",)
+    """Case-sensitive patterns of blob names, such as `JaggedArray.counts`."""
 
     def applies(self, array: NDArray[Any], context: str) -> bool:
         """Return whether this rule compresses an array."""

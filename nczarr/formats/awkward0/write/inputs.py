@@ -20,6 +20,7 @@ class Json(NamedTuple):
     """A value stored in the document itself."""
 
     value: Any
+    """The value."""
 
 
 class NotJsonError(Exception):

@@ -26,11 +26,14 @@ from nczarr.formats.awkward0.write.warnings import LostPartsWarning, say
 
 
 class Blob(NamedTuple):
-    """A blob before conversion to bytes: full key, elements in C order, compression rule if any."""
+    """A blob before conversion to bytes."""
 
     key: str
+    """Full key."""
     array: NDArray[Any]
+    """Elements in C order."""
     rule: Rule | None
+    """Compression rule; None: uncompressed."""
 
     def bytes(self) -> bytes:
         """Return the stored bytes. Raises errors of the rule's function."""
@@ -38,21 +41,29 @@ class Blob(NamedTuple):
 
 
 class Encoded(NamedTuple):
-    """An array ready for storage: document key, document, blobs in order."""
+    """An array ready for storage."""
 
     key: str
+    """Key of the document."""
     document: Expression
+    """The document."""
     blobs: tuple[Blob, ...]
+    """Blobs in order."""
 
 
 class Naming(NamedTuple):
     """Naming scheme of the keys of an array."""
 
     name: str = ""
+    """Name of the array."""
     delimiter: str = "-"
+    """Separator of name and number."""
     suffix: str = ""
+    """Suffix of blob keys."""
     schemasuffix: str = ""
+    """Suffix of the document's key."""
     prefix: str | None = None
+    """Prefix of blob keys; None: name and delimiter."""
 
     @property
     def schema_key(self) -> str:

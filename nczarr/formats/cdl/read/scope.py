@@ -24,12 +24,19 @@ class VariableDraft:
     """A declared variable that still collects attributes and storage properties."""
 
     name: str
+    """Name of the variable."""
     type: str
+    """Type reference as written."""
     dimensions: tuple[str, ...]
+    """Dimension references as written."""
     span: Span
+    """Position of the declaration."""
     attributes: list[Attribute] = field(default_factory=list)
+    """Attributes so far."""
     specials: dict[str, tuple[object, Span]] = field(default_factory=dict)
+    """Special (virtual) attributes so far, with positions."""
     storage: Storage = DEFAULT_STORAGE
+    """Storage so far."""
 
     def freeze(self, report: Report) -> Variable:
         """Return the finished node."""
@@ -45,19 +52,30 @@ class VariableDraft:
 
 @dataclass(slots=True)
 class Scope:
-    """A group under construction; `path` is its FQN."""
+    """A group under construction."""
 
     name: str
+    """Name of the group."""
     path: str
+    """FQN of the group."""
     span: Span
+    """Position of the declaration."""
     parent: Scope | None = None
+    """Enclosing group."""
     types: list[UserType] = field(default_factory=list)
+    """Types so far."""
     dimensions: list[Dimension] = field(default_factory=list)
+    """Dimensions so far."""
     variables: list[VariableDraft] = field(default_factory=list)
+    """Variables so far."""
     attributes: list[Attribute] = field(default_factory=list)
+    """Attributes so far."""
     groups: list[Scope] = field(default_factory=list)
+    """Child groups so far."""
     variable_by_name: dict[str, VariableDraft] = field(default_factory=dict)
+    """Variables by name."""
     sections: dict[int, Token] = field(default_factory=dict)
+    """First token of each section."""
 
     def declare(self, variable: VariableDraft) -> None:
         """Add a variable; attributes find the first one of a name."""

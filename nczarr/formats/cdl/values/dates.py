@@ -40,9 +40,13 @@ class TimeUnits:
     """Units of time since an epoch, in a calendar."""
 
     seconds: Fraction
+    """Seconds of one unit."""
     epoch: Fraction
+    """Epoch in seconds."""
     calendar: str
+    """Name of the calendar."""
     text: str
+    """Units as written."""
 
     def number(self, text: str) -> Fraction | None:
         """Return a date in these units, None if the text is not a date of this calendar."""

@@ -22,11 +22,14 @@ Data = list[bytes] | list["bytes | None"] | list[Constant]
 
 
 class Slot(NamedTuple):
-    """Name of the value's target in messages, its fill value, and whether `_` is allowed."""
+    """Target of a value."""
 
     what: str
+    """Name of the target in messages."""
     fill: Constant | None = None
+    """Its fill value."""
     may_fill: bool = True
+    """True if `_` is allowed."""
 
 
 class Encoder:

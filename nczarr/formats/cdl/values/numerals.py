@@ -21,16 +21,18 @@ Kind = Choice["int", "float", "hex", "char", "string", "fill", "nil", "name", "l
 
 @dataclass(slots=True)
 class Literal:
-    """One literal: `value` is an int, float, bytes (char, string; hex: its digits), name, or list of literals.
-
-    `type`: the constant's own type (suffix, size, form), empty if it has none.
-    """
+    """One literal of a value list."""
 
     kind: Kind
+    """Kind of the literal."""
     value: Any
+    """An int, float, bytes (char, string; hex: its digits), name, or list of literals."""
     type: str
+    """The constant's own type, by suffix, size or form; empty without one."""
     start: int
+    """First byte."""
     end: int
+    """Byte after the last."""
 
 
 SUFFIXES = {

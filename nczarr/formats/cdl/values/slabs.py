@@ -16,18 +16,23 @@ _LINE_END = re.compile(rb"[\r\n]")
 
 
 class Slab(NamedTuple):
-    """A piece of a list: `text` has a blank for each comment; `size` is the length in the source."""
+    """A piece of a list."""
 
     text: bytes
+    """Text with a blank for each comment."""
     size: int
+    """Length in the source in bytes."""
 
 
 class _Comment(NamedTuple):
-    """Range of a comment; not `closed` if the text ends inside it."""
+    """Range of a comment."""
 
     start: int
+    """First byte."""
     stop: int
+    """Byte after the last."""
     closed: bool
+    """False if the text ends inside the comment."""
 
 
 def slabs(data: Buffer, start: int, end: int, size: int) -> Iterator[Slab]:

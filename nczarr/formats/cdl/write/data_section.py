@@ -35,16 +35,16 @@ _MARKS_ONLY_IF_ASKED = frozenset(("byte", "ubyte"))
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Rows of a variable's values; `inner`: rows spanned by each inner unlimited dimension.
-
-    `last`: values of the last row, less than `width` if the rest of the array
-    is fill.
-    """
+    """Rows of a variable's values."""
 
     count: int
+    """Number of rows."""
     width: int
+    """Number of values in a row."""
     inner: tuple[int, ...]
+    """Number of rows that each inner unlimited dimension spans."""
     last: int
+    """Number of values in the last row; less than `width` if the rest of the array is fill."""
 
     def length(self, row: int) -> int:
         """Return the number of values to print in a row."""

@@ -35,10 +35,12 @@ G = TypeVar("G", bound=Group)
 
 
 class Said(NamedTuple):
-    """Representable dataset, and losses."""
+    """The part of a dataset that CDL can represent."""
 
     checked: Checked
+    """The dataset."""
     losses: tuple[Loss, ...]
+    """Content that CDL cannot represent."""
 
 
 def sayable(checked: Checked) -> Said:

@@ -26,11 +26,14 @@ LOCATION = ("time", "latitude", "longitude", "altitude", "nominal_time")
 
 
 class Member(NamedTuple):
-    """One member of a collection: name, atomic type in the model, and shape."""
+    """One member of a collection."""
 
     name: str
+    """Name of the member."""
     type: str
+    """Atomic type in the model."""
     shape: tuple[int, ...]
+    """Shape of its values."""
 
     @property
     def elements(self) -> int:
@@ -44,16 +47,24 @@ class Member(NamedTuple):
 
 
 class Collection(NamedTuple):
-    """A collection and its features: `places` holds five doubles per feature, `offsets` the stream offsets."""
+    """A collection and its features."""
 
     message: points_pb.PointFeatureCollection
+    """Message that describes the collection."""
     offset: int
+    """Stream offset of the message."""
     members: tuple[Member, ...]
+    """Members of a row."""
     length: int
+    """Bytes of a row."""
     places: array[float]
+    """Five doubles per feature: time and place."""
     offsets: array[int]
+    """Stream offset of each feature."""
     rows: list[bytes]
+    """Packed members of each feature."""
     texts: list[tuple[bytes, ...]]
+    """Strings of each feature."""
 
     def add(self, feature: points_pb.PointFeature, offset: int) -> None:
         """Add one feature. Raises RefusedError if its row has the wrong length."""

@@ -37,13 +37,18 @@ BLOCK = 1 << 22
 
 
 class _Plan(NamedTuple):
-    """Members of the rows, and the member of each location value (or None)."""
+    """Plan for writing one variable as point features."""
 
     path: str
+    """FQN of the variable."""
     variable: Variable
+    """The variable."""
     record: CompoundType
+    """Type of its records."""
     members: tuple[Member, ...]
+    """Members of the rows."""
     places: tuple[str | None, ...]
+    """Member of each location value, or None."""
 
 
 def write(checked: Checked, report: Report, path: str | None = None) -> Iterator[bytes] | None:

@@ -90,12 +90,16 @@ def _refuse(entry: Entry, source: Source, report: Report) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InFile:
-    """A data message in a file. `declared`: a serialized header that declares only this variable."""
+    """A data message in a file."""
 
     file: FileBytes
+    """The file."""
     offset: int
+    """Start of the message in bytes."""
     end: int
+    """End of the message in bytes."""
     declared: bytes
+    """Serialized header that declares only this variable."""
 
     def tree(self) -> Tree:
         """Return the decoded values. Raises OSError, ValueError."""
@@ -113,10 +117,12 @@ def decoded(data: bytes | memoryview, offset: int, declared: bytes) -> Tree:
 
 
 class Given(NamedTuple):
-    """A data message and the region of its variable."""
+    """A data message and its region."""
 
     entry: Entry
+    """The message."""
     ranges: tuple[range, ...]
+    """Indices along each dimension of the variable."""
 
 
 class _Reader(HeaderReader):

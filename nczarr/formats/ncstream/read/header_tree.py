@@ -34,12 +34,16 @@ OpaqueSize = Callable[[str, tuple[str, ...]], int | None]
 
 
 class Asked(NamedTuple):
-    """Context for reading a header: span, report, options, and the lookup of opaque sizes."""
+    """Context for reading a header."""
 
     span: Span
+    """Position of the header."""
     report: Report
+    """Collected diagnostics."""
     options: Options
+    """Options of the run."""
     opaque_size: OpaqueSize
+    """Returns the size of a variable's opaque values."""
 
     def lost(self, code: str, message: str, span: Span | None = None) -> None:
         """Report a skipped item as an error, unless the options allow the loss."""
@@ -71,11 +75,14 @@ def dataset(header: pb.Header, asked: Asked) -> Dataset:
 
 
 class _Owner(NamedTuple):
-    """Variable whose type is being read: FQN, scope of its group, and attributes so far."""
+    """Variable whose type is being read."""
 
     fqn: str
+    """FQN of the variable."""
     scope: Scope
+    """Scope of its group."""
     attributes: list[Attribute]
+    """Attributes so far."""
 
 
 class _Reader:

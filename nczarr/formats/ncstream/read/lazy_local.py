@@ -47,10 +47,12 @@ class Message(Protocol):
 
 
 class Piece(NamedTuple):
-    """A message and the cells of the variable that it holds, as one range per dimension."""
+    """A message and the cells that it holds."""
 
     ranges: tuple[range, ...]
+    """Indices along each dimension of the variable."""
     message: Message
+    """The message."""
 
     @property
     def cells(self) -> int:
@@ -59,13 +61,18 @@ class Piece(NamedTuple):
 
 
 class Held(NamedTuple):
-    """A variable and its messages in stream order."""
+    """A variable and its messages."""
 
     type: TypeName
+    """Type of the values."""
     shape: tuple[int, ...]
+    """Shape of the variable."""
     types: Types
+    """Declared types by FQN."""
     fill: Constant | None
+    """Value of unwritten cells."""
     pieces: tuple[Piece, ...]
+    """Messages in stream order."""
 
     @property
     def is_consecutive(self) -> bool:

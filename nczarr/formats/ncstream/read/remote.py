@@ -47,12 +47,16 @@ LOOKED_AT = 4096
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answers(Sections):
-    """A variable of fixed-size values or strings: one array, requested by region."""
+    """A variable of fixed-size values or strings on a server, requested by region."""
 
     variable: Variable
+    """Description of the variable."""
     type: TypeName
+    """Type of the values."""
     shape: tuple[int, ...]
+    """Shape of the variable."""
     types: Types
+    """Declared types by FQN."""
 
     @property
     def distant(self) -> bool:

@@ -40,19 +40,22 @@ Region = tuple[range, ...]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Variable:
-    """Picklable description of a variable on a server for requests and decoding.
-
-    `behind`: dimensions of its section beyond `shape` (ragged ones and later
-    ones). `declared`: a serialized header that declares only this variable.
-    """
+    """Picklable description of a variable on a server, for requests and decoding."""
 
     service: Service
+    """The server's dataset."""
     path: str
+    """FQN of the variable."""
     type: TypeName
+    """Type of the values."""
     shape: tuple[int, ...]
+    """Shape of the variable."""
     types: Types
+    """Declared types by FQN."""
     behind: int
+    """Number of dimensions of its section beyond `shape`: ragged ones and later ones."""
     declared: bytes
+    """Serialized header that declares only this variable."""
 
     def values(self, region: Region, *, keep: bool = False) -> dict[str, NDArray[Any]]:
         """Return the values of a region by part. `keep`: cache the answer. Raises OSError."""
@@ -98,8 +101,11 @@ class _Message:
     """The message that answers a request."""
 
     variable: Variable
+    """The requested variable."""
     region: Region
+    """The requested region."""
     keep: bool
+    """True if the answer is kept."""
 
     def tree(self) -> Tree:
         """Return the decoded values. Raises OSError, ValueError."""

@@ -32,28 +32,28 @@ WHOLE: dict[str, Any] = {
 
 
 class Entry(NamedTuple):
-    """A message of a stream. `offset` and `end` are stream offsets, other
-    positions buffer offsets (equal in a file or memory map).
-
-    `message`: the parsed block without values, None if missing or of unknown
-    kind (then `payload` is the block). `payload`: range of the values: the
-    block of numbers, also if deflated; the block of a StructureData; all of
-    `blocks` counted blocks; the records of a sequence; the numbers of a column
-    that is no list or structure. `bounds`: positions of lists; `items`: strings
-    and opaque values; both only on request. `nil`: runs of NIL strings.
-    `column`: columns of a column message.
-    """
+    """A message of a stream. Positions other than `offset` and `end` are buffer offsets."""
 
     kind: str
+    """Kind of the message."""
     offset: int
+    """Start in the stream."""
     end: int
+    """End in the stream."""
     message: Any = None
+    """Parsed block without values; None if missing or of unknown kind, and `payload` is the block then."""
     payload: tuple[int, int] | None = None
+    """Range of the values: a block, all counted blocks, the records of a sequence, or the numbers of a column."""
     blocks: int = 0
+    """Number of counted blocks in the payload."""
     bounds: Bounds | None = None
+    """Positions of lists, on request."""
     items: list[bytes] | None = None
+    """Strings and opaque values, on request."""
     nil: tuple[tuple[int, int], ...] = ()
+    """Runs of NIL strings."""
     column: Column | None = None
+    """Columns of a column message."""
 
 
 def scan(source: Source, report: Report, limits: Limits = DEFAULT) -> list[Entry]:

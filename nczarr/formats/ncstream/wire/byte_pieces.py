@@ -26,7 +26,9 @@ class Raw(NamedTuple):
     """Numbers that are converted to bytes when written."""
 
     values: NDArray[Any]
+    """The numbers."""
     dtype: np.dtype[Any]
+    """Type of the bytes."""
 
     @property
     def size(self) -> int:

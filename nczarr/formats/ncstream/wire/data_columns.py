@@ -42,12 +42,16 @@ Places = tuple[tuple[int, int], ...]
 
 
 class Column(NamedTuple):
-    """A column: `message` without its values, which are at the ranges `found`, by field number."""
+    """A column of a message."""
 
     message: pb.DataCol
+    """The message without its values."""
     start: int
+    """Start in the buffer."""
     found: dict[int, list[tuple[int, int]]]
+    """Ranges of the values by field number."""
     members: tuple[Column, ...]
+    """Columns of its members."""
 
     @property
     def name(self) -> str:

@@ -43,15 +43,16 @@ MOST_OF_ONE = 1032
 
 
 class Decoded(NamedTuple):
-    """Values of a message. `shape`: shape of the cells, from the section, else from the header.
-
-    `ragged`: position of the ragged dimension in the section, if any.
-    """
+    """Values of a message."""
 
     section: Section | None
+    """Section of the message; None without one."""
     shape: tuple[int, ...]
+    """Shape of the cells, from the section or else from the header."""
     tree: Tree
+    """The values."""
     ragged: int | None = None
+    """Position of the ragged dimension in the section; None without one."""
 
 
 def column_tree(

@@ -66,19 +66,25 @@ def is_unsigned(declared: Declared | None) -> bool:
 
 
 class Member(NamedTuple):
-    """A member in a row; `inner` is the layout of a structure. A string is a 4-byte index."""
+    """A member of a row. A string is a 4-byte index."""
 
     name: str
+    """Name of the member."""
     data_type: int
+    """Number of its type."""
     shape: tuple[int, ...]
+    """Shape of its values."""
     inner: Layout | None = None
+    """Layout of a structure."""
 
 
 class Layout(NamedTuple):
     """Layout of a row."""
 
     members: tuple[Member, ...]
+    """Members in order."""
     dtype: np.dtype[np.void]
+    """NumPy type of a row."""
 
 
 class Layouts:

@@ -73,14 +73,14 @@ RAGGED = 2**64 - 1
 
 
 class WireType(NamedTuple):
-    """A wire type: element type, and number of ragged dimensions after those of the variable.
-
-    `declared`: FQN of the compound or enum.
-    """
+    """A wire type."""
 
     element: DataType
+    """Type of the elements."""
     ragged: int = 0
+    """Number of ragged dimensions after those of the variable."""
     declared: TypeName | None = None
+    """FQN of the compound or enum."""
 
 
 def name_of(data_type: int) -> str:

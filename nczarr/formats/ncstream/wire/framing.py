@@ -52,10 +52,12 @@ def framed(magic: bytes, message: Any) -> bytes:
 
 
 class Bounds(NamedTuple):
-    """Positions of blocks after their length prefix, and their sizes in bytes."""
+    """Ranges of blocks."""
 
     starts: NDArray[np.int64]
+    """Start of each block after its length prefix."""
     lengths: NDArray[np.int64]
+    """Bytes of each block."""
 
 
 class Incoming:

@@ -39,18 +39,23 @@ def begun(message: pb.Data) -> bytes:
 
 
 class _Strings(NamedTuple):
-    """Strings of one member: `cells` entries per row, each of `length` strings."""
+    """Strings of one member."""
 
     items: Sequence[bytes | None]
+    """The strings."""
     cells: int
+    """Number of entries per row."""
     length: int
+    """Number of strings per entry."""
 
 
 class _Packed(NamedTuple):
     """Rows, and the strings of all members in entry order."""
 
     rows: NDArray[Any]
+    """Packed rows."""
     strings: list[_Strings]
+    """Strings of all members in entry order."""
 
 
 def structure(name: bytes, tree: Records | Rows, section: Section) -> Iterator[Piece]:

@@ -23,13 +23,12 @@ _NONE: frozenset[int] = frozenset()
 
 
 class Walked(NamedTuple):
-    """A message: `small` holds everything but bulk, `found` the ranges of bulk fields by number.
-
-    Ranges are the content of bytes fields, but whole tagged fields for runs.
-    """
+    """A message split into small fields and bulk."""
 
     small: bytes
+    """Everything but bulk, serialized."""
     found: dict[int, list[tuple[int, int]]]
+    """Ranges of bulk fields by number: the content of bytes fields, whole tagged fields for runs."""
 
 
 def varint(buffer: Buffer, at: int, end: int, base: int = 0) -> tuple[int, int]:

@@ -37,15 +37,22 @@ _RUNS = frozenset({_MEMBER, _HEAP, _STRINGS})
 
 
 class _Block(NamedTuple):
-    """A `StructureData`: position of its rows, and its heap."""
+    """A `StructureData` block."""
 
     rows: int
+    """Number of rows."""
     length: int
+    """Bytes of a row."""
     start: int
+    """Start of the rows."""
     end: int
+    """End of the rows."""
     members: tuple[int, ...]
+    """Indices of its members."""
     counts: NDArray[np.int64]
+    """Number of strings in each heap entry."""
     strings: list[Any]
+    """Strings of the heap."""
 
 
 class RowReader:
@@ -225,18 +232,20 @@ class _Members:
 
 
 class Gathered(NamedTuple):
-    """Rows of all records, `length` bytes each, with the listed `members`.
-
-    `counts`: entries of all heaps. `before`: by row, entries in the heaps
-    before its own.
-    """
+    """Rows of all records."""
 
     data: bytes
+    """The rows, one after the other."""
     length: int
+    """Bytes of a row."""
     members: tuple[int, ...]
+    """Indices of the listed members."""
     counts: NDArray[np.int64]
+    """Number of strings in each entry of all heaps."""
     before: NDArray[np.int64]
+    """By row, number of entries in the heaps before its own."""
     strings: list[Any]
+    """Strings of all heaps."""
 
 
 class Sequence:

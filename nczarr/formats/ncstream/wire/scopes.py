@@ -25,15 +25,18 @@ class UnreadableVariableError(ValueError):
 
 
 class Scope(NamedTuple):
-    """A group that is being read: path, visible dimensions (FQN, length) and
-    enums (FQN, type), used names, types so far.
-    """
+    """A group that is being read."""
 
     path: str
+    """FQN of the group."""
     dimensions: Mapping[str, tuple[str, int]]
+    """Visible dimensions by name: FQN and length."""
     enums: Mapping[str, tuple[TypeName, EnumType]]
+    """Visible enums by name: FQN and type."""
     taken: set[str]
+    """Used names."""
     types: dict[str, UserType]
+    """Types so far."""
 
     def free(self, wanted: str) -> str:
         """Return an unused type name."""

@@ -19,10 +19,12 @@ from nczarr.formats.ncstream.wire.limits import bad
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Numbers:
-    """Fixed-width values in either byte order and any shape; chars are `S1`."""
+    """Fixed-width values in either byte order."""
 
     data_type: int
+    """Number of the type."""
     values: NDArray[Any]
+    """The values in any shape; chars are `S1`."""
 
     def __len__(self) -> int:
         return int(self.values.size)
@@ -33,6 +35,7 @@ class Texts:
     """Undecoded strings; None for NIL."""
 
     items: Sequence[bytes | None]
+    """Undecoded strings; None for NIL."""
 
     def __len__(self) -> int:
         return len(self.items)
@@ -40,9 +43,10 @@ class Texts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Opaque:
-    """Opaque values; the format does not require a common length."""
+    """Opaque values."""
 
     items: Sequence[bytes]
+    """The values, whose lengths may differ."""
 
     def __len__(self) -> int:
         return len(self.items)
@@ -50,11 +54,14 @@ class Opaque:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lists:
-    """Lists: number of elements of each, and all elements, of shape `inner` if dimensions follow."""
+    """Lists."""
 
     counts: NDArray[np.int64]
+    """Number of elements of each list."""
     content: Tree
+    """Elements of all lists."""
     inner: tuple[int, ...] = ()
+    """Shape of an element, if dimensions follow the ragged one."""
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -62,13 +69,18 @@ class Lists:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Records:
-    """Records: `shapes` are the members' own dimensions; `rows` the packed records, if available."""
+    """Records."""
 
     length: int
+    """Number of records."""
     names: tuple[str, ...]
+    """Names of the members."""
     shapes: tuple[tuple[int, ...], ...]
+    """Shapes of the members."""
     members: tuple[Tree, ...]
+    """Values of the members."""
     rows: NDArray[Any] | None = None
+    """Packed records, if available."""
 
     def __len__(self) -> int:
         return self.length
@@ -76,11 +88,14 @@ class Records:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
-    """Records with unknown members: rows as `V{length}`, and the strings that they may reference."""
+    """Records with unknown members."""
 
     values: NDArray[Any]
+    """Rows as `V{length}`."""
     big: bool
+    """True for big-endian rows."""
     heap: tuple[tuple[bytes, ...], ...] = ()
+    """Strings that the rows may refer to."""
 
     def __len__(self) -> int:
         return int(self.values.size)

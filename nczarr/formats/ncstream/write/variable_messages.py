@@ -41,13 +41,18 @@ Profile = Literal["mixed", "first", "second"]
 
 
 class Values(NamedTuple):
-    """Values to write: `ranges` are indices in the variable; `sources` hold exactly these cells."""
+    """Values to write."""
 
     name: bytes
+    """Name of the variable."""
     type: TypeName
+    """Type of the values."""
     ranges: tuple[range, ...]
+    """Indices in the variable."""
     sources: Parts
+    """Arrays that hold exactly these cells."""
     types: Types
+    """Declared types by FQN."""
 
     @classmethod
     def of(cls, checked: Checked, path: str, wanted: tuple[range, ...] | None = None) -> Values:

@@ -42,24 +42,30 @@ def made_storage(
 
 
 class Described(NamedTuple):
-    """Metadata of one array, from its documents alone.
-
-    `prefix`: that of the node. `fill`: one element in the stored dtype, or
-    text; None if missing. `codecs`: the neutral chain, None if a codec has no
-    filter number. `axes`: simple dimension names, None where missing.
-    """
+    """Metadata of one array, from its documents alone."""
 
     key: str
+    """Key of the document."""
     prefix: str
+    """Prefix of the array's keys."""
     shape: tuple[int, ...]
+    """Shape of the array."""
     chunks: tuple[int, ...]
+    """Chunk length of each dimension."""
     encoding: Encoding
+    """Encoding of the chunks."""
     fill: bytes | None
+    """One element in the stored dtype, or text; None if missing."""
     codecs: tuple[Codec, ...] | None
+    """Codecs in encoding order; None if a codec has no HDF5 filter number."""
     shards: tuple[int, ...] | None
+    """Shard length of each dimension; None without shards."""
     attributes: Json
+    """Attributes of the array."""
     axes: tuple[str | None, ...] | None
+    """Simple dimension names, None where missing."""
     chunk_keys: ChunkKeys
+    """Names of the chunks."""
 
     @property
     def plain_type(self) -> str | None:

@@ -22,10 +22,12 @@ KINDS: tuple[Kind, ...] = ("array", "group")
 
 
 class Node(NamedTuple):
-    """Path and kind of a document key."""
+    """Node of a document key."""
 
     path: str
+    """Path of the node."""
     kind: Kind
+    """Kind of the node."""
 
 
 def document_key(path: str, kind: Kind) -> str:

@@ -32,6 +32,7 @@ class Found(NamedTuple):
     """Extension object of one node."""
 
     document: Json
+    """The object."""
 
     @property
     def name(self) -> str | None:

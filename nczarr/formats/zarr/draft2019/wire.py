@@ -42,12 +42,16 @@ Weight = Literal["refused", "lost", "warning", "note"]
 
 
 class Fault(NamedTuple):
-    """One fault of a document; `where` is a JSON pointer."""
+    """One fault of a document."""
 
     weight: Weight
+    """Consequence of the fault."""
     code: str
+    """Diagnostic code."""
     where: str
+    """JSON pointer."""
     message: str
+    """Message of the diagnostic."""
 
 
 def encode(document: Json) -> bytes:

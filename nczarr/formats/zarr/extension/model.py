@@ -50,12 +50,16 @@ VERSION = "1"
 
 
 class Superblock(NamedTuple):
-    """Data of the dataset: `kind` of netCDF file, `name`, `model` version unless 2.0.0."""
+    """Data of the dataset."""
 
     kind: Kind | None = None
+    """Kind of netCDF file."""
     name: str = ""
+    """Name of the dataset."""
     model: str | None = None
+    """Version of the model, unless 2.0.0."""
     version: str = VERSION
+    """Version of the extension."""
 
     def to_json(self) -> Json:
         """Return the JSON object."""
@@ -68,25 +72,28 @@ class Superblock(NamedTuple):
 
 
 class ArrayExtension(NamedTuple):
-    """Data of one variable, where plain documents lack them.
-
-    `type`: atomic name or FQN. `dimensions`: original references, if some are
-    anonymous or not listed. `chunks`: None for the plain ones, `()` for none.
-    `filters`: numbers with parameters, in encoding order. `nil`: run-length
-    coded linear indices of NIL strings, by part. `element`: element type in
-    other stores.
-    """
+    """Data of one variable that the plain documents lack."""
 
     type: str | None = None
+    """Atomic type, or FQN of a declared type."""
     dimensions: tuple[str | int, ...] | None = None
+    """Dimension references, if some are anonymous or not listed."""
     layout: Literal["contiguous", "compact", "chunked"] | None = None
+    """Layout in an HDF5 file."""
     chunks: tuple[int, ...] | None = None
+    """Chunk lengths of the model; None: those of the document, `()`: unchunked."""
     filters: tuple[tuple[int, ...], ...] | None = None
+    """HDF5 filter numbers with parameters, in encoding order."""
     endian: Literal["little", "big", "native"] | None = None
+    """Byte order."""
     fill_mode: Literal["fill", "nofill"] | None = None
+    """Fill mode."""
     quantize: Quantize | None = None
+    """Lossy rounding."""
     nil: Mapping[str, Runs] = MappingProxyType({})
+    """Run-length coded linear indices of NIL strings, by part."""
     element: Element | None = None
+    """Element type in other stores."""
 
     def to_json(self) -> Json:
         """Return the JSON object, possibly empty."""
@@ -118,15 +125,16 @@ class ArrayExtension(NamedTuple):
 
 
 class GroupExtension(NamedTuple):
-    """Data of one group: `types` in order; `members`: variables, then groups,
-    in definition order, if the plain lists are incomplete; `anonymous`:
-    dimensions that stand for sizes; `variable`: set if the group is a variable.
-    """
+    """Data of one group that the plain documents lack."""
 
     types: tuple[UserType, ...] = ()
+    """Types in definition order."""
     members: tuple[str, ...] | None = None
+    """Names of variables, then groups, in definition order; None if the plain lists are complete."""
     anonymous: tuple[str, ...] = ()
+    """Names of dimensions that stand for sizes."""
     variable: ArrayExtension | None = None
+    """Data of a variable that is stored as a group."""
 
     def to_json(self) -> Json:
         """Return the JSON object, possibly empty."""
@@ -149,10 +157,12 @@ class GroupExtension(NamedTuple):
 
 
 class AttributeExtension(NamedTuple):
-    """Attribute with an inexact plain form: its `value`, and its index `at` without plain form."""
+    """Attribute whose plain form is inexact."""
 
     value: Constant
+    """Type and values."""
     at: int | None = None
+    """Index of an attribute without plain form."""
 
     def to_json(self) -> Json:
         """Return canonical bytes as `base64`; strings and variable-size values as in the AST."""

@@ -33,16 +33,24 @@ KINDS: dict[str, Kind] = {"nc3": "nc3", "nc6": "nc6", "nc5": "nc5", "nc4": "nc4"
 
 
 class _Node(NamedTuple):
-    """A group from its documents; `variables` are names and prefixes, `children` groups."""
+    """A group from its documents."""
 
     name: str
+    """Name of the group."""
     path: str
+    """FQN of the group."""
     prefix: str
+    """Prefix of its keys."""
     types: tuple[UserType, ...]
+    """Its types."""
     dimensions: tuple[Dimension, ...]
+    """Its dimensions."""
     anonymous: tuple[Dimension, ...]
+    """Dimensions that stand for sizes."""
     variables: tuple[tuple[str, str], ...]
+    """Names and prefixes of its variables."""
     children: tuple[_Node, ...]
+    """Child groups."""
 
 
 def read(reader: Reader) -> Unchecked:

@@ -42,11 +42,14 @@ SILENT = ArrayExtension()
 
 
 class Frame(NamedTuple):
-    """Objects for variables by FQN: types, dimensions, stand-ins for sizes."""
+    """Declarations for variables by FQN."""
 
     types: dict[str, UserType]
+    """Types."""
     dimensions: dict[str, Dimension]
+    """Dimensions."""
     anonymous: dict[str, Dimension]
+    """Dimensions that stand for sizes."""
     respelled: dict[str, str]
     """FQNs of renamed dimensions, by their FQN in the store."""
 

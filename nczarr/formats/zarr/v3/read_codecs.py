@@ -15,15 +15,22 @@ from nczarr.formats.zarr.v3.codecs import NUMCODECS, config_of
 
 
 class Chain(NamedTuple):
-    """Codecs of an array: members of `Encoding`, inner chunks of shards, byte order."""
+    """Codecs of an array, as members of `Encoding`."""
 
     steps: tuple[Json, ...]
+    """Configurations of the codecs."""
     big: bool
+    """True for big-endian elements."""
     texts: str = ""
+    """Codec of texts; empty for other elements."""
     permutation: tuple[int, ...] | None = None
+    """Array axes in storage order; None: unchanged."""
     inner: tuple[int, ...] | None = None
+    """Shape of the inner chunks of shards; None without shards."""
     index_steps: tuple[Json, ...] = ()
+    """Codecs of the index of shards."""
     index_first: bool = False
+    """True if the index of a shard precedes its chunks."""
 
 
 def named(written: Any, member: str) -> tuple[str, Json]:
