@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -60,13 +61,13 @@ def test_small_documents(name: str, verb: str, tmp_path: Path) -> None:
     assert f"error[{code}]" in refused("refs", verb, str(path))
 
 
-LARGE = {
-    "text": b'{"a":"' + b"x" * 200_000_000 + b'"}',
-    "base64": b'{"version":1,"refs":{"a":"base64:' + b"A" * 200_000_000 + b'"}}',
-    "escapes": b'{"a":"' + b"\\u00e9" * 20_000_000 + b'"}',
-    "blanks": b"{" + b" " * 200_000_000 + b"}",
-    "digits": b'{"a":["u",' + b"9" * 50_000_000 + b",1]}",
-    "brackets": b'{"a":' + b'{"b":' * 5_000_000 + b"1" + b"}" * 5_000_001,
+LARGE: dict[str, Callable[[], bytes]] = {
+    "text": lambda: b'{"a":"' + b"x" * 200_000_000 + b'"}',
+    "base64": lambda: b'{"version":1,"refs":{"a":"base64:' + b"A" * 200_000_000 + b'"}}',
+    "escapes": lambda: b'{"a":"' + b"\\u00e9" * 20_000_000 + b'"}',
+    "blanks": lambda: b"{" + b" " * 200_000_000 + b"}",
+    "digits": lambda: b'{"a":["u",' + b"9" * 50_000_000 + b",1]}",
+    "brackets": lambda: b'{"a":' + b'{"b":' * 5_000_000 + b"1" + b"}" * 5_000_001,
 }
 
 
@@ -74,7 +75,7 @@ LARGE = {
 @pytest.mark.parametrize("name", LARGE)
 def test_large_documents(name: str, tmp_path: Path) -> None:
     path = tmp_path / "t.json"
-    path.write_bytes(LARGE[name])
+    path.write_bytes(LARGE[name]())
     assert "error[" in refused("refs", "expand", str(path))
 
 
