@@ -6,9 +6,11 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
 READY := $(VENV)/.ready
+SITE := .venv-site
+SITE_READY := $(SITE)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test proof check grammar grammar-check format lint types docs docs-check lock bench clean
+.PHONY: help demo test proof check grammar grammar-check format lint types docs docs-check site site-serve lock bench clean
 
 help: ## list the tasks
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | sort | awk -F '\t' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -55,6 +57,17 @@ docs: $(READY) ## regenerate the tables and pages that the code makes
 docs-check: $(READY) ## are the generated pages current?
 	@$(RUN) docs/_tools/generate.py --check
 
+$(SITE_READY): pyproject.toml
+	@test -x $(SITE)/bin/python || $(PYTHON) -m venv $(SITE)
+	@$(SITE)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	@touch $@
+
+site: $(SITE_READY) ## build the documentation site into site/; any broken link fails
+	@NO_MKDOCS_2_WARNING=1 $(SITE)/bin/python -m mkdocs build --strict --quiet
+
+site-serve: $(SITE_READY) ## show the documentation site at http://127.0.0.1:8001/
+	@NO_MKDOCS_2_WARNING=1 $(SITE)/bin/python -m mkdocs serve --dev-addr 127.0.0.1:8001
+
 bench: $(READY) ## the rows of benchmarks/, small sizes
 	@benchmarks/run --quick
 
@@ -67,4 +80,4 @@ lock: ## write requirements-lock.txt anew from a clean environment
 	@rm -rf .venv-lock
 
 clean: ## remove the environment and caches
-	@rm -rf $(VENV) .venv-lock .venv-awkward0 .venv-newest .venv-virtualizarr .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info
+	@rm -rf $(VENV) $(SITE) site .venv-lock .venv-awkward0 .venv-newest .venv-virtualizarr .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info

@@ -1,27 +1,35 @@
 """tests/commands/*.md, docs/**/*.md and README.md: `% nczarr …` in fenced blocks, with the wanted output below it.
 
-In a block: `% COMMAND` (also `cat FILE`, `ls FOLDER`); lines up to `^D` after a line `<<` are its standard input;
-then the wanted standard output, `2>` before lines of standard error, and `=> N` for a status other than 0.
-All blocks of a page run in order in one empty folder. `pytest --accept GLOB` rewrites pages, and still fails.
+In a `console` block: `% COMMAND` (also `cat FILE`, `ls FOLDER`); lines up to `^D` after a line `<<` are its standard
+input; then the wanted standard output, `2>` before lines of standard error, and `=> N` for a status other than 0.
+A `python` block of docs/ runs, as a doctest if it has a prompt `>>>`; ` ```python no-run ` does not, and a comment
+above gives the reason. All blocks of a page run in order in one empty folder that has `samples/`; Python blocks
+share their names. `pytest --accept GLOB` rewrites pages, and still fails.
 """
 
 from __future__ import annotations
 
+import doctest
 import fnmatch
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.conftest import ROOT, Ran, run_command
 
-BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+NOT_RUN = re.compile(r"^```python no-run$", re.MULTILINE)
+REASON = re.compile(r"<!-- Not run: .+ -->\n```python no-run$", re.MULTILINE)
+DOCS = sorted((ROOT / "docs").rglob("*.md"))
 PAGES = [
     *sorted((Path(__file__).parent / "commands").glob("*.md")),
-    *(page for page in sorted((ROOT / "docs").rglob("*.md")) if BLOCK.search(page.read_text(encoding="utf-8"))),
+    *(page for page in DOCS if BLOCK.search(page.read_text(encoding="utf-8"))),
     ROOT / "README.md",
 ]
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
 def perform(command: str, stdin: str) -> Ran:
@@ -62,13 +70,59 @@ def replay(block: str) -> str:
     return out
 
 
+def run_python(text: str, names: dict[str, Any], page: Path, line: int) -> str:
+    """Run a Python block and return it with the output that its prompts give now."""
+    if not re.search(r"^>>> ", text, re.MULTILINE):
+        exec(compile("\n" * line + text, page.as_posix(), "exec"), names)
+        return text
+    renewed, place = "", 0
+    lines = text.splitlines(keepends=True)
+    for example in doctest.DocTestParser().get_examples(text, page.name):
+        end = example.lineno + example.source.count("\n")
+        renewed += "".join(lines[place:end])
+        place = end + example.want.count("\n")
+        test = doctest.DocTest([example], names, page.name, page.as_posix(), line, text)
+        said: list[str] = []
+        runner = doctest.DocTestRunner(optionflags=FLAGS, verbose=False)
+        failed = runner.run(test, out=said.append, clear_globs=False).failed
+        names.update(test.globs)
+        if failed and "Exception raised" in "".join(said):
+            raise AssertionError("".join(said))
+        got = "".join(said).partition("Got:\n")[2] if failed else ""
+        renewed += re.sub(r"^ {4}", "", got, flags=re.MULTILINE) if failed else example.want
+    return renewed + "".join(lines[place:])
+
+
+def renew(page: Path, text: str) -> str:
+    """Return a page with the output that its commands and Python blocks give now."""
+    names: dict[str, Any] = {"__name__": "__main__"}
+
+    def block(match: re.Match[str]) -> str:
+        kind, inside = match.groups()
+        if kind == "python":
+            if page not in DOCS:
+                return match[0]
+            inside = run_python(inside, names, page, text[: match.start(2)].count("\n"))
+        else:
+            inside = replay(inside)
+        return f"```{kind}\n{inside}```"
+
+    return BLOCK.sub(block, text)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     text = page.read_text(encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "samples").symlink_to(ROOT / "samples")
-    renewed = BLOCK.sub(lambda match: f"```console\n{replay(match.group(1))}```", text)
+    renewed = renew(page, text)
     accept = request.config.getoption("--accept")
     if renewed != text and accept and fnmatch.fnmatch(page.name, accept):
         page.write_text(renewed, encoding="utf-8")
     assert renewed == text
+
+
+@pytest.mark.parametrize("page", DOCS, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_blocks_that_do_not_run_have_a_reason(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert len(NOT_RUN.findall(text)) == len(REASON.findall(text))

@@ -1,6 +1,6 @@
 """Write the pages and tables that the code itself knows, or prove with --check that they are current.
 
-In docs/reference: codes.md, types.md and ast.schema.json whole. In README.md, docs/reference/peers.md and others
+In docs/reference: types.md and ast.schema.json whole. In README.md, docs/reference/peers.md and others
 what stands between `<!-- NAME -->` and `<!-- end -->`.
 """
 
@@ -25,7 +25,7 @@ import types_page  # noqa: E402
 import nczarr  # noqa: E402
 from nczarr import peers, registry  # noqa: E402
 from nczarr.ast.json import schema  # noqa: E402
-from nczarr.cli import explain, formats  # noqa: E402
+from nczarr.cli import formats  # noqa: E402
 from nczarr.diagnostics.catalog import CODES  # noqa: E402
 from tests.support.peers import ncgen  # noqa: E402
 
@@ -80,7 +80,6 @@ def options() -> str:
 
 def pages() -> Iterator[tuple[Path, str]]:
     """Each generated page with the text that it should have."""
-    yield ROOT / "docs" / "reference" / "codes.md", "".join(explain.markdown())
     yield ROOT / "docs" / "reference" / "ast.schema.json", json.dumps(schema(), indent=1, ensure_ascii=False) + "\n"
     yield ROOT / "docs" / "reference" / "types.md", types_page.page()
     yield inserted("docs/reference/peers.md", "peers", faults())

@@ -67,7 +67,7 @@ def listing() -> Iterator[str]:
 
 
 def markdown() -> Iterator[str]:
-    """Return all pages as in docs/reference/codes.md."""
+    """Return all pages as one Markdown document."""
     from nczarr.diagnostics.catalog import sections
 
     yield "# Diagnostic codes\n\n"

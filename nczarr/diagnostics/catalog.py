@@ -61,7 +61,7 @@ SUBJECTS = (
     "Files and runs",
     "Kinds of difference",
 )
-"""Sections of docs/reference/codes.md in order; the last one contains the kinds of difference."""
+"""Sections of the index of codes in order; the last one contains the kinds of difference."""
 
 
 class Code(NamedTuple):
@@ -161,7 +161,7 @@ KINDS = Pages(Path(__file__).with_name("differences"))
 
 
 def sections() -> Iterator[tuple[str, list[Code]]]:
-    """Yield each subject with its codes, in the order of docs/reference/codes.md."""
+    """Yield each subject with its codes, in the order of `SUBJECTS`."""
     pages = [*CODES.values(), *KINDS.values()]
     for subject in SUBJECTS:
         yield subject, [code for code in pages if code.subject == subject]

@@ -27,7 +27,9 @@ from tests.support.peers.awkward0 import asked
 pytestmark = pytest.mark.peer
 
 PAGE = (ROOT / "docs" / "reference" / "formats" / "awkward0.md").read_text(encoding="utf-8")
-SCRIPT = next(each for each in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL) if "import json, pathlib" in each)
+SCRIPT = next(
+    each for each in re.findall(r"```python no-run\n(.*?)```", PAGE, re.DOTALL) if "import json, pathlib" in each
+)
 LINES = 20
 
 CDL = """netcdf r { types: float(*) row ; row(*) rows ; compound pt { int x ; double y(2) ; } ; pt(*) pts ;

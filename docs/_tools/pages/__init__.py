@@ -1,0 +1,1 @@
+"""Pages of the site that the package itself describes: commands, codes, formats, grammars."""

@@ -1,0 +1,83 @@
+"""A page for each diagnostic code and each kind of difference, and an index by subject."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html import escape
+
+from nczarr.diagnostics.catalog import CODES, KINDS, Code, sections
+from nczarr.diagnostics.render import visible
+from nczarr.diagnostics.report import Severity
+
+FOLDER = "reference/codes"
+LAST = "Kinds of difference"
+"""Subject of the kinds of difference, whose pages have a folder of their own."""
+
+
+def pages() -> Iterator[tuple[str, str]]:
+    """Yield the path and text of each page: the index, the codes, the kinds of difference."""
+    yield f"{FOLDER}/index.md", _index()
+    for subject, found in sections():
+        for code in found:
+            yield f"{FOLDER}/{_place(code)}", _page(code, subject, found)
+
+
+def _place(code: Code) -> str:
+    return f"differences/{code.name}.md" if code.subject == LAST else f"{code.name}.md"
+
+
+def _index() -> str:
+    counts = {severity: sum(code.severity is severity for code in CODES.values()) for severity in Severity}
+    counted = ", ".join(f"{count} {severity}{'s' if count != 1 else ''}" for severity, count in counts.items() if count)
+    parts = [
+        "---\ntitle: Diagnostic codes\n---\n\n# Diagnostic codes\n\n"
+        "Every message of nczarr has a code in brackets, such as `error[lost-type]`. Find the code here, or run "
+        "`nczarr explain CODE`. Each page has the meaning, the smallest input that causes the message, and "
+        "a remedy.\n\n"
+        f"There are {len(CODES)} codes ({counted}) and {len(KINDS)} kinds of difference, which "
+        "`nczarr diff` reports.\n\n"
+    ]
+    for subject, found in sections():
+        parts.append(f"## {subject}\n\n| code | severity | meaning |\n|---|---|---|\n")
+        parts += [
+            f"| [`{code.name}`]({_place(code)}) | {_badge(code)} | {_cell(code.summary)} |\n"
+            for code in sorted(found, key=lambda code: code.name)
+        ]
+        parts.append("\n")
+    return "".join(parts)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("<", "&lt;")
+
+
+def _badge(code: Code) -> str:
+    return f'<span class="severity {code.severity}">{code.severity}</span>'
+
+
+def _page(code: Code, subject: str, found: list[Code]) -> str:
+    up = "../" if code.subject == LAST else ""
+    kind = "difference" if code.subject == LAST else str(code.severity)
+    text = f"---\ntitle: {code.name}\n---\n\n# `{code.name}`\n\n"
+    text += f'<p class="code-facts"><span class="severity {code.severity}">{kind}</span> {escape(subject)}</p>\n\n'
+    text += f"{code.meaning}\n\n"
+    if code.example:
+        text += f"## Example\n\n{_example(code)}\n"
+    text += f"## What to do\n\n{code.remedy}\n\n"
+    names = sorted(found, key=lambda each: each.name)
+    place = names.index(code)
+    near = [each for each in names[max(0, place - 3) : place + 4] if each is not code]
+    others = ", ".join(f"[`{each.name}`]({each.name}.md)" for each in near)
+    anchor = re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", subject.lower()))
+    text += f"## See also\n\n{others + '. ' if others else ''}[All codes]({up}index.md#{anchor}).\n"
+    return text
+
+
+def _example(code: Code) -> str:
+    """Return the example: commands as a session, a store key by key, anything else as a text."""
+    lines = [visible(line) for line in code.example.rstrip("\n").split("\n")]
+    lines = [line if len(line) <= 200 else f"{line[:120]} … {line[-40:]}" for line in lines]
+    lines = lines if len(lines) <= 60 else [*lines[:40], "…", *lines[-5:]]
+    kind = "console" if code.example.startswith("$ ") else "cdl" if code.example.startswith("netcdf ") else "text"
+    return f"```{kind}\n" + "".join(f"{line}\n" for line in lines) + "```\n"

@@ -1,0 +1,107 @@
+"""What the site adds to the pages of docs/: sessions, grammars, commands, codes; and its list of pages."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from nczarr import registry
+from nczarr.cli import COMMANDS
+from nczarr.diagnostics.catalog import CODES, KINDS
+from tests.conftest import ROOT
+
+sys.path.insert(0, str(ROOT / "docs" / "_tools"))
+
+from pages import codes, commands, grammars, sessions
+
+CONFIGURATION = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+
+
+def test_a_session_is_what_a_terminal_shows() -> None:
+    block = "% nczarr check -\n<<\nnetcdf t {\n}\n^D\n2> 1 error\n=> 1\n% ls a.zarr\nlat\n"
+    assert sessions.block(block) == (
+        "```console\n$ nczarr check - <<'EOF'\nnetcdf t {\n}\nEOF\n1 error\n```\n\n"
+        '<p class="exit-status">exit status 1</p>\n\n'
+        "```console\n$ ls a.zarr\nlat\n```\n\n"
+    )
+
+
+@pytest.mark.parametrize("stem", grammars.PAGES)
+def test_every_rule_of_a_grammar_is_read(stem: str) -> None:
+    text = (grammars.GRAMMARS / f"{stem}.g4").read_text(encoding="utf-8")
+    found = grammars.rules(text)
+    without_comments = re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.DOTALL)
+    named = re.findall(r"(?:^|; *)(?:fragment +)?([A-Za-z_]\w*)\s*:(?!')", without_comments, flags=re.MULTILINE)
+    assert [rule.name for rule in found] == named
+    defined = {rule.name for rule in found} | {"EOF", "DATASET_NAME", "VALUES", "SIMPLE"}
+    assert {name for rule in found for name in _used(rule.body)} <= defined
+
+
+def _used(node: grammars.Node) -> list[str]:
+    own = [node.text] if node.kind == "rule" else []
+    return own + [name for part in node.parts for name in _used(part)]
+
+
+def test_a_rule_as_a_tree() -> None:
+    (rule,) = grammars.rules("grammar G;\n/** Some\n * words. */\nshape : '(' ( x ( ',' x )* )? ')' ;")
+    assert rule.comment == "Some words."
+    assert grammars.listed(rule.body) == grammars.Node(
+        "sequence",
+        (
+            grammars.Node("word", text="("),
+            grammars.Node(
+                "optional",
+                (grammars.Node("list", (grammars.Node("rule", text="x"), grammars.Node("word", text=","))),),
+            ),
+            grammars.Node("word", text=")"),
+        ),
+    )
+    with pytest.raises(ValueError, match="cannot begin"):
+        grammars.rules("a : : ;")
+
+
+def test_every_code_has_a_page_and_stands_in_the_index() -> None:
+    made = dict(codes.pages())
+    wanted = {f"{name}.md" for name in CODES} | {f"differences/{name}.md" for name in KINDS}
+    assert {path.removeprefix(f"{codes.FOLDER}/") for path in made} == wanted | {"index.md"}
+    index = made[f"{codes.FOLDER}/index.md"]
+    assert all(f"]({path})" in index for path in wanted)
+
+
+def test_every_command_has_a_page_with_every_option() -> None:
+    made = dict(commands.pages())
+    assert set(made) == {f"{commands.FOLDER}/{name}.md" for name in ("index", *COMMANDS)}
+    assert "`--allow-loss" in made[f"{commands.FOLDER}/convert.md"]
+    assert "## nczarr refs verify" in made[f"{commands.FOLDER}/refs.md"]
+    for path in made:
+        assert path in CONFIGURATION
+
+
+def test_every_format_has_a_page() -> None:
+    missing = [form.name for form in registry.formats() if not _page(f"reference/formats/{form.name}.md").exists()]
+    assert not missing
+
+
+def _page(path: str) -> Path:
+    return ROOT / "docs" / path
+
+
+@pytest.mark.parametrize(
+    "page", sorted((ROOT / "docs").rglob("*.md")), ids=lambda page: page.relative_to(ROOT).as_posix()
+)
+def test_links_between_pages_resolve(page: Path) -> None:
+    """`make site` checks anchors and generated pages as well; this needs no MkDocs."""
+    generated = {path for maker in (codes, commands, grammars) for path in _paths(maker)}
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    for target in re.findall(r"\]\((?!https?:|#)([^)\s#]+)", text):
+        found = (page.parent / target).resolve()
+        assert found.exists() or found.relative_to(ROOT / "docs").as_posix() in generated, target
+
+
+def _paths(maker: object) -> set[str]:
+    if maker is grammars:
+        return {f"{grammars.FOLDER}/{name}.md" for name, _, _ in grammars.PAGES.values()}
+    return {path for path, _ in maker.pages()}  # type: ignore[attr-defined]
