@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
-from html import escape
+from contextlib import suppress
 
 from nczarr.diagnostics.catalog import CODES, KINDS, Code, sections
 from nczarr.diagnostics.render import visible
 from nczarr.diagnostics.report import Severity
+from nczarr.stores.memory import pretty
 
 FOLDER = "reference/codes"
 LAST = "Kinds of difference"
@@ -60,7 +62,9 @@ def _page(code: Code, subject: str, found: list[Code]) -> str:
     up = "../" if code.subject == LAST else ""
     kind = "difference" if code.subject == LAST else str(code.severity)
     text = f"---\ntitle: {code.name}\n---\n\n# `{code.name}`\n\n"
-    text += f'<p class="code-facts"><span class="severity {code.severity}">{kind}</span> {escape(subject)}</p>\n\n'
+    way = f"[Diagnostic codes]({up}index.md) › [{subject}]({up}index.md#{_anchor(subject)})"
+    badge = f'<span class="severity {code.severity}">{kind}</span>'
+    text += f'<p class="code-facts" markdown>{way} {badge}</p>\n\n'
     text += f"{code.meaning}\n\n"
     if code.example:
         text += f"## Example\n\n{_example(code)}\n"
@@ -69,9 +73,13 @@ def _page(code: Code, subject: str, found: list[Code]) -> str:
     place = names.index(code)
     near = [each for each in names[max(0, place - 3) : place + 4] if each is not code]
     others = ", ".join(f"[`{each.name}`]({each.name}.md)" for each in near)
-    anchor = re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", subject.lower()))
-    text += f"## See also\n\n{others + '. ' if others else ''}[All codes]({up}index.md#{anchor}).\n"
+    text += f"## See also\n\n{others + '. ' if others else ''}[All codes]({up}index.md).\n"
     return text
+
+
+def _anchor(subject: str) -> str:
+    """Return the anchor of a heading in the index."""
+    return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", subject.lower()))
 
 
 def _example(code: Code) -> str:
@@ -79,5 +87,31 @@ def _example(code: Code) -> str:
     lines = [visible(line) for line in code.example.rstrip("\n").split("\n")]
     lines = [line if len(line) <= 200 else f"{line[:120]} … {line[-40:]}" for line in lines]
     lines = lines if len(lines) <= 60 else [*lines[:40], "…", *lines[-5:]]
-    kind = "console" if code.example.startswith("$ ") else "cdl" if code.example.startswith("netcdf ") else "text"
+    kind = "cdl" if code.example.startswith("netcdf ") else "text"
+    if not lines[0].startswith(("$ ", "== ")):
+        return _fenced(kind, lines)
+    commands = [line for line in lines if line.startswith("$ ")]
+    files = "\n".join(lines[len(commands) :])
+    if not files.startswith("== "):
+        return _fenced("console", [*commands[:-1], *_with_input(commands[-1], lines[len(commands) :])])
+    text = _fenced("console", commands) if commands else ""
+    for name, _, content in (each.partition("\n") for each in re.split(r"^== ", files, flags=re.MULTILINE)[1:]):
+        text += f"\n`{name}`\n\n{_file(name, content)}"
+    return text
+
+
+def _file(name: str, content: str) -> str:
+    """Return the content of a file of an example, JSON as it is read best."""
+    kind = "cdl" if name.endswith(".cdl") else "json" if content.lstrip().startswith(("{", "[")) else "text"
+    with suppress(ValueError):
+        content = pretty(json.loads(content))
+    return _fenced(kind, content.rstrip().splitlines())
+
+
+def _with_input(command: str, given: list[str]) -> list[str]:
+    """Return a command as a here-document, if anything is given on standard input."""
+    return [f"{command} <<'EOF'", *given, "EOF"] if given else [command]
+
+
+def _fenced(kind: str, lines: list[str]) -> str:
     return f"```{kind}\n" + "".join(f"{line}\n" for line in lines) + "```\n"

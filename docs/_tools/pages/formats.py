@@ -75,7 +75,11 @@ def completed(path: str, markdown: str) -> str:
 def _facts(row: Format) -> str:
     suffixes = ", ".join(f"`{suffix}`" for suffix in row.suffixes) or f"none; ask for it with `--to {row.name}`"
     spec = f"<{row.spec}>" if row.spec.startswith("http") else ""
-    lines = ["## At a glance\n\n| | |\n|---|---|", f"| Name | `{row.name}` |", f"| Suffixes | {suffixes} |"]
+    lines = [
+        "## At a glance\n\n| property | value |\n|---|---|",
+        f"| Name | `{row.name}` |",
+        f"| Suffixes | {suffixes} |",
+    ]
     lines += [f"| Read | {_yes(row.readable)} |", f"| Written | {_yes(row.writable)} |"]
     lines += [f"| Specification | {spec} |"] if spec else []
     return "\n".join(lines) + "\n"

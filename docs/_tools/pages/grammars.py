@@ -15,7 +15,9 @@ PAGES = {
         "cdl",
         "CDL",
         "Look up the grammar of CDL, as nczarr reads it. The parser is lenient: it accepts some texts that are "
-        "wrong, so that a later check can report them by name and place.",
+        "wrong, so that a later check can report them by name and place.\n\n"
+        "`SIMPLE` and `VALUES` are whole statements and value lists that the scanner reads at once; the alternatives "
+        "beside them define what they contain. `DATASET_NAME` is any text before the first brace.",
     ),
     "NCZarr": (
         "notation",
