@@ -19,24 +19,26 @@ from tests.support.peers.survey import FORMATS, survey  # noqa: E402
 from tests.support.peers.worker import Worker  # noqa: E402
 
 PAGE = ROOT / "docs" / "reference" / "compatibility.md"
-HEAD = """# What other programs see of our stores
+HEAD = """# Compatibility
 
-Every CDL file of the netCDF project's tests that compiles is written as `nczarr`, `zarr2`, `nczarr3` and `zarr3`, each
-as a folder and as a zip archive; zarr-python {zarr}, xarray {xarray} and tensorstore {tensorstore} open them all and
-read every variable, libnetcdf {netcdf} the folders of `nczarr`. Numbers count variables, or parts of variables that
-are stored as a group, of the folders; in the archives each reader sees the same. `docs/_tools/compatibility.py` made
-this page; the tests in `tests/peers` demand that no dataset fails to open and that no value, type, dimension name or
-attribute differs.
+Look up what netCDF-C, zarr-python, xarray and tensorstore see of the stores that nczarr writes.
 
-- **equal**: the values are equal bit by bit, and so are dimension names; libnetcdf: types and attributes as well.
-  A char reads as a string of one letter, an enum as its integers, an array field of a compound as its raw bytes.
-- **hidden**: stored, but not listed for libnetcdf, which would refuse the whole dataset because of it.
-- **shape only**: the reader opens the array and gives numpy no bytes of it.
-- **unknown**: the reader knows no such type, filter or codec, says so, and reads everything else. tensorstore opens
-  array by array; of Zarr v3 it knows no texts or chars, of records only those of plain numbers, one field at a time, no
-  codec whose name begins with `numcodecs.`, and no array with two axes of one name, which the specification allows.
+Every CDL file of the netCDF project's tests that compiles is written as `nczarr`, `zarr2`, `nczarr3` and `zarr3`, as a
+folder and as a zip archive. zarr-python {zarr}, xarray {xarray} and tensorstore {tensorstore} open all of them and read
+every variable; libnetcdf {netcdf} opens the folders of `nczarr`. The tables count variables of the folders, or parts of
+variables that are stored as a group. Readers see the same in the archives. `docs/_tools/compatibility.py` made this
+page. The tests in `tests/peers` require that every dataset opens, and that values, types, dimension names and
+attributes are equal.
 
-In Zarr v3 a record or opaque array is never sharded: zarr-python {zarr} reads such arrays, but not in shards.
+- **equal**: values are equal bit by bit, and dimension names are equal; for libnetcdf also types and attributes. A char
+  reads as a string of one letter, an enum as its integers, an array field of a compound as its raw bytes.
+- **hidden**: stored, but not listed for libnetcdf, which would otherwise refuse the whole dataset.
+- **shape only**: the reader opens the array, but gives NumPy no bytes of it.
+- **unknown**: the reader does not know the type, filter or codec, reports that, and reads everything else. tensorstore
+  opens array by array. Of Zarr v3 it does not know strings, chars, records with other members than numbers, codecs
+  whose name begins with `numcodecs.`, and arrays with two dimensions of one name.
+
+In Zarr v3 a record or opaque array is never sharded, because zarr-python {zarr} cannot read it in shards.
 
 """
 

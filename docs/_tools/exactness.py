@@ -32,23 +32,28 @@ GROUPS = {
     "ncgen": "compiled by ncgen from real texts and those of the netCDF tests, as its own kind and as netCDF-4",
     "odd": "made for these tests: radar, atlas, instruments, corners of HDF5 (tests/support/peers/odd_files.py)",
 }
-HEAD = """# What comes back
+HEAD = """# Exactness
 
-netCDF → store → netCDF, for {files} files. `docs/_tools/exactness.py` made this page; tests/peers/test_exactness.py
-demands the first columns, a tenth of the files on every run and all of them in the proof. How to run it:
-CONTRIBUTING.md.
+See what comes back after a conversion netCDF → store → netCDF, measured on {files} files, for nczarr and other tools.
 
-- **exact**: the same through libnetcdf's C API (groups, dimensions, types, variables, attributes, order, every bit of
-  values, fill values and modes, chunks, filters, byte order, the kind of file) and in `ncdump -s -p 9,17`, lines that
-  tell the library that made the file aside.
+A conversion is exact if no program can see a difference. The table counts the files of each result:
+
+- **exact**: equal through libnetcdf's C API (groups, dimensions, types, variables, attributes, order, every bit of
+  values, fill values and modes, chunks, filters, byte order, kind of file) and in `ncdump -s -p 9,17`, except for lines
+  that name the library that made the file.
 - **values**: only storage or the kind of file differs.
 - **different**: names, types, attributes or values differ.
-- **refused**: an error and no file. **crashed**: a signal, or not done after {seconds} seconds.
+- **refused**: an error and no file. **crashed**: a signal, or not finished after {seconds} seconds.
 
-`nczarr` and the like: the stores on the way, written and read by us, without `--allow-loss`. nccopy {nccopy}:
-`nccopy F "file://S#mode=nczarr,file"`, then `nccopy -k KIND` back. xarray {xarray}: `open_dataset(F, decode_cf=False)`,
-`to_zarr`, `open_zarr(decode_cf=False)`, `to_netcdf` in the source's format (netCDF-4 for CDF-5, which it has not);
-files with groups by `open_datatree`.
+The ways are:
+
+- `nczarr`, `nczarr3`, `zarr3-2019`: stores that nczarr writes and reads, without `--allow-loss`.
+- nccopy {nccopy}: `nccopy F "file://S#mode=nczarr,file"`, then `nccopy -k KIND` back.
+- xarray {xarray}: `open_dataset(F, decode_cf=False)`, `to_zarr`, `open_zarr(decode_cf=False)`, `to_netcdf` in the
+  format of the source (netCDF-4 for CDF-5); `open_datatree` for files with groups.
+
+`docs/_tools/exactness.py` made this page. `tests/peers/test_exactness.py` requires the results of nczarr: for a tenth
+of the files in every run, for all of them in the proof.
 
 """
 

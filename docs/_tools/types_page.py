@@ -78,12 +78,14 @@ SAMPLES = (
     ),
 )
 
-HEAD = """# Types: how each lies in each format
+HEAD = """# Types in every format
 
-Made by `python docs/_tools/generate.py` from what `nczarr compile` writes. First a table; then, for each type, a sample
-and its keys and bytes as they are. The rule behind the stores is one (`nczarr/arrays/parts.py`): a type of fixed size
-is one array; a vlen is `counts` and `content`; a compound with members of any length is one child a member. A *loss* is
-an error until `--allow-loss` names it; what is written then is shown.
+Look up how a type is stored in each format: first a table, then for each type a sample with its keys and bytes.
+
+One rule (`nczarr/arrays/parts.py`) applies to all stores: a type of fixed size is one array; a vlen is `counts` and
+`content`; a compound with members of variable size has one child for each member. A *loss* is an error until
+`--allow-loss` names it; the page shows what is written then. `docs/_tools/generate.py` makes this page from what
+`nczarr compile` writes.
 
 """
 
