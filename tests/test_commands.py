@@ -5,6 +5,9 @@ input; then the wanted standard output, `2>` before lines of standard error, and
 A `python` block of docs/ runs, as a doctest if it has a prompt `>>>`; ` ```python no-run ` does not, and a comment
 above gives the reason. All blocks of a page run in order in one empty folder that has `samples/`; Python blocks
 share their names. `pytest --accept GLOB` rewrites pages, and still fails.
+
+README.md is read as it stands, so its blocks look like a terminal: `$ COMMAND`, here-documents that end with `EOF`, and
+both streams together.
 """
 
 from __future__ import annotations
@@ -23,11 +26,12 @@ from tests.conftest import ROOT, Ran, run_command
 BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NOT_RUN = re.compile(r"^```python no-run$", re.MULTILINE)
 REASON = re.compile(r"<!-- Not run: .+ -->\n```python no-run$", re.MULTILINE)
+README = ROOT / "README.md"
 DOCS = sorted((ROOT / "docs").rglob("*.md"))
 PAGES = [
     *sorted((Path(__file__).parent / "commands").glob("*.md")),
     *(page for page in DOCS if BLOCK.search(page.read_text(encoding="utf-8"))),
-    ROOT / "README.md",
+    README,
 ]
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
@@ -70,6 +74,24 @@ def replay(block: str) -> str:
     return out
 
 
+def replay_terminal(block: str) -> str:
+    """The block as a terminal shows it, with the output that the commands give now."""
+    out = ""
+    for part in re.split(r"^(?=\$ )", block, flags=re.MULTILINE):
+        if not part.startswith("$ "):
+            assert not part.strip(), f"text before the first command: {part!r}"
+            continue
+        command, _, rest = part[2:].partition("\n")
+        stdin = ""
+        if command.endswith(" <<'EOF'"):
+            stdin, end, _ = rest.partition("EOF\n")
+            assert end, f"the here-document of {command!r} has no end"
+        ran = perform(command.removesuffix("<<'EOF'"), stdin)
+        out += f"$ {command}\n" + (f"{stdin}EOF\n" if stdin else "") + ran.out.decode("utf-8")
+        out += "".join(f"{line}".rstrip() + "\n" for line in ran.err.splitlines())
+    return out
+
+
 def run_python(text: str, names: dict[str, Any], page: Path, line: int) -> str:
     """Run a Python block and return it with the output that its prompts give now."""
     if not re.search(r"^>>> ", text, re.MULTILINE):
@@ -100,11 +122,11 @@ def renew(page: Path, text: str) -> str:
     def block(match: re.Match[str]) -> str:
         kind, inside = match.groups()
         if kind == "python":
-            if page not in DOCS:
+            if page not in (*DOCS, README):
                 return match[0]
             inside = run_python(inside, names, page, text[: match.start(2)].count("\n"))
         else:
-            inside = replay(inside)
+            inside = replay_terminal(inside) if page == README else replay(inside)
         return f"```{kind}\n{inside}```"
 
     return BLOCK.sub(block, text)
