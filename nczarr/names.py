@@ -44,7 +44,7 @@ def problem(name: str) -> tuple[str, str] | None:
     if not name:
         return "bad-name", "a name cannot be empty"
     if "/" in name:
-        return "slash-in-name", f'name `{name}` contains "/", which no netCDF name can'
+        return "slash-in-name", f'name `{name}` contains "/", which is not allowed in netCDF names'
     if _CONTROL.search(name):
         return "bad-name", f"name {name!r} contains a control character"
     if name.endswith(" "):
@@ -152,11 +152,11 @@ def bad_character(character: str) -> str:
     code, category = f"U+{ord(character[:1] or chr(0)):04X}", unicodedata.category(character[:1] or chr(0))
     name = unicodedata.name(character[:1] or chr(0), "")
     if category in ("Zs", "Zl", "Zp"):
-        return f"{code} {name} is not white space here"
+        return f"{code} {name} is not allowed as white space"
     if category == "Cc":
         return f"control character {code} is not allowed here"
     if category == "Cs":
-        return "a byte that is not UTF-8 stands here"
+        return "this byte is not UTF-8"
     return f"`{character}` is not allowed here" if character.isascii() else f"{code} {name} is not allowed here"
 
 

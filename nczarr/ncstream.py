@@ -323,10 +323,12 @@ def _checked(dataset: DatasetHandle | Checked) -> Checked:
 def _check_indices(path: str, ranges: tuple[range, ...], shape: tuple[int, ...]) -> None:
     """Raise ValueError for invalid indices."""
     if len(ranges) != len(shape) or not all(isinstance(each, range) for each in ranges):
-        raise ValueError(f"`{path}` has {len(shape)} dimensions, each of which takes a range: {ranges!r}")
+        raise ValueError(f"`{path}` has {len(shape)} dimensions and needs a range for each: {ranges!r}")
     for indices, length in zip(ranges, shape, strict=True):
         if indices.step < 0 or (indices and not 0 <= indices[0] <= indices[-1] < length):
-            raise ValueError(f"`{path}` has {length} places along a dimension, and {indices!r} does not go up in them")
+            raise ValueError(
+                f"`{path}` has length {length} along a dimension, and {indices!r} does not increase within it"
+            )
 
 
 def _put(piece: bytes | bytearray | memoryview, stream: IO[bytes]) -> None:

@@ -45,7 +45,7 @@ def read(
         readable = ", ".join(row.name for row in registry.formats() if row.readable)
         report.error(
             "unknown-format",
-            f"`{source.name if isinstance(source, Source) else source.path}` is in no format that can be read",
+            f"`{source.name if isinstance(source, Source) else source.path}` is not in a format that can be read",
             helps=[f"formats that can be read: {readable}; CDL starts with `netcdf`"],
         )
         return None
@@ -108,7 +108,7 @@ def plan(checked: Checked, form: Format, report: Report, options: Options) -> Pl
 def plan_store(checked: Checked, form: Format, report: Report, options: Options) -> StorePlan | None:
     """Return the plan of a store; None after an error. Reports unknown-target for any other format."""
     if not form.emit or form.begins:
-        report.error("unknown-target", f"format `{form.name}` is no store and has no keys")
+        report.error("unknown-target", f"format `{form.name}` is not a store and has no keys")
         return None
     planned = plan(checked, form, report, options)
     return planned if isinstance(planned, StorePlan) else None
@@ -154,8 +154,12 @@ def _finished_before(checked: Checked, path: str, form: Format, report: Report, 
     verify(checked, done, path, read_path, planned.options, report, data=options.verify, plan=planned)
     if report.errors:
         return None
-    compared = "equal" if options.verify else "of the same variables; their values were not compared (`--verify` does)"
-    report.warning("finished-target", f"`{shown(path)}` was there already, {compared}")
+    compared = (
+        "equal"
+        if options.verify
+        else "with the same variables; values were not compared (compare them with `--verify`)"
+    )
+    report.warning("finished-target", f"`{shown(path)}` already exists, {compared}")
     return done
 
 
@@ -199,7 +203,7 @@ def blocks(checked: Checked, form: Format, report: Report, options: Options) -> 
         return link.document(planned, report) if planned.form.begins else link.shown(planned, report)
     if planned.form.build:
         name = planned.form.name
-        report.error("unknown-target", f"format `{name}` is written to files only", helps=["name one with `-o`"])
+        report.error("unknown-target", f"format `{name}` is written to files only", helps=["name a file with `-o`"])
         return None
     return link.pieces(planned, report)
 

@@ -155,7 +155,7 @@ def verify(
     from nczarr.verify import verify as verified
 
     if chunks not in ("none", "sample", "all") or sample < 1:
-        raise ValueError(f"{chunks!r}, {sample!r}: chunks are none, sample or all, and a sample is 1 or more")
+        raise ValueError(f"{chunks!r}, {sample!r}: `chunks` must be none, sample or all, and `sample` at least 1")
     options = Options(storage=StorageOptions(storage_options), following=following)
     report = Report()
     source = _opened(document, report, options)

@@ -73,7 +73,7 @@ def join(own: dict[str, str], others: Iterator[tuple[str, str]]) -> dict[str, st
     table = dict(own)
     for name, row in sorted(others):
         if name in table:
-            raise DuplicateFormatError(f"format {name!r} is offered twice: by {table[name]} and by {row}")
+            raise DuplicateFormatError(f"format {name!r} is defined twice: by {table[name]} and by {row}")
         table[name] = row
     return table
 

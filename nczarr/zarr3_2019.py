@@ -88,7 +88,7 @@ def read(
     for path in nodes:
         wrong = path_problem(path)
         if wrong is not None:
-            raise ValueError(f"`{path}` is no path of a node: {wrong}")
+            raise ValueError(f"`{path}` is not the path of a node: {wrong}")
     options = options_from(allow_loss=allow_loss)._replace(nodes=nodes)
     checked = pipeline.read(KeyValueStore(store, name), report, options, registry.named("zarr3-2019"))
     if checked is None or report.errors:

@@ -127,11 +127,11 @@ def options_from(**given: Unpack[ConvertOptions]) -> Options:
     values: dict[str, Any] = {name: value for name, value in given.items() if name in _SAME}
     kind, shards, codecs = given.get("kind"), given.get("shards") or {}, given.get("codecs") or {}
     if kind is not None and str(kind) not in KIND_SPELLINGS:
-        raise ValueError(f"{kind!r} is no kind of netCDF file; use nc3, nc6, nc5, nc4 or nc7")
+        raise ValueError(f"{kind!r} is not a kind of netCDF file; use nc3, nc6, nc5, nc4 or nc7")
     lengths: Mapping[str, Sequence[int] | int | str] = {"": shards} if isinstance(shards, str) else shards
     for each in lengths.values():
         if isinstance(each, str) and each not in ("auto", "none"):
-            raise ValueError(f"{each!r} is no shape of shards; use auto, none or lengths")
+            raise ValueError(f"{each!r} is not a shape of shards; use auto, none or lengths")
     return Options(
         **values,
         kind=None if kind is None else KIND_SPELLINGS[str(kind)],

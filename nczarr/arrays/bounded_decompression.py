@@ -10,7 +10,7 @@ import struct
 from collections.abc import Mapping
 from typing import Any
 
-TOO_MUCH = "the chunk inflates to more than it may have"
+TOO_MUCH = "the decompressed chunk is larger than its shape allows"
 EARLY = "the compressed data end too early"
 ZSTD_BLOCK = 1 << 17
 """Maximum output of one zstd block."""
@@ -53,7 +53,7 @@ def _zstd_sizes(data: bytes) -> tuple[int | None, int]:
                 at += 8 + struct.unpack_from("<I", data, at + 4)[0]
                 continue
             if magic != 0xFD2FB528:
-                raise ValueError("the compressed data are no zstd")
+                raise ValueError("the compressed data are not zstd")
             flags = data[at + 4]
             single = flags >> 5 & 1
             place = at + 5 + (not single) + (0, 1, 2, 4)[flags & 3]
@@ -159,7 +159,7 @@ def lzf(data: bytes, limit: int) -> bytes:
                 at += 1
                 start = len(out) - back
                 if start < 0:
-                    raise ValueError("the compressed data repeat what is not there")
+                    raise ValueError("the compressed data refer to bytes before their start")
                 if back >= length:
                     out += out[start : start + length]
                 else:

@@ -58,7 +58,7 @@ class Listing:
         place = bisect_left(self._stored, index)
         if place < len(self._stored) and self._stored[place] == index:
             raise OSError(
-                errno.EIO, "it was listed, and is not there", f"{self._store.path}/{self.chunk_keys.key(index)}"
+                errno.EIO, "it is listed but does not exist", f"{self._store.path}/{self.chunk_keys.key(index)}"
             )
 
     def digest(self) -> str | None:
@@ -78,6 +78,6 @@ class Listing:
             return
         with self.lock:
             if self._expected is not None and self.digest() != self._expected:
-                text = "other keys of it are seen here than where the run began"
+                text = "this process lists other keys of the store than the process that began the run"
                 raise OSError(errno.EIO, text, f"{self._store.path}/{self.chunk_keys.prefix}".rstrip("/"))
             self._expected = None

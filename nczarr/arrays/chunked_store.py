@@ -248,7 +248,7 @@ class StoredArray(KeyedArray):
         """Return a range of a distant shard that existed before. Raises OSError."""
         data = self.store.part(key, offset, length)
         if data is None:
-            raise OSError(errno.EIO, "the shard is not there any more", f"{self.store.path}/{key}")
+            raise OSError(errno.EIO, "the shard no longer exists", f"{self.store.path}/{key}")
         return data
 
     @property

@@ -193,7 +193,7 @@ def _parse_step(step: str) -> Codec:
     name, *arguments = step.split(":")
     number = _NAMES.get(name)
     if number is None:
-        raise ValueError(f"unknown codec `{name}`; known are {', '.join(sorted(_NAMES))} and none")
+        raise ValueError(f"unknown codec `{name}`; known codecs are {', '.join(sorted(_NAMES))} and none")
     if number == BLOSC:
         cname = arguments.pop(0) if arguments else "lz4"
         if cname not in BLOSC_COMPRESSORS or cname == "snappy":
@@ -203,7 +203,7 @@ def _parse_step(step: str) -> Codec:
     if number in _LEVELS:
         return Codec(id=number, parameters=(_parse_level(name, arguments, DEFAULT_LEVELS[number], _LEVELS[number]),))
     if arguments:
-        raise ValueError(f"`{name}` takes no level")
+        raise ValueError(f"`{name}` has no level")
     return Codec(id=number)
 
 
@@ -212,7 +212,7 @@ def _parse_level(name: str, arguments: list[str], default: int, limits: tuple[in
         return default
     text = arguments[0]
     if len(arguments) > 1 or not (text.isascii() and text.isdigit()) or not limits[0] <= int(text) <= limits[1]:
-        raise ValueError(f"`{':'.join(arguments)}` is no level of `{name}`: {limits[0]} to {limits[1]}")
+        raise ValueError(f"`{':'.join(arguments)}` is not a level of `{name}`: {limits[0]} to {limits[1]}")
     return int(text)
 
 

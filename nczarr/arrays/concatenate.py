@@ -219,7 +219,7 @@ def misfit(sources: Sequence[ArraySource], axis: int) -> Misfit | None:
         length, stored = source.layout.shape[axis], source.stored
         if stored is None:
             if length and not is_hollow(source):
-                return Misfit(number, None, "its values lie in no chunks")
+                return Misfit(number, None, "its values are not in chunks")
             continue
         if not length:
             continue
@@ -234,7 +234,7 @@ def misfit(sources: Sequence[ArraySource], axis: int) -> Misfit | None:
     for number, source in enumerate(sources[:-1]):
         length = source.layout.shape[axis]
         if length % chunk and any(other.layout.shape[axis] for other in sources[number + 1 :]):
-            return Misfit(number, number + 1, f"a length of {length} is no multiple of the chunk length {chunk}")
+            return Misfit(number, number + 1, f"a length of {length} is not a multiple of the chunk length {chunk}")
     return None
 
 

@@ -50,7 +50,7 @@ def decoded(data: bytes, steps: Sequence[Config], itemsize: int, size: int | Non
 def _step(step: Config, data: bytes, itemsize: int, limit: int) -> bytes:
     name = step.get("id")
     if name not in HARMLESS:
-        raise ValueError(f"codec `{name}` is not known")
+        raise ValueError(f"codec `{name}` is unknown")
     match name:
         case "zlib":
             return _inflated(data, 15, limit)
@@ -102,7 +102,7 @@ def _crc32c(data: bytes) -> bytes:
     from nczarr.arrays.crc32c import crc32c
 
     if len(data) < 4 or crc32c(data[:-4]).to_bytes(4, "little") != data[-4:]:
-        raise ValueError("the checksum does not fit")
+        raise ValueError("the checksum does not match")
     return data[:-4]
 
 
@@ -124,14 +124,14 @@ def _numcodecs(step: Config, data: bytes, limit: int) -> bytes:
     ratio = 8 if step.get("id") == "packbits" else 1
     for name in ("dtype", "astype", "encode_dtype", "decode_dtype"):
         if name in step and (np.dtype(step[name]).kind not in "biufc"):
-            raise ValueError(f"codec `{step.get('id')}` gives no numbers")
+            raise ValueError(f"codec `{step.get('id')}` does not return numbers")
     if len(data) * ratio > 2 * limit:
         raise ValueError(bounded_decompression.TOO_MUCH)
     made = numcodecs.registry.get_codec(dict(step))
     with np.errstate(all="ignore"):  # else numpy prints a warning with the place of numcodecs
         out = np.asarray(made.decode(data))
     if out.dtype.hasobject:
-        raise ValueError(f"codec `{step.get('id')}` gives objects")
+        raise ValueError(f"codec `{step.get('id')}` returns Python objects")
     if out.nbytes > limit:
         raise ValueError(bounded_decompression.TOO_MUCH)
     return out.tobytes()

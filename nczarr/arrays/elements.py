@@ -116,7 +116,7 @@ def as_stored(values: NDArray[Any], dtype: Descr) -> NDArray[Any]:
     back = halves.astype(values.dtype)
     same = (back == values) | (np.isnan(back) & np.isnan(values))
     if not same.all():
-        raise OverflowError(f"{values[~same].flat[0]} has no exact value of 16 bits")
+        raise OverflowError(f"{values[~same].flat[0]} has no exact 16-bit representation")
     return halves
 
 

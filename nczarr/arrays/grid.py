@@ -149,7 +149,7 @@ def chunk_of(
     count = math.prod(chunks)
     if dtype == "|O":
         if count * 16 > LARGEST_CHUNK:
-            raise ValueError(f"a chunk of {count} texts is more than is read at once")
+            raise ValueError(f"a chunk of {count} strings exceeds the limit of one read")
         plain = decoded(data, steps, 1, None)
         flat = np.empty(count, dtype=object)
         flat[:] = texts_of(plain, count)
@@ -157,7 +157,7 @@ def chunk_of(
         element = numpy_dtype(dtype)
         size = count * element.itemsize
         if size > LARGEST_CHUNK:
-            raise ValueError(f"a chunk of {size} bytes is more than is read at once")
+            raise ValueError(f"a chunk of {size} bytes exceeds the limit of one read")
         plain = decoded(data, steps, element.itemsize, size)
         if len(plain) != size:
             raise ValueError(misfit(len(plain), size))

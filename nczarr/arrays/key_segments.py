@@ -46,7 +46,7 @@ def unescaped(segment: str) -> str:
     data = _ESCAPE.sub(lambda match: bytes([int(match[1], 16)]), segment.encode())
     name = data.decode(errors="surrogateescape")
     if not name or escaped(name) != segment:
-        raise ValueError(f"no name is written {segment!r}")
+        raise ValueError(f"{segment!r} is not an escaped name")
     return name
 
 
@@ -100,5 +100,5 @@ def problem(segment: str) -> str | None:
     if not (segment.isascii() and _PORTABLE.issuperset(segment.encode())):
         return "has characters other than a-z, A-Z, 0-9, `-`, `_` and `.`"
     if not segment.strip("."):
-        return "has nothing but periods"
-    return f"has {len(segment)} characters; there may be {LONGEST}" if len(segment) > LONGEST else None
+        return "consists of periods only"
+    return f"has {len(segment)} characters; the limit is {LONGEST}" if len(segment) > LONGEST else None

@@ -49,22 +49,22 @@ def decoded_length(dtype: Descr, chunks: tuple[int, ...]) -> int:
 
 def misfit(found: int, wanted: int) -> str:
     """Return the message for a chunk of wrong length."""
-    return f"there are {found} bytes where a chunk has {wanted}"
+    return f"there are {found} bytes, and a chunk has {wanted}"
 
 
 def texts_end(data: bytes | memoryview, count: int) -> None:
     """Check that `count` length-prefixed texts fill a chunk. Raises ValueError."""
     size = len(data)
     if size < 4:
-        raise ValueError(f"there are {size} bytes where a chunk of texts has at least 4")
+        raise ValueError(f"there are {size} bytes, and a chunk of strings has at least 4")
     unpack = struct.Struct("<I").unpack_from
     (given,) = unpack(data)
     if given != count:
-        raise ValueError(f"there are {given} texts where a chunk has {count}")
+        raise ValueError(f"there are {given} strings, and a chunk has {count}")
     at = 4
     for number in range(count):
         if at + 4 > size:
-            raise ValueError(f"there are {size} bytes where the first {number + 1} of {count} texts take {at + 4}")
+            raise ValueError(f"there are {size} bytes, and the first {number + 1} of {count} strings take {at + 4}")
         at += 4 + unpack(data, at)[0]
     if at != size:
-        raise ValueError(f"there are {size} bytes where the {count} texts of a chunk take {at}")
+        raise ValueError(f"there are {size} bytes, and the {count} strings of a chunk take {at}")

@@ -73,7 +73,7 @@ def in_shard(array: KeyedArray, chunk: Index) -> tuple[bytes | Range | None, int
     if offset == length == ABSENT:
         return None
     if shard is not None and offset + length > (shard.length if isinstance(shard, Range) else len(shard)):
-        array.unreadable(array.key(home), "the index points behind the end of the shard")
+        array.unreadable(array.key(home), "the index points beyond the end of the shard")
     return shard, offset, length
 
 

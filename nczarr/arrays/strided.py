@@ -79,7 +79,7 @@ class FileBytes:
             data = open_source(self.path).data
             if len(data) != self.size:
                 raise OSError(
-                    None, f"the file had {self.size} bytes when it was opened, and has {len(data)}", self.name
+                    None, f"the file had {self.size} bytes when it was opened, and now has {len(data)}", self.name
                 )
             self._data = data
             self._hold()

@@ -67,7 +67,7 @@ class Constant(Node):
     def as_numbers(self) -> tuple[int | float, ...]:
         """Return numeric values as Python numbers. Raises KeyError or TypeError for other types."""
         if not isinstance(self.data, bytes):
-            raise TypeError(f"{self.type} holds no numbers")
+            raise TypeError(f"{self.type} is not a numeric type")
         return struct.unpack(f"<{self.count}{ATOMIC[self.type].code}", self.data)
 
     @model_validator(mode="before")
@@ -84,7 +84,7 @@ class Constant(Node):
         if atomic is not None and isinstance(data, bytes | tuple) and isinstance(count, int):
             length = len(data)
             if isinstance(data, bytes) is (atomic.name == "string") or length != count * (atomic.size or 1):
-                raise ValueError(f"data of {length} do not make {count} values of type {atomic.name}")
+                raise ValueError(f"data of {length} are not {count} values of type {atomic.name}")
         return value
 
     @model_serializer(mode="plain", when_used="json")
@@ -183,7 +183,7 @@ def _read_json(value: dict[str, Any]) -> dict[str, Any]:
     forms = [key for key in ("values", "text", "base64", "elements") if key in value]
     extra = set(value) - {"type", "count", "values", "text", "base64", "elements", "span"}
     if len(forms) != 1 or extra:
-        raise ValueError("a constant has one of values, text, base64 and elements, and nothing else")
+        raise ValueError("a constant has exactly one of the members values, text, base64 and elements")
     content = value[forms[0]]
     kind = value.get("type")
     if forms[0] == "base64":
@@ -217,7 +217,7 @@ def _numbers_in(kind: str, content: list[Any]) -> bytes:
 
 def _unbase64(text: Any) -> bytes:
     if not isinstance(text, str):
-        raise ValueError("base64 data is not a text")
+        raise ValueError("base64 data is not a string")
     try:
         return base64.b64decode(text, validate=True)
     except binascii.Error as error:
@@ -231,7 +231,7 @@ def _text_in(item: Any) -> bytes | None:
         return item.encode("utf-8")
     if isinstance(item, dict) and set(item) == {"base64"}:
         return _unbase64(item["base64"])
-    raise ValueError("a string value is a text, null or base64")
+    raise ValueError("a string value is a JSON string, null or base64")
 
 
 def single(value: float) -> float:

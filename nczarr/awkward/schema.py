@@ -79,7 +79,7 @@ class Schema:
                 return expressions.from_counts(counts, content, number)
             case RecordTree():
                 if rows:
-                    raise UnsayableError("an array of records that lie in parts")
+                    raise UnsayableError("an array of records in several parts")
                 number = self._numbers.next()
                 columns = [(field.name, self._column(inner, count, field.shape)) for field, inner in tree.members]
                 return expressions.table(columns, number)

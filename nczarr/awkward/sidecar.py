@@ -87,7 +87,7 @@ class _Chunks:
         ordered = layout.order == "C" or len(layout.shape) < 2
         simple = ordered and not layout.shards and layout.dtype != "|O"
         if target.sparse or not simple or filters not in ([], [CODEC_IDS["deflate"]]):
-            raise UnsayableError("chunks that are not what they hold")
+            raise UnsayableError("encoded chunks")
         described = described_rows(layout.dtype, rows)
         pieces = list(self._pieces(layout))
         if any(length % width for _, length in pieces) or sum(length for _, length in pieces) != count * width:

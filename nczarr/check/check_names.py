@@ -91,7 +91,7 @@ class _Checking:
         for attribute in attributes:
             self._legal(attribute.name, "attribute", attribute.span)
             if attribute.name in self.kept:
-                message = f"netCDF-4 files keep the name of attribute `{attribute.name}` for themselves"
+                message = f"attribute `{attribute.name}` has a name that netCDF-4 files reserve"
                 self.report.warning("reserved-attribute", message, attribute.span, helps=["rename it"])
 
     def _unique(self, items: Iterable[tuple[str, Span]], kind: str, *, legal: bool = True) -> None:

@@ -63,7 +63,7 @@ def problems(checked: Checked, kind: Kind) -> Iterator[Problem]:
     for dimension in checked.dimensions.values():
         longest = _RECORDS[kind] if dimension.unlimited else _LONGEST
         if not dimension.unlimited and not dimension.size:
-            text = f"dimension `{dimension.name}` has length 0 without being unlimited, which no classic file can say"
+            text = f"dimension `{dimension.name}` has length 0 and is not unlimited, which classic files cannot express"
             yield Problem(text, dimension.span)
         elif dimension.size > longest:
             text = f"dimension `{dimension.name}` has length {dimension.size}; the limit is {longest}"
@@ -73,7 +73,7 @@ def problems(checked: Checked, kind: Kind) -> Iterator[Problem]:
     for path in too_large:
         place = layout.places[path]
         what = f"{'one record of ' if place.record else ''}`{names.last(path)}`"
-        text = f"{what} takes {place.size} bytes, and something follows it; the limit is then {_LARGEST[kind]}"
+        text = f"{what} takes {place.size} bytes and is not the last one; the limit is then {_LARGEST[kind]}"
         yield Problem(text, checked.variables[path].span)
     if not too_large:
         yield from _too_far(checked, layout, kind)

@@ -84,7 +84,7 @@ def report_namesakes(found: Iterable[Namesake], report: Report, *, accepted: boo
             text += ", which netCDF-4 cannot store"
         notes = []
         if each.name != each.first:
-            notes.append(f"names are compared in NFC: `{spelled(each.first)}` and `{spelled(each.name)}` are one name")
+            notes.append(f"names are compared in NFC: `{spelled(each.first)}` and `{spelled(each.name)}` are equal")
         fate = "it is left out" if each.shown is None else f"it is read as `{each.shown}`"
         helps = () if accepted else ("rename one", f"with `--allow-loss {CODE}` {fate}")
         text = f"{text}; {fate}" if accepted else text

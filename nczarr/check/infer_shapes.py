@@ -94,7 +94,9 @@ def check_storage(variable: Variable, dimensions: list[Dimension], types: Types,
     storage = variable.storage
     place = storage.span if storage.span.source is not None else variable.span
     if storage.chunks is not None and len(storage.chunks) != len(dimensions):
-        message = f"`{variable.name}` has rank {len(dimensions)}, {len(storage.chunks)} chunk sizes are given"
+        message = (
+            f"`{variable.name}` has {len(dimensions)} dimensions, but {len(storage.chunks)} chunk lengths are given"
+        )
         report.error("bad-chunk-size", message, place)
     elif storage.chunks is not None:
         for length, dimension in zip(storage.chunks, dimensions, strict=True):
@@ -111,7 +113,7 @@ def check_storage(variable: Variable, dimensions: list[Dimension], types: Types,
     if storage.quantize is not None:
         _quantize(variable, storage.quantize, report)
     if any(number >= FILTER_LIMIT for codec in storage.codecs for number in (codec.id, *codec.parameters)):
-        message = f"a filter of `{variable.name}` has a number that 32 bits do not hold"
+        message = f"a filter of `{variable.name}` has a parameter that does not fit 32 bits"
         report.error("bad-storage", message, variable.span)
     if storage.layout in ("contiguous", "compact"):
         growing = next((dimension for dimension in dimensions if dimension.unlimited), None)
@@ -131,7 +133,7 @@ def _element(variable: Variable, types: Types, report: Report) -> None:
         return
     wanted = {"bool": "an enum of byte with FALSE = 0, TRUE = 1", "float16": "float"}
     what = wanted.get(element, f"a compound of two {'floats' if element == 'complex64' else 'doubles'}, r and i")
-    message = f"values of type {variable.type} are no {element}: that takes {what}"
+    message = f"values of type {variable.type} cannot be {element}: that requires {what}"
     report.error("bad-storage", message, variable.span)
 
 
@@ -174,7 +176,9 @@ def place_values(
             message = f"the list of `{variable.name}` is short, and its enum has no constant of value 0 to fill with"
             place = work.lists.get(path, variable.span)
             end = Span(place.source, place.end, place.end + 1)
-            report.error("no-fill-value", message, end, helps=["give all values, or the variable a `_FillValue`"])
+            report.error(
+                "no-fill-value", message, end, helps=["give all values, or add a `_FillValue` to the variable"]
+            )
             continue
         if fill is not None and not is_plain_fill(fill, types):
             if math.prod(shapes[path]) > FILLED_LIMIT:

@@ -123,7 +123,7 @@ class _KindChecker:
         for path, owner in owners:
             for attribute in owner.attributes:
                 if attribute.name in RESERVED_ATTRIBUTES:
-                    message = f"netCDF-4 files keep the name of attribute `{attribute.name}` of `{path}` for themselves"
+                    message = f"attribute `{attribute.name}` of `{path}` has a name that netCDF-4 files reserve"
                     self._conflict(message, attribute.span, help_="rename it")
 
     def _conflict(
@@ -169,7 +169,7 @@ class _KindChecker:
                 continue
             dimension = self.known.dimensions.get(reference)
             if dimension is not None and dimension.unlimited:
-                message = f"the unlimited dimension `{names.last(reference)}` comes first"
+                message = f"the unlimited dimension `{names.last(reference)}` must come first"
                 self._conflict(message, self.use(path, axis + 1, variable.span), instead=FIXED)
         for attribute in variable.attributes:
             if attribute.name != "_FillValue":

@@ -48,9 +48,9 @@ def check_type_sizes(types: Types, report: Report) -> bool:
             continue
         what, limit = f"has {size.value} bytes", LARGEST_VALUE
         if size.value <= LARGEST_VALUE:
-            what, limit = f"has {size.members} members, those of its members counted", MOST_MEMBERS
+            what, limit = f"has {size.members} members, nested members included", MOST_MEMBERS
         text = f"a value of type `{declared.name}` {what}; the limit is {limit}"
-        report.error("oversized-type", text, declared.span, helps=["give a variable more dimensions instead"])
+        report.error("oversized-type", text, declared.span, helps=["give the variable more dimensions instead"])
     return not large
 
 

@@ -57,8 +57,8 @@ def reader(text: str) -> Peer | Format:
         return found
     known = [*peers.ROWS, *(form.name for form in registry.formats() if form.writable)]
     meant = closest(text, known)
-    hint = f"did you mean {meant!r}?" if meant else f"there are: {', '.join(known)}"
-    raise argparse.ArgumentTypeError(f"{text!r} is no reader and no format that can be written; {hint}")
+    hint = f"did you mean {meant!r}?" if meant else f"known names: {', '.join(known)}"
+    raise argparse.ArgumentTypeError(f"{text!r} is not a reader or a format that can be written; {hint}")
 
 
 def run(arguments: argparse.Namespace) -> int:

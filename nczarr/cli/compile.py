@@ -57,7 +57,9 @@ def _compile(arguments: argparse.Namespace, options: Options, messages: Messages
         pipeline.write(checked, out, form, report, options)
     elif checked is not None and not report.errors:
         if out is None and form.binary:
-            report.error("unknown-target", f"format `{form.name}` is no text", helps=["name a file with `-o`"])
+            report.error(
+                "unknown-target", f"format `{form.name}` is not a text format", helps=["name a file with `-o`"]
+            )
             return
         write_product(pipeline.blocks(checked, form, report, options) or ())
 
@@ -80,4 +82,4 @@ class _Looker:
     def check(self) -> None:
         """Report an unknown pass."""
         if self.wanted not in self.seen:
-            sys.stderr.write(f"nczarr compile: no pass `{self.wanted}` was run; there were: {', '.join(self.seen)}\n")
+            sys.stderr.write(f"nczarr compile: no pass `{self.wanted}` was run; passes: {', '.join(self.seen)}\n")

@@ -112,7 +112,7 @@ class _Work:
         if asked.dask is not None and "-" in (*asked.sources, asked.target):
             from nczarr.link.cluster_limits import indivisible
 
-            indivisible("standard input and output are of one process", report)
+            indivisible("standard input and output belong to one process", report)
         targets = destinations(asked.sources, asked.target, asked.to, self.options.storage, report)
         if subset is not None and targets is not None and not report.errors:
             self.subset, self.targets = subset, targets
@@ -132,7 +132,7 @@ class _Work:
             helps = (
                 ["name a file"] if form.write is None else ["name a file, or send standard output to another program"]
             )
-            report.error("unknown-target", f"format `{form.name}` is no text", helps=helps)
+            report.error("unknown-target", f"format `{form.name}` is not a text format", helps=helps)
             return
         checked = read_input(path, report, self.options._replace(kind=None, survey=True), self.arguments.form)
         if checked is None or report.errors:
@@ -209,7 +209,7 @@ def summary(done: list[Conversion]) -> str:
         words.append(f"{total} chunk{'s' * (total != 1)} ({ways})")
     skipped = sum(each.skipped_keys for each in done)
     if skipped:
-        words.append(f"{skipped} key{'s' * (skipped != 1)} of data {'were' if skipped != 1 else 'was'} there already")
+        words.append(f"{skipped} key{'s' * (skipped != 1)} of data {'were' if skipped != 1 else 'was'} already written")
     size = sum(each.bytes or _size(each.target) for each in done)
     readers = sorted({reader for each in done for reader in each.verified_with[1:]})
     if any(each.verified_with for each in done):

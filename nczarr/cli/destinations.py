@@ -25,7 +25,7 @@ def destinations(
     if len(sources) == 1:
         return {sources[0]: target}
     if not is_remote(target) and os.path.lexists(target) and not os.path.isdir(target):
-        report.error("target-exists", f"`{target}` is no folder", helps=["several sources go into a folder"])
+        report.error("target-exists", f"`{target}` is not a folder", helps=["several sources need a folder as target"])
         return None
     suffix = _suffix_of(to, report) if to else None
     if report.errors:
@@ -37,8 +37,8 @@ def destinations(
         if path in homes:
             report.error(
                 "clashing-targets",
-                f"`{shown(homes[path])}` and `{shown(source)}` would both become `{shown(path)}`",
-                helps=["convert one of them to a name of its own"],
+                f"`{shown(homes[path])}` and `{shown(source)}` would both be written to `{shown(path)}`",
+                helps=["convert one of them separately, to another name"],
             )
         homes.setdefault(path, source)
         found[source] = path

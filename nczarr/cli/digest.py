@@ -145,7 +145,7 @@ class _Work:
         faulty = [part for part, each in wanted.parts.items() if found.parts.get(part) != each]
         if found.whole != wanted.whole or faulty:
             where = f": {', '.join(f'`{part}`' for part in faulty[:9])}" if faulty else ""
-            text = f"`{wanted.name}` is not what `{name}` says{where}"
+            text = f"`{wanted.name}` differs from `{name}`{where}"
             self.messages.report.error("unequal-digest", text)
 
     def _verdict(self, name: str, part: str | None, wanted: str, found: str | None) -> bytes:

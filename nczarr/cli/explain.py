@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
         return Messages(options).guard(lambda: _print(options.code, options.form))
     hint = closest(options.code, [*CODES, *KINDS])
     meant = f"; did you mean `{hint}`?" if hint else ""
-    return misuse("explain", f"there is no code `{options.code}`{meant}")
+    return misuse("explain", f"unknown code `{options.code}`{meant}")
 
 
 def _print(name: str | None, form: str) -> None:

@@ -37,7 +37,7 @@ def missing(error: ImportError) -> Diagnostic | None:
     if module == "nczarr" or module in sys.stdlib_module_names:
         return None
     wanted = f"nczarr[{EXTRAS[module]}]" if module in EXTRAS else DISTRIBUTIONS.get(module, module)
-    return _diagnostic(f"this needs `{error.name}`, which is not installed", f"`pip install {wanted}`")
+    return _diagnostic(f"this needs `{error.name}`, which is not installed", f"run `pip install {wanted}`")
 
 
 def _diagnostic(text: str, remedy: str) -> Diagnostic:

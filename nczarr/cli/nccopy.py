@@ -34,7 +34,7 @@ def add_nccopy_options(parser: argparse.ArgumentParser) -> None:
 
 def _level(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) == 1):
-        raise argparse.ArgumentTypeError(f"{text!r} is no level; write 0 to 9")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a level; write 0 to 9")
     return int(text)
 
 
@@ -42,7 +42,7 @@ def codec_of(level: int | None, *, shuffle: bool) -> str | None:
     """Return the codec specification of `-d` and `-s`, or None. Raises ValueError for `-s` alone."""
     if not level:
         if shuffle:
-            raise ValueError("-s: shuffling alone makes nothing smaller; give a level with `-d`, or `--codec shuffle`")
+            raise ValueError("-s: shuffling alone does not compress; give a level with `-d`, or `--codec shuffle`")
         return None if level is None else "none"
     return f"shuffle+zlib:{level}" if shuffle else f"zlib:{level}"
 

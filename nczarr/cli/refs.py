@@ -161,7 +161,9 @@ def _is_free(place: Location, storage: StorageOptions, arguments: argparse.Names
         from nczarr.stores.finish import obstacle as here
 
         problem = here(place.path, store=False) if arguments.overwrite else "exists"
-    helps = ["choose another name, or remove it yourself"] if arguments.overwrite else ["`--overwrite` replaces it"]
+    helps = (
+        ["choose another name, or remove the target yourself"] if arguments.overwrite else ["`--overwrite` replaces it"]
+    )
     if problem is not None:
         messages.report.error("target-exists", f"`{shown(place.path)}` {problem}", helps=helps)
     return problem is None

@@ -80,7 +80,7 @@ def _work(arguments: argparse.Namespace, options: Options, report: Report, done:
     if subset is None or form is None:
         return
     if target is None and form.binary:
-        report.error("unknown-target", f"format `{form.name}` is no text", helps=["name a file with `-o`"])
+        report.error("unknown-target", f"format `{form.name}` is not a text format", helps=["name a file with `-o`"])
         return
     if target is not None and not is_remote(target) and not targets.is_free(target, form, report, options):
         return

@@ -64,7 +64,7 @@ def _seconds(text: str) -> float:
     except ValueError:
         found = 0.0
     if not 0 < found <= 86400:
-        raise argparse.ArgumentTypeError(f"{text!r} is no time in seconds, up to 86400")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time in seconds from 1 to 86400")
     return found
 
 
@@ -110,8 +110,8 @@ def _serve(arguments: argparse.Namespace, messages: Messages) -> None:
     try:
         server = sockets.server(application, verbose=arguments.verbose)
     except ImportError:
-        text = "datasets are served by uvicorn, which is not installed"
-        messages.report.error("missing-library", text, helps=["`pip install nczarr[serve]`"])
+        text = "`nczarr serve` needs `uvicorn`, which is not installed"
+        messages.report.error("missing-library", text, helps=["run `pip install nczarr[serve]`"])
         return
     gc.set_threshold(*SWEEPING)
     sockets.return_memory()

@@ -106,7 +106,7 @@ def kind(text: str) -> Kind:
 
     found = KIND_SPELLINGS.get(text)
     if found is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is no kind of netCDF file; use nc3, nc6, nc5, nc4, nc7 or 1 … 5")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a kind of netCDF file; use nc3, nc6, nc5, nc4, nc7 or 1 … 5")
     return found
 
 
@@ -114,7 +114,7 @@ def size(text: str) -> int:
     """Return a number of bytes: `4096`, `64MiB`, `2TB`. Raises ArgumentTypeError for other texts."""
     found = re.fullmatch(r"([0-9]+)(?:([KMGTPE])(i?)B?|B)?", text, re.ASCII | re.IGNORECASE)
     if found is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is no size; write a number of bytes, 64MiB, 2TB …")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size; write a number of bytes, 64MiB, 2TB …")
     number, prefix, binary = found.groups()
     power = " KMGTPE".index(prefix.upper()) if prefix else 0
     unit = 1024 if binary else 1000
@@ -126,7 +126,7 @@ def integer(least: int, most: int, what: str) -> Callable[[str], int]:
 
     def parse(text: str) -> int:
         if not (text.isascii() and text.isdigit() and least <= int(text) <= most):
-            raise argparse.ArgumentTypeError(f"{text!r} is no {what}")
+            raise argparse.ArgumentTypeError(f"{text!r} is not a {what}")
         return int(text)
 
     return parse

@@ -140,7 +140,7 @@ def _length_pairs(option: str, spec: str) -> list[tuple[str, tuple[int, ...]]]:
 def positive(text: str, option: str) -> int:
     """Return a length. Raises ValueError with the option for other texts."""
     if not (text.isascii() and text.isdigit() and int(text)):
-        raise ValueError(f"{option}: `{text}` is no positive number")
+        raise ValueError(f"{option}: `{text}` is not a positive number")
     return int(text)
 
 

@@ -172,10 +172,10 @@ class Ascending:
     def _look(self, name: str, values: Any) -> None:
         if self._last is not None and not values[0] > self._last and self.fault is None:
             where = f"in `{name}` after {shown(self._last)} in `{self._source}`"
-            self.fault = f"the values of `{self.path}` do not ascend: {shown(values[0])} {where}"
+            self.fault = f"the values of `{self.path}` do not increase: {shown(values[0])} {where}"
         falls = np.flatnonzero(~(values[1:] > values[:-1]))
         if len(falls) and self.fault is None:
             at = int(falls[0])
             where = f"after {shown(values[at])} in `{name}`"
-            self.fault = f"the values of `{self.path}` do not ascend: {shown(values[at + 1])} {where}"
+            self.fault = f"the values of `{self.path}` do not increase: {shown(values[at + 1])} {where}"
         self._last, self._source = values[-1], name

@@ -118,8 +118,11 @@ class _Joining(NamedTuple):
         wrong = None if small else misfit(made, axis)
         if wrong is not None and wrong.other is not None:  # what lies in no chunks at all is the planner's matter
             which = [self.pile.names[each] for each in (wrong.source, wrong.other)]
-            text = f"`{self.path}` cannot be referred to as one array: {wrong.reason}"
-            helps = ["a target of another format holds it in new chunks (`-o OUT.zarr`)", "`--var` leaves it out"]
+            text = f"`{self.path}` cannot be referenced as one array: {wrong.reason}"
+            helps = [
+                "write a target of another format, which has new chunks (`-o OUT.zarr`)",
+                "leave it out with `--var`",
+            ]
             self.report.error("unaligned-chunks", f"{text} ({', '.join(f'`{each}`' for each in which)})", helps=helps)
         return joined(made, axis)
 
@@ -135,7 +138,7 @@ class _Joining(NamedTuple):
                 continue
             texts = [_element(source, each) for each in (known[1], fill)]
             names = [self.pile.names[each] for each in (known[0], number)]
-            text = f"`{self.path}` has chunks that were never written, which mean {texts[0]} in `{names[0]}`"
+            text = f"`{self.path}` has unwritten chunks, which are read as {texts[0]} in `{names[0]}`"
             self.report.error("unequal-sources", f"{text}, {texts[1]} in `{names[1]}`")
             return
 

@@ -15,7 +15,7 @@ from nczarr.diagnostics.report import Report
 NAMED = 8
 """Maximum attributes in a message."""
 
-CHOOSE = "`--var` and `--group` choose what is combined"
+CHOOSE = "select the combined parts with `--var` and `--group`"
 
 
 class Combination:
@@ -76,7 +76,7 @@ class Combination:
         elif not equal(self.checked, checked, path):
             found = values(self.checked, checked, path)
             message = found.message if found is not None else "values differ"
-            text = f"`{path}` does not lie along {self.way.shown}, and is not the same in all sources: "
+            text = f"`{path}` does not have {self.way.shown}, and is not the same in all sources: "
             text += f"{message}, in `{self.names[0]}` and `{name}`"
             self._note(path, "values", text)
 
@@ -87,7 +87,7 @@ class Combination:
             text = f"{what} of `{path}` {verb}: {one or 'none'} in `{first}`, {other or 'none'} in `{name}`"
         else:
             which = (first, name) if one else (name, first)
-            text = f"{what} `{path}` is in `{which[0]}`, and not in `{which[1]}`"
+            text = f"{what} `{path}` is in `{which[0]}` but not in `{which[1]}`"
         self._note(path, what, text)
 
     def _note(self, path: str, what: str, message: str) -> None:
@@ -100,7 +100,7 @@ class Combination:
         before = report.errors
         for key, message in self._faults.items():
             more = self._more[key]
-            notes = [f"the same of {more} more source{'s' * (more != 1)}"] if more else []
+            notes = [f"the same difference in {more} more source{'s' * (more != 1)}"] if more else []
             report.error("unequal-sources", message, notes=notes, helps=[CHOOSE])
         if self._attributes:
             some = list(self._attributes)
@@ -108,11 +108,11 @@ class Combination:
             listed = ", ".join(f"`{each}`" for each in some[:NAMED])
             report.warning(
                 "differing-attributes",
-                f"attributes differ, and those of `{self.names[0]}` are kept: {listed}{rest}",
+                f"attributes differ; those of `{self.names[0]}` are kept: {listed}{rest}",
             )
         if self.way.new_dim and not self._stacked and not self._faults:
-            text = f"no variable differs between the sources, so nothing would lie along {self.way.shown}"
-            helps = ["`--along VARIABLE --new-dim NAME` names a variable that is stacked whether it differs or not"]
+            text = f"no variable differs between the sources, so no variable would have {self.way.shown}"
+            helps = ["name a variable with `--along VARIABLE --new-dim NAME` to stack it in any case"]
             report.error("unmatched-dimension", text, helps=helps)
         for path, found in self._ascending.items():
             if path not in {fault for fault, _ in self._faults} and found.fault is not None:

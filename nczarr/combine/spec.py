@@ -57,18 +57,18 @@ def _stacked(name: str, checked: Checked, new_dim: str, along: tuple[str, ...], 
     problem = names.problem(simple)
     taken = [path for path in checked.dimensions if names.last(path) == simple]
     if problem is not None:
-        report.error("unmatched-dimension", f"`{new_dim}` is no name for a dimension: {problem}")
+        report.error("unmatched-dimension", f"`{new_dim}` is not a dimension name: {problem}")
     if taken:
-        helps = [f"`--along {simple}` without `--new-dim` joins the sources along it"]
-        report.error("unmatched-dimension", f"`{name}` has a dimension `{taken[0]}` already", helps=helps)
+        helps = [f"to join the sources along it, give `--along {simple}` without `--new-dim`"]
+        report.error("unmatched-dimension", f"`{name}` already has a dimension `{taken[0]}`", helps=helps)
     if f"/{simple}" in checked.groups:
-        report.error("unmatched-dimension", f"`{name}` has a group `/{simple}`, and no dimension of that name")
+        report.error("unmatched-dimension", f"`{name}` has a group `/{simple}` but no dimension of that name")
     always: set[str] = set()
     for word in along:
         found = named(word, checked.variables)
         always.update(found)
         if not found:
-            text = f"`{name}` has no variable `{word}` to be stacked along `{simple}`"
+            text = f"`{name}` has no variable `{word}` to stack along `{simple}`"
             report.error("unmatched-dimension", text, helps=hint(word, checked.variables))
     return Way(new_dim=simple, always=frozenset(always))
 
@@ -76,7 +76,7 @@ def _stacked(name: str, checked: Checked, new_dim: str, along: tuple[str, ...], 
 def _along(name: str, checked: Checked, along: tuple[str, ...], report: Report) -> Way:
     if not along:
         helps = ["name a dimension of the sources with `--along`, or a new one with `--new-dim`"]
-        report.error("unmatched-dimension", "there is no dimension to combine along", helps=helps)
+        report.error("unmatched-dimension", "no dimension is given to combine along", helps=helps)
     dimensions: set[str] = set()
     for word in along:
         found = named(word, checked.dimensions)
@@ -84,19 +84,19 @@ def _along(name: str, checked: Checked, along: tuple[str, ...], report: Report) 
         if not found:
             helps = hint(word, checked.dimensions)
             if named(word, checked.variables):
-                helps = [f"it is a variable; `--along {word} --new-dim NAME` stacks it along a new dimension"]
+                helps = [f"it is a variable; to stack it along a new dimension, give `--along {word} --new-dim NAME`"]
             report.error("unmatched-dimension", f"`{name}` has no dimension `{word}`", helps=helps)
     axes: dict[str, int] = {}
     for path, variable in checked.variables.items():
         found_axes = [axis for axis, reference in enumerate(variable.dimensions) if reference in dimensions]
         if len(found_axes) > 1:
-            text = f"`{path}` lies along {_listed(variable.dimensions[axis] for axis in found_axes)}"
-            helps = ["join along one dimension of each variable; `--var` and `--group` choose what is combined"]
-            report.error("unmatched-dimension", f"{text} at once, and can be joined along one", helps=helps)
+            text = f"`{path}` has several of the dimensions {_listed(variable.dimensions[axis] for axis in found_axes)}"
+            helps = ["join along one dimension of each variable; select the combined parts with `--var` and `--group`"]
+            report.error("unmatched-dimension", f"{text} but can be joined along only one", helps=helps)
         elif found_axes:
             axes[path] = found_axes[0]
     if dimensions and not axes and report.errors == 0:
-        report.error("unmatched-dimension", f"no variable of `{name}` lies along {_listed(sorted(dimensions))}")
+        report.error("unmatched-dimension", f"no variable of `{name}` has {_listed(sorted(dimensions))}")
     return Way(axes, frozenset(dimensions))
 
 

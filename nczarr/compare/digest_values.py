@@ -173,8 +173,8 @@ class Dense(Values):
         return b"".join(found)
 
     def _oversized(self, size: int, memory: int) -> NoReturn:
-        text = f"variable `{self.name}`: a chunk of {size} bytes would have to be decoded, and the limit is {memory}"
-        helps = ("`--memory` sets another limit",)
+        text = f"variable `{self.name}`: a chunk of {size} bytes must be decoded, and the limit is {memory}"
+        helps = ("raise the limit with `--memory`",)
         raise CompileError([Diagnostic("oversized-chunk", Severity.ERROR, text, helps=helps)])
 
 

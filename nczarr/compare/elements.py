@@ -35,7 +35,9 @@ class Tolerance(NamedTuple):
         except ValueError:
             size = math.nan
         if not 0 <= size < math.inf:
-            raise ValueError(f"`{text}` is no tolerance; write a distance, 1e-6, or a part of the value, rel:1e-6")
+            raise ValueError(
+                f"`{text}` is not a tolerance; write an absolute distance (1e-6) or a relative one (rel:1e-6)"
+            )
         return cls(size, relative)
 
 

@@ -160,7 +160,7 @@ class NetcdfReader:
         if form.value == OPAQUE:
             return np.dtype(f"V{size.value}")
         if form.value != COMPOUND:
-            raise OSError("lists are not compared by another library")
+            raise OSError("lists are not compared with another library")
         names, formats, offsets = [], [], []
         for number in range(fields.value):
             name, offset, inner, rank = create_string_buffer(257), c_size_t(), c_int(), c_int()
@@ -170,7 +170,7 @@ class NetcdfReader:
             )
             member = self._memory(group, inner.value)
             if member.hasobject:
-                raise OSError("records with texts are not compared by another library")
+                raise OSError("records with strings are not compared with another library")
             names.append(name.value.decode())
             formats.append((member, tuple(lengths[: rank.value])))
             offsets.append(offset.value)

@@ -63,15 +63,15 @@ class _Check:
             self._add("extra-element", f"{what} `{path}` is not in the schema", here[path], None)
 
     def _missing(self, what: str, home: Node, wanted: Node, near: str | None) -> None:
-        helps = [f"did you mean `{near}`, which is there and not in the schema?"] if near else []
-        self._add("missing-element", f"there is no {what}, and the schema has it{_place(wanted)}", home, wanted, helps)
+        helps = [f"did you mean `{near}`, which is in the dataset but not in the schema?"] if near else []
+        self._add("missing-element", f"{what} is missing; the schema defines it{_place(wanted)}", home, wanted, helps)
 
     def _add(self, code: str, message: str, here: Node, there: Node | None, helps: list[str] | None = None) -> None:
         others = () if there is None else (_label(there, "the schema"),)
         self.report.add(Diagnostic(code, CODES[code].severity, message, _label(here), others, (), tuple(helps or ())))
 
     def _differs(self, what: str, found: object, wanted: object, here: Node, there: Node) -> None:
-        text = f"{what} is {found}, and the schema wants {wanted}{_place(there)}"
+        text = f"{what} is {found}; the schema requires {wanted}{_place(there)}"
         self._add("different-element", text, here, there)
 
     def _type(self, path: str, here: UserType, there: UserType) -> None:
@@ -82,7 +82,7 @@ class _Check:
     def _dimension(self, path: str, here: Dimension, there: Dimension) -> None:
         if there.unlimited:
             if not here.unlimited:
-                text = f"dimension `{path}` is fixed, and the schema wants it unlimited{_place(there)}"
+                text = f"dimension `{path}` is fixed; the schema requires it to be unlimited{_place(there)}"
                 self._add("fixed-dimension", text, here, there)
         elif here.unlimited:
             self._differs(f"dimension `{path}`", "unlimited", f"the length {there.size}", here, there)

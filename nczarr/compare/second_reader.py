@@ -117,7 +117,7 @@ def _compare(array: _Array, answer: dict[str, str], used: str, place: str, repor
     if "error" in answer:
         report.warning("unread-variable", f"{used} does not read `{array.path}`: {answer['error']}")
     elif answer["sha256"] != array.digest():
-        report.error("unequal-target", f"`{array.path}` is not equal in `{place}` as {used} reads it")
+        report.error("unequal-target", f"`{array.path}` is not equal in `{place}` when read by {used}")
 
 
 def _arrays(plan: Plan, lossy: frozenset[str]) -> Iterator[_Array]:

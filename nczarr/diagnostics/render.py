@@ -44,7 +44,7 @@ def human(diagnostics: Sequence[Diagnostic], *, colour: bool = False, limit: int
     for diagnostic in diagnostics[:limit]:
         yield "".join(line + "\n" for line in _lines(diagnostic, paint)) + "\n"
     if len(diagnostics) > limit:
-        yield f"and {len(diagnostics) - limit} more; `--message-format json` prints them all\n"
+        yield f"and {len(diagnostics) - limit} more; `--message-format json` prints all\n"
 
 
 def summary(diagnostics: Sequence[Diagnostic], dropped: int = 0) -> str:
@@ -55,7 +55,7 @@ def summary(diagnostics: Sequence[Diagnostic], dropped: int = 0) -> str:
         if count:
             parts.append(f"{count} {severity}{'s' if count > 1 else ''}")
     if dropped:
-        parts.append(f"{dropped} more not kept")
+        parts.append(f"{dropped} more were dropped")
     return ", ".join(parts)
 
 

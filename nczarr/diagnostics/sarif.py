@@ -55,7 +55,7 @@ class Log:
         crashed = any(result["ruleId"] == "internal-error" for result in self._results)
         made: dict[str, Any] = {"executionSuccessful": status in (0, 1) and not crashed, "exitCode": status}
         if self._dropped:
-            text = f"{self._dropped} more findings were not kept"
+            text = f"{self._dropped} more findings were dropped"
             made["toolExecutionNotifications"] = [{"level": "warning", "message": _message(text)}]
         return made
 

@@ -21,5 +21,5 @@ ALLOWED = VALUE_LOSSES | {"all"}
 def not_allowed(word: str) -> str:
     """Return the message for an invalid word."""
     meant = closest(word, sorted(ALLOWED))
-    hint = f"did you mean `{meant}`?" if meant else f"there are: {', '.join(sorted(ALLOWED))}"
-    return f"`{word}` is no loss of values; {hint}"
+    hint = f"did you mean `{meant}`?" if meant else f"known losses: {', '.join(sorted(ALLOWED))}"
+    return f"`{word}` is not a loss of values; {hint}"

@@ -31,7 +31,7 @@ def source_format(source: Source | Store, name: str, report: Report) -> Format |
     form = registry.named(name)
     if form is None or not form.readable:
         readable = ", ".join(row.name for row in registry.formats() if row.readable)
-        text = f"format `{name}` cannot be read" if form else f"there is no format `{name}`"
+        text = f"format `{name}` cannot be read" if form else f"unknown format `{name}`"
         report.error("unknown-format", text, helps=[f"formats that can be read: {readable}"])
         return None
     if form.opens is not None or (form.holds is None) == isinstance(source, Source):
@@ -64,8 +64,8 @@ def is_unfinished(store: Store, report: Report, options: Options) -> bool:
     store.expect(ROOT_KEYS)
     if options.unfinished or store.get(JOURNAL) is None:
         return False
-    helps = ["`nczarr convert SRC DST --resume`, with the source and options of then, goes on with it"]
-    report.error("unfinished-store", f"`{store.path}` is not finished: it has a journal", helps=helps)
+    helps = ["to continue, run `nczarr convert SRC DST --resume` with the same source and options"]
+    report.error("unfinished-store", f"`{store.path}` is incomplete: it has a journal", helps=helps)
     return True
 
 

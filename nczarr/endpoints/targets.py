@@ -30,7 +30,7 @@ def target_format(path: str, name: str | None, report: Report) -> Format | None:
     if form is None or not form.writable:
         what = f"format `{name}`" if name else f"the suffix of `{shown(place.path)}`"
         writable = ", ".join(row.name for row in registry.formats() if row.writable)
-        text = f"{what} names no format that can be written"
+        text = f"{what} does not name a format that can be written"
         report.error("unknown-target", text, helps=[f"formats that can be written: {writable}; name one with `--to`"])
         return None
     unmet = unmet_mode(place, form)
@@ -60,7 +60,7 @@ def settle(checked: Checked, form: Format, report: Report, options: Options) -> 
         return settled, options._replace(kind=kind)
     wanted = KIND_NAMES[options.kind] if options.kind else ""
     report.error(
-        "unknown-target", f"format `{form.name}` makes no {wanted} files", helps=["`--to netcdf` makes every kind"]
+        "unknown-target", f"format `{form.name}` cannot write {wanted} files", helps=["`--to netcdf` writes every kind"]
     )
     return None
 
@@ -68,27 +68,21 @@ def settle(checked: Checked, form: Format, report: Report, options: Options) -> 
 def unmet_mode(place: Location, form: Format) -> str | None:
     """Return why a target cannot have its URL or the URL's modes; None if it can."""
     if place.service:
-        return "a server of CDM Remote gives datasets, and takes none"
+        return "a CDM Remote server is read-only"
     if place.remote and (fault := untidy(place.path)):
         return fault
     if place.modes and not form.emit:
-        return f"modes are for stores, and format `{form.name}` is a file"
+        return f"modes are for stores, but format `{form.name}` is a file"
     if "s3" in place.modes and not place.path.lower().startswith("s3://"):
-        return "the mode `s3` is for buckets, and this is a path"
+        return "the mode `s3` is for buckets, but this is a path"
     if "file" in place.modes and place.remote:
-        return "the mode `file` is for folders, and this is no path"
+        return "the mode `file` is for folders, but this is not a path"
     if "noxarray" in place.modes and form.name != registry.STORE:
-        return (
-            f"with the mode `noxarray` format `{form.name}` would have no names of dimensions; `nczarr` has them twice"
-        )
+        return f"with the mode `noxarray`, format `{form.name}` has no dimension names; use `nczarr`"
     archive = place.path.lower().endswith(".zip")
     if "zip" in place.modes and not archive:
-        return "with the mode `zip` the name of an archive ends in `.zip`"
-    return (
-        "with the mode `file` the name of a folder does not end in `.zip`"
-        if "file" in place.modes and archive
-        else None
-    )
+        return "with the mode `zip`, the name must end in `.zip`"
+    return "with the mode `file`, the name must not end in `.zip`" if "file" in place.modes and archive else None
 
 
 def referring(form: Format, writing: Writing, report: Report) -> Format:
@@ -132,7 +126,11 @@ def is_free(path: str, form: Format, report: Report, options: Options) -> bool:
             return False
     if os.path.lexists(path):
         problem = obstacle(path, store=_is_store(path, form)) if options.overwrite else "exists"
-        helps = ["choose another name, or remove it yourself"] if options.overwrite else ["`--overwrite` replaces it"]
+        helps = (
+            ["choose another name, or remove the target yourself"]
+            if options.overwrite
+            else ["replace it with `--overwrite`"]
+        )
         if problem is not None:
             report.error("target-exists", f"`{path}` {problem}", helps=helps)
         return problem is None
@@ -170,10 +168,10 @@ def _is_free_there(url: str, form: Format, report: Report, options: Options) -> 
         return True
     allowed = (options.overwrite and found.replaceable) or (options.resume and found.unfinished)
     if not allowed:
-        helps = ["choose another place, or remove it yourself"]
+        helps = ["choose another place, or remove the target yourself"]
         if found.unfinished:
-            helps = ["`--resume` goes on with it, `--overwrite` begins anew"]
+            helps = ["continue with `--resume`, or start again with `--overwrite`"]
         elif found.replaceable:
-            helps = ["`--overwrite` replaces it"]
+            helps = ["replace it with `--overwrite`"]
         report.error("target-exists", f"`{shown(url)}` {found.words}", helps=helps)
     return allowed

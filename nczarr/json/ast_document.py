@@ -33,7 +33,7 @@ def read(source: Source, report: Report) -> Dataset | None:
     """
     data = bytes(source.data).removeprefix(b"\xef\xbb\xbf")
     if not data.strip():
-        report.error("empty-input", "the text holds no dataset", Span(source, 0, 0))
+        report.error("empty-input", "the text does not contain a dataset", Span(source, 0, 0))
         return None
     text = _decoded(source, data, report)
     if text is None or _too_deep(source, data, report):
@@ -93,7 +93,7 @@ def _too_deep(source: Source, data: bytes, report: Report) -> bool:
         depth += opens - (match.group() in (b"]", b"}"))
         if depth > MAX_JSON_DEPTH:
             where = Span(source, match.start(), match.end())
-            report.error("too-deep-nesting", f"the document nests more than {MAX_JSON_DEPTH} deep", where)
+            report.error("too-deep-nesting", f"the document is nested more than {MAX_JSON_DEPTH} deep", where)
             return True
     return False
 
@@ -119,7 +119,7 @@ def _parsed(source: Source, text: str, report: Report) -> Any | None:
         report.error("bad-ast", "a number has thousands of digits", Span(source, 0, 0))
         return None
     for key in doubled:
-        _bad(source, report, "", f"member `{key}` stands twice in one object")
+        _bad(source, report, "", f"member `{key}` occurs twice in one object")
     if not isinstance(parsed, dict):
         _bad(source, report, "", "the document is not a JSON object")
         return None
@@ -132,7 +132,7 @@ def _check(source: Source, dataset: Dataset, report: Report) -> bool:
     groups = list(_groups(dataset, "/", "/dataset", 0))
     deep = next((where for _, _, where, depth in groups if depth > MAX_DEPTH), None)
     if deep is not None:
-        _bad(source, report, deep, f"groups nest more than {MAX_DEPTH} deep", "too-deep-nesting")
+        _bad(source, report, deep, f"groups are nested more than {MAX_DEPTH} deep", "too-deep-nesting")
         return False
     types = sound_types({names.join(path, each.name): each for path, group, _, _ in groups for each in group.types})
     for _, group, where, _ in groups:

@@ -63,10 +63,10 @@ class Documents:
         for remark in parsed.remarks:
             self.warn("untidy-metadata", f"the document {remark}", key)
         for name in parsed.repeated:
-            text = f"member `{name}` stands twice in one object: the last one alone is read"
+            text = f"member `{name}` occurs twice in one object: only the last one is read"
             self.lost("duplicate-name", text, key)
         if not isinstance(parsed.value, dict):
-            self.lost("bad-metadata", "the document is no JSON object", key)
+            self.lost("bad-metadata", "the document is not a JSON object", key)
             return None
         return parsed.value
 
@@ -75,7 +75,7 @@ class Documents:
         try:
             return parse(data)
         except NotJsonError as fault:
-            self.lost("bad-metadata", f"the document is no JSON: {fault}", key)
+            self.lost("bad-metadata", f"the document is not JSON: {fault}", key)
             return None
 
     def raw(self, key: str) -> bytes | None:
@@ -101,7 +101,7 @@ class Documents:
         below, links = self.store.entries(prefix)
         found = set(below)
         if not found and not self.extra and not self.store.listed:
-            text = "the server lists no keys, and there are no consolidated metadata: what is below is not known"
+            text = "the server cannot list keys, and there are no consolidated metadata: the nodes below are unknown"
             self.lost("unreadable-array", text, prefix)
         for name in links:
             if not name.startswith("."):
@@ -122,7 +122,7 @@ class Documents:
     def lost(self, code: str, message: str, key: str, pointer: str = "") -> None:
         """Report unreadable, dropped content: an error, unless the run allows it."""
         allowed = self._options.accepts(code)
-        helps = () if allowed else (f"`--allow-loss {code}` reads the rest",)
+        helps = () if allowed else (f"read the rest with `--allow-loss {code}`",)
         self.said += 1
         found = Diagnostic(code, Severity.ERROR, message, self.place(key, pointer), helps=helps)
         self._report.lose(found, allowed=allowed)
@@ -158,7 +158,7 @@ class Documents:
     def name(self, written: Any, key: str, pointer: str, what: str) -> str | None:
         """Return a simple name in the model's form; None (reported) if netCDF or keys cannot have it."""
         if not isinstance(written, str):
-            self.lost("bad-metadata", f"the name of {what} is no text", key, pointer)
+            self.lost("bad-metadata", f"the name of {what} is not a string", key, pointer)
             return None
         found, problem = _in_the_model(written)
         if problem is None:

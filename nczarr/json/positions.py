@@ -125,7 +125,7 @@ def _next(text: str, start: int) -> int:
     return skip_blank(text, end + 1) if text[end] == "," else end
 
 
-_KINDS = ((bool, "a truth value"), (str, "text"), (int, "an integer"), (float, "a real number"),
+_KINDS = ((bool, "a boolean"), (str, "text"), (int, "an integer"), (float, "a real number"),
           (list | tuple, "a list"), (dict, "an object"))  # fmt: skip
 
 

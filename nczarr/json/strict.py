@@ -55,7 +55,7 @@ def parse(data: bytes) -> Parsed:
         message, place = _explained(text, error)
         raise StrictError(message, shift + _bytes(text, place)) from None
     except RecursionError:
-        raise StrictError("it nests too deep", shift) from None
+        raise StrictError("it is nested too deeply", shift) from None
     except (_RefusedError, RepeatedError):
         try:
             _walk(text, 0, "", {}, 0)
@@ -63,7 +63,7 @@ def parse(data: bytes) -> Parsed:
             raise StrictError(str(found), shift + _bytes(text, found.offset), found.pointer) from None
         raise
     if text.count("[") + text.count("{") > DEEPEST and too_deep(value):
-        raise StrictError(f"it nests more than {DEEPEST} deep", shift)
+        raise StrictError(f"it is nested more than {DEEPEST} deep", shift)
     return Parsed(value, ("begins with a byte order mark",) if shift else ())
 
 
@@ -89,12 +89,10 @@ def _decoded(data: bytes) -> tuple[str, int]:
     try:
         text = bare.decode()
     except UnicodeDecodeError as error:
-        raise StrictError("a byte stands here that is not UTF-8", shift + error.start) from None
+        raise StrictError("this byte is not UTF-8", shift + error.start) from None
     half = next((match for match in _HALF.finditer(text) if match[1]), None) if "\\u" in text else None
     if half is not None:
-        raise StrictError(
-            "half a surrogate pair stands here, which is no character", shift + _bytes(text, half.start())
-        )
+        raise StrictError("a lone surrogate is not a character", shift + _bytes(text, half.start()))
     return text, shift
 
 
@@ -113,7 +111,7 @@ def _explained(text: str, error: json.JSONDecodeError) -> tuple[str, int]:
     comma = place if text[place : place + 1] == "," else len(text[:place].rstrip(" \t\n\r")) - 1
     behind = skip_blank(text, comma + 1)
     if comma >= 0 and text[comma] == "," and text[behind : behind + 1] in ("}", "]"):
-        return f"a comma stands before the closing `{text[behind]}`", comma
+        return f"a comma is not allowed before the closing `{text[behind]}`", comma
     return f"{error.msg[:1].lower()}{error.msg[1:]}", place
 
 
@@ -137,7 +135,7 @@ def _walk(text: str, at: int, where: str, found: Places, depth: int) -> int:
     end: int
     at = start = skip_blank(text, at)
     if depth > DEEPEST:
-        raise StrictError(f"it nests more than {DEEPEST} deep", at, where)
+        raise StrictError(f"it is nested more than {DEEPEST} deep", at, where)
     match text[at]:
         case '"':
             end = scanstring(text, at + 1, True)[1]
@@ -153,7 +151,7 @@ def _walk(text: str, at: int, where: str, found: Places, depth: int) -> int:
             word = _WORD.match(text, at)
             end = word.end() if word else at + 1
             if text[at:end] in _CONSTANTS:
-                raise StrictError(f"`{text[at:end]}` is no value of JSON", at, where)
+                raise StrictError(f"`{text[at:end]}` is not a JSON value", at, where)
             if text[at:end].removeprefix("-").isdigit() and end - at > LONGEST_INTEGER:
                 raise StrictError("an integer has thousands of digits", at, where)
     found[where] = start, end
@@ -167,7 +165,7 @@ def _walk_object(text: str, at: int, where: str, found: Places, depth: int) -> i
         name, colon = scanstring(text, at + 1, True)
         inside = where + pointer(name)
         if name in taken:
-            raise StrictError(f"member `{name}` stands twice in one object", at, inside)
+            raise StrictError(f"member `{name}` occurs twice in one object", at, inside)
         taken.add(name)
         at = skip_blank(text, _walk(text, skip_blank(text, colon) + 1, inside, found, depth + 1))
         at = _behind_comma(text, at)
@@ -194,7 +192,7 @@ class StrictDocuments(Documents):
             return parse(data)
         except StrictError as fault:
             self._faults[key] = fault
-            self.lost("bad-metadata", f"the document is no JSON: {fault}", key, fault.pointer)
+            self.lost("bad-metadata", f"the document is not JSON: {fault}", key, fault.pointer)
             return None
 
     def place(self, key: str, pointer: str) -> Label:

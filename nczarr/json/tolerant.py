@@ -111,12 +111,12 @@ def _parsed(data: bytes) -> Parsed:
         except json.JSONDecodeError:
             raise NotJsonError(f"{error.msg[:1].lower()}{error.msg[1:]} at character {error.pos}") from None
         text = mended
-        remarks.append("has words or numbers that are no JSON")
+        remarks.append("has words or numbers that are not JSON")
     rest = len(text[end:].strip(_BLANK))
     if rest:
-        remarks.append(f"has {rest} characters behind its end, which are ignored")
+        remarks.append(f"has {rest} characters after its end, which are ignored")
     if text.count("[") + text.count("{") > DEEPEST and too_deep(value):
-        raise NotJsonError(f"it nests more than {DEEPEST} deep")
+        raise NotJsonError(f"it is nested more than {DEEPEST} deep")
     return Parsed(value, tuple(remarks), tuple(dict.fromkeys(repeated)))
 
 
@@ -134,7 +134,7 @@ def _decoded(text: str, repeated: list[str]) -> tuple[Any, int]:
     except json.JSONDecodeError:
         raise
     except RecursionError:
-        raise NotJsonError("it nests too deep") from None
+        raise NotJsonError("it is nested too deeply") from None
     except ValueError:  # Python refuses integers of thousands of digits
         raise NotJsonError("a number has thousands of digits") from None
 

@@ -82,7 +82,7 @@ def _store(
             with nullcontext() if is_remote(path) else unstopped():  # what was begun is known before a signal ends it
                 target = begun(path, plan)
         except FileExistsError as error:
-            helps = ["with the source and options of then, `--resume` goes on with it; `--overwrite` begins anew"]
+            helps = ["continue with `--resume` and the same source and options, or start again with `--overwrite`"]
             report.error(
                 "target-exists",
                 f"`{secrets.shown(path)}` {error.strerror or 'exists'}",
@@ -102,7 +102,7 @@ def _store(
         if isinstance(failure, OSError) and failure.errno and failure.filename is None:
             failure.filename = target.place  # the system says why, not where
         if target.store.suspend():
-            failure.add_note(f"`{secrets.shown(path)}` is begun: `--resume` goes on with it")
+            failure.add_note(f"`{secrets.shown(path)}` is incomplete: continue with `--resume`")
         raise
     finally:
         if target is not None:

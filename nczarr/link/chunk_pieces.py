@@ -115,7 +115,7 @@ def chunk_bytes(array: Array, index: Index) -> bytes | None:
     try:
         values = as_stored(values, array.target.layout.dtype)
     except OverflowError as error:
-        text = f"variable `{array.path}` has a value that cannot be stored there: {error}"
+        text = f"variable `{array.path}` has a value that cannot be stored: {error}"
         raise CompileError([Diagnostic("value-range", Severity.ERROR, text)]) from None
     values = values.astype(values.dtype.newbyteorder(order), copy=False)
     full = padded(values, array.target.layout.chunks, pad)

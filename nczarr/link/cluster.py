@@ -67,7 +67,7 @@ class Cluster:
             try:
                 self._client = Client(url, timeout=CONNECTING, set_as_default=False)
             except (OSError, ValueError, TypeError) as error:  # no protocol of dask's, no certificates
-                self._fail(f"no scheduler of dask answers there: {error}")
+                self._fail(f"no dask scheduler answers at this address: {error}")
             opened.callback(self._client.close)
             self._wait_for_workers()
             self._compare_versions()
@@ -83,7 +83,7 @@ class Cluster:
         end = time.monotonic() + PATIENCE
         while not self._client.nthreads():
             if time.monotonic() > end:
-                self._fail(f"the cluster has no worker, and got none within {PATIENCE:.0f} s")
+                self._fail(f"the cluster has no worker and got none within {PATIENCE:.0f} s")
             time.sleep(min(LOOK, PATIENCE))
 
     def _compare_versions(self) -> None:
@@ -97,11 +97,11 @@ class Cluster:
         for place, answer in sorted(answers.items()):
             who = place if place == "the scheduler" else f"worker {place}"
             if isinstance(answer, ImportError):
-                self._fail(f"{who} has no nczarr: {answer}")
+                self._fail(f"{who} cannot import nczarr: {answer}")
             if isinstance(answer, BaseException):
                 raise answer
             if answer != __version__:
-                self._fail(f"{who} has nczarr {answer}, and this is {__version__}")
+                self._fail(f"{who} has nczarr {answer}, but this process has {__version__}")
 
     def _fail(self, text: str) -> NoReturn:
         raise OSError(None, text, self.url)
@@ -223,15 +223,15 @@ class _Sending:
         try:
             outcome: worker.Outcome = future.result(timeout=LOOK)
         except CancelledError:
-            text = "the connection to the scheduler was lost, or somebody cancelled the run"
+            text = "the connection to the scheduler was lost, or the run was cancelled"
             raise ClusterLostError(text) from None
         except TimeoutError:  # the worker that had it was lost: it is done again
             return None
         except KilledWorker as error:
-            text = f"{error.allowed_failures + 1} workers died one after the other while they did the same task"
+            text = f"{error.allowed_failures + 1} workers in succession died during the same task"
             raise ClusterLostError(f"{text}, the last of them {error.last_worker.address}") from None
         except ImportError as error:  # a worker that joined later
-            raise ClusterLostError(f"a worker has not what this run needs: {error}") from None
+            raise ClusterLostError(f"a worker lacks a package or file of this run: {error}") from None
         return outcome
 
     def _look(self) -> None:
@@ -240,11 +240,11 @@ class _Sending:
         try:
             self._threads = self._client.nthreads()
         except OSError as error:
-            raise ClusterLostError(f"the scheduler is out of reach: {error}") from None
+            raise ClusterLostError(f"the scheduler cannot be reached: {error}") from None
         if self._threads:
             self._alive = self._looked
         elif self._looked - self._alive > PATIENCE:
-            raise ClusterLostError(f"the cluster lost all its workers, and got none within {PATIENCE:.0f} s")
+            raise ClusterLostError(f"the cluster lost all its workers and got none within {PATIENCE:.0f} s")
 
     def settle(self) -> None:
         """Cancel pending tasks, and wait until no worker is active for the run."""

@@ -16,22 +16,24 @@ _ADDRESS = re.compile(r"(?:[a-z]+://)?[^\s/@?#]+:[0-9]+/?", re.ASCII)
 def is_divisible(path: str, form: Format, address: str, report: Report) -> bool:
     """Return whether a cluster can make the target. Reports indivisible-run, bad-url, missing-library."""
     if not form.emit:
-        indivisible(f"`{shown(path)}`: format `{form.name}` is one file, which one process writes", report)
+        indivisible(f"`{shown(path)}`: format `{form.name}` is one file, which only one process can write", report)
         return False
     if path.lower().endswith(".zip"):
-        indivisible(f"`{shown(path)}` is an archive, which one process writes", report)
+        indivisible(f"`{shown(path)}` is an archive, which only one process can write", report)
         return False
     if _ADDRESS.fullmatch(address) is None:
-        report.error("bad-url", f"`{shown(address)}` is no address of a scheduler; write tcp://HOST:PORT")
+        report.error("bad-url", f"`{shown(address)}` is not the address of a scheduler; write tcp://HOST:PORT")
         return False
     if find_spec("distributed") is None:
-        helps = ["`pip install nczarr[dask]`"]
-        report.error("missing-library", "a cluster is asked for, and `distributed` is not installed", helps=helps)
+        helps = ["run `pip install nczarr[dask]`"]
+        report.error("missing-library", "`--dask` needs `distributed`, which is not installed", helps=helps)
         return False
     return True
 
 
 def indivisible(reason: str, report: Report) -> None:
     """Report indivisible-run: a cluster cannot do the run."""
-    helps = ["without `--dask` the threads of this machine do it"]
-    report.error("indivisible-run", f"a cluster makes stores of what all its workers can read; {reason}", helps=helps)
+    helps = ["without `--dask`, threads of this machine do the work"]
+    report.error(
+        "indivisible-run", f"a cluster needs a source and target that all its workers can reach; {reason}", helps=helps
+    )

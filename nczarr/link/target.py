@@ -42,8 +42,8 @@ def has_room(path: str, plan: StorePlan, report: Report) -> bool:
 
     before = report.errors
     for subject, length, span in long_segments(plan.checked, plan.places, LONGEST_IN_FILES):
-        text = f"{subject} takes {length} characters, and its document, a file, has room for {LONGEST_IN_FILES}"
-        report.error("unsafe-name", text, span, helps=["an archive (`.zip`) or a bucket takes it; or rename it"])
+        text = f"{subject} needs {length} characters, but the file name of its document has at most {LONGEST_IN_FILES}"
+        report.error("unsafe-name", text, span, helps=["write an archive (`.zip`) or a bucket, or rename it"])
     return report.errors == before
 
 

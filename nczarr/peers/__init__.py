@@ -40,7 +40,7 @@ def named(name: str) -> Peer | None:
         return found
     if release not in found.releases:
         known = ", ".join(f"`{bare}@{each}`" for each in found.releases)
-        raise ValueError(f"no rules for release `{release}` of {bare}; there are: {known or f'`{bare}`'}")
+        raise ValueError(f"no rules for release `{release}` of {bare}; known releases: {known or f'`{bare}`'}")
     return found._replace(release=release)
 
 
@@ -116,5 +116,5 @@ def _label(place: Place, path: str) -> Label:
 
 def _unread(peer: Peer, path: str, report: Report) -> int:
     """Report a source that a reader cannot read at all."""
-    report.error("unread-format", f"{peer.title} reads nothing of the kind of `{path}`")
+    report.error("unread-format", f"{peer.title} does not support the format of `{path}`")
     return 1

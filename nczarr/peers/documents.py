@@ -232,9 +232,9 @@ def document(key: str, data: bytes) -> Document:
     try:
         strict = json.loads(data, object_pairs_hook=_Pairs)
         if too_deep(strict):
-            return Document(key, None, "it nests too deep")
+            return Document(key, None, "it is nested too deeply")
     except RecursionError:
-        return Document(key, None, "it nests too deep")
+        return Document(key, None, "it is nested too deeply")
     except (ValueError, UnicodeDecodeError) as error:
         unstrict = str(error)
         strict = None
@@ -243,7 +243,7 @@ def document(key: str, data: bytes) -> Document:
     except NotJsonError as error:
         return Document(key, None, str(error), unstrict or str(error))
     value = _worded(parsed.value) if unstrict is not None else parsed.value
-    behind = next((remark for remark in parsed.remarks if "behind its end" in remark), None)
+    behind = next((remark for remark in parsed.remarks if "after its end" in remark), None)
     return Document(key, value, behind, unstrict, _unescaped(data), tuple(_repeated(strict, "")))
 
 

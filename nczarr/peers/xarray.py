@@ -23,7 +23,7 @@ from nczarr.peers.zarr_view import View
 
 SEEN = "2026.9.0"
 REFUSED = "cannot open its group"
-NAMES = "write one name an axis in `_ARRAY_DIMENSIONS`, or in `dimension_names` of Zarr v3"
+NAMES = "write one name for each axis in `_ARRAY_DIMENSIONS`, or in `dimension_names` of Zarr v3"
 RULES = Rules(SEEN)
 
 
@@ -54,7 +54,7 @@ def missing_names(view: View) -> Iterator[Place]:
         if given is None and shape is not None and readable and (shape or array.version == 2):
             yield Place(key, "", f"`{array.path}` does not name its dimensions")
         elif shape is not None and isinstance(given, list | str) and len(given) < len(shape):
-            yield Place(key, pointer, f"`{array.path}` has {len(shape)} axes, and names {len(given)}")
+            yield Place(key, pointer, f"`{array.path}` has {len(shape)} axes, but names {len(given)}")
 
 
 @RULES.add("surplus-names", REFUSED, NAMES)
@@ -72,17 +72,17 @@ def unnamed(view: View) -> Iterator[Place]:
             yield Place(key, pointer, f"an axis of `{array.path}` has no name")
 
 
-@RULES.add("doubled-dimension", "reads it with a warning, and refuses most of what one does with it", NAMES)
+@RULES.add("doubled-dimension", "reads it with a warning, and refuses most operations on it", NAMES)
 def doubled(view: View) -> Iterator[Place]:
     """Find arrays with two axes of one name."""
     for array in view.arrays:
         given, key, pointer = names_of(array)
         texts = [name for name in given if isinstance(name, str)] if isinstance(given, list) else []
         if len(set(texts)) < len(texts):
-            yield Place(key, pointer, f"two axes of `{array.path}` have one name")
+            yield Place(key, pointer, f"two axes of `{array.path}` have the same name")
 
 
-@RULES.add("unequal-lengths", REFUSED, "write one length a name in each group")
+@RULES.add("unequal-lengths", REFUSED, "write one length for each name in a group")
 def unequal(view: View) -> Iterator[Place]:
     """Find one name with several lengths in a group."""
     known: dict[tuple[str, str], tuple[int, str]] = {}
@@ -113,8 +113,8 @@ def clashing(view: View) -> Iterator[Place]:
 
 @RULES.add(
     "masking-fill",
-    "takes it for missing, and makes floating-point numbers of integers",
-    "write `null` if every value counts, or the same value as `_FillValue`",
+    "treats it as missing, and converts integers to floating-point numbers",
+    "write `null` if no value is missing, or the same value as `_FillValue`",
 )
 def masking(view: View) -> Iterator[Place]:
     """Find Zarr v2 fill values, which become missing values."""
@@ -125,7 +125,7 @@ def masking(view: View) -> Iterator[Place]:
         letter, _ = zarr_types.kind(array.meta, 2)
         if letter in "iubSUO" and not zarr_types.refuses_fill(value, array.meta, 2):
             shown = json.dumps(value, ensure_ascii=False)[:40]
-            does = "takes it for missing" + (", and reads floating-point numbers" if letter in "iu" else "")
+            does = "treats it as missing" + (", and reads floating-point numbers" if letter in "iu" else "")
             yield Place(array.key, "/fill_value", f"`fill_value` of `{array.path}` is `{shown}`", does=does)
 
 
@@ -237,7 +237,7 @@ def groups(view: View) -> Iterator[Place]:
             yield Place(node.key, "", f"there are arrays in group `{node.path}`")
 
 
-@RULES.add("unconsolidated-store", "warns, and lists keys", "write the store with `--consolidated`")
+@RULES.add("unconsolidated-store", "warns and lists keys", "write the store with `--consolidated`")
 def unconsolidated(view: View) -> Iterator[Place]:
     """Find stores without consolidated metadata."""
     if view.version == 2 and view.root.document is not None and view.documents.get(".zmetadata") is None:

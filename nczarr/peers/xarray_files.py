@@ -28,7 +28,7 @@ def _attributes(checked: Checked) -> Iterator[tuple[str, Attribute]]:
                 yield path, attribute
 
 
-@FILES.add("hidden-group", "shows the root alone", "open each group with `group=`, or all with `open_datatree`")
+@FILES.add("hidden-group", "shows only the root", "open each group with `group=`, or all with `open_datatree`")
 def groups(checked: Checked) -> Iterator[Place]:
     """Find groups below the root that contain variables."""
     for path, group in checked.groups.items():
@@ -40,7 +40,7 @@ def groups(checked: Checked) -> Iterator[Place]:
 @FILES.add(
     "skipped-type",
     "skips it with a warning",
-    "write another type; `nczarr convert SRC DST --to zarr3` has them as arrays",
+    "write another type; `nczarr convert SRC DST --to zarr3` stores them as arrays",
 )
 def types(checked: Checked) -> Iterator[Place]:
     """Find variables that are skipped for their type."""
@@ -54,9 +54,9 @@ def _kind(declared: UserType) -> str:
         case OpaqueType():
             return "opaque bytes"
         case VlenType():
-            return "lists of what is no number"
+            return "lists of non-numeric values"
         case _:
-            return "records with a field that is no number"
+            return "records with a non-numeric field"
 
 
 def _is_skipped(type_name: str, checked: Checked) -> bool:
@@ -79,7 +79,7 @@ def _is_field(type_name: str, checked: Checked) -> bool:
     return inner is None and type_name != "string"
 
 
-@FILES.add("unread-attribute", REFUSED, "write numbers and texts")
+@FILES.add("unread-attribute", REFUSED, "write numbers and strings")
 def attribute_types(checked: Checked) -> Iterator[Place]:
     """Find attributes whose type stops xarray, and fill values of records."""
     for path, attribute in _attributes(checked):
@@ -97,15 +97,15 @@ def attribute_types(checked: Checked) -> Iterator[Place]:
 
 @FILES.add(
     "doubled-dimension",
-    "reads it with a warning, and refuses most of what one does with it",
-    "write one dimension an axis",
+    "reads it with a warning, and refuses most operations on it",
+    "write a different dimension for each axis",
 )
 def doubled(checked: Checked) -> Iterator[Place]:
     """Find variables with two axes over one dimension."""
     for path, variable in checked.variables.items():
         named = [each for each in variable.dimensions if isinstance(each, str)]
         if len(set(named)) < len(named):
-            yield _at(f"two axes of `{path}` have one name", variable)
+            yield _at(f"two axes of `{path}` have the same name", variable)
 
 
 @FILES.add("clashing-scalar", REFUSED, "write another name for one of them")
@@ -144,7 +144,7 @@ def rounded(checked: Checked) -> Iterator[Place]:
             yield _at(f"`{path}` has integers of 64 bits and a missing value", found[0])
 
 
-@FILES.add("undecodable-attribute", REFUSED, "write one number, and a text for `coordinates`")
+@FILES.add("undecodable-attribute", REFUSED, "write one number, and a string for `coordinates`")
 def undecodable(checked: Checked) -> Iterator[Place]:
     """Find CF attributes that cannot be decoded."""
     for path, attribute, why in _cf(checked):
@@ -184,7 +184,7 @@ def _plain(value: Constant) -> Any:
     return numbers[0] if len(numbers) == 1 else numbers
 
 
-@FILES.add("hidden-attribute", "reads truth values", "write another name for it")
+@FILES.add("hidden-attribute", "reads booleans", "write another name for it")
 def own_names(checked: Checked) -> Iterator[Place]:
     """Find the attribute by which xarray itself marks booleans."""
     for path, variable in checked.variables.items():

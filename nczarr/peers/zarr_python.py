@@ -29,7 +29,7 @@ KNOWN_3 = {
 """Known members of `zarr.json`, of arrays and of groups."""
 
 
-@RULES.add("mixed-versions", "takes v3, and hides all that is v2", "write one version")
+@RULES.add("mixed-versions", "reads v3, and hides all v2 nodes", "write one version")
 def mixed(view: View) -> Iterator[Place]:
     """Find groups in both versions."""
     for node in view.nodes if view.version == 3 else ():
@@ -37,14 +37,14 @@ def mixed(view: View) -> Iterator[Place]:
             yield Place(node.key, "", f"`{node.path}` has documents of Zarr v2 and v3")
 
 
-@RULES.add("broken-document", REFUSED, "write the document anew: `nczarr convert SRC DST`")
+@RULES.add("broken-document", REFUSED, "write the document again: `nczarr convert SRC DST`")
 def broken(view: View) -> Iterator[Place]:
     """Find documents that are not strict JSON."""
     for found in view.read():
         if found.unstrict is not None:
             yield Place(found.key, "", f"the document is not strictly JSON: {_lowered(found.unstrict)}")
         elif not isinstance(found.value, dict) and not found.key.endswith(".zattrs"):
-            yield Place(found.key, "", "the document is no JSON object")
+            yield Place(found.key, "", "the document is not a JSON object")
 
 
 def _lowered(text: str) -> str:
@@ -59,7 +59,7 @@ def format_number(view: View) -> Iterator[Place]:
         if not isinstance(node.document and node.document.value, dict) or (given is None and node.is_array):
             continue
         if given != node.version:
-            does = REFUSED if node.is_array and node.version == 2 else "hides all that is in it"
+            does = REFUSED if node.is_array and node.version == 2 else "hides its content"
             text = (
                 f"`zarr_format` of `{node.path}` is {json.dumps(given)}"
                 if given is not None
@@ -68,7 +68,7 @@ def format_number(view: View) -> Iterator[Place]:
             yield Place(node.key, "/zarr_format" if given is not None else "", text, does=does)
 
 
-@RULES.add("missing-member", "hides it", "write all members that the specification demands")
+@RULES.add("missing-member", "hides it", "write all members that the specification requires")
 def missing_members(view: View) -> Iterator[Place]:
     """Find missing required members."""
     for array in view.arrays:
@@ -88,7 +88,7 @@ def shapes(view: View) -> Iterator[Place]:
     for array in view.arrays:
         shape = integers(array.meta.get("shape", []))
         if shape is None or any(length < 0 for length in shape):
-            yield Place(array.key, "/shape", f"the shape of `{array.path}` is no list of lengths")
+            yield Place(array.key, "/shape", f"the shape of `{array.path}` is not a list of lengths")
 
 
 def chunk_lengths(array: Node) -> tuple[Any, str]:
@@ -119,7 +119,7 @@ def chunks(view: View) -> Iterator[Place]:
             yield Place(array.key, pointer, f"a chunk length of `{array.path}` is 0", does="cannot read it")
 
 
-@RULES.add("missing-group", "hides all that is in it", "write the document")
+@RULES.add("missing-group", "hides its content", "write the document")
 def no_group(view: View) -> Iterator[Place]:
     """Find groups without a document."""
     for node in view.lost:
@@ -132,7 +132,7 @@ def no_group(view: View) -> Iterator[Place]:
 @RULES.add(
     "unknown-dtype",
     REFUSED,
-    "a type that it knows: `nczarr convert SRC DST --to zarr2`",
+    "a type that it supports: `nczarr convert SRC DST --to zarr2`",
     seen="3.1.6, of most types with 3.4.2",
 )
 def dtypes(view: View) -> Iterator[Place]:
@@ -188,7 +188,7 @@ def unread_codecs(view: View) -> Iterator[Place]:
                 yield Place(array.key, pointer, f"`{array.path}` is encoded with `{name}`")
 
 
-@RULES.add("unsized-shuffle", "does not undo the shuffle that netCDF-C did", "write the size of an element")
+@RULES.add("unsized-shuffle", "does not undo the shuffle of netCDF-C", "write the size of an element")
 def unsized_shuffles(view: View) -> Iterator[Place]:
     """Find shuffle without element size."""
     for array in view.arrays:
@@ -225,7 +225,9 @@ def odd_chunks(view: View) -> Iterator[Place]:
         size = zarr_types.kind(array.meta, array.version)[1] if array.version == 2 else 0
         if size and zarr_types.knows(array.meta, 2):
             for key, length, wanted in view.documents.odd_lengths(array, size):
-                yield Place(key, "", f"a chunk of `{array.path}` has {length} bytes where its array has {wanted}")
+                yield Place(
+                    key, "", f"a chunk of `{array.path}` has {length} bytes, but chunks of its array have {wanted}"
+                )
                 break
 
 
@@ -238,7 +240,7 @@ def separators(view: View) -> Iterator[Place]:
             yield Place(array.key, "/dimension_separator", f"the separator of `{array.path}` is {json.dumps(given)}")
 
 
-@RULES.add("stale-consolidation", "believes the consolidated ones", "write them anew, or remove them")
+@RULES.add("stale-consolidation", "uses the consolidated ones", "write them again, or remove them")
 def stale(view: View) -> Iterator[Place]:
     """Find consolidated metadata that differ from the store."""
     key, pointer, told = _consolidated(view)
@@ -249,12 +251,10 @@ def stale(view: View) -> Iterator[Place]:
             if node is view.root and node.version == 3:
                 continue
             if name not in told:
-                yield Place(
-                    key, pointer, f"the consolidated metadata lack `{name}`", does=f"does not see what `{name}` says"
-                )
+                yield Place(key, pointer, f"the consolidated metadata lack `{name}`", does=f"ignores `{name}`")
             elif _meant(told[name]) != _meant(found):
                 where = f"{pointer}/{step(name)}"
-                yield Place(key, where, f"the consolidated metadata say otherwise than `{name}`", does="believes them")
+                yield Place(key, where, f"the consolidated metadata differ from `{name}`", does="uses them")
 
 
 def _meant(document: Any) -> str:
@@ -290,7 +290,7 @@ def _consolidated(view: View) -> tuple[str, str, dict[str, Any] | None]:
     return ".zmetadata", "/metadata", told if isinstance(told, dict) else {}
 
 
-@RULES.add("unknown-member", REFUSED, 'leave it out, or write an object with `"must_understand": false` in an array')
+@RULES.add("unknown-member", REFUSED, 'remove it, or write an object with `"must_understand": false` in an array')
 def unknown_members(view: View) -> Iterator[Place]:
     """Find unknown members of `zarr.json`."""
     for node in view.nodes:
@@ -328,9 +328,9 @@ def codec_chains(view: View) -> Iterator[Place]:
         found = [name for name in (_name(each, 3) for each in given) if isinstance(name, str) and name in makers]
         text = array.meta.get("data_type") == "string"
         if len(found) != 1:
-            yield Place(array.key, "/codecs", f"{len(found)} codecs of `{array.path}` make bytes of values")
+            yield Place(array.key, "/codecs", f"{len(found)} codecs of `{array.path}` convert values to bytes")
         elif text and found == ["bytes"]:
-            yield Place(array.key, "/codecs", f"`{array.path}` holds texts and is encoded as `bytes`")
+            yield Place(array.key, "/codecs", f"`{array.path}` holds strings and is encoded as `bytes`")
 
 
 def axes(array: Node) -> tuple[Any, str, str]:
@@ -351,17 +351,17 @@ def name_counts(view: View, *, more: bool) -> Iterator[Place]:
             and len(given) != len(shape)
             and (len(given) > len(shape)) == more
         ):
-            yield Place(key, pointer, f"`{array.path}` has {len(shape)} axes, and names {len(given)}")
+            yield Place(key, pointer, f"`{array.path}` has {len(shape)} axes, but names {len(given)}")
 
 
-@RULES.add("missing-names", REFUSED, "write one name an axis, or no `dimension_names`")
+@RULES.add("missing-names", REFUSED, "write one name for each axis, or no `dimension_names`")
 def few_names(view: View) -> Iterator[Place]:
     """Find Zarr v3 arrays with fewer names than axes."""
     if view.version == 3:
         yield from name_counts(view, more=False)
 
 
-@RULES.add("surplus-names", REFUSED, "write one name an axis, or no `dimension_names`")
+@RULES.add("surplus-names", REFUSED, "write one name for each axis, or no `dimension_names`")
 def many_names(view: View) -> Iterator[Place]:
     """Find Zarr v3 arrays with more names than axes."""
     if view.version == 3:

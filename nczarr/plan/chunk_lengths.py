@@ -61,8 +61,11 @@ def check_chunk(plan: Plan, path: str, part: str, size: int, report: Report) -> 
     if size <= limit:
         return
     what = f"variable `{path}`" + (f", part `{part}`" if part else "")
-    text = f"{what}: a chunk of {size} bytes would have to be decoded, and the limit is {limit}"
-    helps = ["`--memory` sets another limit", "with the chunks and codecs of the source it is moved as it is"]
+    text = f"{what}: a chunk of {size} bytes must be decoded, and the limit is {limit}"
+    helps = [
+        "raise the limit with `--memory`",
+        "with the chunks and codecs of the source, chunks are copied without decoding",
+    ]
     report.error("oversized-chunk", text, plan.checked.variables[path].span, helps=helps)
 
 
@@ -123,7 +126,7 @@ def problem(request: ShardRequest, chunks: tuple[int, ...], shape: tuple[int, ..
         return None
     for length, chunk, extent in zip(request, chunks, shape, strict=True):
         if length is not None and length < extent and length % chunk:
-            return f"shards of length {length} are no whole chunks of length {chunk}"
+            return f"shards of length {length} are not a multiple of chunk length {chunk}"
     shards = shard_shape(request, chunks, shape, itemsize)
     if shards is None:
         return None

@@ -78,9 +78,7 @@ def _check_empty_dimensions(checked: Checked, report: Report) -> None:
     growing = [each for each in checked.dimensions.values() if each.unlimited or not each.size]
     for dimension in growing[1:]:
         if any(not each.unlimited for each in (growing[0], dimension)):
-            text = (
-                f"dimensions `{growing[0].name}` and `{dimension.name}` would both be unlimited, as one of length 0 is"
-            )
+            text = f"dimensions `{growing[0].name}` and `{dimension.name}` would both be unlimited"
             text += f"; {KIND_NAMES['nc7']} has one unlimited dimension"
             report.error("format-conflict", text, dimension.span, helps=["use --kind nc4"])
 
@@ -108,5 +106,8 @@ def check_size(checked: Checked, options: Options, report: Report) -> None:
     text = (
         f"the dataset declares {total} bytes, {sizes[largest]} of them in `{largest}`; the limit is {options.max_size}"
     )
-    helps = ["`--max-size` sets another limit", "a store has no limit: what is not given takes no room there"]
+    helps = [
+        "raise the limit with `--max-size`",
+        "write a store, which has no limit: missing values take no space there",
+    ]
     report.error("oversized-target", text, checked.variables[largest].span, helps=helps)

@@ -42,14 +42,14 @@ def hdf5_storage(request: Storage, shape: tuple[int, ...], itemsize: int, *, ato
     too_large = request.layout == "compact" and math.prod(shape) * itemsize > COMPACT_BYTES
     too_long = chunks is not None and math.prod(chunks) * itemsize > CHUNK_BYTES
     checks = {
-        "codecs that HDF5 has not": codecs != request.codecs,
+        "codecs that HDF5 does not have": codecs != request.codecs,
         "filters of the same number": doubled,
         "the order of filters": not doubled and pipeline(codecs) != codecs,
         f"compact storage of more than {COMPACT_BYTES} bytes": too_large,
         f"chunks of more than {CHUNK_BYTES} bytes": too_long,
         "filters of a scalar": bool(request.codecs) and not shape,
         "the byte order of a declared type": request.endian is not None and not atomic,
-        f"that its values are {request.element}": request.element is not None,
+        f"the element kind {request.element}": request.element is not None,
     }
     made = Storage(
         layout="chunked" if chunks is not None and shape else None if too_large else request.layout,
@@ -127,13 +127,13 @@ def _types(checked: Checked) -> Iterator[_Problem]:
             text = f"field `{deep.name}` of `{path}` has {len(deep.shape)} dimensions"
             yield _Problem("rank-limit", f"{text}; HDF5 files have at most {MAX_RANK}", deep.span, _STORE)
         elif size > MESSAGE_BYTES:
-            text = f"the members of type `{path}` take {size} bytes to describe; HDF5 files take {MESSAGE_BYTES}"
+            text = f"the description of type `{path}` needs {size} bytes; the limit of HDF5 files is {MESSAGE_BYTES}"
             yield _Problem(
                 "format-conflict", text, declared.span, "use fewer members or shorter names, or write a store"
             )
 
 
-_STORE = "write a store: it has no such limit"
+_STORE = "write a store, which has no such limit"
 
 
 def _variables(checked: Checked, storage: Mapping[str, Storage]) -> Iterator[_Problem]:
@@ -145,18 +145,18 @@ def _variables(checked: Checked, storage: Mapping[str, Storage]) -> Iterator[_Pr
         size = stored_size(variable.type, checked.types)
         filled = not (storage[path].no_fill and is_fixed(variable.type, checked.types))
         if variable.type in checked.types and filled and size > FILL_BYTES:
-            text = f"the fill value of `{path}` has {size} bytes; HDF5 files take at most {FILL_BYTES}"
-            helps = "`_NoFill` does without one; or use a smaller type, or write a store"
+            text = f"the fill value of `{path}` has {size} bytes; the limit of HDF5 files is {FILL_BYTES}"
+            helps = "use `_NoFill`, a smaller type, or write a store"
             yield _Problem("format-conflict", text, variable.span, helps)
         quantize = storage[path].quantize
         digits = quantize.digits if quantize is not None and quantize.algorithm != "bitround" else 0
         if variable.type == "float" and digits > FLOAT_DIGITS:
-            text = f"`{path}` cannot be rounded to {digits} digits; the netCDF library takes 1 to {FLOAT_DIGITS}"
-            yield _Problem("refused-storage", text, variable.span, "leave it as it is: a float has no more")
+            text = f"`{path}` cannot be rounded to {digits} digits; the netCDF library supports 1 to {FLOAT_DIGITS}"
+            yield _Problem("refused-storage", text, variable.span, "omit the rounding: a float has no more digits")
         if variable.dimensions and storage[path].codecs:
             wrong = _filters(variable, checked.shapes[path], storage[path], checked)
             if wrong is not None:
-                text = f"`{path}` cannot be stored so: {wrong}"
+                text = f"`{path}` has unsupported storage: {wrong}"
                 yield _Problem("refused-storage", text, variable.span, "choose other filters, or none with `--codec`")
 
 
@@ -171,7 +171,7 @@ def _attributes(checked: Checked) -> Iterator[_Problem]:
 def _filters(variable: Variable, shape: tuple[int, ...], storage: Storage, checked: Checked) -> str | None:
     """Return why the library refuses a filter chain, or None."""
     if len(storage.codecs) > MAX_FILTERS:
-        return f"it has {len(storage.codecs)} filters, and {MAX_FILTERS} is the most"
+        return f"it has {len(storage.codecs)} filters; the limit is {MAX_FILTERS}"
     fixed = [
         1 if isinstance(ref, str) and checked.dimensions[ref].unlimited else length
         for ref, length in zip(variable.dimensions, shape, strict=True)
@@ -180,7 +180,7 @@ def _filters(variable: Variable, shape: tuple[int, ...], storage: Storage, check
     ids = {codec.id for codec in storage.codecs}
     for codec in storage.codecs:
         if len(codec.parameters) > MAX_PARAMETERS:
-            return f"filter {codec.id} has {len(codec.parameters)} parameters, and {MAX_PARAMETERS} is the most"
+            return f"filter {codec.id} has {len(codec.parameters)} parameters; the limit is {MAX_PARAMETERS}"
         if codec.id == _DEFLATE and codec.parameters and codec.parameters[0] > 9:
             return f"deflate has the levels 0 to 9, not {codec.parameters[0]}"
         if codec.id == _SCALE_OFFSET and (variable.type not in ATOMIC or variable.type in ("char", "string")):
@@ -188,9 +188,9 @@ def _filters(variable: Variable, shape: tuple[int, ...], storage: Storage, check
         if codec.id == _SZIP:
             wrong = _szip(codec, variable.type, checked.types, room)
             if wrong is not None or _DEFLATE in ids:
-                return wrong or "szip and deflate exclude one another"
+                return wrong or "szip and deflate exclude each other"
             if CODEC_IDS["fletcher32"] in ids and _bytes(variable.type, checked.types) > _CHECKSUM:
-                return "fletcher32 comes first, and its 4 bytes are no value of 8 bytes, as szip needs them"
+                return "fletcher32 comes first and appends 4 bytes, but szip needs whole values of 8 bytes"
     return None
 
 
@@ -209,8 +209,8 @@ def _szip(codec: Codec, type_name: str, types: Types, room: int) -> str | None:
         return f"szip has two parameters, a mask and the pixels per block, not {len(codec.parameters)}"
     pixels = codec.parameters[1]
     if pixels % 2 or not 2 <= pixels <= 32:
-        return f"szip has an even number of 2 to 32 pixels per block, not {pixels}"
-    return f"szip has blocks of {pixels} pixels here, and a chunk has {room}" if pixels > room else None
+        return f"szip needs an even number of 2 to 32 pixels per block, not {pixels}"
+    return f"szip has blocks of {pixels} pixels, but a chunk has {room}" if pixels > room else None
 
 
 def message_size(type_name: str, types: Types) -> int:

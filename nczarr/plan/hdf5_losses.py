@@ -30,7 +30,7 @@ def hdf5_losses(checked: Checked) -> Iterator[Loss]:
     }
     for path, dimension in checked.dimensions.items():
         if dimension.unlimited and dimension.size and path not in used:
-            text = f"unlimited dimension `{path}` has length {dimension.size}, but no variable that tells it"
+            text = f"unlimited dimension `{path}` has length {dimension.size}, which no variable records"
             yield Loss("lost-length", "value", path, text, dimension.span)
         elif not dimension.unlimited and dimension.size == 0:
             text = f"dimension `{path}` of length 0, which becomes unlimited"
@@ -45,7 +45,7 @@ def hdf5_losses(checked: Checked) -> Iterator[Loss]:
         for attribute in attributes:
             if without_nil(attribute.value, checked.types) is not attribute.value:
                 where = f"attribute `{attribute.name}` of `{path}`"
-                text = f"{where} has NIL in a list of strings, which would become an empty text"
+                text = f"{where} has NIL in a list of strings, which would become an empty string"
                 yield Loss("lost-nil", "value", path, text, attribute.span)
 
 

@@ -65,8 +65,8 @@ def check_keys(checked: Checked, arrays: Arrays, places: Mapping[tuple[str, str]
     reserved-name.
     """
     for subject, length, span in long_segments(checked, places):
-        helps = ["other bytes than letters and digits of ASCII, `-`, `_` and `.` take four characters each; rename it"]
-        text = f"{subject} takes {length} characters in keys; a name of a node has at most {LONGEST}"
+        helps = ["other bytes than letters and digits of ASCII, `-`, `_` and `.` need four characters each; rename it"]
+        text = f"{subject} needs {length} characters in keys; the limit is {LONGEST}"
         report.error("unsafe-name", text, span, helps=helps)
     for path, group in groups(checked.dataset):
         taken: dict[str, str] = {}
@@ -79,7 +79,7 @@ def check_keys(checked: Checked, arrays: Arrays, places: Mapping[tuple[str, str]
             taken[name] = what
             if problem is None and arrays.reserved and name.startswith(arrays.reserved):
                 text = f"the name of {what} `{names.join(path, name)}` begins with `{arrays.reserved}`"
-                report.warning("reserved-name", text, span, helps=["Zarr v3 keeps such names for itself"])
+                report.warning("reserved-name", text, span, helps=["Zarr v3 reserves such names"])
             if problem is not None:
                 helps = ["rename it, or write `cdl`, `notation` or `ast`"]
                 report.error(
@@ -87,13 +87,13 @@ def check_keys(checked: Checked, arrays: Arrays, places: Mapping[tuple[str, str]
                 )
         for dimension in group.dimensions:
             if "/" in dimension.name:
-                text = f"the name of dimension `{names.join(path, dimension.name)}` holds a slash"
+                text = f"the name of dimension `{names.join(path, dimension.name)}` contains a slash"
                 report.error("unsafe-name", text, dimension.span, helps=["rename it"])
 
 
 def _no_segment(name: str) -> str | None:
     """Return why no escaping makes a name a key segment, or None."""
-    return "has a character that no key can have" if "/" in name or "\0" in name else None
+    return "has a character that is not allowed in keys" if "/" in name or "\0" in name else None
 
 
 def _key_problem(name: str, arrays: Arrays) -> str | None:
@@ -102,8 +102,8 @@ def _key_problem(name: str, arrays: Arrays) -> str | None:
     if problem is not None:
         return problem
     if name.startswith("."):
-        return "starts with a dot, as the store's own keys do"
+        return "starts with a dot, like the store's own keys"
     if name in arrays.documents:
-        return "is that of a document of the store"
+        return "is the name of a document of the store"
     length = len(name.encode("utf-8", "surrogatepass"))
-    return f"has {length} bytes; a key has at most {LONGEST_KEY} between slashes" if length > LONGEST_KEY else None
+    return f"has {length} bytes; the limit between slashes of a key is {LONGEST_KEY}" if length > LONGEST_KEY else None

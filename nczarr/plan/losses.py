@@ -29,7 +29,7 @@ ANNOTATIONS = {
     "attribute-bytes": "trailing NULs of attributes",
     "nan-bits": "the bits of unusual NaNs",
     "type-name": "names of types",
-    "default-fill": "fill values that are the default of their type",
+    "default-fill": "fill values equal to the default of their type",
     "char-or-string": "strings, which become chars",
     "unlimited": "unlimited dimensions",
     "unused-dimension": "unused dimensions",
@@ -37,18 +37,18 @@ ANNOTATIONS = {
     "empty-dimension": "dimensions of length 0, which become unlimited",
     "dimension-home": "the groups of dimensions",
     "storage": "storage hints",
-    "filter": "filters that have no name or no effect there; chunks are stored without them",
+    "filter": "filters without a name or effect there (chunks are stored without them)",
     "definition-order": "the order of definition",
     "compound-layout": "the layout of compounds",
     "kind": "the kind of netCDF file",
     "dataset-name": "the dataset's name",
     "version": "the version of the data model",
-    "extension": "protocol extensions that are not known",
+    "extension": "unknown protocol extensions",
 }
 """Phrases of the summary, by kind of annotation loss."""
 
-_REMEDY = "`--allow-loss {}` writes the rest; format `nczarr` keeps it"
-_REMEDIES = {"unreferable-variable": "`--embed SIZE` holds more in the document; `--allow-loss {}` leaves it out"}
+_REMEDY = "write the rest with `--allow-loss {}`, or write `nczarr`, which keeps it"
+_REMEDIES = {"unreferable-variable": "embed more values with `--embed SIZE`, or leave it out with `--allow-loss {}`"}
 """Help texts of value losses."""
 
 
@@ -70,7 +70,7 @@ def report_losses(found: list[Loss], form: Format, options: Options, report: Rep
         if count:
             phrases.append(f"{phrase} ({count})")
     notes = [f"lost: {loss.message}" for loss in annotations] if options.verbose else []
-    hints = [] if options.verbose else ["`--verbose` lists them one by one"]
+    hints = [] if options.verbose else ["list them with `--verbose`"]
     report.warning("lost-annotations", f"{form.name} does not keep {', '.join(phrases)}", notes=notes, helps=hints)
 
 
@@ -180,7 +180,7 @@ def _own_fill(fqn: str, variable: Variable, checked: Checked, form: Format) -> I
     else:
         alone = True
     if alone and not _fills_chunks(fqn, value, checked):
-        text = f"{where} is not what fills chunks that are absent, and has no other place: it would be left out"
+        text = f"{where} is not the fill value of missing chunks and has no other place: it would be left out"
         yield Loss("lost-attribute", "value", fqn, text, attribute.span)
     elif alone and any(plain(each.value).value is not None for each in variable.attributes[:place]):
         yield Loss("definition-order", "annotation", fqn, f"{where}: its place", attribute.span)
@@ -206,7 +206,7 @@ def _attributes(path: str, attributes: tuple[Attribute, ...]) -> Iterator[Loss]:
         where = f"attribute `{name}` of `{path}`"
         shown = plain(value)
         if name in HIDDEN:
-            text = f"{where} has a name that Zarr stores use for themselves: it would be left out"
+            text = f"{where} has a name that Zarr stores reserve: it would be left out"
             yield Loss("lost-attribute", "value", path, text, attribute.span)
         elif shown.value is None:
             what = "no value" if value.count == 0 else f"a value of type `{value.type}`"
@@ -215,17 +215,17 @@ def _attributes(path: str, attributes: tuple[Attribute, ...]) -> Iterator[Loss]:
             continue  # what reads the plain form takes it for the same
         elif isinstance(value.data, tuple) and None in value.data:
             yield Loss(
-                "lost-nil", "value", path, f"{where} holds NIL, which would become an empty text", attribute.span
+                "lost-nil", "value", path, f"{where} contains NIL, which would become an empty string", attribute.span
             )
         elif _same_numbers(value, guessed(shown.value)):
             yield Loss("attribute-type", "annotation", path, f"{where}: type {value.type}", attribute.span)
         elif not is_finite(value):
-            text = f"{where} is NaN or infinite: plain JSON would hold a text"
+            text = f"{where} is NaN or infinite: plain JSON would have a string"
             yield Loss("altered-attribute", "value", path, text, attribute.span)
         elif not shown.exact and isinstance(value.data, bytes) and _only_trailing_nuls(value.data, shown.value):
             yield Loss("attribute-bytes", "annotation", path, f"{where}: trailing NULs", attribute.span)
         elif not shown.exact and value.count:
-            text = f"{where} has bytes that plain JSON cannot hold: they would be left out"
+            text = f"{where} has bytes that plain JSON cannot represent: they would be left out"
             yield Loss("altered-attribute", "value", path, text, attribute.span)
         elif value.type == "string":
             yield Loss("char-or-string", "annotation", path, f"{where}: a string", attribute.span)
@@ -264,10 +264,10 @@ def _variable(fqn: str, variable: Variable, checked: Checked, form: Format) -> I
 def _structure(type_name: str, types: Types, *, nested: bool) -> str | None:
     """Return how a pure store shows a type, if that changes what a reader computes."""
     if not is_fixed(type_name, types) and type_name != "string":
-        return "shows counts and content as arrays of their own"
+        return "stores counts and content as separate arrays"
     if any(isinstance(types.get(each), EnumType) for each in inner_types(type_name, types)):
-        return "keeps the integers, not their names"
-    return "shows fields as raw bytes" if _has_raw_field(type_name, types, nested=nested) else None
+        return "keeps the integers but not their names"
+    return "stores fields as raw bytes" if _has_raw_field(type_name, types, nested=nested) else None
 
 
 def _has_raw_field(type_name: str, types: Types, *, nested: bool) -> bool:

@@ -41,21 +41,21 @@ def as_stored(
     """
     stored = source.stored
     if stored is None:
-        return "its values lie in no chunks that a reference could lead to"
+        return "its values are not in chunks that references can name"
     if not _same_elements(stored.dtype, dtype, arrays):
-        return "its elements lie in the file with other gaps, or in another form, than Zarr has"
+        return "its elements have gaps or a form in the file that Zarr does not have"
     codecs = usual_codecs(source)
     if codecs is None:
-        return "its chunks lie in nothing that a URL leads to"
+        return "its chunks are not in a place with a URL"
     wrong = _unsaid(codecs, itemsize, arrays)
     if wrong is not None:
         return wrong
     if asked.codecs != own.codecs and not same_bytes(asked.codecs, codecs, itemsize):
-        return "other codecs are asked for than its chunks have"
+        return "the requested codecs differ from those of its chunks"
     wanted = asked.chunks if asked.chunks != own.chunks else None
     cut = _cut(source, itemsize, wanted)
     if cut is None or cut.stored is None:
-        return "other chunk lengths are asked for than it can be cut into"
+        return "it cannot be divided into the requested chunk lengths"
     return AsStored(cut, stored.dtype, cut.stored.chunks, working(codecs, width(stored.dtype)))
 
 
@@ -73,13 +73,13 @@ def _unsaid(codecs: tuple[Codec, ...], itemsize: int, arrays: Arrays) -> str | N
     for codec in codecs:
         if not expressible(nearest((codec,), arrays.codecs), arrays.codecs):
             name = f"the filter {codec.name}" if codec.name else f"filter {codec.id}"
-            return f"its chunks are behind {name}, for which Zarr has no codec"
+            return f"its chunks are encoded with {name}, for which Zarr has no codec"
         if codec.id == SHUFFLE and itemsize > 1 and codec.parameters and codec.parameters[0] != itemsize:
-            return f"its bytes are shuffled as elements of {codec.parameters[0]} bytes, and have {itemsize}"
+            return f"its bytes are shuffled as elements of {codec.parameters[0]} bytes, but have {itemsize}"
     if portable(codecs, itemsize) != tuple(codecs):
         if any(codec.id == FLETCHER32 for codec in codecs):
-            return f"its checksum stands before the shuffling of elements of {itemsize} bytes, which no codec undoes"
-        return "its filters stand in an order that no codec of Zarr undoes"
+            return f"its checksum precedes the shuffle of {itemsize}-byte elements, which no codec can undo"
+        return "its filters have an order that no Zarr codec can undo"
     return None
 
 

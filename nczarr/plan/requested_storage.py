@@ -96,23 +96,23 @@ def storage_requests(
     known = codecs.NUMCODECS if arrays is None else arrays.codecs
     _check_lengths(checked, options.chunks, "--chunks", "unmatched-chunks", report)
     if not (arrays and arrays.shards) and any(lengths != "none" for lengths in options.shards.values()):
-        report.error("unmatched-shards", f"{target} has no shards", helps=["`zarr3` and `nczarr3` have"])
+        report.error("unmatched-shards", f"{target} has no shards", helps=["write `zarr3` or `nczarr3`"])
     if options.order == "F" and not (arrays and arrays.orders):
-        report.error("unmatched-order", f"{target} has no chunks in F order", helps=["`zarr3-2019` has"])
+        report.error("unmatched-order", f"{target} has no chunks in F order", helps=["write `zarr3-2019`"])
     if options.separator is not None and not (arrays and arrays.separators):
-        report.error("unmatched-separator", f"keys of {target} have one separator", helps=["`zarr3-2019` has two"])
+        report.error("unmatched-separator", f"keys of {target} have one separator", helps=["write `zarr3-2019`"])
     _check_lengths(checked, options.shards, "--shards", "unmatched-shards", report)
     chains: dict[str, tuple[Codec, ...]] = {}
     for name, text in options.codecs.items():
         if name and name not in checked.variables:
             helps = names.suggested(name, checked.variables)
-            report.error("bad-codec", f"`--codec` names `{name}`, which is no variable", helps=helps)
+            report.error("bad-codec", f"`--codec` names `{name}`, which is not a variable", helps=helps)
         try:
             chain = chains[name] = codecs.nearest(codecs.parse(text), known)
             if not codecs.expressible(chain, known):
-                report.error("bad-codec", f"`{text}` has a codec that {target} has not")
+                report.error("bad-codec", f"`{text}` has a codec that {target} does not have")
         except ValueError as error:
-            report.error("bad-codec", f"`{text}` is no codec: {error}")
+            report.error("bad-codec", f"`{text}` is not a codec: {error}")
     return StorageRequests(options.chunks, chains, options.shards)
 
 
@@ -125,10 +125,12 @@ def _check_lengths(
         variable = checked.variables.get(name)
         if variable is not None:
             if isinstance(lengths, tuple) and len(lengths) != len(variable.dimensions):
-                counted = f"{len(lengths)} lengths for `{name}`, which has {len(variable.dimensions)} dimensions"
+                counted = (
+                    f"{len(lengths)} lengths are given for `{name}`, which has {len(variable.dimensions)} dimensions"
+                )
                 report.error(code, f"`{option}` gives {counted}", variable.span)
         elif isinstance(lengths, str) and not name:
             continue
         elif isinstance(lengths, str) or len(lengths) != 1 or not (name in simple or name in checked.dimensions):
             helps = names.suggested(name, [*sorted(simple), *checked.variables])
-            report.error(code, f"`{option}` names `{name}`, which is no dimension or variable", helps=helps)
+            report.error(code, f"`{option}` names `{name}`, which is not a dimension or variable", helps=helps)

@@ -65,6 +65,6 @@ def unkept(wanted: Storage, plain: Storage, *, codecs_too: bool = True) -> list[
         "byte order": wanted.endian is not None and wanted.endian != plain.endian,
         "the fill mode": wanted.no_fill != plain.no_fill,
         "quantization": wanted.quantize is not None,
-        f"that its values are {wanted.element}": wanted.element != plain.element,
+        f"the element kind {wanted.element}": wanted.element != plain.element,
     }
     return [what for what, lost in checks.items() if lost]

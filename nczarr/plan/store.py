@@ -74,7 +74,7 @@ def plan_store(
     chars = any(variable.type == "char" for variable in checked.variables.values())
     if options.char_netcdf and arrays.netcdf_char and chars:
         text = "char arrays are written as `>S1`, which only the netCDF library reads"
-        report.warning("unreadable-char", text, helps=["without `--char netcdf` every other reader sees them"])
+        report.warning("unreadable-char", text, helps=["omit `--char netcdf` for other readers"])
     if report.errors > before:
         return None
     if unreferred:  # the run accepts that these variables are left out
@@ -89,15 +89,15 @@ def _unreferred(targets: dict[str, dict[str, Target]], checked: Checked, options
         apart = [target.apart for target in own.values() if target.apart is not None]
         size = sum(each for each, _ in apart)
         if size > options.writing.embed:
-            text = f"no references can lead to `{path}`: {apart[0][1]}; the document would have to hold {size} bytes"
+            text = f"references cannot express `{path}`: {apart[0][1]}; the document would have to contain {size} bytes"
             yield Loss("unreferable-variable", "value", path, text, checked.variables[path].span)
 
 
 def _renamed(checked: Checked, renamed: dict[str, str], named: dict[str, tuple[str, ...]]) -> Iterator[Loss]:
     for fqn, what in {**renamed, **_nameless(checked, named)}.items():
-        text = f"variable `{fqn}` uses two dimensions of one name in its group: {what}"
+        text = f"variable `{fqn}` uses two dimensions of the same name in its group: {what}"
         if fqn not in renamed:
-            text = f"variable `{fqn}` uses a dimension of the name of a group beside it: {what}"
+            text = f"variable `{fqn}` uses a dimension with the name of a sibling group: {what}"
         yield Loss("renamed-dimension", "value", fqn, text, checked.variables[fqn].span)
 
 
@@ -148,7 +148,7 @@ def _unmet(
 def _nil(path: str, targets: dict[str, Target], checked: Checked, form: Format) -> Iterator[Loss]:
     count = sum(number for target in targets.values() for _, number in target.nil)
     if count and not form.capabilities.typed_attributes:
-        text = f"variable `{path}` has {count} NIL strings, which would become empty texts"
+        text = f"variable `{path}` has {count} NIL strings, which would become empty strings"
         yield Loss("lost-nil", "value", path, text, checked.variables[path].span)
 
 
@@ -160,7 +160,7 @@ def _check_shards(
     whole = targets.get("")
     if whole is not None and not can_shard(whole.layout.dtype) and options.shards.get(path, "none") != "none":
         text = f"variable `{path}` has records or opaque values, which are not written in shards"
-        report.error("unmatched-shards", text, span, helps=["zarr-python could not read them there"])
+        report.error("unmatched-shards", text, span, helps=["zarr-python cannot read them in shards"])
         return
     for target in targets.values():
         layout = target.layout
@@ -170,7 +170,7 @@ def _check_shards(
         wrong = problem(request, layout.chunks, layout.shape, itemsize)
         if wrong is not None:
             lengths = ", ".join(map(str, layout.chunks))
-            helps = [f"its chunk lengths are {lengths}; `--chunks` asks for others"]
+            helps = [f"its chunk lengths are {lengths}; `--chunks` requests others"]
             report.error("unmatched-shards", f"variable `{path}`: {wrong}", span, helps=helps)
             return
 
@@ -178,5 +178,5 @@ def _check_shards(
 def _check_fill(path: str, parts: Parts, checked: Checked, report: Report) -> None:
     for source in parts.values():
         if source.repeats and math.prod(source.layout.shape) > LARGEST_FILL:
-            text = f"the fill value of `{path}` is a list that stands in {math.prod(checked.shapes[path])} cells"
+            text = f"the fill value of `{path}` is a list that is repeated in {math.prod(checked.shapes[path])} cells"
             report.error("oversized-fill", text, checked.variables[path].span, helps=["use an empty fill value"])

@@ -54,7 +54,7 @@ def normal_key(key: Any, shape: tuple[int, ...]) -> list[int | range]:
     keys = list(key) if isinstance(key, tuple) else [key]
     dots = [position for position, item in enumerate(keys) if item is Ellipsis]
     if len(dots) > 1:
-        raise IndexError("an index can have one `...` only")
+        raise IndexError("an index can have only one `...`")
     if len(keys) - len(dots) > len(shape):
         raise IndexError(f"{len(keys) - len(dots)} indices for {len(shape)} dimensions")
     missing = [slice(None)] * (len(shape) - len(keys) + len(dots))
@@ -67,7 +67,7 @@ def _axis(item: Any, length: int, axis: int) -> int | range:
     if isinstance(item, slice):
         return range(*item.indices(length))
     if isinstance(item, bool) or not hasattr(item, "__index__"):
-        raise TypeError(f"an index is an integer, a slice or `...`, not {type(item).__name__}")
+        raise TypeError(f"an index must be an integer, a slice or `...`, not {type(item).__name__}")
     index = operator.index(item)
     if not -length <= index < length:
         raise IndexError(f"index {index} is out of bounds for dimension {axis} of length {length}")

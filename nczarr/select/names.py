@@ -87,11 +87,11 @@ def place_of(section: Section, checked: Checked, report: Report) -> str | None:
         return found[0]
     written = path if section.absolute or len(section.path) > 1 else section.path[0]
     if found:
-        text = f"there are several variables `{written}`: {', '.join(found)}"
+        text = f"the name `{written}` is ambiguous: {', '.join(found)}"
         report.error("unmatched-section", text, section.span, helps=[f"write the whole path, `{found[0]}`"])
         return None
     helps = hint(written, checked.variables)
     if "[" in section.path[-1]:
-        helps = ["extents stand in parentheses: `temp(0:9)`"]
+        helps = ["write extents in parentheses: `temp(0:9)`"]
     report.error("unmatched-section", f"the dataset has no variable `{written}`", section.span, helps=helps)
     return None

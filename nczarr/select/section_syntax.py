@@ -80,14 +80,14 @@ def written(
     """
     first = "".join("/" + _escaped(name) for name in path) + _parenthesized(ranges)
     if not first:
-        raise ValueError("a section begins with the name of a variable")
+        raise ValueError("a section must begin with a variable name")
     return ".".join([first, *(_escaped(name) + _parenthesized(given) for name, given in members)])
 
 
 def _escaped(name: str) -> str:
     """Return an escaped name; leading and trailing blanks, which would be trimmed, get a backslash too."""
     if not name:
-        raise ValueError("no section holds a name without characters")
+        raise ValueError("a section cannot have an empty name")
     text = _RESERVED.sub(r"\\\g<0>", name[:-1])
     last = "\\" + name[-1] if name[-1].isspace() or _RESERVED.match(name[-1]) else name[-1]
     return ("\\" if text[:1].isspace() else "") + text + last
@@ -101,7 +101,7 @@ def _extent_text(indices: range | None) -> str:
     if indices is None:
         return ":"
     if not indices or indices.start < 0 or indices.step < 1:
-        raise ValueError(f"no section takes the indices {indices!r}")
+        raise ValueError(f"a section cannot have the indices {indices!r}")
     return f"{indices.start}:{indices[-1]}" + (f":{indices.step}" if indices.step > 1 else "")
 
 
@@ -134,16 +134,16 @@ def _section(part: Tree[Token], place: _Place, report: Report, *, members: bool)
         at = inner.start_pos or 0
         report.error(
             "bad-section",
-            "a dot leads to a member of a structure, and members are not cut out",
+            "a dot selects a member of a structure, and members cannot be selected",
             place.span(at - 1, inner.end_pos or at),
-            helps=[f"write `{named}` for whole records; a dot of a name is written `\\.`"],
+            helps=[f"write `{named}` for whole records; write a dot in a name as `\\.`"],
         )
     name = _without_blanks(str(named))
     span = place.span(start, start + len(name))
     path = _segments(name.removeprefix("/"))
     if not all(path) or not path:
-        helps = ["slashes stand between the names of groups and of the variable; one of a name is written `\\/`"]
-        report.error("bad-section", f"no name stands beside a slash of `{name}`", span, helps=helps)
+        helps = ["slashes separate the names of groups and the variable; write a slash in a name as `\\/`"]
+        report.error("bad-section", f"a name is missing next to a slash of `{name}`", span, helps=helps)
     return Section(
         path=path,
         absolute=name.startswith("/"),
@@ -195,7 +195,7 @@ def _extent(extent: Tree[Token], place: _Place, report: Report) -> Extent | None
     if last < first:
         report.error("bad-section", f"the last index, {last}, comes before the first, {first}", span)
     if not stride:
-        report.error("bad-section", "a stride of 0 leads nowhere", span, helps=["strides begin at 1"])
+        report.error("bad-section", "a stride of 0 is invalid", span, helps=["the smallest stride is 1"])
     return Extent(first, last, stride or 1, span)
 
 
@@ -209,11 +209,11 @@ def _refuse(error: UnexpectedInput, place: _Place, report: Report) -> None:
     known = (getattr(error, name, None) for name in ("accepts", "expected", "allowed"))
     expected: set[str] = next((set(each) for each in known if each), set())
     words = [word for name, word in _EXPECTED.items() if name in expected]
-    wanted = f"; {' or '.join(words)} could" if words else ""
-    found = f"`{text[at]}` cannot stand" if at < len(text.rstrip()) else "the text cannot end"
-    helps = ["a section looks like `temp(0:9:2, :, 5)`: one extent a dimension, from 0, the last included"]
+    wanted = f"; expected {' or '.join(words)}" if words else ""
+    found = f"`{text[at]}` is not allowed here" if at < len(text.rstrip()) else "the section cannot end here"
+    helps = ["a section looks like `temp(0:9:2, :, 5)`: one extent for each dimension, from 0, the last included"]
     if text[at : at + 1] == "-":
-        helps = ["indices count from 0 at the beginning; there are no negative ones"]
+        helps = ["indices start at 0; negative indices are not supported"]
     elif at and text[at - 1] == ":" and "INDEX" in expected:
-        helps = ["`:` alone is the whole dimension; otherwise the first and the last index are given"]
-    report.error("bad-section", f"{found} here{wanted}", place.span(at, at + 1), helps=helps)
+        helps = ["write `:` for a whole dimension, or the first and the last index"]
+    report.error("bad-section", f"{found}{wanted}", place.span(at, at + 1), helps=helps)

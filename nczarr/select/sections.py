@@ -59,7 +59,7 @@ def ranges_of(sections: Iterable[tuple[str, Section]], checked: Checked, report:
         if len(extents) != len(shape):
             text = f"the section gives {len(extents)} extents; `{fqn}` has {len(shape)} dimensions"
             lengths = ", ".join(map(str, shape))
-            helps = [f"their lengths are {lengths}; `:` takes the whole of one"] if shape else ["leave them out"]
+            helps = [f"their lengths are {lengths}; `:` selects a whole dimension"] if shape else ["leave them out"]
             report.error("unmatched-section", text, section.span, helps=helps)
             continue
         taken = []
@@ -70,7 +70,7 @@ def ranges_of(sections: Iterable[tuple[str, Section]], checked: Checked, report:
             taken.append(range(extent.first, extent.last + 1, extent.stride))
             if extent.last >= length:
                 what = f"dimension `{reference}`" if isinstance(reference, str) else "the dimension"
-                text = f"index {extent.last} lies outside of {what}, whose length is {length}"
+                text = f"index {extent.last} is outside {what} of length {length}"
                 helps = [f"the last index is {length - 1}"] if length else []
                 report.error("unmatched-section", text, extent.span, helps=helps)
         found[fqn] = tuple(taken)
@@ -181,5 +181,5 @@ def _warn(
                 f"{', '.join(f'`{path}`' for path in users)} {'has' if len(users) == 1 else 'have'} the dimension "
                 f"`{own}` of length {dimensions[own].size} instead of `{fqn}`, which others use whole or cut otherwise"
             )
-            helps = ["give all that use the dimension the same section, or choose variables with `--var`"]
+            helps = ["give the same section to all variables of the dimension, or choose variables with `--var`"]
             report.warning("split-dimension", text, checked.variables[users[0]].span, helps=helps)

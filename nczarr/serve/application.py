@@ -116,7 +116,7 @@ class Application:
         home = self.routes.root.home
         try:
             if not self.sites.are_meant(_header(scope, b"host")):
-                return text(403, "this server answers requests for this machine alone; `--origin` allows others")
+                return text(403, "this server answers only requests for this machine; `--origin` allows others")
             if scope["method"] == "OPTIONS" and self._is_preflight(scope):
                 return Answer(b"", "", 204, PREFLIGHT)
             if scope["method"] not in METHODS:
@@ -133,14 +133,14 @@ class Application:
             return text(status, words(error.diagnostics, home))
         except OSError as error:
             if self.log is not None:
-                self.log(f"out of reach: {error}")
-            return text(500, f"the dataset is out of reach: {error.strerror or 'no reason given'}")
+                self.log(f"unreachable: {error}")
+            return text(500, f"the dataset cannot be reached: {error.strerror or 'no reason given'}")
         except Exception as error:
             if self.log is not None:
                 import traceback
 
                 self.log("".join(traceback.format_exception(error)))
-            return text(500, "a fault of the server; its log says more when it is verbose")
+            return text(500, "internal error of the server; `--verbose` writes details to its log")
 
     async def _made(self, asked: Request, client: Client, share: Share) -> Answer:
         """Return the answer to an allowed request. Concurrent requests open a dataset once."""

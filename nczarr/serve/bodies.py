@@ -115,7 +115,7 @@ class Held:
         while count > 0:
             piece = self.next(min(count, READY))
             if piece is None:
-                raise OSError(errno.EIO, "the answer is shorter than it was")
+                raise OSError(errno.EIO, "the answer is shorter than before")
             count -= len(piece)
             found = zlib.crc32(piece, found)
         return found

@@ -86,7 +86,7 @@ def answer(opened: Opened, asked: Asked, limits: Limits) -> Answer:
         case "form":
             return _text(form(opened, asked.location), HTML)
         case _:
-            raise RefusedError(400, f"`req` is none of {', '.join(KNOWN)}")
+            raise RefusedError(400, f"`req` must be one of {', '.join(KNOWN)}")
 
 
 def _text(words: str, kind: str) -> Answer:
@@ -123,7 +123,7 @@ def sections_of(opened: Opened, asked: Asked, limits: Limits, home: str) -> Sect
     sizes = [size_of(checked, fqn, ranges) for fqn, ranges in wanted]
     least = sum(sizes)
     if least > limits.response:
-        text = f"the sections have {least} bytes or more, and answers have at most {limits.response}"
+        text = f"the sections have {least} bytes or more; the limit of an answer is {limits.response}"
         raise RefusedError(413, text)
     deflate = _deflate(asked.query.get("deflate"))
     need = max(_need(checked, fqn, size, deflate) for (fqn, _), size in zip(wanted, sizes, strict=True))
@@ -180,7 +180,7 @@ def wanted_of(checked: Checked, spec: str, home: str) -> list[tuple[str, tuple[r
         ranges = ranges_of([(fqn, section)], checked, report)
         wanted.append((fqn, ranges[fqn]))
     if report.errors or not wanted:
-        raise RefusedError(400, words(report.sorted(), home) or "`var` names no variable")
+        raise RefusedError(400, words(report.sorted(), home) or "`var` does not name a variable")
     return wanted
 
 
@@ -211,7 +211,7 @@ def _deflate(text: str | None) -> int | None:
     if text is None or text == "":
         return None
     if not (text.isascii() and text.isdigit() and len(text) == 1):
-        raise RefusedError(400, "`deflate` is a digit, 0 to 9")
+        raise RefusedError(400, "`deflate` must be a digit, 0 to 9")
     return int(text)
 
 
@@ -222,7 +222,7 @@ def _bounded(pieces: Iterator[bytes], limits: Limits) -> Iterator[bytes]:
     for piece in pieces:
         count += len(piece)
         if count > most:
-            raise RefusedError(413, f"the values have more than {limits.response} bytes, and answers at most that")
+            raise RefusedError(413, f"the values have more than {limits.response} bytes, the limit of an answer")
         yield piece
 
 

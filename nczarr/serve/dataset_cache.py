@@ -134,10 +134,10 @@ class Shelf:
         source = sources.opened(place.path, report, self.options)
         form = None if source is None else format_of(source)
         if source is None or form is None:
-            raise RefusedError(404, f"`{place.name}` is in no format that can be read")
+            raise RefusedError(404, f"`{place.name}` is not in a format that can be read")
         size = stamp[0][2] if stamp[0] else 0
         if form.resident and size > self.limits.kept:
-            text = f"`{place.name}` has {size} bytes, which would all be read, and the limit is {self.limits.kept}"
+            text = f"`{place.name}` has {size} bytes, which must all be read; the limit is {self.limits.kept}"
             raise RefusedError(413, text)
         if (
             form.leads_to is not None
@@ -184,7 +184,7 @@ def stamp_of(place: Place) -> Stamp:
 def check_same(opened: Opened) -> None:
     """Raise RefusedError if a single-file dataset has changed since it was opened, OSError if it is gone."""
     if opened.alone and stamp_of(opened.place) != opened.stamp:
-        raise RefusedError(503, "the dataset has changed meanwhile", (("Retry-After", "1"),))
+        raise RefusedError(503, "the dataset has changed in the meantime", (("Retry-After", "1"),))
 
 
 def _is_same(opened: Opened, place: Place) -> bool:
@@ -231,7 +231,7 @@ def words(found: Iterable[Diagnostic], home: str) -> str:
         if each.severity is Severity.NOTE:
             continue
         lines.append(f"{each.severity}[{each.code}]: {each.message}{_where(each)}")
-        lines += [f"  help: {text}" for text in each.helps if not text.startswith("`--")]
+        lines += [f"  help: {text}" for text in each.helps if "`--" not in text]
     return without_home("\n".join(lines), home)
 
 

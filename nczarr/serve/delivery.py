@@ -175,7 +175,7 @@ class Delivery:
                     break
                 now = time.monotonic()
                 if now >= end:
-                    raise CutError(f"the client takes nothing for {limits.timeout:g} seconds")
+                    raise CutError(f"the client has read nothing for {limits.timeout:g} seconds")
                 patience = limits.slow / HASTE if self.workers.pressed else limits.slow
                 if waiting and self._waited + now - begun >= patience:
                     await self._put_away(stuck)

@@ -160,12 +160,12 @@ class Helpers:
             status = used.process.wait(1)
         self._drop(used)
         if self._closed:
-            return "the server ends"
+            return "the server is shutting down"
         if not used.ready:
             return "no process that reads HDF5 files could be started"
-        text = f"the HDF5 library crashes (status {status})"
+        text = f"the HDF5 library crashed (status {status})"
         if used.late:
-            text = f"the HDF5 library does not come back within {self._seconds:g} seconds: the file is damaged"
+            text = f"the HDF5 library did not return within {self._seconds:g} seconds: the file is damaged"
         with self._lock:
             self._faulty[key] = text
             while len(self._faulty) > REMEMBERED:

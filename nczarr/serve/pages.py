@@ -125,7 +125,7 @@ def folder(listing: Listing) -> str:
 def _folder(listing: Listing) -> Iterator[str]:
     yield _crumbs(listing.folder)
     if not listing.entries:
-        yield "<p>There is nothing here that is served.</p>\n"
+        yield "<p>There is nothing to serve here.</p>\n"
     else:
         yield _table(("Name", "Format", "Bytes", "Zarr v2", "Zarr v3", "CDM Remote"), map(_row, listing.entries))
     if listing.pages > 1:
@@ -189,7 +189,7 @@ def _dataset(opened: Opened, told: dict[str, Any]) -> Iterator[str]:
     yield f"<li>CDM Remote: <code>{_text(links[CDMREMOTE])}</code>, {asked}</li>\n</ul>\n"
     yield "<h2>Variables</h2>\n" + _table(("Name", "Type", "Dimensions"), map(_variable, told["variables"]))
     if told["variable_count"] > len(told["variables"]):
-        yield f"<p>The first {len(told['variables'])} of them.</p>\n"
+        yield f"<p>The first {len(told['variables'])} are shown.</p>\n"
     for version, lost in told["losses"].items():
         if lost:
             yield f"<h2>What {_text(version)} does not hold</h2>\n<ul>\n"

@@ -110,7 +110,7 @@ class Routes(NamedTuple):
             return unchanged(tag, opened.modified)
         made = stores.chunk(array, index, self.limits)
         if made is None:
-            raise RefusedError(404, "the chunk is not there: it holds nothing but fill values")
+            raise RefusedError(404, "the chunk does not exist: all its values are fill values")
         whole = made[0] if len(made) == 1 and isinstance(made[0], bytes) else tuple(made)
         modified = opened.modified if opened.alone else None
         if tag is None and isinstance(whole, tuple):

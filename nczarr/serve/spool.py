@@ -28,7 +28,7 @@ class Disk:
         """Reserve bytes. Raises FullError."""
         with self._lock:
             if self.used + size > self.most:
-                raise FullError(f"temporary files have {self.used} bytes, and at most {self.most}")
+                raise FullError(f"temporary files have {self.used} bytes; the limit is {self.most}")
             self.used += size
 
     def give(self, size: int) -> None:

@@ -85,7 +85,7 @@ def check(array: Array, limits: Limits) -> int:
     """Return the memory in bytes to make a chunk. Raises RefusedError above the limit."""
     size = array.decoded or (0 if array.route == "copy" else array.chunk_size * array.element)
     if size > limits.response:
-        text = f"a chunk of `{array.path}` has {size} bytes, and answers have at most {limits.response}"
+        text = f"a chunk of `{array.path}` has {size} bytes; the limit of an answer is {limits.response}"
         raise RefusedError(413, text)
     return size * TIMES
 
@@ -100,5 +100,5 @@ def chunk(array: Array, index: Index, limits: Limits) -> list[Piece] | None:
     found = list(pieces(array, make(array, chunks_of(array, index))))
     size = sum(map(length_of, found))
     if size > limits.response:
-        raise RefusedError(413, f"the chunk has {size} bytes, and answers have at most {limits.response}")
+        raise RefusedError(413, f"the chunk has {size} bytes; the limit of an answer is {limits.response}")
     return found or None

@@ -140,7 +140,7 @@ class Workers:
             future = self._executor.submit(lambda: made.append(work()))
         except RuntimeError:  # the server ends
             leave()
-            raise BusyError("the server ends") from None
+            raise BusyError("the server is shutting down") from None
 
         def left(_: Future[None]) -> None:
             with suppress(RuntimeError):  # the loop has ended
@@ -153,7 +153,7 @@ class Workers:
         except TimeoutError:
             if future.done() and not future.cancelled() and isinstance(future.exception(), TimeoutError):
                 raise  # the system's own, of the work
-            raise BusyError(f"it takes longer than {self.limits.timeout:g} seconds") from None
+            raise BusyError(f"it took longer than {self.limits.timeout:g} seconds") from None
 
     async def _enter(self, need: int, *, begun: bool, heavy: bool) -> None:
         """Wait for capacity."""
@@ -163,7 +163,7 @@ class Workers:
             return
         waiting = sum(map(len, self._queues))
         if not begun and waiting >= self.limits.queue:
-            raise BusyError(f"{waiting} requests wait already")
+            raise BusyError(f"{waiting} requests are waiting already")
         turn = _Turn(asyncio.get_running_loop().create_future(), need, heavy, begun)
         (queue.appendleft if begun else queue.append)(turn)
         self._admit()
@@ -177,7 +177,7 @@ class Workers:
                     queue.remove(turn)
                 self._admit()
             if isinstance(error, TimeoutError):
-                raise BusyError(f"no turn came within {self.limits.timeout:g} seconds") from None
+                raise BusyError(f"the request waited longer than {self.limits.timeout:g} seconds") from None
             raise
 
     def _fits(self, need: int, *, heavy: bool, begun: bool) -> bool:

@@ -66,7 +66,7 @@ class RefusedAnswerError(OSError):
 
     def __init__(self, status: int, words: str) -> None:
         number = {401: errno.EACCES, 403: errno.EACCES, 404: errno.ENOENT}.get(status, errno.EIO)
-        super().__init__(number, f"the server says {status}: {words}" if words else f"the server says {status}")
+        super().__init__(number, f"the server reports {status}: {words}" if words else f"the server reports {status}")
         self.status = status
 
 
@@ -129,10 +129,10 @@ class Service(Connection):
         return data
 
     def _surprise(self, answer: Answer) -> str:
-        kind = answer.description or answer.type.partition(";")[0].strip() or "nothing that says what it is"
+        kind = answer.description or answer.type.partition(";")[0].strip() or "an answer without a content type"
         begins = answer.data[:16].decode("latin-1")
         came = f"{len(answer.data)} bytes of `{kind}` that begin with {begins!r}" if answer.data else "an empty answer"
-        return f"this is no CDM Remote server: {came}, where a stream of messages was asked for"
+        return f"this is not a CDM Remote server: it sent {came} instead of a stream of messages"
 
 
 @cache

@@ -116,7 +116,7 @@ class MissingProtocolError(ImportError):
         library = LIBRARIES.get(protocol)
         self.remedy = f"install what fsspec needs for `{protocol}`"
         if ours or library is not None:
-            self.remedy = f"`pip install {'nczarr[remote]' if ours else library}`"
+            self.remedy = f"run `pip install {'nczarr[remote]' if ours else library}`"
 
 
 class Connection:
@@ -159,7 +159,7 @@ class Connection:
     def _retries(self) -> int:
         given = self.options.get("retries", RETRIES)
         if not (isinstance(given, int) and 0 <= given <= 100):
-            raise BadURLError("the storage option `retries` is a number, 0 to 100")
+            raise BadURLError("the storage option `retries` must be a number, 0 to 100")
         return given
 
     @property
@@ -189,7 +189,7 @@ class Connection:
         for part in self.place.path.split("::"):
             protocol = part.partition("://")[0].lower()
             if "/" not in protocol and protocol not in known_implementations and protocol not in _registered():
-                raise BadURLError(f"there is no protocol `{protocol}`")
+                raise BadURLError(f"unknown protocol `{protocol}`")
         try:
             system, root = url_to_fs(self.place.path, **self._arguments())
         except ImportError as error:
@@ -307,12 +307,12 @@ class Connection:
         if isinstance(error, FileNotFoundError) and (text.startswith(("/", root or "/")) or not _SPACE.search(text)):
             text = "No such file or object"  # libraries give a path
         if isinstance(error, NotImplementedError):
-            return OSError(errno.EROFS, "what speaks this protocol cannot do that", place)
+            return OSError(errno.EROFS, "the library of this protocol does not support the operation", place)
         unknown = _UNKNOWN.search(text) if isinstance(error, TypeError) else None
         if unknown is not None:
-            text = f"what speaks `{self.protocol}` has no option `{unknown[1]}`"
+            text = f"the library of `{self.protocol}` has no option `{unknown[1]}`"
         elif isinstance(error, TypeError | AttributeError):
-            text = f"what speaks `{self.protocol}` cannot do with the storage options: {text}"
+            text = f"the library of `{self.protocol}` rejects the storage options: {text}"
         if isinstance(error, TimeoutError):
             return OSError(errno.ETIMEDOUT, "no answer within the time allowed", place)
         said = scrubbed(" ".join(str(text).split()), self.url, self.options) or type(error).__name__

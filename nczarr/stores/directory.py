@@ -84,7 +84,7 @@ class DirectoryStore(Store):
 
     def _link(self, key: str) -> OSError:
         """Return the error for a key that exists through a symbolic link alone."""
-        return OSError(errno.ELOOP, "a symbolic link, which is not followed; copy what it names", f"{self.path}/{key}")
+        return OSError(errno.ELOOP, "a symbolic link, which is not followed; copy its target", f"{self.path}/{key}")
 
     def _is_inside(self, folder: str) -> bool:
         """Return whether no link leads to a subfolder; cached."""

@@ -176,5 +176,5 @@ def obstacle(path: str, *, store: bool) -> str | None:
         return "is a folder"
     held = os.listdir(path)
     if held and not set(ROOT_KEYS).intersection(held):
-        return "is a folder with other things than a store in it"
+        return "is a folder that is not a store"
     return None

@@ -228,7 +228,7 @@ class Operations:
             folder = folders.pop()
             found = self._called("listdir", folder)
             if found is None:
-                raise NotListedError("the store has none of the operations list, listpre and listdir")
+                raise NotListedError("the store has no list operation (list, listpre or listdir)")
             yield from (key for key in found[0] if key.startswith(prefix))
             folders += [each for each in found[1] if each.startswith(prefix) and len(each) > len(folder)]
 
@@ -423,7 +423,7 @@ class FolderKeys:
         path = os.path.join(self._root, *safe_key(key).split("/"))
         folder = os.path.relpath(os.path.dirname(path), self._root)
         if os.path.realpath(os.path.dirname(path)) != os.path.normpath(os.path.join(self._real, folder)):
-            raise UnsafeKeyError(f"a link leads out of the store: {key!r}")
+            raise UnsafeKeyError(f"a link points outside the store: {key!r}")
         return path
 
     def get(self, key: str) -> bytes | None:

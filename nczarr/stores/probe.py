@@ -68,7 +68,7 @@ def obstacle(url: str, storage: StorageOptions, *, store: bool) -> Obstacle | No
     if not store:
         return Obstacle("is a folder", replaceable=False)
     if JOURNAL in held:
-        return Obstacle("is not finished", replaceable=True, unfinished=True)
+        return Obstacle("is incomplete", replaceable=True, unfinished=True)
     if not set(ROOT_KEYS).intersection(held):
-        return Obstacle("is a folder with other things than a store in it", replaceable=False)
+        return Obstacle("is a folder that is not a store", replaceable=False)
     return Obstacle("exists", replaceable=True)

@@ -57,14 +57,14 @@ class Policy(NamedTuple):
         """Return the place of a URL; None: the target given by the reader. Raises ForbiddenTargetError."""
         if url is None:
             if self.given.target is None:
-                raise ForbiddenTargetError("it names no target, and none was given")
+                raise ForbiddenTargetError("it names no target, and no default target is given")
             return _place(self.given.target)
         if not url:
             raise ForbiddenTargetError("its URL is empty")
         try:
             os.fsencode(url)
         except UnicodeEncodeError:
-            raise ForbiddenTargetError("its URL has half a character") from None
+            raise ForbiddenTargetError("its URL contains a lone surrogate") from None
         relative = "://" not in url and not os.path.isabs(url)
         place = self._below_base(url) if relative else _place(url)
         if "\0" in (place.path or place.url):
@@ -83,23 +83,21 @@ class Policy(NamedTuple):
 
     def _check(self, url: str, place: Followed, *, relative: bool) -> None:
         """Raise ForbiddenTargetError for forbidden places."""
-        helps = "`--source-root` says what may be"
+        helps = "allow it with `--source-root`"
         if self.given.roots:
             if not any(_is_below(place, root, hidden=self.given.hidden) for root in self.given.roots):
-                raise ForbiddenTargetError(f"`{shown(url)}` lies below none of the roots that may be named")
+                raise ForbiddenTargetError(f"`{shown(url)}` is outside all allowed roots")
             return
         if relative:
             if not _is_below(place, self.given.base or self.home):
-                raise ForbiddenTargetError(f"`{shown(url)}` leads out of the folder that URLs are relative to; {helps}")
+                raise ForbiddenTargetError(f"`{shown(url)}` is outside the folder of the document; {helps}")
         elif place.path is not None:
             if is_remote(self.home):
-                raise ForbiddenTargetError(
-                    f"`{shown(url)}` is a file of this machine, and the document comes from elsewhere; {helps}"
-                )
+                raise ForbiddenTargetError(f"`{shown(url)}` is a local file, but the document is not local; {helps}")
         elif "::" in url:
             raise ForbiddenTargetError(f"`{shown(url)}` is a chain of protocols; {helps}")
         elif (protocol := place.url.partition("://")[0].lower()) not in PROTOCOLS:
-            raise ForbiddenTargetError(f"`{shown(url)}` is behind the protocol `{protocol}`; {helps}")
+            raise ForbiddenTargetError(f"`{shown(url)}` uses the protocol `{protocol}`; {helps}")
 
 
 def home_of(source: Source | Store) -> str:

@@ -61,7 +61,7 @@ class ReferenceStore(Store):
         faults = 0
         label = Label(key=self.path)
         for key in self.references.odd():
-            text = f"`{key}` is no key of a store: it is passed over"
+            text = f"`{key}` is not a key of a store; it is ignored"
             report.add(Diagnostic("unsafe-key", Severity.WARNING, text, label))
         for url, key in self.references.named():
             try:
@@ -107,7 +107,7 @@ class ReferenceStore(Store):
             yield
         except OSError as error:
             if not getattr(error, "__notes__", None):
-                error.add_note(f"`{key}` of `{self.path}` leads there")
+                error.add_note(f"named by `{key}` of `{self.path}`")
             raise
 
     def part(self, key: str, offset: int, length: int) -> bytes | None:
@@ -155,7 +155,7 @@ class ReferenceStore(Store):
         status = os.stat(path)
         if not stat.S_ISREG(status.st_mode):
             number = errno.EISDIR if stat.S_ISDIR(status.st_mode) else errno.EINVAL
-            raise OSError(number, os.strerror(number) if number == errno.EISDIR else "it is no regular file", path)
+            raise OSError(number, os.strerror(number) if number == errno.EISDIR else "it is not a regular file", path)
         size = status.st_size
         length = size - reference.offset if reference.length is None else reference.length
         if length < 0 or reference.offset + length > size:

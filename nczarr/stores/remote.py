@@ -127,7 +127,7 @@ class RemoteStore(Store):
                 self._tags_are_digests = False
                 return data
             last = data
-        raise OSError(errno.EIO, f"it was read {TRIES} times, and never as the server lists it", self._shown(key))
+        raise OSError(errno.EIO, f"it was read {TRIES} times, and never matched the server's listing", self._shown(key))
 
     def _fetch(self, key: str, told: Told | None) -> bytes | None:
         try:
@@ -135,7 +135,7 @@ class RemoteStore(Store):
         except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
             if told is None:
                 return None
-            raise OSError(errno.EIO, "it was listed, and is not there", self._shown(key)) from None
+            raise OSError(errno.EIO, "it is listed but does not exist", self._shown(key)) from None
         return found
 
     def _agree(self, data: bytes, told: Told) -> bool:

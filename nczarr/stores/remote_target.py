@@ -90,7 +90,7 @@ class RemoteTarget(RemoteStore):
         there = self._fetch(JOURNAL, None)
         other = parsed(there or b"")
         if there != data and (other.fingerprint is not None or other.run):
-            raise FileExistsError(errno.EEXIST, "was just begun by another run", self.path)
+            raise FileExistsError(errno.EEXIST, "has just been started by another run", self.path)
         if there != data:
             self._put(JOURNAL, data)
 
@@ -135,7 +135,7 @@ class RemoteTarget(RemoteStore):
             self.connection.remove([key])
         except OSError:
             self._spoilt = True
-        raise OSError(errno.EIO, f"it was sent {TRIES} times, and each time other bytes arrived", self._shown(key))
+        raise OSError(errno.EIO, f"it was sent {TRIES} times, and arrived with other bytes each time", self._shown(key))
 
     def put_pieces(self, key: str, pieces: Iterable[bytes | Range]) -> None:
         """Set a key to pieces; large ones use a temporary file. Raises OSError, UnsafeKeyError."""
@@ -188,8 +188,8 @@ class RemoteTarget(RemoteStore):
         journal = listed.get(JOURNAL)
         if not self._is_own(journal):
             self._open = False  # it is the other's
-            words = "finished or removed it" if journal is None else "begun it anew"
-            text = f"another run has {words} meanwhile; what is there may be of both: make it again"
+            words = "finished or removed it" if journal is None else "started it again"
+            text = f"another run has {words} in the meantime; the target may contain data of both runs: write it again"
             raise OSError(errno.EBUSY, text, self.path)
         there: dict[str, list[int]] = {}
         for key, told in listed.items():
@@ -200,7 +200,7 @@ class RemoteTarget(RemoteStore):
             found = there.get(folder, [0, 0])
             if found[0] < count or found[1] < size:
                 self._spoilt = True
-                text = f"{count} objects of {size} bytes were sent, and {found[0]} of {found[1]} bytes are there"
+                text = f"{count} objects of {size} bytes were sent, but {found[0]} of {found[1]} bytes are stored"
                 raise OSError(errno.EIO, text, self._shown(folder))
 
     def finish(self) -> None:
@@ -232,10 +232,10 @@ class RemoteTarget(RemoteStore):
 def _begun_by(journal: Journal | None) -> str:
     """Return, as a predicate, the obstacle to a store: another store, or one with this journal."""
     if journal is None:
-        return "is there already"
+        return "already exists"
     if journal.fingerprint is None:
-        return "is begun, and its journal is of no run that could be gone on with"
-    return f"is begun, of `{journal.source}`; the source, an option or the version is another"
+        return "is incomplete, and its journal does not belong to a run that can continue"
+    return f"is incomplete, from `{journal.source}`; the source, an option or the version differs"
 
 
 class SentZip(ZipTarget):

@@ -54,7 +54,7 @@ def fetched(connection: Connection) -> str:
         if _is_whole(connection, path, info):
             _origins[folder] = connection.url, info
             return path
-    raise OSError(errno.EIO, f"it was read {TRIES} times, and never as the server lists it", connection.shown)
+    raise OSError(errno.EIO, f"it was read {TRIES} times, and never matched the server's listing", connection.shown)
 
 
 def kept(head: bytes, rest: BinaryIO) -> str:
@@ -86,7 +86,7 @@ def _fetch(connection: Connection, path: str, file: int, info: dict[str, Any]) -
         connection.call("get_file", "", path, size=size or 0)
     found = os.path.getsize(path)
     if isinstance(size, int) and found != size:
-        raise OSError(errno.EIO, f"{found} of {size} bytes came", connection.shown)
+        raise OSError(errno.EIO, f"{found} of {size} bytes arrived", connection.shown)
 
 
 def _in_ranges(connection: Connection, info: dict[str, Any]) -> bool:
@@ -120,7 +120,7 @@ def _fetch_ranges(connection: Connection, file: int, size: int) -> None:
         end = min(size, begin + RANGE)
         data = connection.call("cat_file", "", start=begin, end=end, size=end - begin)
         if len(data) != end - begin:
-            text = f"{len(data)} bytes came, {end - begin} were asked for at byte {begin}"
+            text = f"{len(data)} bytes arrived, but {end - begin} were requested at byte {begin}"
             raise OSError(errno.EIO, text, connection.shown)
         os.pwrite(file, data, begin)
 
@@ -157,7 +157,7 @@ def send(connection: Connection, path: str, key: str = "") -> None:
             return
     with suppress(OSError):
         connection.remove([key])
-    text = f"it was sent {TRIES} times, and each time other bytes arrived"
+    text = f"it was sent {TRIES} times, and arrived with other bytes each time"
     raise OSError(errno.EIO, text, f"{connection.shown.rstrip('/')}/{key}" if key else connection.shown)
 
 

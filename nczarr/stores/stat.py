@@ -83,14 +83,14 @@ def changes(then: Facts, now: Facts) -> list[str]:
     """
     found = []
     if then.size is not None and now.size is not None and then.size != now.size:
-        found.append(f"it had {then.size} bytes, and has {now.size}")
+        found.append(f"it had {then.size} bytes and now has {now.size}")
     if then.tag is not None and now.tag is not None:
         if then.tag != now.tag:
-            found.append(f"its tag was `{then.tag}`, and is `{now.tag}`")
+            found.append(f"its tag was `{then.tag}` and is now `{now.tag}`")
     elif then.modified is not None and now.modified is not None:
         coarse = then.modified % SECOND == 0 or now.modified % SECOND == 0
         if abs(then.modified - now.modified) >= (SECOND if coarse else ROUNDED):
-            found.append(f"it was of {_text(then.modified)}, and is of {_text(now.modified)}")
+            found.append(f"its modification time was {_text(then.modified)} and is now {_text(now.modified)}")
     return found
 
 

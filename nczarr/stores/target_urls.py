@@ -36,25 +36,25 @@ class Naming:
     def url(self, place: str) -> str:
         """Return the URL of a target in the document. Raises UnnamedTargetError."""
         if not is_remote(place) and is_passing(place):
-            raise UnnamedTargetError("it came through a pipe, and is there only while it is read")
+            raise UnnamedTargetError("it was read from a pipe and is not stored")
         fetched = None if is_remote(place) else origin(place)
         place = place if fetched is None else fetched[0]
         if self._writing.base is not None:
             base, below = self._writing.base.rstrip("/"), self._below_home(place)
             if shown(base) != base:
-                raise UnnamedTargetError(f"the base `{shown(base)}` has a secret in it, which a document would tell")
+                raise UnnamedTargetError(f"the base `{shown(base)}` contains a secret, which the document would reveal")
             if base.lower().startswith(WEB) and not place.lower().startswith(WEB):
                 below = quote(below, errors="surrogateescape")
             return f"{base}/{below}"
         if is_remote(place):
             if shown(place) != place:
-                raise UnnamedTargetError(f"`{shown(place)}` has a secret in it, which a document would tell")
+                raise UnnamedTargetError(f"`{shown(place)}` contains a secret, which the document would reveal")
             return self._relative(place) if self._writing.relative else place
         path = os.path.abspath(place)
         try:
             path.encode()
         except UnicodeEncodeError:
-            raise UnnamedTargetError("its path is no UTF-8") from None
+            raise UnnamedTargetError("its path is not valid UTF-8") from None
         return self._relative(path) if self._writing.relative else FILE + path
 
     def _below_home(self, place: str) -> str:

@@ -110,7 +110,7 @@ def untidy(url: str) -> str | None:
     path = url.rpartition("::")[2].partition("://")[2].strip("/")
     for segment, word in (("", "an empty segment, `//`"), (".", "the segment `.`"), ("..", "the segment `..`")):
         if path and segment in path.split("/"):
-            return f"the URL has {word}, of which stores make different keys"
+            return f"the URL has {word}, which stores map to different keys"
     return None
 
 
@@ -143,9 +143,9 @@ def _modes(item: str) -> list[str]:
     """Return the modes of one part of a fragment."""
     key, _, value = item.partition("=")
     if key != "mode":
-        raise BadURLError(f"`{key}` stands behind `#`, where `mode=…` is known")
+        raise BadURLError(f"`{key}` follows `#`, where only `mode=…` is known")
     modes = value.lower().split(",")
     unknown = [mode for mode in modes if mode not in MODES]
     if unknown:
-        raise BadURLError(f"there is no mode `{unknown[0]}`; there are: {', '.join(MODES)}")
+        raise BadURLError(f"unknown mode `{unknown[0]}`; known modes: {', '.join(MODES)}")
     return modes

@@ -75,7 +75,7 @@ class ZipStore(Store):
         try:
             return ZipFile(self.file)
         except (BadZipFile, struct.error, ValueError) as error:
-            raise OSError(errno.EINVAL, f"no zip archive: {error}", self.path) from None
+            raise OSError(errno.EINVAL, f"invalid zip archive: {error}", self.path) from None
 
     def get(self, key: str) -> bytes | None:
         """Return the bytes of a key, or None. Raises OSError, UnsafeKeyError."""

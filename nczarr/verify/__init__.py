@@ -64,7 +64,7 @@ def verify(source: Source | Store, sample: int | None, report: Report, options: 
             report.add(found)
         if checked is not None:
             for key in islice(chunks.strays(checked, store.references), report.limit):
-                text = f"`{key}` is a chunk of no array, and nobody reads it"
+                text = f"`{key}` is not a chunk of any array and is never read"
                 report.add(Diagnostic("stray-reference", Severity.WARNING, text, Label(key=key)))
             count = _read_chunks(checked, store, looked, sample, report, options)
     return Summary(looked.references, looked.targets, count)

@@ -181,7 +181,7 @@ def _is_meant(references: References, key: str, url: str | None, table: Table, r
 
 def _tell_beyond(key: str, url: str | None, table: Table, row: int, size: int, report: Report) -> None:
     offset, length = int(table.offset[row]), int(table.length[row])
-    what = f"{length} bytes at {offset}" if length >= 0 else f"what begins at {offset}"
+    what = f"{length} bytes at {offset}" if length >= 0 else f"the bytes from {offset}"
     text = f"`{key}` refers to {what} of `{_named(url)}`, which has {size}"
     report.add(_fault("range-beyond-target", text, key))
 
@@ -193,7 +193,7 @@ def _tell_failure(url: str | None, error: OSError | CompileError, key: str, coun
         for found in error.diagnostics:
             report.add(found._replace(notes=(*found.notes, *notes)))
         return
-    text = f"`{_named(url)}`, the target of `{key}`, is out of reach: {error.strerror or error}"
+    text = f"`{_named(url)}`, the target of `{key}`, cannot be reached: {error.strerror or error}"
     report.add(_fault("unreachable-target", text, key, tuple(notes)))
 
 

@@ -88,7 +88,7 @@ def test_contiguous_arrays_are_cut_unless_their_values_fit_the_document(
     assert made.parts["/v"][""].stored is None
     made, report = whole(paths, along=("time",), addressable=0)
     assert made is None  # `w` lies along its second dimension, and ranges cannot be cut there
-    assert [each.message.partition(":")[0] for each in report.sorted()] == ["`/w` cannot be referred to as one array"]
+    assert [each.message.partition(":")[0] for each in report.sorted()] == ["`/w` cannot be referenced as one array"]
 
 
 def test_chunks_longer_than_the_files_stand_in_the_document_or_are_refused(
@@ -108,7 +108,7 @@ def test_chunks_longer_than_the_files_stand_in_the_document_or_are_refused(
     (found,) = report.sorted()
     assert (found.code, found.message) == (
         "unaligned-chunks",
-        "`/v` cannot be referred to as one array: a length of 4 is no multiple of the chunk length 3 "
+        "`/v` cannot be referenced as one array: a length of 4 is not a multiple of the chunk length 3 "
         f"(`{paths[0]}`, `{paths[1]}`)",
     )
 

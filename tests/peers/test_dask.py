@@ -238,7 +238,7 @@ def test_without_any_worker_a_run_ends(
     monkeypatch.setattr(client, "CONNECTING", 1.0)
     ran = run_command("convert", str(sources["a.nc"]), str(tmp_path / "out" / "t.zarr"), "--dask", own_cluster.url)
     assert ran.status == 3
-    assert "no scheduler of dask answers there" in ran.err
+    assert "no dask scheduler answers at this address" in ran.err
     assert not list((tmp_path / "out").iterdir())
 
 
@@ -294,8 +294,8 @@ def test_without_its_scheduler_a_run_ends(own_cluster: Cluster, sources: dict[st
 @pytest.mark.parametrize(
     ("module", "said"),
     [
-        ("raise ModuleNotFoundError('No module named nczarr', name='nczarr')", "has no nczarr"),
-        ('__version__ = "0.0"', "has nczarr 0.0, and this is"),
+        ("raise ModuleNotFoundError('No module named nczarr', name='nczarr')", "cannot import nczarr"),
+        ('__version__ = "0.0"', "has nczarr 0.0, but this process has"),
     ],
 )
 def test_a_worker_without_this_nczarr_is_refused(

@@ -37,10 +37,10 @@ WRONG = {
 """Documents that differ from their file in values, and what is wrong."""
 
 LEFT_OUT = {
-    "8182bf3c-chunked_scalar_string.h5": "references to texts of any length",
+    "8182bf3c-chunked_scalar_string.h5": "refer to variable-length strings",
     "05a631aa-nc4_group_atomic.h5": "`byteOrde`",
-    "64d7f01d-grid_2_2d_sin.h5": "does not say where its values lie",
-    "12688fcc-grid_1_2d.h5": "does not say where its values lie",
+    "64d7f01d-grid_2_2d_sin.h5": "does not give the place of its values",
+    "12688fcc-grid_1_2d.h5": "does not give the place of its values",
 }
 """Documents with variables that are left out, and what the diagnostic says."""
 

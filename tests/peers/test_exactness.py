@@ -24,7 +24,7 @@ TEXTS = exactness.texts(SHARED, REAL) if SHARED is not None else []
 QUICK = [path for path in TEXTS if "big" not in path.name]
 """Without those of gigabytes, which archives of arrays and streams hold in full."""
 
-REFUSED = {("long_names", "zarr3-2019"): "a name of a node has at most 255"}
+REFUSED = {("long_names", "zarr3-2019"): "characters in keys; the limit is 255"}
 """Files, and the way that they cannot go, with why."""
 
 Tool = Callable[[str], str]

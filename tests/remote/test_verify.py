@@ -35,7 +35,7 @@ def test_targets_in_a_bucket(s3: S3, tmp_path: Path) -> None:
     ran = s3.run("refs", "verify", str(tmp_path / "t.json"), "--chunks", "none")
     assert ran.status == 3
     assert f"`x/0` refers to 1000000 bytes at 0 of `{store}/v/0.0`, which has " in ran.err
-    assert f"`{store}/v/9.9`, the target of `x/1`, is out of reach: No such file or object" in ran.err
+    assert f"`{store}/v/9.9`, the target of `x/1`, cannot be reached: No such file or object" in ran.err
 
 
 @pytest.mark.slow

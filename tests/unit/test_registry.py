@@ -61,6 +61,6 @@ def test_rows_have_the_names_of_their_formats() -> None:
 
 
 def test_a_name_that_is_taken_is_an_error() -> None:
-    with pytest.raises(registry.DuplicateFormatError, match="offered twice"):
+    with pytest.raises(registry.DuplicateFormatError, match="defined twice"):
         registry.join(registry.ROWS, iter([("cdl", "other:FORMAT")]))
     assert registry.join({"a": "x"}, iter([("b", "y")])) == {"a": "x", "b": "y"}

@@ -22,7 +22,7 @@ from nczarr.ast import ATOMIC, Constant, EnumType
 
 Shape = tuple[int, ...]
 
-REMEDY = "declare the variable with a `fill_value` that no value has, or fill the array"
+REMEDY = "declare the variable with a `fill_value` that does not occur in the data, or fill the array"
 """Remedy if no fill value can be chosen."""
 
 
@@ -58,7 +58,7 @@ def _is_texts(data: Any) -> bool:
 
 def _bytes(text: Any) -> bytes:
     if not isinstance(text, str | bytes):
-        raise RefusedError("type-mismatch", f"{text!r} is no text, and char holds nothing else")
+        raise RefusedError("type-mismatch", f"{text!r} is not text, and the type is char")
     return text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
 
 
@@ -69,7 +69,7 @@ def _lengths(data: Any, depth: int) -> list[int]:
             raise RefusedError("shape-mismatch", f"the data have {axis} dimensions, not {depth}")
         sizes = {len(item) for item in level}
         if len(sizes) > 1:
-            raise RefusedError("shape-mismatch", f"lists of {min(sizes)} and of {max(sizes)} values lie side by side")
+            raise RefusedError("shape-mismatch", f"lists of {min(sizes)} and of {max(sizes)} values are mixed")
         lengths.append(sizes.pop() if sizes else 0)
         level = [inner for item in level for inner in item]
     return lengths
@@ -114,7 +114,7 @@ def with_fill(
     if not (is_fixed(type_name, types) or type_name == "string") or fill is None:
         raise RefusedError("type-mismatch", f"some values are masked, and type `{type_name}` has no fill value", REMEDY)
     if not declared and (no_fill or type_name not in ATOMIC or ATOMIC[type_name].size < 2):
-        text = f"some values are masked, and no fill value of type `{type_name}` is known to all readers"
+        text = f"some values are masked, and no fill value of type `{type_name}` is readable by all readers"
         raise RefusedError("type-mismatch", text, REMEDY)
     mask = data.mask
     assert mask is not None
@@ -129,7 +129,7 @@ def with_fill(
         )
     one = _element(fill, stored.dtype)
     if not declared and (inside[~mask] == one).any():
-        text = f"some values are masked, and others equal {one}, the fill value of type `{type_name}`"
+        text = f"some values are masked and others equal {one}, the fill value of type `{type_name}`"
         raise RefusedError("value-range", text, REMEDY)
     inside[mask] = one
     return {"": ArrayInMemory(made.layout, stored)}

@@ -51,7 +51,7 @@ class DatasetBuilder(GroupBuilder):
         super().__init__(site, "/", site.name(name, "the dataset") if name != "" else "")
         self._kind = KIND_SPELLINGS.get(str(kind)) if kind is not None else None
         if kind is not None and self._kind is None:
-            site.error("bad-special-value", f"{kind!r} is no kind of netCDF file; use nc3, nc6, nc5, nc4 or nc7")
+            site.error("bad-special-value", f"{kind!r} is not a kind of netCDF file; use nc3, nc6, nc5, nc4 or nc7")
 
     def finish(self, data: Mapping[str, Any] | None = None) -> DatasetHandle:
         """Build and check the dataset.
@@ -121,7 +121,7 @@ class Assembly:
         try:
             return {} if data is None else dict(data)
         except (TypeError, ValueError):
-            text = f"data are a mapping from names of variables to values, and not `{type(data).__name__}`"
+            text = f"data must be a mapping from variable names to values, not `{type(data).__name__}`"
             self.site.error("type-mismatch", text, self.here)
             return {}
 
@@ -246,7 +246,7 @@ class Assembly:
                 kind = infer(given) if written is None else self.scope.type(written, group)
                 if kind is None:
                     if written != variable_type:  # else the variable itself is reported
-                        text = f"type `{written}` of attribute `{each.name}` is not defined, or not legal"
+                        text = f"type `{written}` of attribute `{each.name}` is undefined or invalid"
                         self.site.error("undefined-type", text, each.span)
                     continue
                 value = constant(given, kind, self.scope.types)

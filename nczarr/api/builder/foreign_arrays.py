@@ -45,7 +45,7 @@ def given(data: Any) -> Given:
     if hasattr(data, "__dask_graph__"):
         data = _called(data, "compute")
     if getattr(data, "null_count", 0):
-        raise RefusedError("type-mismatch", f"`{type(data).__name__}` has missing items, and no value stands for these")
+        raise RefusedError("type-mismatch", f"`{type(data).__name__}` has missing items and no fill value for them")
     found = _missing(data) or _converted(data)
     _refuse_dates(found.values.dtype)
     return found
@@ -55,7 +55,7 @@ def unmasked(data: Any, what: str) -> Any:
     """Return data without masked cells. Raises RefusedError otherwise."""
     found = given(data)
     if found.mask is not None:
-        raise RefusedError("type-mismatch", f"{what} has masked or missing items, and no value stands for these")
+        raise RefusedError("type-mismatch", f"{what} has masked or missing items and no fill value for them")
     return found.values
 
 
@@ -63,7 +63,7 @@ def _converted(data: Any) -> Given:
     """Return the result of `__array__` with its mask."""
     made = data if isinstance(data, np.ndarray | np.generic) else _called(data, "__array__")
     if not isinstance(made, np.ndarray | np.generic):
-        raise RefusedError("type-mismatch", f"`{type(data).__name__}` makes no array of numpy")
+        raise RefusedError("type-mismatch", f"`{type(data).__name__}` cannot be converted to a NumPy array")
     if isinstance(made, np.ma.MaskedArray):
         return Given(np.ma.getdata(made), _mask(made))
     return Given(made if type(made) is np.ndarray or isinstance(made, np.generic) else np.asarray(made))
@@ -74,7 +74,7 @@ def _called(data: Any, method: str) -> Any:
     try:
         return getattr(data, method)()
     except Exception as error:  # any library may raise anything here
-        text = f"`{type(data).__name__}` cannot be made an array: {type(error).__name__}: {error}"
+        text = f"`{type(data).__name__}` cannot be converted to an array: {type(error).__name__}: {error}"
         raise RefusedError("type-mismatch", text) from error
 
 
@@ -85,7 +85,9 @@ def _mask(made: Any) -> NDArray[np.bool_] | None:
         columns = _columns(mask)
         whole = columns.all(axis=-1)
         if (columns.any(axis=-1) != whole).any():
-            raise RefusedError("type-mismatch", "some records are masked in part: a fill value stands for whole ones")
+            raise RefusedError(
+                "type-mismatch", "some records are masked in part, but a fill value replaces whole records"
+            )
         mask = whole
     return mask if mask.any() else None
 
@@ -106,7 +108,7 @@ def _missing(data: Any) -> Given | None:
         return None
     for each in dtypes:
         if getattr(each, "kind", "") in ("M", "m"):
-            raise RefusedError("type-mismatch", f"{each} is no type of netCDF", DATES)
+            raise RefusedError("type-mismatch", f"{each} is not a netCDF type", DATES)
     missing = np.asarray(data.isna(), dtype=bool)
     filled = np.array(data.to_numpy(dtype=object), dtype=object)
     texts = any(isinstance(each, str | bytes) for each in filled[~missing])
@@ -143,9 +145,11 @@ def _masked_list(items: list[Any] | tuple[Any, ...]) -> Given:
         mask = np.array(_masks(items), dtype=bool)
         values = np.array(_unmasked_items(items), dtype=object)
     except ValueError as error:
-        raise RefusedError("shape-mismatch", f"a list with masked items makes no array: {error}") from error
+        raise RefusedError(
+            "shape-mismatch", f"a list with masked items cannot be converted to an array: {error}"
+        ) from error
     if values.shape != mask.shape:
-        raise RefusedError("shape-mismatch", "a list with masked items makes no array of one shape")
+        raise RefusedError("shape-mismatch", "a list with masked items has no regular shape")
     return Given(values, mask)
 
 
@@ -167,6 +171,6 @@ def _unmasked_items(item: Any) -> Any:
 def _refuse_dates(dtype: Any) -> None:
     """Raise RefusedError for arrays of dates and durations."""
     if dtype.kind in "mM":
-        raise RefusedError("type-mismatch", f"{dtype} is no type of netCDF", DATES)
+        raise RefusedError("type-mismatch", f"{dtype} is not a netCDF type", DATES)
     for name in dtype.names or ():
         _refuse_dates(dtype[name].base)

@@ -88,7 +88,7 @@ class GroupBuilder:
         size = self._site.count(size, 0, "bad-dimension-size", f"the size of dimension `{name}`")
         declared = Dimension(name=name, size=size, unlimited=bool(unlimited), span=caller())
         if not (size or unlimited):
-            text = f"dimension `{name}` has size 0, which netCDF takes for unlimited"
+            text = f"dimension `{name}` has size 0, which netCDF treats as unlimited"
             self._site.report.warning("zero-dimension", text, caller())
         self.dimensions.append(declared)
         return DimensionHandle(names.join(self.path, name), declared)
@@ -145,12 +145,14 @@ class GroupBuilder:
         """
         name = self._site.name(name, "an enum")
         if base not in ATOMIC or not ATOMIC[base].is_integer:
-            self._site.error("bad-enum-base", f"the base of enum `{name}` is {base!r}, which is no integer type")
+            self._site.error("bad-enum-base", f"the base of enum `{name}` is {base!r}, which is not an integer type")
             base = "int64"
         made = []
         for key, value in dict(constants).items():
             if isinstance(value, bool) or not hasattr(value, "__index__"):
-                self._site.error("value-range", f"constant `{key}` of enum `{name}` is {value!r}, which is no integer")
+                self._site.error(
+                    "value-range", f"constant `{key}` of enum `{name}` is {value!r}, which is not an integer"
+                )
                 continue
             made.append(EnumConstant(name=self._site.name(key, "a constant"), value=value.__index__(), span=caller()))
         if constants and not made:  # the fault is told; an enum without constants would be another
@@ -312,14 +314,14 @@ def type_name(site: Site, kind: object) -> str:
         return kind.path
     if isinstance(kind, str) and kind:
         return _reference(kind)
-    site.error("undefined-type", f"{kind!r} is no type; give a name or what `compound`, `enum`, … returned")
+    site.error("undefined-type", f"{kind!r} is not a type; give a type name or the result of `compound`, `enum`, …")
     return "int"
 
 
 def dimension_names(site: Site, variable: str, given: object) -> tuple[str | int, ...]:
     """Return the written forms of dimension references: bare names, FQNs, or anonymous sizes."""
     if isinstance(given, str | DimensionHandle) or not isinstance(given, Sequence):
-        site.error("undefined-dimension", f"the dimensions of `{variable}` are {given!r}, which is no list")
+        site.error("undefined-dimension", f"the dimensions of `{variable}` are {given!r}, which is not a list")
         return ()
     out: list[str | int] = []
     for item in given:

@@ -127,10 +127,10 @@ class Site:
             try:
                 name.encode("utf-8")
             except UnicodeEncodeError:
-                self.error("invalid-utf8", f"the name {name!r} of {what} holds a lone surrogate")
+                self.error("invalid-utf8", f"the name {name!r} of {what} contains a lone surrogate")
                 return name.encode("utf-8", "replace").decode("utf-8")
             return names.normal(name)
-        self.error("bad-name", f"{name!r} is no name for {what}" if name != "" else f"the name of {what} is empty")
+        self.error("bad-name", f"{name!r} is not a name for {what}" if name != "" else f"the name of {what} is empty")
         return "_"
 
     def count(self, number: object, low: int, code: str, what: str) -> int:
@@ -140,7 +140,7 @@ class Site:
         except TypeError:
             value = None
         if value is None:
-            self.error(code, f"{what} is {number!r}, which is no integer")
+            self.error(code, f"{what} is {number!r}, which is not an integer")
             return max(low, 1)
         if not low <= value < 2**63:
             self.error(code, f"{what} is {value}; it must be between {low} and {2**63 - 1}")

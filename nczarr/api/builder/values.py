@@ -33,13 +33,13 @@ def infer(value: Any) -> str:
     if dtype is not None and dtype.kind in "iuf":
         name = _FROM_NUMPY.get(f"{dtype.kind}{dtype.itemsize}")
         if name is None:
-            raise RefusedError("type-mismatch", f"dtype {dtype} has no type in netCDF")
+            raise RefusedError("type-mismatch", f"dtype {dtype} has no netCDF type")
         return name
     if isinstance(value, str | bytes):
         return "char"
     items = _items(value)
     if not items:
-        raise RefusedError("empty-attribute", "the type of an empty list cannot be told; name it with `type=`")
+        raise RefusedError("empty-attribute", "the type of an empty list is unknown; give it with `type=`")
     if all(isinstance(item, str | bytes | None) for item in items):
         return "string"
     if any(isinstance(item, str | bytes | None) for item in items):
@@ -161,17 +161,17 @@ def _real(item: Any, atomic: Atomic) -> float:
 def _refuse_bool(item: Any) -> None:
     """Raise RefusedError for values that Python treats as numbers: booleans, durations, masked items."""
     if isinstance(item, bool):
-        raise RefusedError("type-mismatch", f"{item} is a boolean, which netCDF has not; write 0 or 1")
+        raise RefusedError("type-mismatch", f"{item} is a boolean, which netCDF does not support; write 0 or 1")
     dtype = getattr(item, "dtype", None)
     if dtype is None:
         return
     kind = getattr(dtype, "kind", "")
     if kind == "b":
-        raise RefusedError("type-mismatch", f"{item} is a boolean, which netCDF has not; write 0 or 1")
+        raise RefusedError("type-mismatch", f"{item} is a boolean, which netCDF does not support; write 0 or 1")
     if kind in ("M", "m"):
-        raise RefusedError("type-mismatch", f"{dtype} is no type of netCDF")
+        raise RefusedError("type-mismatch", f"{dtype} is not a netCDF type")
     if hasattr(item, "filled"):  # of numpy.ma alone
-        raise RefusedError("type-mismatch", "an item is masked, and no value stands for it")
+        raise RefusedError("type-mismatch", "an item is masked and has no fill value")
 
 
 def _text(value: Any) -> bytes:
@@ -181,7 +181,7 @@ def _text(value: Any) -> bytes:
         return bytes(value.tobytes())
     if isinstance(value, str | bytes):
         return _encoded(value)
-    raise RefusedError("type-mismatch", f"{_shown(value)} is no text, and char holds nothing else")
+    raise RefusedError("type-mismatch", f"{_shown(value)} is not text, and the type is char")
 
 
 def _character(item: Any) -> bytes:
@@ -197,13 +197,13 @@ def _encoded(text: str | bytes) -> bytes:
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError:
-        raise RefusedError("invalid-utf8", f"{_shown(text)} holds a lone surrogate; give bytes instead") from None
+        raise RefusedError("invalid-utf8", f"{_shown(text)} contains a lone surrogate; give bytes instead") from None
 
 
 def _string(item: Any) -> bytes | None:
     if item is None or isinstance(item, str | bytes):
         return None if item is None else _encoded(item)
-    raise RefusedError("type-mismatch", f"{_shown(item)} is no string")
+    raise RefusedError("type-mismatch", f"{_shown(item)} is not a string")
 
 
 def _enum(item: Any, named: Mapping[str, int], enum: str) -> int:
@@ -231,7 +231,9 @@ def _elements(item: Any, declared: VlenType, types: Types) -> Constant:
     if declared.base == "char":
         return Constant.text(_text(item))
     if not isinstance(item, list | tuple) and not hasattr(item, "tolist"):
-        raise RefusedError("missing-braces", f"{_shown(item)} is no list, and a value of vlen `{declared.name}` is one")
+        raise RefusedError(
+            "missing-braces", f"{_shown(item)} is not a list, as required for a value of vlen `{declared.name}`"
+        )
     return values(_items(item) if not isinstance(item, tuple) else item, declared.base, types)
 
 
@@ -241,13 +243,13 @@ def _record(item: Any, declared: CompoundType, types: Types) -> list[Constant]:
     if isinstance(item, dict):
         unknown = sorted(set(item) - {field.name for field in fields})
         if unknown:
-            raise RefusedError("undefined-field", f"`{unknown[0]}` is no field of compound `{declared.name}`")
+            raise RefusedError("undefined-field", f"`{unknown[0]}` is not a field of compound `{declared.name}`")
         given = [item.get(field.name, ...) for field in fields]
     elif isinstance(item, tuple | list):
         given = [*item, *[...] * (len(fields) - len(item))]
     else:
         raise RefusedError(
-            "missing-braces", f"{_shown(item)} is no record of compound `{declared.name}`: give a dict or tuple"
+            "missing-braces", f"{_shown(item)} is not a record of compound `{declared.name}`: give a dict or tuple"
         )
     if len(given) > len(fields):
         message = f"compound `{declared.name}` has {len(fields)} fields, {len(given)} values are given"

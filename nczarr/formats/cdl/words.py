@@ -71,7 +71,9 @@ class Words:
             if escaped[0] not in _MAY_ESCAPE and not first and escaped[0] < 0x80:
                 message = f"`\\{escaped.decode('ascii', 'replace')}` is not an escape in a name"
                 span = Span(self.source, at, at + 2)
-                self.report.error("bad-escape", message, span, helps=["only special characters take a backslash"])
+                self.report.error(
+                    "bad-escape", message, span, helps=["write a backslash only before special characters"]
+                )
             return escaped
 
         return _ESCAPE.sub(plain, raw)
@@ -80,14 +82,14 @@ class Words:
         """Return the name in a definition of `what` (`variable`, `dimension` …); reports reserved words and paths."""
         raw = bytes(self.source.data[start:end])
         if raw.startswith(b"/"):
-            message = f"a path cannot name a {what}: definitions take a simple name"
+            message = f"a path cannot name a {what}; definitions use simple names"
             self.report.error("slash-in-name", message, Span(self.source, start, end))
             raw = raw.rpartition(b"/")[2] or b"_"
             return names.normal(raw.decode("utf-8", "replace"))
         name = self.name(start, end)
         if raw.isascii() and raw.decode() in RESERVED:
             message = f"`{name}` is a reserved word and cannot be a {what} name"
-            help_ = f"write `\\{name}` if this is the name you want, or choose another"
+            help_ = f"write `\\{name}` to use this name, or choose another one"
             help_ = help_ if name != "_" else "choose another name"
             self.report.error("reserved-word", message, Span(self.source, start, end), helps=[help_])
         return name

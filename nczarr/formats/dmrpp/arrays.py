@@ -92,31 +92,31 @@ class ArrayReader:
         element = it.element
         for child in element.children:
             if child.tag.startswith("dmrpp:") and child.tag not in _ELEMENTS:
-                raise FaultError(f"`{child.tag}` is not known")
+                raise FaultError(f"`{child.tag}` is unknown")
         values = [child for child in element.children if child.tag in _VALUES]
         chunks = element.all("dmrpp:chunks")
         alone = element.all("dmrpp:chunk")  # old documents name data in one piece without `chunks`
         if len(values) > 1 or len(chunks) + len(alone) > 1:
-            raise FaultError("it has values, or chunks, in several places")
+            raise FaultError("its values or chunks are in several places")
         block = chunks[0] if chunks else Element("dmrpp:chunks", {}, element.offset)
         for child in alone:
             block.chunks.add(child.attributes)
         unknown = block.attributes.keys() - _KNOWN
         if unknown:
-            raise FaultError(f"`dmrpp:chunks` has the attribute `{min(unknown)}`, which is not known")
+            raise FaultError(f"`dmrpp:chunks` has the attribute `{min(unknown)}`, which is unknown")
         for child in block.children:
             if child.tag != "dmrpp:chunkDimensionSizes":
-                raise FaultError(f"`{child.tag}` is not known")
+                raise FaultError(f"`{child.tag}` is unknown")
         if block.chunks.fault is not None:
             raise FaultError(block.chunks.fault)
         if block.attributes.get("byteOrder", "LE") not in ("LE", "BE"):
-            raise FaultError(f"`{block.attributes['byteOrder'][:40]}` is no byte order")
+            raise FaultError(f"`{block.attributes['byteOrder'][:40]}` is not a byte order")
         if values:
             if len(block.chunks):
-                raise FaultError("it has values in the document, and chunks as well")
+                raise FaultError("it has both values in the document and chunks")
             return Found(*self._values(it, values[0], block))
         if not chunks and not alone:
-            raise FaultError("the document does not say where its values lie")
+            raise FaultError("the document does not give the place of its values")
         return self._chunked(it, block)
 
     def _values(self, it: Described, values: Element, block: Element) -> tuple[Parts, Storage]:
@@ -124,7 +124,7 @@ class ArrayReader:
         compact = values.tag == "dmrpp:compact"
         if values.tag == "dmrpp:vlsa":
             if it.type != "string":
-                raise FaultError("it has a list of texts, and is none")
+                raise FaultError("it has a list of strings, but is not one")
             return inline_values.texts_of(values, it.shape), Storage()
         if values.tag == "dmrpp:specialstructuredata":
             return inline_values.records_of(values.text, it.type, it.types, it.shape), Storage()
@@ -132,12 +132,12 @@ class ArrayReader:
         storage = Storage(layout="compact") if compact else Storage()
         if it.type == "string":
             if not compact:
-                raise FaultError("`dmrpp:missingdata` of texts is not known")
+                raise FaultError("`dmrpp:missingdata` of strings is unknown")
             if not it.shape and it.element.first("dmrpp:FixedLengthStringArray") is None:
                 text = data.partition(b"\0")[0]
                 return {"": inline_values.in_memory([text], "|O", ())}, storage
         if not is_fixed(it.type, it.types) and it.type != "string":
-            raise FaultError("its records have texts")
+            raise FaultError("its records have strings")
         count, size = math.prod(it.shape), self._element(it, block)[0]
         plain = compact or count == 1
         if plain and len(data) != count * size:
@@ -157,8 +157,8 @@ class ArrayReader:
         if fixed is not None:
             pad = fixed.attributes.get("pad", "")
             if pad not in PADS or fixed.attributes.keys() - {"string_length", "pad", "value"}:
-                raise FaultError(f"the padding `{pad[:40]}` of its texts is not known")
-            return whole(fixed.attributes.get("string_length", ""), "length of texts"), cast("Pad", pad)
+                raise FaultError(f"the padding `{pad[:40]}` of its strings is unknown")
+            return whole(fixed.attributes.get("string_length", ""), "length of strings"), cast("Pad", pad)
         return self._text_length(it, block), "null_term"
 
     def _text_length(self, it: Described, block: Element) -> int:
@@ -166,10 +166,10 @@ class ArrayReader:
         sizes = set(block.chunks.lengths)
         cells = math.prod(chunk_lengths(block, it.shape) or it.shape)
         if len(sizes) != 1 or block.attributes.get("compressionType") or not cells or min(sizes) % cells:
-            raise FaultError("the document does not say how long its texts are")
+            raise FaultError("the document does not give the length of its strings")
         length = min(sizes) // cells
         if length == HEAP_REFERENCE and (it.shape or self._old):
-            raise FaultError("its chunks have references to texts of any length, which the document does not hold")
+            raise FaultError("its chunks refer to variable-length strings, which the document does not contain")
         return length
 
     def _chunked(self, it: Described, block: Element) -> Found:
@@ -177,7 +177,7 @@ class ArrayReader:
         lengths = chunk_lengths(block, it.shape)
         rows, fixed = block.chunks, is_fixed(it.type, it.types)
         if not fixed and it.type != "string":
-            raise FaultError("its records have texts, which the document does not hold")
+            raise FaultError("its records have strings, which the document does not contain")
         codecs = self._codecs(block)
         big = block.attributes.get("byteOrder") == "BE"
         numbers = it.type != "string" and not isinstance(descr(it.type, it.types), str)
@@ -203,7 +203,7 @@ class ArrayReader:
         ranges = self._ranges(it, block, chunks, size, masks)
         if lengths is None and not codecs and len(rows) and math.prod(it.shape) * size != rows.lengths[0]:
             raise FaultError(
-                f"it has {rows.lengths[0]} bytes in the target, and its shape {math.prod(it.shape) * size}"
+                f"it has {rows.lengths[0]} bytes in the target, but its shape requires {math.prod(it.shape) * size}"
             )
         if ranges.stride is not None:
             chunks = next(even_chunks(it.shape, size), it.shape)
@@ -226,7 +226,7 @@ class ArrayReader:
         codecs: list[Codec] = []
         for word in words:
             if word not in FILTERS:
-                raise FaultError(f"its chunks are behind the filter `{word[:40]}`, which is not known")
+                raise FaultError(f"its chunks are encoded with the filter `{word[:40]}`, which is unknown")
             level = levels.pop(0) if FILTERS[word] == DEFLATE and levels else ""
             number = int(level) if level.isascii() and level.isdigit() and len(level) == 1 else None
             codecs.append(Codec(id=FILTERS[word], parameters=() if number is None else (number,)))
@@ -243,7 +243,7 @@ class ArrayReader:
         urls, targets = targets_of(rows, self._url)
         if whole_array:
             if len(rows) > 1 or (rows.rank and any(rows.positions)):
-                raise FaultError("it has several chunks, and the document does not say how long they are")
+                raise FaultError("it has several chunks, but the document does not give their shape")
             plain = bool(len(rows)) and not block.attributes.get("compressionType") and 0 not in it.shape
             counts = tuple(1 for _ in counts)
             numbers = array("q", [0] * len(rows))
@@ -253,14 +253,16 @@ class ArrayReader:
         else:
             if len(rows) and (rows.rank or 0) != len(counts):
                 if not (len(rows) == 1 and not rows.rank):
-                    raise FaultError(f"its chunks have positions of {rows.rank} indices, and it has {len(counts)}")
+                    raise FaultError(
+                        f"its chunk positions have {rows.rank} indices, but its number of dimensions is {len(counts)}"
+                    )
                 numbers = array("q", [0])
             else:
                 numbers = numbers_of(rows, it.shape, chunks, counts)
             found = in_order(Ranges(counts, numbers, rows.offsets, rows.lengths, urls, targets))
         for row, mask in rows.masks.items():
             if mask >> len(block.attributes.get("compressionType", "").split()):
-                raise FaultError(f"a chunk lacks filters by the mask {mask}, and there are fewer")
+                raise FaultError(f"the filter mask {mask} of a chunk names more filters than there are")
             masks[index_of(numbers[row], counts)] = mask
         return found
 
@@ -307,7 +309,7 @@ class ArrayReader:
         if exact is not None:
             data = inline_values.unbase64(exact, "nczarr:fill")
             if len(data) != itemsize(dtype):
-                raise FaultError(f"its fill value has {len(data)} bytes, and an element {itemsize(dtype)}")
+                raise FaultError(f"its fill value has {len(data)} bytes, but an element has {itemsize(dtype)}")
             return data
         text = block.attributes.get("fillValue")
         if text is None or text.startswith("unsupported-"):
@@ -318,7 +320,7 @@ class ArrayReader:
             type_name = it.type if it.type in ATOMIC else getattr(it.types[it.type], "base", "int")
             found = fill_number(text, type_name, it.declared)
             if found is None:
-                raise FaultError(f"`{text[:40]}` is no fill value of its type")
+                raise FaultError(f"`{text[:40]}` is not a fill value of its type")
             return found
         return record_fill(text, dtype)
 

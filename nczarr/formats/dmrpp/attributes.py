@@ -41,7 +41,7 @@ def _of(element: Element, prefix: str, scope: Scope) -> Iterator[Attribute | tup
             continue
         try:
             if names.problem(prefix + name) is not None:
-                raise FaultError("netCDF has no attribute of this name")
+                raise FaultError("netCDF does not allow this attribute name")
             yield Attribute(name=prefix + name, value=_constant(child, kind, scope))
         except FaultError as fault:
             yield child, f"attribute `{(prefix + name)[:80]}` is left out: {fault}"
@@ -69,7 +69,7 @@ def _numbers(texts: list[str], type_name: str) -> Constant:
     for text in texts:
         number = number_of(text, type_name)
         if number is None:
-            raise FaultError(f"`{text[:40]}` is no value of type {type_name}")
+            raise FaultError(f"`{text[:40]}` is not a value of type {type_name}")
         numbers.append(number)
     return Constant(type=type_name, count=len(texts), data=b"".join(numbers))
 
@@ -79,7 +79,7 @@ def _exact(texts: list[str], type_name: str, ours: str | None, exact: str | None
     try:
         data = None if exact is None else [_word(word) for word in exact.split(" ")]
     except (binascii.Error, ValueError):
-        raise FaultError("`nczarr:data` is no base64") from None
+        raise FaultError("`nczarr:data` is not base64") from None
     if ours == "string" or (ours is None and type_name == "string" and data is not None and len(data) > 1):
         return Constant.strings([text.encode() for text in texts] if data is None else data)
     given = None if data is None else b"".join(word or b"" for word in data)
@@ -88,11 +88,11 @@ def _exact(texts: list[str], type_name: str, ours: str | None, exact: str | None
     found = scope.type(ours) if ours else None
     width = ATOMIC[type_name].size
     if ours is not None and (found is None or not isinstance(found[1], EnumType) or found[1].base != type_name):
-        raise FaultError(f"no group declares the enumeration `{ours}`")
+        raise FaultError(f"the enumeration `{ours}` is not declared")
     packed = _numbers(texts, type_name).data if given is None else given
     assert isinstance(packed, bytes)
     if len(packed) % width:
-        raise FaultError("`nczarr:data` has another length")
+        raise FaultError("`nczarr:data` has the wrong length")
     return Constant(type=found[0] if found else type_name, count=len(packed) // width, data=packed)
 
 

@@ -59,7 +59,7 @@ class _Writer:
         try:
             return self.naming.url(place)
         except UnnamedTargetError as error:
-            helps = ("`--base URL` says where targets lie",)
+            helps = ("give the location of the targets with `--base URL`",)
             raise CompileError([Diagnostic("unnamed-target", Severity.ERROR, str(error), helps=helps)]) from None
 
     def lines(self) -> Iterator[str]:

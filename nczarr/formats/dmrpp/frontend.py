@@ -43,7 +43,7 @@ def read(source: Source, report: Report, options: Options) -> Unchecked | None:
     if root is None:
         return None
     if root.tag != "Dataset":
-        text = f"`{source.name}`: the root element is `{root.tag}`, and not a `Dataset` of DAP4"
+        text = f"`{source.name}`: the root element is `{root.tag}`, not a `Dataset` of DAP4"
         report.error("bad-dmrpp", text, Span(source, root.offset, root.offset))
         return None
     url = None if options.following.target is not None else _target(root, source)
@@ -110,7 +110,7 @@ class _Reader:
     def _lost(self, element: Element, text: str) -> None:
         """Report an omitted part: an error, unless the options accept it."""
         severity = Severity.WARNING if self.options.accepts("unreadable-array") else Severity.ERROR
-        helps = () if severity is Severity.WARNING else ("`--allow-loss unreadable-array` reads the rest",)
+        helps = () if severity is Severity.WARNING else ("read the rest with `--allow-loss unreadable-array`",)
         self.report.add(Diagnostic("unreadable-array", severity, text, Label(self._span(element)), helps=helps))
 
     def _foreign(self, element: Element, text: str) -> None:
@@ -123,7 +123,7 @@ class _Reader:
             what = f"{child.tag.lower()} `{name[:80]}` of `{scope.path}`"
             try:
                 if child.tag in ("Dimension", "Enumeration", "Group") and names.problem(name) is not None:
-                    raise FaultError("netCDF does not have such a name")
+                    raise FaultError("netCDF does not allow this name")
                 if child.tag == "Dimension":
                     size = whole(child.attributes.get("size", ""), "size of a dimension")
                     unlimited = child.attributes.get("nczarr:unlimited") == "true"
@@ -134,12 +134,12 @@ class _Reader:
                     scope.types.append(enum_of(child))
                 elif child.tag == "Group":
                     if depth >= DEEPEST:
-                        raise FaultError(f"groups nest more than {DEEPEST} deep")
+                        raise FaultError(f"groups are nested more than {DEEPEST} deep")
                     inner = Scope(name, names.join(scope.path, name), scope)
                     scope.groups.append(inner)
                     self._declare(child, inner, depth + 1)
                 elif child.tag not in VARIABLES and child.tag not in ("Attribute", "Map"):
-                    self._lost(child, f"the element `{child.tag}` of `{scope.path}` is not known, and left out")
+                    self._lost(child, f"the element `{child.tag}` of `{scope.path}` is unknown and left out")
             except FaultError as fault:
                 self._lost(child, f"{what} is left out: {fault}")
 
@@ -167,7 +167,7 @@ class _Reader:
             if isinstance(each, tuple):
                 self._foreign(each[0], each[1])
             elif each.name in found:
-                self._foreign(element, f"attribute `{each.name}` is left out: another has its name")
+                self._foreign(element, f"attribute `{each.name}` is left out: another attribute has the same name")
             else:
                 found[each.name] = each
         return tuple(found.values())
@@ -175,7 +175,7 @@ class _Reader:
     def _variable(self, element: Element, name: str, scope: Scope) -> None:
         """Read one variable. Raises FaultError."""
         if names.problem(name) is not None:
-            raise FaultError("netCDF has no variable of this name")
+            raise FaultError("netCDF does not allow this variable name")
         path = names.join(scope.path, name)
         dimensions: list[str | int] = []
         shape, grows = [], []
@@ -202,7 +202,7 @@ class _Reader:
             raise
         if found.unknown_fill:
             text = (
-                f"chunks of `{path}` are not stored, and the document does not say what they hold: they read as zeros"
+                f"chunks of `{path}` are missing, and the document has no fill value for them; they are read as zeros"
             )
             self.report.add(Diagnostic("undefined-fill", Severity.NOTE, text, Label(self._span(element))))
         scope.variables.append(

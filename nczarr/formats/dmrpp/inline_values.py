@@ -25,7 +25,7 @@ def unbase64(text: str, what: str) -> bytes:
     try:
         return base64.b64decode("".join(text.split()), validate=True)
     except (binascii.Error, ValueError):
-        raise FaultError(f"its `{what}` is no base64") from None
+        raise FaultError(f"its `{what}` is not base64") from None
 
 
 def texts_of(element: Element, shape: tuple[int, ...]) -> Parts:
@@ -37,14 +37,14 @@ def texts_of(element: Element, shape: tuple[int, ...]) -> Parts:
     for child in element.all("v"):
         unknown = child.attributes.keys() - {"c", "s", "nczarr:nil"}
         if unknown:
-            raise FaultError(f"a text has the attribute `{min(unknown)}`, which is not known")
+            raise FaultError(f"a string has the attribute `{min(unknown)}`, which is unknown")
         text = None if child.attributes.get("nczarr:nil") == "true" else child.text.encode()
         if "s" in child.attributes:
-            length = whole(child.attributes["s"], "length of a text")
+            length = whole(child.attributes["s"], "length of a string")
             text = inflated(unbase64(child.text, "vlsa"), length)
-        count = whole(child.attributes.get("c", "1"), "count of a text")
+        count = whole(child.attributes.get("c", "1"), "count of a string")
         if len(texts) + count > min(MOST_TEXTS, math.prod(shape)):
-            raise FaultError(f"it has more texts than the {math.prod(shape)} of its shape")
+            raise FaultError(f"it has more strings than the {math.prod(shape)} of its shape")
         texts += [text] * count
     return {"": in_memory(texts, "|O", shape)}
 
@@ -64,7 +64,7 @@ def inflated(data: bytes, length: int) -> bytes:
 def in_memory(values: list[Any], dtype: str, shape: tuple[int, ...]) -> ArrayInMemory:
     """Return an array of values in C order. Raises FaultError for a wrong count."""
     if len(values) != math.prod(shape):
-        raise FaultError(f"it has {len(values)} values where its shape has {math.prod(shape)}")
+        raise FaultError(f"it has {len(values)} values, but its shape has {math.prod(shape)}")
     made = np.empty(len(values), object)
     made[:] = values
     return ArrayInMemory(Layout(dtype, shape, shape), made.reshape(shape))
@@ -83,7 +83,7 @@ def records_of(text: str, type_name: str, types: Types, shape: tuple[int, ...]) 
     for _ in range(count):
         at = _record(data, at, type_name, types, "", found)
     if at != len(data):
-        raise FaultError(f"its records have {at} bytes, and the document holds {len(data)}")
+        raise FaultError(f"its records have {at} bytes, but the document contains {len(data)}")
     return {part.path: _array(part, found.get(part.path, []), types) for part in parts(type_name, shape, types)}
 
 
@@ -93,7 +93,7 @@ def _record(data: bytes, at: int, type_name: str, types: Types, path: str, found
     if type_name == "string":
         end = data.find(b";", at)
         if end < 0:
-            raise FaultError("a text of its records does not end")
+            raise FaultError("a string of its records has no end")
         found.setdefault(path, []).append(unbase64(data[at:end].decode("latin-1"), "specialstructuredata"))
         return end + 1
     if isinstance(declared, CompoundType) and not is_fixed(type_name, types):

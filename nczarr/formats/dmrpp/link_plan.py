@@ -93,7 +93,7 @@ def way_of(checked: Checked, fqn: str, options: Options) -> Way:
     room = math.prod(shape) * (size(variable.type, checked.types) if fixed else TEXT)
     if room > options.writing.embed:
         return Refused(
-            f"its chunks are no byte ranges that DMR++ can describe; the document would have to hold {room} bytes"
+            f"DMR++ cannot describe its chunks as byte ranges, and the document would have to contain {room} bytes"
         )
     if isinstance(checked.types.get(variable.type), CompoundType):
         return Held("specialstructuredata")
@@ -136,12 +136,12 @@ def losses(checked: Checked, options: Options) -> Iterator[Loss]:
     if checked.dataset.version != Dataset.model_fields["version"].default:
         yield Loss("version", "annotation", "/", f"the version of the data model, {checked.dataset.version}")
     if options.chunks or options.codecs or options.shards:
-        yield Loss("storage", "annotation", "/", "chunks and codecs that are asked for: those of the target stay")
+        yield Loss("storage", "annotation", "/", "requested chunks and codecs; those of the target are kept")
     used = set[str]()
     for fqn, variable in checked.variables.items():
         way = way_of(checked, fqn, options)
         if isinstance(way, Refused):
-            text = f"no byte ranges lead to `{fqn}`: {way.why}"
+            text = f"`{fqn}` has no byte ranges: {way.why}"
             yield Loss("unreferable-variable", "value", fqn, text, variable.span)
             continue
         _use(variable.type, checked, used)

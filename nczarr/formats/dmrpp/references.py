@@ -124,7 +124,7 @@ def chunk_lengths(block: Element, shape: tuple[int, ...]) -> tuple[int, ...] | N
         return None
     lengths = tuple(whole(word, "length of chunks") for word in sizes[0].text.split())
     if len(sizes) > 1 or len(lengths) != len(shape) or 0 in lengths:
-        raise FaultError(f"its chunks have the lengths `{sizes[0].text[:40]}`, and it has {len(shape)} dimensions")
+        raise FaultError(f"its chunks have the lengths `{sizes[0].text[:40]}`, but it has {len(shape)} dimensions")
     return lengths
 
 
@@ -145,10 +145,10 @@ def numbers_of(rows: Chunks, shape: tuple[int, ...], chunks: tuple[int, ...], co
         number = 0
         for start, length, extent, count in zip(position, chunks, shape, counts, strict=True):
             if start % length or start >= extent:
-                raise FaultError(f"no chunk of it can lie at {list(position)}")
+                raise FaultError(f"it cannot have a chunk at {list(position)}")
             number = number * count + start // length
         if number >> 63:
-            raise FaultError("it has more chunks than can be counted")
+            raise FaultError("it has too many chunks")
         numbers.append(number)
     return numbers
 
@@ -158,7 +158,7 @@ def in_order(ranges: Ranges) -> Ranges:
     numbers = ranges.numbers
     order = sorted(range(len(numbers)), key=numbers.__getitem__)
     if any(numbers[one] == numbers[other] for one, other in itertools.pairwise(order)):
-        raise FaultError("two chunks of it lie in one place")
+        raise FaultError("two of its chunks have the same position")
     if order == list(range(len(numbers))):
         return ranges
 

@@ -130,7 +130,7 @@ def size_of(element: Element, scope: Scope) -> int | tuple[str, int]:
         return length
     found = scope.dimension(name)
     if found is None:
-        raise FaultError(f"no group declares its dimension `{name}`")
+        raise FaultError(f"its dimension `{name}` is not declared")
     if length not in (None, found[1].size):
         raise FaultError(f"its dimension `{name}` has {found[1].size} and {length} as sizes")
     return found[0], found[1].size
@@ -140,7 +140,7 @@ def whole(text: str, what: str) -> int:
     """Parse a nonnegative integer. Raises FaultError."""
     text = text.strip()
     if not (text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS):
-        raise FaultError(f"`{text[:40]}` is no {what}")
+        raise FaultError(f"`{text[:40]}` is not a valid {what}")
     return int(text)
 
 
@@ -148,7 +148,7 @@ def enum_of(element: Element) -> EnumType:
     """Return the type of an `Enumeration`. Raises FaultError."""
     base = ATOMIC_OF.get(element.attributes.get("basetype", ""))
     if base is None or not ATOMIC[base].is_integer:
-        raise FaultError(f"`{element.attributes.get('basetype', '')}` is no type of integers")
+        raise FaultError(f"`{element.attributes.get('basetype', '')}` is not an integer type")
     constants = []
     for child in element.all("EnumConst"):
         name, text = child.attributes.get("name", ""), child.attributes.get("value", "").strip()
@@ -156,7 +156,7 @@ def enum_of(element: Element) -> EnumType:
             raise FaultError(f"a constant `{name[:40]}` has the value `{text[:40]}`")
         constants.append(EnumConstant(name=name, value=int(text)))
         if not ATOMIC[base].low <= constants[-1].value <= ATOMIC[base].high:
-            raise FaultError(f"`{text}` is beyond {element.attributes['basetype']}")
+            raise FaultError(f"`{text}` is out of range for {element.attributes['basetype']}")
     if not constants or len({each.name for each in constants}) < len(constants):
         raise FaultError("names of its constants are not unique" if constants else "it has no constants")
     return EnumType.model_validate({"name": element.attributes["name"], "base": base, "constants": tuple(constants)})
@@ -172,7 +172,7 @@ def type_of(element: Element, scope: Scope) -> str:
         written = element.attributes.get("enum", "")
         found = scope.type(written)
         if found is None or not isinstance(found[1], EnumType):
-            raise FaultError(f"no group declares its enumeration `{written}`")
+            raise FaultError(f"its enumeration is not declared: `{written}`")
         return found[0]
     if tag == "Structure":
         return _structure(element, scope)
@@ -190,17 +190,17 @@ def _structure(element: Element, scope: Scope) -> str:
     for child in element.children:
         if child.tag not in VARIABLES:
             if child.tag not in ("Dim", "Attribute", "Map") and not child.tag.startswith("dmrpp:"):
-                raise FaultError(f"it has a member `{child.tag}`, which is not known")
+                raise FaultError(f"it has a member `{child.tag}`, which is unknown")
             continue
         own = child.attributes.get("name", "")
         if names.problem(own) is not None:
-            raise FaultError(f"a member has the name `{own[:40]}`, which netCDF does not have")
+            raise FaultError(f"a member has the name `{own[:40]}`, which netCDF does not allow")
         shape = []
         for dim in child.all("Dim"):
             size = size_of(dim, scope)
             shape.append(size if isinstance(size, int) else size[1])
         if 0 in shape or child.first("dmrpp:chunks") is not None or child.first("dmrpp:chunk") is not None:
-            raise FaultError(f"its member `{own}` has no values, or chunks of its own")
+            raise FaultError(f"its member `{own}` has values or chunks")
         fields.append(Field(name=own, type=type_of(child, home), shape=tuple(shape)))
     if not fields or len({each.name for each in fields}) < len(fields):
         raise FaultError("names of its members are not unique" if fields else "it has no members")
@@ -210,7 +210,7 @@ def _structure(element: Element, scope: Scope) -> str:
 def _declared(name: str, fields: tuple[Field, ...], home: Scope, *, fixed: bool) -> str:
     """Declare a compound once in a group; make its name unique unless it is `fixed`."""
     if names.problem(name) is not None:
-        raise FaultError(f"`{name[:40]}` is no name of a type")
+        raise FaultError(f"`{name[:40]}` is not a type name")
     wanted, number = (name if fixed else f"{name}_t"), 1
     while True:
         made = CompoundType(name=wanted, fields=fields)
@@ -220,7 +220,7 @@ def _declared(name: str, fields: tuple[Field, ...], home: Scope, *, fixed: bool)
         if same is None or same == made:
             return names.join(home.path, wanted)
         if fixed:
-            raise FaultError(f"the type `{name}` has other members elsewhere")
+            raise FaultError(f"the type `{name}` has different members elsewhere")
         number += 1
         wanted = f"{name}_t{number}"
 
@@ -242,7 +242,7 @@ def layout_of(element: Element, type_name: str, types: Types) -> tuple[int, tupl
     for (name, inner, shape), start, stop in zip(packed, numbers[:-1], numbers[1:], strict=True):
         size = itemsize(inner) * math.prod(shape)
         if start + size > stop or (size != stop - start and not isinstance(inner, str)):
-            raise FaultError(f"`structOffset` leaves {stop - start} bytes for its member `{name}`, which has {size}")
+            raise FaultError(f"`structOffset` leaves {stop - start} bytes for its member `{name}`, which needs {size}")
     if numbers[-1] == itemsize(packed):
         return None
     members = tuple(Member(name, start) for (name, _, _), start in zip(packed, numbers[:-1], strict=True))

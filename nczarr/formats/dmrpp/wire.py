@@ -130,4 +130,4 @@ def foreign_kind(path: str) -> str | None:
         head = file.read((1 << 15) + 8)
     if any(head[at : at + 8] == HDF5 for at in (0, *(512 << step for step in range(7)))):
         return None
-    return "an HDF4 file" if head[:4] == HDF4 else "no HDF5 file"
+    return "an HDF4 file" if head[:4] == HDF4 else "not an HDF5 file"

@@ -54,25 +54,25 @@ class Chunks:
     def _add(self, attributes: dict[str, str]) -> str | None:
         unknown = attributes.keys() - _KNOWN
         if unknown:
-            return f"a chunk has the attribute `{min(unknown)}`, which is not known"
+            return f"a chunk has the attribute `{min(unknown)}`, which is unknown"
         numbers = []
         for name in ("offset", "nBytes"):
             match = _NUMBER.fullmatch(attributes.get(name, ""))
             if match is None:
-                return f"a chunk has no number of bytes as `{name}`"
+                return f"a chunk does not have a number of bytes as `{name}`"
             numbers.append(int(match[1]))
         position: list[int] = []
         if "chunkPositionInArray" in attributes:
             match = _POSITION.fullmatch(attributes["chunkPositionInArray"])
             if match is None:
-                return f"`{attributes['chunkPositionInArray'][:40]}` is no position of a chunk"
+                return f"`{attributes['chunkPositionInArray'][:40]}` is not the position of a chunk"
             position = [int(word) for word in match[1].split(",")]
         if self.rank not in (None, len(position)):
             return "positions of its chunks have different numbers of indices"
         if "fm" in attributes:
             match = _NUMBER.fullmatch(attributes["fm"])
             if match is None or int(match[1]) >= 1 << 32:
-                return f"`{attributes['fm'][:40]}` is no mask of filters"
+                return f"`{attributes['fm'][:40]}` is not a filter mask"
             if int(match[1]):
                 self.masks[len(self)] = int(match[1])
         if attributes.get("href"):
@@ -122,13 +122,13 @@ def parse(source: Source, report: Report) -> Element | None:
         parser.Parse(b"", True)
     except expat.ExpatError as error:
         text = expat.ErrorString(error.code) if error.code else str(error)
-        _bad(source, report, max(0, parser.ErrorByteIndex), f"the document is no well-formed XML: {text}")
+        _bad(source, report, max(0, parser.ErrorByteIndex), f"the document is not well-formed XML: {text}")
         return None
     except _RefusedError as error:
         _bad(source, report, max(0, parser.CurrentByteIndex), str(error))
         return None
     except (LookupError, ValueError) as error:  # encodings that expat asks Python for
-        _bad(source, report, 0, f"the encoding of the document is not known: {error}")
+        _bad(source, report, 0, f"the encoding of the document is unknown: {error}")
         return None
     return builder.root
 
@@ -156,7 +156,7 @@ class _Builder:
         parser.StartDoctypeDeclHandler = self._doctype
 
     def _doctype(self, *_: Any) -> None:
-        raise _RefusedError("the document has a document type (DOCTYPE), which no DMR++ document needs")
+        raise _RefusedError("the document has a document type (DOCTYPE), which DMR++ does not need")
 
     def _name(self, name: str) -> str:
         known = self._names.get(name)
@@ -173,12 +173,12 @@ class _Builder:
         if self._count > MOST_ELEMENTS:
             raise _RefusedError(f"the document has more than {MOST_ELEMENTS} elements")
         if len(self._stack) + self._in_chunk >= DEEPEST:
-            raise _RefusedError(f"elements nest more than {DEEPEST} deep")
+            raise _RefusedError(f"elements are nested more than {DEEPEST} deep")
         tag = self._name(name)
         attributes = {self._name(key): value for key, value in given.items()}
         if self._in_chunk or (tag == "dmrpp:chunk" and self._stack and self._stack[-1].tag == "dmrpp:chunks"):
             if self._in_chunk:
-                raise _RefusedError("a chunk has elements in it")
+                raise _RefusedError("a chunk has child elements")
             self._in_chunk = 1
             self._stack[-1].chunks.add(attributes)
             return

@@ -83,7 +83,7 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
         return None
     if values.records < values.claimed:
         text = f"the header counts {values.claimed} records; the file ends at byte {len(source.data)}"
-        note = f"{values.records} of them are read, and the others left out"
+        note = f"{values.records} of them are read, the others are left out"
         report.warning("missing-values", text, Span(source, *header.records_at), notes=[note])
     with building():
         dataset, found = _dataset(header, values, source)
@@ -103,7 +103,7 @@ def _values(header: Header, file_size: int) -> Values:
     for variable in header.variables:
         size = element_count(variable, header) * ATOMIC[variable.type].size
         if size > LARGEST:
-            text = f"the dimensions of variable `{variable.name}` make more than {LARGEST} bytes"
+            text = f"the dimensions of variable `{variable.name}` need more than {LARGEST} bytes"
             raise BadHeaderError("bad-header", text, *variable.extent)
         places.append(Place(variable.begin, size, padded(size), is_record(variable, header)))
     growing = [place for place in places if place.record]
@@ -124,9 +124,9 @@ def _check_sizes(header: Header, values: Values, source: Source, report: Report)
     for variable, place in zip(header.variables, values.places, strict=True):
         large = place.padded > LARGEST_VSIZE and variable.vsize == TOO_LARGE_VSIZE
         if variable.vsize not in (place.size, place.padded) and not large:
-            text = f"the header gives `{variable.name}` {variable.vsize} bytes; its dimensions make {place.padded}"
+            text = f"the header gives `{variable.name}` {variable.vsize} bytes; its dimensions need {place.padded}"
             where = Span(source, variable.vsize_at, variable.begin_at)
-            report.warning("ignored-vsize", text, where, helps=["the dimensions count"])
+            report.warning("ignored-vsize", text, where, helps=["the dimensions are used"])
 
 
 def _check_places(header: Header, values: Values, source: Source, report: Report) -> bool:
@@ -277,10 +277,10 @@ def _arrays(header: Header, dataset: Dataset, values: Values, source: Source, re
         return arrays
     total = sum(lacking for _, _, lacking in cut)
     first = min(cut, key=lambda each: each[0])[1]
-    more = f" and of {len(cut) - 1} more" if len(cut) > 1 else ""
-    text = f"the file ends at byte {file.size}, before the values of `{first.name}`{more} do: {total} bytes are missing"
+    more = f" and {len(cut) - 1} more" if len(cut) > 1 else ""
+    text = f"the file ends at byte {file.size}, before the values of `{first.name}`{more}: {total} bytes are missing"
     zeros = total <= most_missing(file.size)
-    note = "they read as zeros, as with the netCDF library" if zeros else "they read as fill values"
+    note = "they are read as zeros, as the netCDF library does" if zeros else "they are read as fill values"
     report.warning("missing-values", text, _begin(first, source), notes=[note])
     if zeros:
         return arrays

@@ -122,7 +122,7 @@ def read_header(data: Buffer) -> Header:
             raise BadHeaderError("bad-header", "a classic netCDF file begins with the letters CDF", 0, len(magic))
         if len(magic) < 4:
             raise BadHeaderError("truncated-header", "the file ends within its magic number", 0, len(magic))
-        text = f"version {magic[3]} of the classic format is none of those known (1, 2 and 5)"
+        text = f"version {magic[3]} of the classic format is unknown (known: 1, 2 and 5)"
         raise BadHeaderError("bad-header", text, 3, 4)
     return _Reader(data, kind).header()
 
@@ -171,7 +171,7 @@ class _Reader:
         count = self._number(self._width, f"the number of {what}")
         left = self._end - self._at
         if count * least > left:
-            text = f"the header counts {count} {what}, which do not fit into the {left} bytes that are left"
+            text = f"the header counts {count} {what}, which do not fit into the remaining {left} bytes"
             raise BadHeaderError("truncated-header", text, self._at - self._width, self._at)
         return count
 
@@ -193,7 +193,7 @@ class _Reader:
             raise BadHeaderError("bad-header", text, start, self._at)
         count = self._count(what, least)
         if tag == ABSENT and count:
-            text = f"the list of {what} is marked absent and counts {count} of them"
+            text = f"the list of {what} is marked absent but has the count {count}"
             raise BadHeaderError("bad-header", text, start, self._at)
         return count
 
@@ -226,7 +226,7 @@ class _Reader:
         if not length:
             first = next((other.name for other in before if not other.length), None)
             if first is not None:
-                text = f"`{name}` is a second record dimension beside `{first}`; a classic file has one at most"
+                text = f"`{name}` is a second record dimension after `{first}`; a classic file has at most one"
                 raise BadHeaderError("bad-header", text, start, self._at)
         return DimensionEntry(name, length, Extent(start, self._at))
 

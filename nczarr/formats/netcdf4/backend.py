@@ -20,8 +20,8 @@ def build(plan: FilePlan, path: str, report: Report, counts: Counts) -> bool:
     try:
         lib = library()
     except MissingLibraryError:
-        text = "netCDF-4 files are written by the netCDF library of netCDF4-python, which is not installed"
-        report.error("missing-library", text, helps=["`pip install nczarr[netcdf]`, or write a store"])
+        text = "netCDF-4 files need the netCDF library of netCDF4-python, which is not installed"
+        report.error("missing-library", text, helps=["run `pip install nczarr[netcdf]`, or write a store"])
         return False
     from nczarr.formats.netcdf4.define import define
     from nczarr.formats.netcdf4.no_fill import define_fills, take_fills, undefined, unfilled
@@ -44,7 +44,7 @@ def build(plan: FilePlan, path: str, report: Report, counts: Counts) -> bool:
         try:
             lib.do("nc_enddef", file)
         except c.CallError as error:
-            report.error("refused-storage", f"the netCDF library does not lay this dataset down: {error}")
+            report.error("refused-storage", f"the netCDF library cannot write this dataset: {error}")
             return False
         with chunk_writer(lib, path, plan, counts) as chunks:
             write_data(lib, plan, ids, chunks, counts)

@@ -163,7 +163,7 @@ def _define_variable(lib: Library, path: str, variable: Variable, ids: Ids, plan
     try:
         _define_storage(lib, group, made, path, variable, plan)
     except c.CallError as error:
-        text = f"the netCDF library does not store `{path}` so: {error}"
+        text = f"the netCDF library does not support the storage of `{path}`: {error}"
         report.error("refused-storage", text, variable.span, helps=["choose other filters, or none with `--codec`"])
     for attribute in declared_attributes(path, plan.checked):
         put_attribute(lib, group, made, attribute, ids, plan.checked)

@@ -59,14 +59,14 @@ BIG = c.ENDIAN["big"]
 def read(source: Source, report: Report, options: Options | None = None) -> Unchecked | None:
     """Return the dataset of a file, or None. Reports missing-library, unreadable-file."""
     if not os.path.isfile(source.path):
-        text = f"`{source.name}` is no file: netCDF-4 is read from files alone"
+        text = f"`{source.name}` is not a file; netCDF-4 is read only from files"
         report.error("unreadable-file", text, helps=["save it to a file first"])
         return None
     try:
         lib = library()
     except MissingLibraryError:
-        text = "netCDF-4 files are read by the netCDF library of netCDF4-python, which is not installed"
-        report.error("missing-library", text, helps=["`pip install nczarr[netcdf]`"])
+        text = "netCDF-4 files need the netCDF library of netCDF4-python, which is not installed"
+        report.error("missing-library", text, helps=["run `pip install nczarr[netcdf]`"])
         return None
     if c.is_here():
         return _read(lib, source, report)
@@ -94,7 +94,7 @@ def _read(lib: c.Library, source: Source, report: Report) -> Unchecked | None:
         with LOCK, building():
             found = look(lib, source.path)
             if isinstance(found, Refusal):
-                helps = ["the netCDF library does not survive, or does not open, such a file"]
+                helps = ["the netCDF library crashes on such a file, or does not open it"]
                 report.error(found.code, f"`{source.name}`: {found.message}", helps=helps)
                 return None
             reader = _Reader(Inquiry(lib), source, report)  # the library opens the file first, as it wants it closed
@@ -102,7 +102,7 @@ def _read(lib: c.Library, source: Source, report: Report) -> Unchecked | None:
                 return reader.read(known, found)
     except (c.CallError, OSError) as error:
         why = strange(lib, source.path, found) if isinstance(found, Survey) else None
-        helps = [f"{why}; netCDF has no such thing" if why else "the file is damaged, or no netCDF-4 file"]
+        helps = [f"{why}; netCDF does not support this" if why else "the file is damaged, or not a netCDF-4 file"]
         report.error("unreadable-file", f"`{source.name}`: {error}", helps=helps)
         return None
 
@@ -141,7 +141,7 @@ class _Reader:
         root = self._group("/", "/", self.file)
         if found is not None and known is not None:
             for text in unseen(self.seen, found, known):
-                self.report.warning("unseen-object", text, helps=["what is shown is read without it"])
+                self.report.warning("unseen-object", text, helps=["everything else is read"])
         members = {name: getattr(root, name) for name in Group.model_fields}
         stem = os.path.splitext(os.path.basename(self.name))[0]
         kind = "nc7" if self.ask.is_classic_model(self.file) else "nc4"
@@ -290,7 +290,7 @@ class _Reader:
         layout = LAYOUTS.get(found.layout)
         if layout != "chunked" and self.growing.intersection(info.dimensions):
             # other programs store what is empty in one piece, and the library takes length 0 for unlimited
-            text = f"`{path}` is {layout}, but to the netCDF library a dimension of it grows"
+            text = f"`{path}` is {layout}, but the netCDF library treats one of its dimensions as unlimited"
             self.report.warning("unseen-object", text, helps=["it is read without a layout, and written in chunks"])
             layout = None
         wide = type_name in ATOMIC and ATOMIC[type_name].size > 1

@@ -78,9 +78,7 @@ def opened_without_fills(lib: Library, path: str) -> tuple[int, Image] | None:
     image = Image(path)
     base = image.base()
     if not all(without_fill(image.map, base, address) for address in found):
-        raise OSError(
-            errno.EIO, "the netCDF library does not survive fill values of texts of fixed length, or of half floats"
-        )
+        raise OSError(errno.EIO, "the netCDF library crashes on fill values of fixed-length strings and half floats")
     made = _opened(lib, path, image)
     if made is None:
         places = _strange(lib, path)

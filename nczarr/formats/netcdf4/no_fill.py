@@ -69,7 +69,7 @@ def _change_fills(lib: Library, path: str, variables: list[str], change: Change)
     with open(path, "r+b") as raw:
         for address, variable in zip(places, variables, strict=True):
             if not change_messages(raw, address, {FILL: change}):
-                text = f"the header of `{variable}` is not as HDF5 was known to write it: its fill value stays"
+                text = f"the header of `{variable}` has an unknown layout; its fill value is kept"
                 raise OSError(errno.EIO, text)
 
 

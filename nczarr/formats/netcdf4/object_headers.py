@@ -226,7 +226,7 @@ def take_times(lib: Library, path: str, types: Collection[str]) -> None:
             try:
                 block = first_block(raw, address)
             except OddHeaderError:
-                text = f"the header of `{name}` is not as HDF5 was known to write it: its times stay"
+                text = f"the header of `{name}` has an unknown layout; its times are kept"
                 raise OSError(errno.EIO, text) from None
             if block.times is not None:
                 data = bytearray(block.data)

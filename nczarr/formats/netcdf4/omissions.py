@@ -49,11 +49,11 @@ def strange(lib: Library, path: str, found: Survey) -> str | None:
 def unseen(known_groups: Mapping[str, Seen], found: Survey, known: Datasets) -> Iterator[str]:
     """Yield a text for each unread object. `known_groups`: what was read, by FQN in the file. Raises OSError."""
     for place in found.broken:
-        yield f"the link `{place}` leads nowhere"
+        yield f"the link `{place}` has no target"
     hidden = set()
     for place, what in hidden_objects(found, known_groups):
         hidden.add(place)
-        yield f"{what} `{place}` has a type, scale or name that netCDF has not, or its library does not show"
+        yield f"{what} `{place}` has a type, scale or name that netCDF cannot represent or its library does not show"
     for place, (kind, count) in found.objects.items():
         if place in hidden:
             continue
@@ -65,7 +65,7 @@ def unseen(known_groups: Mapping[str, Seen], found: Survey, known: Datasets) -> 
             own = known_groups[fqn(parent)].variables.get(name.removeprefix(NON_COORDINATE), own)
         if count > len(own):
             for attribute in hidden_attributes(known.h5, known.file, place, own):
-                yield f"attribute `{attribute}` of `{place}` has a type or name that netCDF has not, or keeps to itself"
+                yield f"attribute `{attribute}` of `{place}` has a type or name that netCDF cannot represent"
 
 
 # ---- types ----------------------------------------------------------------------------------------------------------

@@ -83,7 +83,7 @@ class _Walk:
             try:
                 text = name.decode()
             except UnicodeDecodeError:
-                return Refusal("unreadable-file", f"the name `{name!r}` in `{path}` is no UTF-8")
+                return Refusal("unreadable-file", f"the name `{name!r}` in `{path}` is not valid UTF-8")
             place = f"{path.rstrip('/')}/{text}"
             if len(name) > LONGEST_NAME:
                 return Refusal("unreadable-file", f"the name of `{place}` has more than {LONGEST_NAME} bytes")
@@ -100,13 +100,15 @@ class _Walk:
 
     def _below(self, path: str, identity: tuple[int, bytes], above: tuple[tuple[int, bytes], ...]) -> Refusal | None:
         if identity in above:
-            return Refusal("unreadable-file", f"group `{path}` is one of the groups that it lies in: they have no end")
+            return Refusal("unreadable-file", f"group `{path}` contains itself through links")
         if len(above) > DEEPEST:
-            return Refusal("too-deep-nesting", f"groups nest deeper than {DEEPEST}")
+            return Refusal("too-deep-nesting", f"groups are nested deeper than {DEEPEST}")
         if identity in self._seen:
             self._repeated += 1
             if self._repeated > MOST_REPEATED:
-                return Refusal("unreadable-file", f"more than {MOST_REPEATED} links lead to groups that have others")
+                return Refusal(
+                    "unreadable-file", f"more than {MOST_REPEATED} links point to groups that have other links"
+                )
         self._seen.add(identity)
         return self.group(path, (*above, identity))
 
@@ -153,20 +155,20 @@ def hidden_objects(found: Survey, shown: Mapping[str, Seen]) -> Iterator[tuple[s
 def strange_objects(h5: Hdf5, file: int, found: Survey) -> Iterator[tuple[str, str]]:
     """Yield path and description of objects that libnetcdf 4.10.1 refuses. Raises OSError."""
     for place in found.broken:
-        yield place, f"the link `{place}` leads nowhere"
+        yield place, f"the link `{place}` has no target"
     for place, (kind, _) in found.objects.items():
         if kind == DATASET:
             with closing(h5, "H5Dclose", h5.do("H5Dopen2", file, place.encode(), 0)) as dataset:
                 with closing(h5, "H5Sclose", h5.do("H5Dget_space", dataset)) as space:
                     if h5.H5Sget_simple_extent_type(space) == _NULL:
-                        yield place, f"dataset `{place}` has no value, not even a single one"
+                        yield place, f"dataset `{place}` has no value (null dataspace)"
                 with closing(h5, "H5Tclose", h5.do("H5Dget_type", dataset)) as element:
                     if h5.H5Tget_class(element) == _TIME:
-                        yield place, f"dataset `{place}` is of HDF5's type of times"
+                        yield place, f"dataset `{place}` has the HDF5 time type"
         elif kind == NAMED_TYPE:
             with closing(h5, "H5Tclose", h5.do("H5Topen2", file, place.encode(), 0)) as declared:
                 if h5.H5Tget_class(declared) in (INTEGER, FLOAT, STRING):
-                    yield place, f"`{place}` is an atomic type with a name"
+                    yield place, f"`{place}` is a named atomic type"
 
 
 def fqn(place: str) -> str:

@@ -43,7 +43,7 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
     errors = report.errors
     tokens = scan(source, report)
     if len(tokens) == 1:
-        report.error("empty-input", "the text holds no dataset", Span(source, 0, 0))
+        report.error("empty-input", "the text does not contain a dataset", Span(source, 0, 0))
         return None
     if report.errors > errors and any(found.code == "too-deep-nesting" for found in report.sorted()):
         return None
@@ -81,7 +81,7 @@ class _Reader(Written):
             return None
         word = self.spelt(context.name())
         if word not in _KINDS:
-            text = f"`{word}` is no kind of netCDF file"
+            text = f"`{word}` is not a kind of netCDF file"
             helps = [f"kinds are {', '.join(f'`{kind}`' for kind in _KINDS)}"]
             self.report.error("unknown-word", text, self.span(context.name()), helps=helps)
         return _KINDS.get(word)
@@ -113,7 +113,9 @@ class _Reader(Written):
         if name is None:
             return None
         if depth > MAX_DEPTH:
-            self.report.error("too-deep-nesting", f"groups nest more than {MAX_DEPTH} deep", self.span(context.name()))
+            self.report.error(
+                "too-deep-nesting", f"groups are nested more than {MAX_DEPTH} deep", self.span(context.name())
+            )
             return None
         return Group(name=name, span=self.span(context.name()), **self.members(context, names.join(path, name), depth))
 

@@ -108,7 +108,7 @@ def _fields(type_name: str, declared: CompoundType, literal: Literal, types: Typ
 def _count_fault(what: str, wanted: int, found: int, unit: str, literal: Literal) -> _LiteralError:
     code = "too-many-values" if found > wanted else "type-mismatch"
     plural = "" if wanted == 1 else "s"
-    return _LiteralError(code, f"{what} has {wanted} {unit}{plural}, but {found} stand here", literal.span)
+    return _LiteralError(code, f"{what} has {wanted} {unit}{plural}, but {found} are given", literal.span)
 
 
 def _packed(type_name: str, declared: UserType, literal: Literal, types: Types) -> bytes:
@@ -129,7 +129,7 @@ def _packed(type_name: str, declared: UserType, literal: Literal, types: Types) 
 
 def _items(literal: Literal, what: str) -> tuple[Literal, ...]:
     if literal.kind != P.LBRACE:
-        raise _LiteralError("missing-braces", f"a value of `{what}` stands in braces", literal.span, "write `{ … }`")
+        raise _LiteralError("missing-braces", f"write a value of `{what}` in braces", literal.span, "write `{ … }`")
     return literal.items
 
 
@@ -143,14 +143,14 @@ def _atomic(atomic: Atomic, literals: Sequence[Literal]) -> bytes | tuple[bytes 
 
 def _text(literal: Literal, type_name: str) -> bytes:
     if literal.kind != P.STRING:
-        raise _mismatch(literal, type_name, 'write a text: `"…"`')
+        raise _mismatch(literal, type_name, 'write a string: `"…"`')
     try:
         return spelling.read_text(literal.text[1:-1])
     except spelling.EscapeError as fault:
         source, start = literal.span.source, literal.span.start + 1 + fault.at
         where = Span(source, start, start + len(fault.escape.encode("utf-8")))
         help_ = 'escapes are `\\"`, `\\\\`, `\\n`, `\\t`, `\\r`, `\\b`, `\\f`, `\\v`, `\\a` and `\\xHH`'
-        raise _LiteralError("bad-escape", f"unknown escape `{fault.escape}` in a text", where, help_) from None
+        raise _LiteralError("bad-escape", f"unknown escape `{fault.escape}` in a string", where, help_) from None
 
 
 def _integer(atomic: Atomic, literal: Literal) -> bytes:
@@ -182,7 +182,7 @@ def _float(atomic: Atomic, literal: Literal) -> bytes:
         return struct.pack(code, -math.inf if literal.text[:1] == b"-" else math.inf)
     if literal.kind == P.HEX:
         if len(literal.text) != 2 + 2 * atomic.size:
-            text = f"the bits of a {atomic.name} are {2 * atomic.size} hex digits"
+            text = f"the bits of a {atomic.name} need {2 * atomic.size} hex digits"
             raise _LiteralError("type-mismatch", text, literal.span)
         return bytes.fromhex(literal.text[2:].decode("ascii"))[::-1]
     if literal.kind not in (P.SIZE, P.INTEGER, P.FLOAT):
@@ -193,7 +193,7 @@ def _float(atomic: Atomic, literal: Literal) -> bytes:
         packed = struct.pack(code, math.inf)
     if math.isinf(struct.unpack(code, packed)[0]):
         text = f"{_shown(literal)} is too large for type {atomic.name}"
-        raise _LiteralError("value-range", text, literal.span, "write `Infinity` if that is meant")
+        raise _LiteralError("value-range", text, literal.span, "write `Infinity` if infinity is intended")
     return packed
 
 
@@ -221,7 +221,7 @@ def _opaque(type_name: str, declared: OpaqueType, literal: Literal) -> bytes:
         raise _mismatch(literal, type_name, "write the bytes in hexadecimal: `0x…`")
     digits = literal.text[2:].decode("ascii")
     if len(digits) != 2 * declared.size:
-        text = f"a value of `{type_name}` has {2 * declared.size} hex digits, but {len(digits)} stand here"
+        text = f"a value of `{type_name}` has {2 * declared.size} hex digits, but {len(digits)} are given"
         raise _LiteralError("opaque-length", text, literal.span)
     return bytes.fromhex(digits)
 

@@ -45,7 +45,7 @@ class Written:
         try:
             return read_(text)
         except spelling.EscapeError as fault:
-            helps = ["a backslash stands before `/`, `\\`, a blank, other punctuation or a first digit, or is `\\xHH`"]
+            helps = ["write a backslash before `/`, `\\`, a blank, other punctuation or a first digit, or as `\\xHH`"]
             self.report.error("bad-escape", f"unknown escape `{fault.escape}` in a name", span, helps=helps)
             return None
 

@@ -40,7 +40,7 @@ class StorageBuilder:
             case P.ChunksContext():
                 chunks = self._reader.sizes(context, "bad-chunk-size")
                 if 0 in chunks:
-                    message = "a chunk has at least one element along each dimension"
+                    message = "a chunk must have at least one element along each dimension"
                     self._reader.report.error("bad-chunk-size", message, self._reader.span(context))
                 else:
                     self._once("chunks", chunks, context)
@@ -69,7 +69,7 @@ class StorageBuilder:
         word, known = self._reader.spelt(context.NAME()), _WORDS[property_]
         if word in known:
             return word
-        self._unknown(f"`{word}` is no {property_}", word, known, context)
+        self._unknown(f"`{word}` is not a valid {property_}", word, known, context)
         return None
 
     def _codec(self, context: Any) -> None:
@@ -80,7 +80,7 @@ class StorageBuilder:
             word = self._reader.spelt(context.NAME())
             identity = CODEC_IDS.get(word)
             if identity is None:
-                self._unknown(f"`{word}` is no codec", word, tuple(CODEC_IDS), context)
+                self._unknown(f"`{word}` is not a codec", word, tuple(CODEC_IDS), context)
                 return
         elif parameters:
             identity = parameters.pop(0)
@@ -94,7 +94,7 @@ class StorageBuilder:
         if word is None or digits is None:
             return
         if digits == 0:
-            text = "quantization keeps at least one digit"
+            text = "quantization must keep at least one digit"
             self._reader.report.error("bad-special-value", text, self._reader.span(context))
             return
         node = Quantize.model_validate({"algorithm": word, "digits": digits, "span": self._reader.span(context)})

@@ -95,19 +95,19 @@ class Explainer:
         text = self._source.text(found.start, min(found.end, found.start + 60))
         shown = "the end of the text" if found.type == P.EOF else f"`{text.encode('utf-8', 'replace').decode()}`"
         if fault.expected == {P.EOF}:
-            return Finding("trailing-text", f"{shown} stands behind the dataset's closing brace")
+            return Finding("trailing-text", f"{shown} follows the dataset's closing brace")
         message = f"expected {spoken(set(fault.expected))}, found {shown}"
         return Finding("expected-token", message, helps=tuple(self._helps(fault, text)))
 
     def _helps(self, fault: Fault, text: str) -> Iterable[str]:
         if fault.found.type == P.NAME and self._heading(fault.found) == P.VARIABLE:
-            yield f"a dimension is named by its path: `/{text}` if the root declares it"
+            yield f"write the path of a dimension: `/{text}` if the root declares it"
         elif fault.found.type == P.NAME and P.NAME not in fault.expected:
             near = names.closest(text, (_SPELT[kind] for kind in fault.expected if kind in _SPELT))
             if near is not None:
                 yield f"did you mean `{near}`?"
         elif fault.found.type == P.SIZE and P.NAME in fault.expected:
-            yield f"a name that starts with a digit is written `\\{text}`"
+            yield f"write a name that starts with a digit as `\\{text}`"
 
     def _heading(self, token: Token) -> int:
         """Return the keyword of the declaration heading around a token; 0 after a brace."""

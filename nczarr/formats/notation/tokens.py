@@ -67,7 +67,9 @@ def scan(source: Source, report: Report) -> list[Token]:
             kind = P.LBRACE if opens else P.RBRACE
             depth += 1 if opens else -1
             if depth > MAX_BRACES:
-                report.error("too-deep-nesting", f"braces nest more than {MAX_BRACES} deep", Span(source, first, end))
+                report.error(
+                    "too-deep-nesting", f"braces are nested more than {MAX_BRACES} deep", Span(source, first, end)
+                )
                 break
         elif group == 3:
             kind = _number(source, first, end, match[3], report)
@@ -75,7 +77,7 @@ def scan(source: Source, report: Report) -> list[Token]:
             kind = P.STRING
             if end - first < 2 or data[end - 1 : end] != b'"' or _escaped_end(match[4]):
                 where = Span(source, first, end)
-                report.error("unterminated-string", "text is not closed before the end of its line", where)
+                report.error("unterminated-string", "string is not closed before the end of its line", where)
         elif group == 5:
             kind = P.FQN
         else:
@@ -100,9 +102,9 @@ def _number(source: Source, first: int, end: int, text: bytes, report: Report) -
     if match is not None and match.lastindex is not None:
         return _NUMBER_TYPES[match.lastindex]
     shown = text[:40].decode("utf-8", "replace")
-    helps = [] if text[:1] not in b"0123456789" else [f"a name that starts with a digit is written `\\{shown}`"]
+    helps = [] if text[:1] not in b"0123456789" else [f"write a name that starts with a digit as `\\{shown}`"]
     if text.endswith(b","):
-        helps = ["values stand behind one another, with blanks between them"]
+        helps = ["write values one after another, with blanks between them"]
     if text.lstrip(b"+-").lower() in (b"inf", b"infinity", b"nan"):
         helps = ["write `NaN`, `Infinity` or `-Infinity`"]
     report.error("bad-number", f"`{shown}` is not a number", Span(source, first, end), helps=helps)
@@ -112,11 +114,11 @@ def _number(source: Source, first: int, end: int, text: bytes, report: Report) -
 def _bad_character(source: Source, at: int, character: bytes, report: Report) -> None:
     where = Span(source, at, at + 1)
     if character == b"\0":
-        report.error("nul-byte", "a NUL byte cannot stand in the notation", where)
+        report.error("nul-byte", "a NUL byte is not allowed in the notation", where)
     elif character == b"\\":
-        report.error("bad-character", "a backslash stands before nothing that it could escape", where)
+        report.error("bad-character", "a backslash does not escape anything here", where)
     else:
-        report.error("bad-character", f"character {character.decode('latin-1')!r} cannot stand here", where)
+        report.error("bad-character", f"character {character.decode('latin-1')!r} is not allowed here", where)
 
 
 def _check_utf8(source: Source, report: Report) -> None:
@@ -129,7 +131,7 @@ def _check_utf8(source: Source, report: Report) -> None:
         except UnicodeDecodeError as fault:
             at += fault.start
             text = f"byte 0x{data[at]:02X} is not UTF-8"
-            helps = ["write bytes of a text that are not UTF-8 as `\\xHH`"]
+            helps = ["write bytes of a string that are not UTF-8 as `\\xHH`"]
             report.error("invalid-utf8", text, Span(source, at, at + 1), helps=helps)
             at += max(1, fault.end - fault.start)
         else:

@@ -88,7 +88,7 @@ class TypeTable:
         span = self._reader.span(context.name())
         match context:
             case P.OpaqueContext():
-                size = self._size(context, "bad-opaque-size", "an opaque type has at least one byte")
+                size = self._size(context, "bad-opaque-size", "an opaque type must have at least one byte")
                 return OpaqueType(name=name, size=size, span=span) if size else None
             case P.VlenContext():
                 base = self.use(context.type_(), scope)
@@ -128,7 +128,7 @@ class TypeTable:
         if base is None:
             return None
         if base not in ATOMIC or not ATOMIC[base].is_integer:
-            text = f"enum `{name}` has base `{base}`; an enum's base is an integer type"
+            text = f"enum `{name}` has base `{base}`; the base of an enum must be an integer type"
             self._reader.report.error("bad-enum-base", text, self._reader.span(context.value_type()))
             return None
         atomic = ATOMIC[base]

@@ -91,7 +91,7 @@ def called(name: str, arguments: dict[str, Value], scope: Scope) -> str:
     """Return the text of a template with arguments. Raises RefusedTextError."""
     template = scope.templates.get(name)
     if template is None:
-        raise RefusedTextError("bad-expression", f"there is no template `{name}` to be called")
+        raise RefusedTextError("bad-expression", f"there is no template `{name}`")
     if isinstance(template, str):
         raise RefusedTextError("bad-expression", f"template `{name}` takes no arguments")
     return rendered(template, Scope({}, arguments, scope.limits, scope.missing, scope.account))

@@ -56,7 +56,7 @@ def check_size(parts: list[tuple[Path, Part]], faults: Faults, limits: Limits) -
 
 def _refuse_size(faults: Faults, limits: Limits) -> NoReturn:
     text = f"the expanded document has more than {limits.output} bytes"
-    faults.error("oversized-expansion", text, helps=["`--max-output` sets another limit"])
+    faults.error("oversized-expansion", text, helps=["raise the limit with `--max-output`"])
     raise StoppedError
 
 

@@ -151,7 +151,7 @@ def pieces(text: str, limits: Limits) -> Pieces:
         before = text[at:] if start < 0 else text[at:start]
         for statement in ("{%", "{#"):
             if statement in before:
-                raise RefusedTextError("bad-expression", f"`{statement}` begins a statement or comment of jinja2")
+                raise RefusedTextError("bad-expression", f"`{statement}` begins a jinja2 statement or comment")
         match = _HOLE.match(text, start) if start >= 0 else None
         before = before.lstrip() if strip else before
         if match is not None and match[1] == "-":
@@ -161,7 +161,7 @@ def pieces(text: str, limits: Limits) -> Pieces:
         if start < 0:
             return tuple(found)
         if match is None:
-            raise RefusedTextError("bad-expression", f"`{shortened(text[start:])}` has braces without an end")
+            raise RefusedTextError("bad-expression", f"`{shortened(text[start:])}` has braces that are not closed")
         written = match[2].strip()
         found.append(Hole(written, parse(written, limits.depth)))
         at, strip = match.end(), match[3] == "-"
@@ -188,7 +188,7 @@ def parse(written: str, depth: int) -> Expression:
     except RefusedTextError as error:
         raise RefusedTextError(error.code, f"{error.message} in `{shortened(written)}`") from None
     if tree.depth > depth:
-        raise RefusedTextError("bad-expression", f"`{shortened(written)}` nests more than {depth} deep")
+        raise RefusedTextError("bad-expression", f"`{shortened(written)}` is nested more than {depth} deep")
     return tree  # type: ignore[no-any-return]
 
 
@@ -202,10 +202,10 @@ def _complaint(written: str, at: int | None) -> str:
     if here == "[":
         return f"{shown}: index access is not allowed"
     if here == "(":
-        return f"{shown}: only templates and filters are called"
+        return f"{shown}: only templates and filters can be called"
     if not written:
         return "an expression is empty"
-    return f"{shown} is no expression of the grammar, from character {at + 1} on"
+    return f"{shown} is not an expression of the grammar, from character {at + 1}"
 
 
 @functools.cache
@@ -225,7 +225,7 @@ def _parser() -> Lark:
             try:
                 value = token[1:-1].encode("ascii", "backslashreplace").decode("unicode-escape")
             except UnicodeDecodeError:
-                raise RefusedTextError("bad-expression", "a text has a broken escape") from None
+                raise RefusedTextError("bad-expression", "a string has an invalid escape") from None
             return Literal(value)
 
         def name(self, token: str) -> Name:

@@ -234,5 +234,5 @@ class _Number:
         try:
             return int(text)
         except ValueError:
-            message = f"`{self._member}` renders to `{shortened(text, 40)}`, which is no integer"
+            message = f"`{self._member}` renders to `{shortened(text, 40)}`, which is not an integer"
             raise MemberFaultError(self._member, "bad-generator", message) from None

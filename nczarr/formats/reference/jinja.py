@@ -62,7 +62,7 @@ def _beyond(text: str, limits: Limits, account: Account) -> Beyond:
     except (TemplateError, SyntaxError, ValueError, OverflowError) as error:
         raise RefusedTextError("bad-expression", f"jinja2 refuses it: {_said(error)}") from None
     except (RecursionError, MemoryError):
-        raise RefusedTextError("bad-expression", "it nests too deep") from None
+        raise RefusedTextError("bad-expression", "it is nested too deeply") from None
     return Beyond(text, names, functools.partial(_rendered, template))
 
 
@@ -77,7 +77,7 @@ def _check(tree: nodes.Template, limits: Limits) -> None:
         if kind not in NODES:
             raise RefusedTextError("bad-expression", f"`{kind}` of jinja2 is not allowed")
         if depth > limits.depth:
-            raise RefusedTextError("bad-expression", f"it nests more than {limits.depth} deep")
+            raise RefusedTextError("bad-expression", f"it is nested more than {limits.depth} deep")
         if isinstance(node, nodes.For) and node.recursive:
             raise RefusedTextError("bad-expression", "recursive loops are not allowed")
         if isinstance(node, nodes.Name) and node.name in ("self", "super", "caller", "varargs", "kwargs"):
@@ -109,7 +109,7 @@ def _rendered(template: Template, scope: Scope) -> str:
         except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
             raise RefusedTextError("bad-expression", _said(error)) from None
         except (RecursionError, MemoryError):
-            raise RefusedTextError("bad-expression", "it nests too deep") from None
+            raise RefusedTextError("bad-expression", "it is nested too deeply") from None
         finally:
             environment().run = outer
     return "".join(made)

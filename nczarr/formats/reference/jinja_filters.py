@@ -47,7 +47,7 @@ class Run:
         self.held += size
         self.step(steps + size // SPAN)
         if self.held > HELD:
-            raise RefusedTextError("oversized-expansion", f"the values of a text take more than {HELD} bytes")
+            raise RefusedTextError("oversized-expansion", f"the values of a string need more than {HELD} bytes")
         return value
 
     def look(self, value: Any) -> None:
@@ -59,13 +59,15 @@ class Run:
         """Count steps. Raises RefusedTextError."""
         self.steps += steps
         if self.steps > STEPS:
-            raise RefusedTextError("oversized-expansion", f"a text takes more than {STEPS} steps of jinja2")
+            raise RefusedTextError("oversized-expansion", f"a string needs more than {STEPS} steps of jinja2")
         self.account.spend(steps)
 
     def scalar(self, value: Any) -> Any:
         """Return a scalar value unchanged. Raises RefusedTextError for others."""
         if not is_scalar(value):
-            raise RefusedTextError("bad-expression", "a list, loop or template stands where a text or number must")
+            raise RefusedTextError(
+                "bad-expression", "a list, loop or template is used where a string or number is required"
+            )
         return value
 
     def joined(self, values: Iterable[Any], between: str = "") -> str:
@@ -86,7 +88,7 @@ def fits(count: int, most: int, what: str) -> None:
     """Check a count against a limit. Raises RefusedTextError."""
     if count > most:
         raise RefusedTextError(
-            "oversized-expansion", f"{count if count < 2**62 else 'too many'} {what}, of {most} at most"
+            "oversized-expansion", f"{count if count < 2**62 else 'too many'} {what}, but at most {most} are allowed"
         )
 
 
@@ -136,7 +138,7 @@ def _indented(run: Run, value: Any, width: Any = 4, first: bool = False, blank: 
 
 def _values(value: Any) -> list[Any]:
     if not isinstance(value, str | list | tuple | range):
-        raise TypeError("a list is needed")
+        raise TypeError("a list is required")
     return list(value)
 
 
@@ -252,7 +254,7 @@ def _remainder(divisor: int, wanted: int) -> Callable[[Any], bool]:
 
 def _integer(value: Any) -> int:
     if not isinstance(value, int):
-        raise TypeError("an integer is needed")
+        raise TypeError("an integer is required")
     return value
 
 

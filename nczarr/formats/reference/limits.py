@@ -57,14 +57,14 @@ class Account:
         """Count a text to compile. Raises RefusedTextError."""
         self.characters += characters
         if self.characters > TEXTS * limits.text:
-            text = f"the texts for jinja2 have more than {TEXTS * limits.text} characters in all"
+            text = f"the strings for jinja2 have more than {TEXTS * limits.text} characters in all"
             raise RefusedTextError("oversized-expansion", text)
 
     def spend(self, steps: int) -> None:
         """Count steps. Raises RefusedTextError."""
         self.steps += steps
         if self.steps > STEPS:
-            raise RefusedTextError("oversized-expansion", f"the texts for jinja2 take more than {STEPS} steps in all")
+            raise RefusedTextError("oversized-expansion", f"the strings for jinja2 need more than {STEPS} steps in all")
 
 
 class RefusedTextError(ValueError):
@@ -85,5 +85,5 @@ def check_length(length: int, limits: Limits) -> None:
     """Check the length of a text. Raises RefusedTextError."""
     if length > limits.text:
         raise RefusedTextError(
-            "oversized-expansion", f"a text of {length} characters is longer than the limit, {limits.text}"
+            "oversized-expansion", f"a string of {length} characters is longer than the limit, {limits.text}"
         )

@@ -80,7 +80,7 @@ class DocumentReferences:
             report = Report()
             why = f"{str(error)[:1].lower()}{str(error)[1:]}"
             place = (*self._path, key)
-            Faults(self._source, report).error("bad-reference", f"`{key}`: its base64 is broken: {why}", place)
+            Faults(self._source, report).error("bad-reference", f"`{key}`: its base64 is invalid: {why}", place)
             raise CompileError(report.sorted()) from None
 
     def keys(self, prefix: str = "") -> Iterator[str]:

@@ -54,7 +54,7 @@ def computed(sign: str, values: list[Value], limits: Limits) -> Value:
         return filtered(sign[1:], values, limits)
     first, second = values[0], values[-1]
     if isinstance(first, Undefined) or isinstance(second, Undefined):
-        raise RefusedTextError("bad-expression", "nothing is computed with an undefined name")
+        raise RefusedTextError("bad-expression", "an undefined name is not allowed in a computation")
     if isinstance(first, str):
         return _joined(sign, first, second, limits)
     if isinstance(second, str) and isinstance(first, int) and sign == "*":
@@ -75,7 +75,7 @@ def _power(first: int | float, second: int | float) -> Value:
         raise OverflowError
     found: int | float | complex = first**second
     if isinstance(found, complex):
-        raise RefusedTextError("bad-expression", "a power is no real number")
+        raise RefusedTextError("bad-expression", "a power is not a real number")
     return found
 
 
@@ -133,7 +133,7 @@ def formatted(text: str, values: tuple[Value, ...], limits: Limits) -> str:
     length = len(text) + sum(len(str(each)) + 320 for each in values)
     for found in _PERCENT.finditer(text):
         if found[4] is not None:
-            raise RefusedTextError("bad-expression", f"`{found[0]}` is no conversion of `format`")
+            raise RefusedTextError("bad-expression", f"`{found[0]}` is not a conversion of `format`")
         for width in (found[1], found[2]):
             if width and len(width) > 9:
                 raise RefusedTextError("oversized-expansion", f"a width of {len(width)} digits")

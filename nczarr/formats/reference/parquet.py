@@ -153,7 +153,7 @@ class ParquetReferences:
             named = [_FILE.fullmatch(name) for name in self._store.children(folder)]
             places = iter(sorted(int(found[1]) for found in named if found is not None))
         elif chunks > self._limits.entries:
-            text = f"an array of {chunks} chunks in a place without a listing; the limit is {self._limits.entries}"
+            text = f"an array of {chunks} chunks in a place that cannot be listed; the limit is {self._limits.entries}"
             raise _fault("oversized-expansion", folder + ARRAY, text)
         else:
             places = iter(range(-(-chunks // size)))
@@ -209,11 +209,11 @@ def opened(store: Store, report: Report, limits: Limits = DEFAULT) -> ParquetRef
     """Return the references of a folder, or None (reported). Raises OSError."""
     if find_spec("pyarrow") is None:
         text = "reading Parquet references needs `pyarrow`, which is not installed"
-        report.error("missing-library", text, helps=["`pip install nczarr[references]`"])
+        report.error("missing-library", text, helps=["run `pip install nczarr[references]`"])
         return None
     data = store.get(METADATA)
     if data is None:
-        text = f"`{store.path}` is no folder of Parquet references: `{METADATA}` is missing"
+        text = f"`{store.path}` is not a folder of Parquet references: `{METADATA}` is missing"
         report.add(Diagnostic("bad-reference-document", Severity.ERROR, text, Label(key=METADATA)))
         return None
     before = report.errors
@@ -228,8 +228,8 @@ def entries(store: Store, report: Report, limits: Limits) -> Iterator[tuple[str,
         raise CompileError(report.sorted())
     for number, (key, found) in enumerate(references.entries(), 1):
         if number > limits.entries:
-            text = f"`{key}` brings the entries to more than the limit, {limits.entries}"
-            report.error("oversized-expansion", text, helps=["`--max-entries` sets another limit"])
+            text = f"`{key}` raises the number of entries above the limit, {limits.entries}"
+            report.error("oversized-expansion", text, helps=["raise the limit with `--max-entries`"])
             raise CompileError(report.sorted())
         if isinstance(found, bytes):
             yield key, references.documents.get(key) or text_of(found)
@@ -267,7 +267,7 @@ def _header(source: Source, report: Report, limits: Limits) -> Header | None:
         text = data.decode("utf-8-sig")
         json.loads(text, strict=False)
     except (NotJsonError, ValueError) as error:
-        faults.error("bad-reference-document", f"`{METADATA}` is no JSON that can be read: {error}")
+        faults.error("bad-reference-document", f"`{METADATA}` is not valid JSON: {error}")
         return None
     report_repeated(parsed.repeated, faults, limits)
     size = value.get("record_size") if isinstance(value, dict) else None
@@ -278,9 +278,9 @@ def _header(source: Source, report: Report, limits: Limits) -> Header | None:
     most = max(USUAL, limits.entries // SHARE)
     if type(size) is not int or not 0 < size <= most:
         shown = json.dumps(size)[:40]
-        text = f"`record_size` must be an integer from 1 to {most}, and is `{shown}`"
+        text = f"`record_size` must be an integer from 1 to {most}, not `{shown}`"
         faults.error(
-            "bad-reference-document", text, ("record_size",), ["`--max-entries` sets another limit, ten times as large"]
+            "bad-reference-document", text, ("record_size",), ["`--max-entries` sets this limit, ten times as large"]
         )
         return None
     arrays = {}

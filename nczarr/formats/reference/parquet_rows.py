@@ -59,10 +59,10 @@ class Grid(NamedTuple):
 def grid(zarray: Any) -> Grid:
     """Return the chunk grid that `.zarray` declares. Raises RecordFaultError."""
     if not isinstance(zarray, dict):
-        raise RecordFaultError("it is no object")
+        raise RecordFaultError("it is not an object")
     shape, chunks = zarray.get("shape"), zarray.get("chunks")
     if not (_lengths(shape, 0) and _lengths(chunks, 1) and len(shape) == len(chunks)):
-        raise RecordFaultError("`shape` and `chunks` must be lists of integers, equally long")
+        raise RecordFaultError("`shape` and `chunks` must be lists of integers of the same length")
     if len(shape) > 1 and zarray.get("dimension_separator", ".") != ".":
         raise RecordFaultError("`dimension_separator` must be a dot in Parquet references")
     return Grid(grid_of(tuple(shape), tuple(chunks)))
@@ -100,7 +100,7 @@ class Record(NamedTuple):
             try:
                 url = url.decode()
             except UnicodeDecodeError as error:
-                raise RecordFaultError("its URL is no UTF-8") from error
+                raise RecordFaultError("its URL is not valid UTF-8") from error
         if len(url) > LONGEST:
             raise RecordFaultError(f"its URL has {len(url)} characters, more than the limit, {LONGEST}")
         if self.offset is None or self.size is None:
@@ -149,13 +149,13 @@ def read(data: bytes, least: int, most: int, largest: int) -> Record:
         rows, names = metadata.num_rows, set(file.schema_arrow.names)
         if not least <= rows <= most:
             wanted = f"{most}" if least == most else f"{least} to {most}"
-            raise RecordFaultError(f"it has {rows} rows, and {wanted} are expected")
+            raise RecordFaultError(f"it has {rows} rows, but {wanted} are expected")
         size = sum(metadata.row_group(each).total_byte_size for each in range(metadata.num_row_groups))
         if size > largest:
             raise RecordFaultError(f"it declares {size} bytes, more than the limit, {largest}")
         table = file.read(columns=[name for name in (*TEXTS, *NUMBERS) if name in names], use_threads=False)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise RecordFaultError(f"it is no Parquet file that can be read: {str(error).splitlines()[0]}") from None
+        raise RecordFaultError(f"it is not a readable Parquet file: {str(error).splitlines()[0]}") from None
     _check(table)
     columns = {name: table[name] if name in names else None for name in (*TEXTS, *NUMBERS)}
     return Record(**columns, rows=table.num_rows, nbytes=table.nbytes)
@@ -172,7 +172,7 @@ def _check(table: Table) -> None:
     if not {"path", "raw"}.intersection(table.column_names):
         raise RecordFaultError("it has neither `path` nor `raw`")
     if len(set(NUMBERS).intersection(table.column_names)) == 1:
-        raise RecordFaultError("`offset` and `size` go together")
+        raise RecordFaultError("`offset` and `size` must be given together")
 
 
 def _is_text(kind: DataType) -> bool:

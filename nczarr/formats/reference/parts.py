@@ -79,8 +79,8 @@ class Missing(dict[str, None]):
     def tell(self, where: str, path: Path) -> None:
         """Report names added since the last call; `where` uses them."""
         for name in self.keys() - self._told:
-            text = f"{where}: undefined name `{name}` stands for an empty text"
-            self._faults.warning("undefined-name", text, path, [f"`--set {name}=TEXT` gives it a meaning"])
+            text = f"{where}: undefined name `{name}` becomes an empty string"
+            self._faults.warning("undefined-name", text, path, [f"define it with `--set {name}=TEXT`"])
         self._told.update(self)
 
 

@@ -130,7 +130,7 @@ class Environment(ImmutableSandboxedEnvironment):
         """Return an element of a text or list."""
         if isinstance(obj, str | list | tuple | range) and isinstance(argument, int):
             return self.run.spend(obj[argument])
-        raise RefusedTextError("bad-expression", "index access is allowed to texts and lists, by integers")
+        raise RefusedTextError("bad-expression", "index access is allowed only for strings and lists, by integers")
 
     def call(self, context: Any, obj: Any, *args: Any, **kwargs: Any) -> Any:
         """Call a template, method, range or namespace."""
@@ -153,7 +153,7 @@ class Environment(ImmutableSandboxedEnvironment):
             return Namespace(**kwargs)
         if isinstance(obj, MethodType) and isinstance(obj.__self__, LoopContext):
             return obj(*args, **kwargs)
-        raise RefusedTextError("bad-expression", "only templates, filters and methods of texts are called")
+        raise RefusedTextError("bad-expression", "only templates, filters and methods of strings can be called")
 
 
 class _Missing(Undefined):

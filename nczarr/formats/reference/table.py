@@ -253,5 +253,5 @@ def _object(before: str, text: bytes, behind: str) -> dict[str, Any]:
     """Parse an object from a text between two others. Raises ValueError, RecursionError, RepeatedError."""
     found = json.loads(before + text.decode("utf-8") + behind, strict=False, object_pairs_hook=unrepeated)
     if not isinstance(found, dict) or too_deep([found]):
-        raise ValueError("no object, or one that nests too deep")
+        raise ValueError("not an object, or nested too deeply")
     return found

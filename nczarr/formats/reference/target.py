@@ -70,7 +70,7 @@ class Held(MemoryStore):
         try:
             urls = tuple(self._url(source) for source in columns.sources)
         except UnnamedTargetError as error:
-            helps = ("`--base URL` says where targets lie",)
+            helps = ("give the location of the targets with `--base URL`",)
             fault = Diagnostic(
                 "unnamed-target", Severity.ERROR, f"`{referred.chunk_keys.prefix}`: {error}", helps=helps
             )

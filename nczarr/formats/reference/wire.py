@@ -108,7 +108,7 @@ def read(source: Source, report: Report, limits: Limits, overrides: Mapping[str,
     elif isinstance(version, int | float) and not isinstance(version, bool) and version == 1:
         document = _first(members, faults, overrides or {})
     else:
-        text = f"version must be the number 1, and is `{_shown(version)}`"
+        text = f"version must be the number 1, not `{_shown(version)}`"
         faults.error("bad-reference-document", text, ("version",), ["documents of version 0 have no `version`"])
         return None
     if report.errors == before:
@@ -125,7 +125,7 @@ def _members(faults: Faults, limits: Limits) -> Mapping[str, Any] | None:
         return None
     place = long_text(data, limits.value)
     if place is not None:
-        text = f"a text that begins at byte {place} is longer than the limit, {limits.value} bytes"
+        text = f"a string that begins at byte {place} is longer than the limit, {limits.value} bytes"
         faults.error("oversized-expansion", text)
         return None
     members = read_large(data)
@@ -138,25 +138,29 @@ def _members(faults: Faults, limits: Limits) -> Mapping[str, Any] | None:
     except json.JSONDecodeError as error:
         fault = f"{error.msg[:1].lower()}{error.msg[1:]} at line {error.lineno}, column {error.colno}"
     except UnicodeDecodeError as error:
-        fault = f"byte {error.start} is no UTF-8"
+        fault = f"byte {error.start} is not valid UTF-8"
     except RecursionError:
-        fault = "it nests too deep"
+        fault = "it is nested too deeply"
     except ValueError:  # Python refuses integers of thousands of digits
         fault = "a number has thousands of digits"
     else:
         if isinstance(value, dict) and not too_deep(value):
             report_repeated(repeated, faults, limits)
             return value
-        fault = f"it nests more than {DEEPEST} deep" if isinstance(value, dict) else f"it is {kind(value)}, no object"
-    faults.error("bad-reference-document", f"no reference document: {fault}")
+        fault = (
+            f"it is nested more than {DEEPEST} deep"
+            if isinstance(value, dict)
+            else f"it is {kind(value)}, not an object"
+        )
+    faults.error("bad-reference-document", f"invalid reference document: {fault}")
     return None
 
 
 def report_repeated(repeated: Iterable[str], faults: Faults, limits: Limits) -> None:
     """Report repeated members of an object: errors, unless the limits allow them."""
-    helps = ("remove one", "`--allow-loss duplicate-name` reads the last")
+    helps = ("remove one", "read the last one with `--allow-loss duplicate-name`")
     for name in dict.fromkeys(repeated):
-        text = f"member `{name}` stands twice in one object: the last one alone is read"
+        text = f"member `{name}` occurs twice in one object: only the last one is read"
         faults.lose("duplicate-name", text, allowed=limits.repeated, helps=helps)
 
 
@@ -173,7 +177,7 @@ def _first(members: Mapping[str, Any], faults: Faults, overrides: Mapping[str, s
     texts = _object(members, "templates", faults)
     for name, text in texts.items():
         if not isinstance(text, str):
-            message = f"template `{name}` must be text, and is {kind(text)}"
+            message = f"template `{name}` must be a string, not {kind(text)}"
             faults.error("bad-reference-document", message, ("templates", name))
     found = _object(members, "refs", faults)
     refs = found if isinstance(found, Table) else Table(found)
@@ -181,7 +185,7 @@ def _first(members: Mapping[str, Any], faults: Faults, overrides: Mapping[str, s
     templates = {**{name: text for name, text in texts.items() if isinstance(text, str)}, **overrides}
     items = members.get("gen", [])
     if not isinstance(items, list):
-        faults.error("bad-reference-document", f"`gen` must be a list, and is {kind(items)}", ("gen",))
+        faults.error("bad-reference-document", f"`gen` must be a list, not {kind(items)}", ("gen",))
         items = []
     made = [_generator(item, ("gen", number), templates, faults) for number, item in enumerate(items)]
     return Document(1, templates, tuple(each for each in made if each is not None), refs, members.get("nczarr"))
@@ -191,7 +195,7 @@ def _object(members: Mapping[str, Any], name: str, faults: Faults) -> Mapping[st
     value = members.get(name, {})
     if isinstance(value, dict | Table):
         return value
-    faults.error("bad-reference-document", f"`{name}` must be an object, and is {kind(value)}", (name,))
+    faults.error("bad-reference-document", f"`{name}` must be an object, not {kind(value)}", (name,))
     return {}
 
 
@@ -199,7 +203,7 @@ def _generator(item: Any, path: Path, templates: dict[str, str], faults: Faults)
     """Return an item of `gen`, or None (reported)."""
     fault = functools.partial(faults.error, "bad-generator")
     if not isinstance(item, dict):
-        fault(f"an item of `gen` must be an object, and is {kind(item)}", path)
+        fault(f"an item of `gen` must be an object, not {kind(item)}", path)
         return None
     before = faults.report.errors
     named = f"generator `{item['key']}`" if isinstance(item.get("key"), str) else f"generator {path[-1]}"
@@ -211,7 +215,7 @@ def _generator(item: Any, path: Path, templates: dict[str, str], faults: Faults)
         if isinstance(value, bool) or not isinstance(value, int | str):
             fault(f"{named}: {_wrong(item, name, 'text or an integer')}", (*path, name))
     if ("offset" in item) != ("length" in item):
-        fault(f"{named}: `offset` and `length` go together", path, ["leave both out for whole targets"])
+        fault(f"{named}: `offset` and `length` must be given together", path, ["leave both out for whole targets"])
     declared = item.get("dimensions")
     if not isinstance(declared, dict):
         fault(f"{named}: {_wrong(item, 'dimensions', 'an object')}", (*path, "dimensions"))
@@ -232,23 +236,23 @@ def _generator(item: Any, path: Path, templates: dict[str, str], faults: Faults)
 
 
 def _wrong(item: dict[str, Any], name: str, wanted: str) -> str:
-    return f"`{name}` must be {wanted}, and is {kind(item[name]) if name in item else 'missing'}"
+    return f"`{name}` must be {wanted}, not {kind(item[name]) if name in item else 'missing'}"
 
 
 def _values(declared: Any) -> range | tuple[Any, ...] | str:
     """Return the values of a dimension, or an error message."""
     if isinstance(declared, list):
         if any(isinstance(value, list | dict) for value in declared):
-            return "values must be numbers or texts"
+            return "values must be numbers or strings"
         return tuple(declared)
     if not isinstance(declared, dict):
-        return f"it must be a list or an object, and is {kind(declared)}"
+        return f"it must be a list or an object, not {kind(declared)}"
     if "stop" not in declared:
         return "`stop` is missing"
     bounds = [declared.get("start", 0), declared["stop"], declared.get("step", 1)]
     for name, value in zip(("start", "stop", "step"), bounds, strict=True):
         if isinstance(value, bool) or not isinstance(value, int):
-            return f"`{name}` must be an integer, and is {kind(value)}"
+            return f"`{name}` must be an integer, not {kind(value)}"
     return range(*bounds) if bounds[2] else "`step` is 0"
 
 
@@ -268,23 +272,23 @@ def _value_fault(value: Any, version: int) -> str | None:
         return None if value.isascii() and value[: len(TEXT)] != TEXT else _text_fault(value, version)
     if isinstance(value, dict):
         return None
-    return f"value must be text, object or list, and is {kind(value)}"
+    return f"value must be a string, object or list, not {kind(value)}"
 
 
 def _reference_fault(value: list[Any]) -> str | None:
     if len(value) not in (1, 3):
-        return f"a reference has one or three elements, and this one {len(value)}"
+        return f"a reference has one or three elements, not {len(value)}"
     if not isinstance(value[0], str) and value[0] is not None:
-        return f"the URL must be text, and is {kind(value[0])}"
+        return f"the URL must be a string, not {kind(value[0])}"
     return None if len(value) == 1 else range_fault(value[1], value[2])
 
 
 def range_fault(offset: Any, length: Any) -> str | None:
     """Return the fault of a byte range, or None."""
     if type(offset) is not int or type(length) is not int:
-        return f"offset and length must be integers, and are `{_shown(offset)}` and `{_shown(length)}`"
+        return f"offset and length must be integers, not `{_shown(offset)}` and `{_shown(length)}`"
     if offset < 0 or length < 0:
-        return f"offset and length must not be negative, and are {_shown(offset)} and {_shown(length)}"
+        return f"offset and length must not be negative: {_shown(offset)} and {_shown(length)}"
     return None if offset + length < LARGEST_END else "offset and length add up to 2^63 or more"
 
 
@@ -308,11 +312,11 @@ def _text_fault(text: str, version: int) -> str | None:
         try:
             data_of(text)
         except binascii.Error as error:
-            return f"its base64 is broken: {str(error)[:1].lower()}{str(error)[1:]}"
+            return f"its base64 is invalid: {str(error)[:1].lower()}{str(error)[1:]}"
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        return "its text holds half of a surrogate pair, which no UTF-8 holds"
+        return "its string contains a lone surrogate, which UTF-8 cannot encode"
     return None
 
 
@@ -322,13 +326,11 @@ def _check_count(document: Document, limits: Limits, faults: Faults) -> None:
     for number, each in enumerate(document.generators):
         total += each.entries
         if total > limits.entries:
-            text = (
-                f"generator `{each.key}` brings the entries to {_shown(total)}, more than the limit, {limits.entries}"
-            )
-            faults.error("oversized-expansion", text, ("gen", number), ["`--max-entries` sets another limit"])
+            text = f"generator `{each.key}` raises the entries to {_shown(total)}, above the limit, {limits.entries}"
+            faults.error("oversized-expansion", text, ("gen", number), ["raise the limit with `--max-entries`"])
             return
 
 
 def _shown(value: Any) -> str:
-    text = json.dumps(value) if not isinstance(value, int) or abs(value) < 10**40 else "an integer of many digits"
+    text = json.dumps(value) if not isinstance(value, int) or abs(value) < 10**40 else "an integer with many digits"
     return shortened(text)

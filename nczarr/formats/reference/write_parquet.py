@@ -82,12 +82,12 @@ def _arrays(
     """Return the content to write, by array; report unsupported content."""
     if find_spec("pyarrow") is None:
         text = "writing Parquet references needs `pyarrow`, which is not installed"
-        report.error("missing-library", text, helps=["`pip install nczarr[references]`"])
+        report.error("missing-library", text, helps=["run `pip install nczarr[references]`"])
     grids: dict[str, Grid] = {}
     for key, data in documents.items():
         folder, slash, name = key.rpartition("/")
         if not name.startswith(".z"):
-            _refuse(report, key, "only documents of Zarr 2 can be held")
+            _refuse(report, key, "only documents of Zarr 2 are supported")
         elif name == ARRAY:
             try:
                 grids[folder + slash] = grid(json.loads(data))
@@ -103,7 +103,7 @@ def _arrays(
         folder = key[: key.rfind("/") + 1]
         number = grids[folder].number(key[len(folder) :]) if folder in grids else None
         if number is None or not folder:
-            _refuse(report, key, "it is no chunk of an array in a folder")
+            _refuse(report, key, "it is not a chunk of an array in a folder")
         else:
             found[folder].data[number] = data
     return list(found.values())
@@ -115,13 +115,13 @@ def _suits(each: Referred, grids: Mapping[str, Grid], report: Report) -> bool:
     if first is None:
         return each.chunk_keys.prefix in grids
     if each.chunk_keys.lead or (each.chunk_keys.separator != "." and len(each.counts) > 1):
-        _refuse(report, first, "only keys like `0.1` can be held")
+        _refuse(report, first, "only keys such as `0.1` are supported")
     elif each.chunk_keys.prefix not in grids:
         _refuse(report, first, f"there is no `{each.chunk_keys.prefix}{ARRAY}`")
     elif not each.chunk_keys.prefix:
         _refuse(report, first, "an array in the root cannot have chunks")
     elif (grids[each.chunk_keys.prefix].counts or (1,)) != _grid(each).counts:  # a scalar may be told as `[1]`
-        _refuse(report, first, f"its place is none of `{each.chunk_keys.prefix}{ARRAY}`")
+        _refuse(report, first, f"its position is outside `{each.chunk_keys.prefix}{ARRAY}`")
     else:
         return True
     return False
@@ -132,8 +132,8 @@ def _check_ranges(each: Referred, report: Report) -> None:
     empty = np.flatnonzero((columns.length == 0) & (columns.offset == 0))
     for row in empty[:1].tolist():
         key = each.chunk_keys.prefix + _grid(each).name(int(columns.chunk[row]))
-        more = f", and so are {len(empty) - 1} others" if len(empty) > 1 else ""
-        _refuse(report, key, f"a range of no bytes at 0 means the whole target{more}")
+        more = f", and  {len(empty) - 1} others" if len(empty) > 1 else ""
+        _refuse(report, key, f"an empty range at 0 would mean the whole target{more}")
 
 
 def _refuse(report: Report, key: str, why: str) -> None:

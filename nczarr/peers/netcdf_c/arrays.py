@@ -41,7 +41,7 @@ def kind(array: Node) -> str | None:
 )
 def missing(view: View) -> Iterator[Place]:
     """Find missing members, which the library does not check."""
-    does = {"zarr_format": "crashes", "order": "crashes", "chunks": "reads other values"}
+    does = {"zarr_format": "crashes", "order": "crashes", "chunks": "reads wrong values"}
     for array in _described(view):
         for name in ("zarr_format", "shape", "dtype", "chunks", "order"):
             if name not in array.meta or (name == "order" and array.meta[name] is None):
@@ -56,7 +56,7 @@ def shapes(view: View) -> Iterator[Place]:
             continue
         shape = integers(array.meta["shape"])
         if shape is None or any(length < 0 for length in shape):
-            yield Place(array.key, "/shape", f"the shape of `{array.path}` is no list of lengths")
+            yield Place(array.key, "/shape", f"the shape of `{array.path}` is not a list of lengths")
 
 
 @RULES.add("bad-chunks", DATASET, "write one length above 0 for each axis")
@@ -67,13 +67,18 @@ def chunks(view: View) -> Iterator[Place]:
         if "chunks" not in array.meta:
             continue
         if lengths is None or any(length <= 0 for length in lengths):
-            yield Place(array.key, "/chunks", f"the chunks of `{array.path}` are no list of lengths above 0")
+            yield Place(array.key, "/chunks", f"the chunks of `{array.path}` are not a list of lengths above 0")
         elif shape is not None and len(lengths) < len(shape):
-            text = f"`{array.path}` has {len(lengths)} lengths of chunks for {len(shape)} axes"
-            yield Place(array.key, "/chunks", text, does="reads other values")
+            text = f"`{array.path}` has {len(lengths)} chunk lengths for {len(shape)} axes"
+            yield Place(array.key, "/chunks", text, does="reads wrong values")
 
 
-@RULES.add("column-order", "reads the values in the wrong order", 'write `"order": "C"`, and the values so', seen=BOTH)
+@RULES.add(
+    "column-order",
+    "reads the values in the wrong order",
+    'write `"order": "C"`, and the values in this order',
+    seen=BOTH,
+)
 def column_order(view: View) -> Iterator[Place]:
     """Find chunks in Fortran order."""
     for array in _described(view):
@@ -128,8 +133,8 @@ def unknown_codecs(view: View) -> Iterator[Place]:
 
 @RULES.add(
     "shuffled-text",
-    "puts the bytes back by items of 8, whatever the document says: the texts are scrambled",
-    "leave out the shuffle, which gains nothing for texts: `nczarr convert SRC DST --to nczarr`",
+    "unshuffles with item size 8, regardless of the document, and scrambles the strings",
+    "omit the shuffle, which does not help for strings: `nczarr convert SRC DST --to nczarr`",
 )
 def shuffled_texts(view: View) -> Iterator[Place]:
     """Find texts shuffled with an item size other than the library's pointer size."""
@@ -142,7 +147,7 @@ def shuffled_texts(view: View) -> Iterator[Place]:
             if isinstance(codec, dict) and codec.get("id") == "shuffle":
                 by = codec.get("elementsize")
                 if isinstance(by, int) and by > 0 and not _undone(by, size):  # 0 is what the library writes itself
-                    text = f"the texts of `{array.path}` are shuffled by {by} byte{'s' * (by != 1)}"
+                    text = f"the strings of `{array.path}` are shuffled by {by} byte{'s' * (by != 1)}"
                     yield Place(array.key, pointer, text)
 
 
@@ -151,9 +156,7 @@ def _undone(by: int, size: int) -> bool:
     return by == POINTER or all(width == 1 or size // width < 2 for width in (by, POINTER))
 
 
-@RULES.add(
-    "unknown-dtype", DATASET, "write a type that it knows, or an array that `_nczarr_group` does not list", seen=BOTH
-)
+@RULES.add("unknown-dtype", DATASET, "write a known type, or do not list the array in `_nczarr_group`", seen=BOTH)
 def dtypes(view: View) -> Iterator[Place]:
     """Find unknown dtypes."""
     for array in _described(view):
@@ -173,7 +176,9 @@ def unmarked(view: View) -> Iterator[Place]:
             yield Place(array.key, "/dtype", text, instead=f"`<{known}` for values in little-endian order")
 
 
-@RULES.add("lettered-char", "reads strings of one letter each", "write `>S1` if nobody else reads it: `--char netcdf`")
+@RULES.add(
+    "lettered-char", "reads strings of one letter each", "write `>S1` if only netCDF-C reads it: `--char netcdf`"
+)
 def letters(view: View) -> Iterator[Place]:
     """Find chars that the library reads as strings."""
     for array in _described(view):
@@ -186,7 +191,7 @@ def letters(view: View) -> Iterator[Place]:
 
 @RULES.add(
     "dropped-scalar",
-    "drops the variable without a word; 4.10.2 shows it",
+    "silently drops the variable; 4.10.2 shows it",
     'write the shape `[1]` with `"dimension_references": []` and `"scalar": 1`',
     seen=BOTH,
 )
@@ -200,7 +205,7 @@ def dropped_scalars(view: View) -> Iterator[Place]:
 @RULES.add(
     "bad-fill",
     "aborts, or refuses the whole dataset (-60, -36)",
-    'write a number of the type, `"NaN"`, `"Infinity"`, a text for `S`, or `null`',
+    'write a number of the type, `"NaN"`, `"Infinity"`, a string for `S`, or `null`',
 )
 def fills(view: View) -> Iterator[Place]:
     """Find fill values that the library cannot convert."""
@@ -223,19 +228,19 @@ def _unconverted(value: Any, known: str, view: View, dtype: str) -> str | None:
         is_char = view.nczarr and dtype == ">S1"
         if not is_char:
             return "refuses the whole dataset (-36)"
-        return None if type(value) is int and 0 <= value <= 9 else "takes the first letter alone"
+        return None if type(value) is int and 0 <= value <= 9 else "reads only the first letter"
     if isinstance(value, str):
         return None if known[0] == "f" and _SPECIAL.fullmatch(value) else "aborts"
     if isinstance(value, dict | list):
-        return "reads other values"
+        return "reads wrong values"
     finite = not isinstance(value, float) or math.isfinite(value)
     outside = known in RANGES and finite and not RANGES[known][0] <= value <= RANGES[known][1]
     if outside and value > 0 and known == "u8":
-        return "takes the largest value"
+        return "reads the largest value"
     return "refuses the whole dataset (-60)" if outside else None
 
 
-@RULES.add("rounded-fill", "cuts it to an integer", "write an integer")
+@RULES.add("rounded-fill", "truncates it to an integer", "write an integer")
 def cut_fills(view: View) -> Iterator[Place]:
     """Find fill values that the library rounds."""
     for array in _described(view):
@@ -244,7 +249,11 @@ def cut_fills(view: View) -> Iterator[Place]:
             yield Place(array.key, "/fill_value", f"the fill value of `{array.path}`, an integer, is {_json(value)}")
 
 
-@RULES.add("unequal-fills", "shows the one, and reads the other where chunks are missing", "write the same value twice")
+@RULES.add(
+    "unequal-fills",
+    "shows the attribute, and reads `fill_value` where chunks are missing",
+    "write the same value in both places",
+)
 def two_fills(view: View) -> Iterator[Place]:
     """Find a `_FillValue` that differs from the fill of missing chunks."""
     for array in _described(view):
@@ -253,7 +262,7 @@ def two_fills(view: View) -> Iterator[Place]:
         if known is None or known[0] == "S" or isinstance(own, bool | dict | list | None):
             continue
         if not _same(own, fill) and _misses_chunks(view, array):
-            text = f"`_FillValue` of `{array.path}` is {_json(own)}, and `fill_value` of its array {_json(fill)}"
+            text = f"`_FillValue` of `{array.path}` is {_json(own)}, but `fill_value` of its array is {_json(fill)}"
             does = "reads 0 where chunks are missing" if fill is None else ""
             yield Place(array.attrs_key, "/_FillValue", text, does=does)
 
@@ -285,11 +294,13 @@ def short_chunks(view: View) -> Iterator[Place]:
         if known is not None:
             for key, length, wanted in view.documents.odd_lengths(array, int(known[1:])):
                 if length < wanted:
-                    yield Place(key, "", f"a chunk of `{array.path}` has {length} bytes where its array has {wanted}")
+                    yield Place(
+                        key, "", f"a chunk of `{array.path}` has {length} bytes, but chunks of its array have {wanted}"
+                    )
                     break
 
 
-@RULES.add("odd-separator", "looks for keys with `.`", "write `.` or `/`")
+@RULES.add("odd-separator", "searches keys with `.`", "write `.` or `/`")
 def separators(view: View) -> Iterator[Place]:
     """Find unknown separators."""
     for array in _described(view):

@@ -86,7 +86,7 @@ def unknown_types(view: View) -> Iterator[Place]:
     for node in view.nodes():
         found, key, pointer = hidden(node, "attr")
         if found is not None and not isinstance(found, dict):
-            yield Place(key, pointer, f"`_nczarr_attr` of `{node.path}` is no object")
+            yield Place(key, pointer, f"`_nczarr_attr` of `{node.path}` is not an object")
 
 
 @RULES.add("quoted-number", "aborts", 'write numbers as numbers; `"NaN"`, `"Infinity"`, `"-Infinity"`', seen=BOTH)
@@ -120,13 +120,13 @@ def large_numbers(view: View) -> Iterator[Place]:
                 isinstance(item, int) and not (low <= item <= high or (kind == "u8" and item > high))
                 for item in each.items
             ):
-                yield each.at(f"is outside of the type `{each.type}`")
+                yield each.at(f"is out of range for the type `{each.type}`")
 
 
 @RULES.add(
     "bare-text",
-    "takes the first letter alone, or refuses the dataset (-36)",
-    "write every text in quotes, whatever it looks like",
+    "reads only the first letter, or refuses the dataset (-36)",
+    "write every string in quotes",
     seen=BOTH,
 )
 def bare_texts(view: View) -> Iterator[Place]:
@@ -139,11 +139,13 @@ def bare_texts(view: View) -> Iterator[Place]:
             is_char = each.type == ">S1" and view.nczarr
             if is_char and type(each.value) is int and 0 <= each.value <= 9:
                 continue  # its first letter is all of it
-            does = "takes the first letter alone" if is_char else "refuses the dataset (-36)"
-            yield each.at(f"of the type `{each.type}`, is no JSON text", does=does)
+            does = "reads only the first letter" if is_char else "refuses the dataset (-36)"
+            yield each.at(f"of the type `{each.type}`, is not a JSON string", does=does)
 
 
-@RULES.add("empty-list", "refuses the dataset (-45)", "write a type in `_nczarr_attr`, or no attribute", seen=BOTH)
+@RULES.add(
+    "empty-list", "refuses the dataset (-45)", "write a type in `_nczarr_attr`, or remove the attribute", seen=BOTH
+)
 def empty_lists(view: View) -> Iterator[Place]:
     """Find empty lists without a type."""
     for each in attributes(view):
@@ -153,7 +155,7 @@ def empty_lists(view: View) -> Iterator[Place]:
 
 @RULES.add(
     "mixed-list",
-    "aborts, refuses the dataset (-60), or cuts numbers to integers",
+    "aborts, refuses the dataset (-60), or truncates numbers to integers",
     "write numbers of one type, or a type in `_nczarr_attr`",
     seen=BOTH,
 )
@@ -167,13 +169,13 @@ def mixed_lists(view: View) -> Iterator[Place]:
             continue
         texts = [item for item in rest if isinstance(item, str)]
         if any(not (isinstance(first, float) and _SPECIAL.fullmatch(text)) for text in texts):
-            yield each.at("has numbers and texts", does="aborts")
+            yield each.at("has numbers and strings", does="aborts")
         elif isinstance(first, int) and not isinstance(first, bool):
             low, high = _range(first)
             if any(isinstance(item, int) and not low <= item <= high for item in rest):
                 yield each.at("does not suit the type of its first element", does="refuses the dataset (-60)")
             elif any(isinstance(item, float) for item in rest):
-                yield each.at("begins with an integer", does="cuts the others to integers")
+                yield each.at("begins with an integer", does="truncates the others to integers")
 
 
 def _range(first: int) -> tuple[int, int]:
@@ -187,8 +189,8 @@ def _range(first: int) -> tuple[int, int]:
 
 @RULES.add(
     "structured-attribute",
-    "shows the text of its JSON",
-    "write texts and numbers; lists of texts with a type in `_nczarr_attr`",
+    "shows its JSON as a string",
+    "write strings and numbers; lists of strings need a type in `_nczarr_attr`",
     seen=BOTH,
 )
 def structured(view: View) -> Iterator[Place]:
@@ -199,7 +201,7 @@ def structured(view: View) -> Iterator[Place]:
             each.type is None and isinstance(each.value, list) and bool(each.value) and isinstance(each.value[0], str)
         )
         if (each.type is None or kind) and (_as_text(each.value) or strings):
-            yield each.at("is no list of numbers and no text")
+            yield each.at("is not a list of numbers or a string")
 
 
 @RULES.add("hidden-attribute", "hides it", "write another name")
@@ -211,9 +213,9 @@ def hidden_names(view: View) -> Iterator[Place]:
                 yield Place(node.attrs_key, f"/{step(name)}", f"an attribute of `{node.path}` is named `{name}`")
 
 
-@RULES.add("odd-provenance", DATASET, "write a text, or none")
+@RULES.add("odd-provenance", DATASET, "write a string, or remove the attribute")
 def provenance(view: View) -> Iterator[Place]:
     """Find an `_NCProperties` that is no text."""
     found = view.root.attrs.get("_NCProperties")
     if found is not None and not isinstance(found, str):
-        yield Place(view.root.attrs_key, "/_NCProperties", "`_NCProperties` is no text")
+        yield Place(view.root.attrs_key, "/_NCProperties", "`_NCProperties` is not a string")

@@ -49,7 +49,7 @@ def entries(view: View) -> Iterator[Place]:
                 yield Place(group.home_key, f"{_pointer(group)}/{step(name)}", f"dimension `{name}` has no length")
 
 
-@RULES.add("boolean-unlimited", "takes it for a fixed dimension", 'write `"unlimited": 1`')
+@RULES.add("boolean-unlimited", "treats it as a fixed dimension", 'write `"unlimited": 1`')
 def boolean_unlimited(view: View) -> Iterator[Place]:
     """Find `"unlimited": true`."""
     for group in view.groups:
@@ -85,7 +85,7 @@ def _rank(array: Node) -> int | None:
     return None if shape is None else len(shape)
 
 
-@RULES.add("unmarked-scalar", "crashes", 'write `"scalar": 1` beside the references')
+@RULES.add("unmarked-scalar", "crashes", 'write `"scalar": 1` next to the references')
 def unmarked_scalars(view: View) -> Iterator[Place]:
     """Find one-element arrays without references."""
     for _, array, found, key, pointer in _references(view):
@@ -147,16 +147,16 @@ def unknown_references(view: View) -> Iterator[Place]:
     """Find references to missing dimensions."""
     for _, array, _, each, place, name, key, pointer in _resolved(view):
         if place is None:
-            text = f"`{array.path}` refers to `{each}`, and there is no such group"
+            text = f"`{array.path}` refers to `{each}`, a group that does not exist"
             yield Place(key, pointer, text, does="refuses the whole dataset (-125)")
         elif name not in dimensions(place) and isinstance(place.home.get(_member(place)), dict):
-            yield Place(key, pointer, f"`{array.path}` refers to `{each}`, and there is no such dimension")
+            yield Place(key, pointer, f"`{array.path}` refers to `{each}`, a dimension that does not exist")
 
 
 @RULES.add(
     "sideways-reference",
     "crashes, or refuses the whole dataset (-125)",
-    "write a dimension of a group around the array",
+    "write a dimension of an enclosing group",
     seen=BOTH,
 )
 def sideways_references(view: View) -> Iterator[Place]:
@@ -174,18 +174,18 @@ def sideways_references(view: View) -> Iterator[Place]:
         elif order.index(place.path) > order.index(group.path):
             does = "crashes"
         else:
-            does = "reads it, and netCDF4-python refuses the whole dataset"
-        yield Place(key, pointer, f"`{array.path}` refers to `{each}`, which no group around it declares", does=does)
+            does = "reads it, but netCDF4-python refuses the whole dataset"
+        yield Place(key, pointer, f"`{array.path}` refers to `{each}`, which no enclosing group declares", does=does)
 
 
-@RULES.add("unequal-lengths", "refuses the whole dataset (-63)", "write one length a dimension, in every shape")
+@RULES.add("unequal-lengths", "refuses the whole dataset (-63)", "write the same length of a dimension in every shape")
 def unequal_lengths(view: View) -> Iterator[Place]:
     """Find shapes that differ from their dimensions; in pure stores, two lengths of one name in a group."""
     for _, array, axis, each, place, name, _, _ in _resolved(view):
         shape = integers(array.meta.get("shape"))
         wanted = None if place is None else length(dimensions(place).get(name))
         if shape is not None and axis < len(shape) and wanted is not None and wanted != shape[axis] >= 0:
-            text = f"axis {axis} of `{array.path}` has the length {shape[axis]}, and its dimension `{each}` {wanted}"
+            text = f"axis {axis} of `{array.path}` has the length {shape[axis]}, but its dimension `{each}` {wanted}"
             yield Place(array.key, f"/shape/{axis}", text)
     yield from _unequal_names(view)
 
@@ -213,7 +213,9 @@ def _unequal_names(view: View) -> Iterator[Place]:
 
 
 @RULES.add(
-    "unnamed-dimension", "makes one dimension of all axes of a length: `_Anonymous_Dim_3`", "write `_ARRAY_DIMENSIONS`"
+    "unnamed-dimension",
+    "creates one dimension for all axes of the same length: `_Anonymous_Dim_3`",
+    "write `_ARRAY_DIMENSIONS`",
 )
 def unnamed(view: View) -> Iterator[Place]:
     """Find axes without names."""
@@ -225,7 +227,7 @@ def unnamed(view: View) -> Iterator[Place]:
             yield Place(array.attrs_key, "", f"`{array.path}` does not name its dimensions")
 
 
-@RULES.add("missing-names", "crashes", "write one name an axis in `_ARRAY_DIMENSIONS`", seen=BOTH)
+@RULES.add("missing-names", "crashes", "write one name for each axis in `_ARRAY_DIMENSIONS`", seen=BOTH)
 def missing_names(view: View) -> Iterator[Place]:
     """Find arrays with fewer names than axes."""
     for _, array, given, shape in _named(view):
@@ -237,12 +239,12 @@ def missing_names(view: View) -> Iterator[Place]:
             yield Place(array.attrs_key, "/_ARRAY_DIMENSIONS", text)
 
 
-@RULES.add("surplus-names", "makes dimensions that nothing has", "write one name an axis in `_ARRAY_DIMENSIONS`")
+@RULES.add("surplus-names", "creates unused dimensions", "write one name for each axis in `_ARRAY_DIMENSIONS`")
 def surplus_names(view: View) -> Iterator[Place]:
     """Find arrays with more names than axes."""
     for _, array, given, shape in _named(view):
         if len(given) > len(shape):
-            text = f"`{array.path}` has {_axes(len(shape))}, and names {len(given)}"
+            text = f"`{array.path}` has {_axes(len(shape))}, but names {len(given)}"
             yield Place(array.attrs_key, "/_ARRAY_DIMENSIONS", text)
 
 
@@ -254,5 +256,5 @@ def illegal_names(view: View) -> Iterator[Place]:
             if isinstance(name, str) and (not name or "/" in name):
                 does = "refuses the whole dataset (-125)" if name else "refuses the whole dataset (-36)"
                 yield Place(
-                    array.attrs_key, f"/_ARRAY_DIMENSIONS/{axis}", f"`{name}` is no name of a dimension", does=does
+                    array.attrs_key, f"/_ARRAY_DIMENSIONS/{axis}", f"`{name}` is not a dimension name", does=does
                 )

@@ -22,7 +22,7 @@ def version_3(view: View) -> Iterator[Place]:
         yield Place("zarr.json", "/zarr_format", "the store is Zarr v3")
 
 
-@RULES.add("mixed-versions", "reads v2, and from 4.10.2 on refuses the store", "write one version", seen=BOTH)
+@RULES.add("mixed-versions", "reads v2, and from 4.10.2 refuses the store", "write one version", seen=BOTH)
 def both_versions(view: View) -> Iterator[Place]:
     """Find a root in both versions."""
     if view.has_version_3 and view.has_version_2:
@@ -30,7 +30,10 @@ def both_versions(view: View) -> Iterator[Place]:
 
 
 @RULES.add(
-    "zipped-store", "needs a build with zip archives, which most are not (-128)", "write a folder", seen="4.9.0, 4.10.1"
+    "zipped-store",
+    "needs a build with support for zip archives, which most builds lack (-128)",
+    "write a folder",
+    seen="4.9.0, 4.10.1",
 )
 def archive(view: View) -> Iterator[Place]:
     """Find stores in a zip file."""
@@ -48,22 +51,22 @@ def _opened(view: View) -> Iterator[Document]:
 @RULES.add(
     "broken-document",
     DATASET,
-    "write the document anew; releases leave the old tail of one that became shorter",
+    "write the document again; releases leave the old end of a document that became shorter",
     seen=BOTH,
 )
 def broken(view: View) -> Iterator[Place]:
     """Find documents that the parser refuses."""
     for found in _opened(view):
         if found.broken:
-            behind = "behind its end" in found.broken
+            behind = "after its end" in found.broken
             yield Place(
-                found.key, "", f"the document {found.broken}" if behind else f"the document is no JSON: {found.broken}"
+                found.key, "", f"the document {found.broken}" if behind else f"the document is not JSON: {found.broken}"
             )
         elif not isinstance(found.value, dict):
-            yield Place(found.key, "", "the document is no JSON object")
+            yield Place(found.key, "", "the document is not a JSON object")
 
 
-@RULES.add("escaped-text", "drops the backslash", "write UTF-8 as it is, without `\\u`", seen=BOTH)
+@RULES.add("escaped-text", "drops the backslash", "write UTF-8 directly, without `\\u`", seen=BOTH)
 def escaped(view: View) -> Iterator[Place]:
     """Find escapes that the parser splits."""
     for found in _opened(view):
@@ -98,7 +101,7 @@ def repeated(view: View) -> Iterator[Place]:
             continue
         for pointer in node.attributes.repeated:
             if pointer.count("/") == 1:
-                yield Place(node.attributes.key, pointer, "the attribute stands twice")
+                yield Place(node.attributes.key, pointer, "the attribute occurs twice")
 
 
 @RULES.add("odd-format-number", DATASET, 'write `"zarr_format": 2`')
@@ -122,23 +125,23 @@ def superblock(view: View) -> Iterator[Place]:
     if found is None:
         return
     if not isinstance(found, dict):
-        yield Place(key, pointer, "the superblock is no object")
+        yield Place(key, pointer, "the superblock is not an object")
         return
     version = found.get("version")
     if isinstance(version, str) and not _VERSION.fullmatch(version):
         yield Place(key, f"{pointer}/version", f"the version of the superblock is `{version}`")
 
 
-@RULES.add("odd-superblock", "takes it for pure Zarr from 4.10.2 on", 'write `{"version": "2.0.0"}`', seen="4.10.2")
+@RULES.add("odd-superblock", "treats it as pure Zarr from 4.10.2", 'write `{"version": "2.0.0"}`', seen="4.10.2")
 def empty_superblock(view: View) -> Iterator[Place]:
     """Find a superblock without a version."""
     if view.superblock == {}:
-        yield Place(view.superblock_key, view.superblock_pointer, "the superblock says no version")
+        yield Place(view.superblock_key, view.superblock_pointer, "the superblock has no version")
 
 
 @RULES.add(
     "missing-superblock",
-    "takes the store for pure Zarr: texts are strings, nothing is unlimited, nothing hidden",
+    "treats the store as pure Zarr: text is string, no dimension is unlimited, no attribute is hidden",
     'write the root attribute `"_nczarr_superblock": {"version": "2.0.0"}`',
 )
 def no_superblock(view: View) -> Iterator[Place]:
@@ -183,10 +186,10 @@ def no_group(view: View) -> Iterator[Place]:
     if not view.has_version_2 or root.is_array:
         return
     if root.document is None and view.nczarr:
-        yield Place(".zgroup", "", "the root has no `.zgroup`, and its `.zattrs` a superblock", does="crashes")
+        yield Place(".zgroup", "", "the root has no `.zgroup`, but its `.zattrs` has a superblock", does="crashes")
     elif root.document is None:
         yield Place(
-            ".zgroup", "", "the root has no `.zgroup`", does="opens it, and from 4.10.2 on refuses the store (-143)"
+            ".zgroup", "", "the root has no `.zgroup`", does="opens it, and from 4.10.2 refuses the store (-143)"
         )
     for group in view.groups:
         if view.nczarr:
@@ -198,21 +201,23 @@ def no_group(view: View) -> Iterator[Place]:
                     and each.node.document is None
                 ):
                     yield Place(
-                        each.node.key, "", f"group `{each.node.path}` is listed and has no `.zgroup`", does="crashes"
+                        each.node.key, "", f"group `{each.node.path}` is listed but has no `.zgroup`", does="crashes"
                     )
         else:
             for node in group.hidden:
-                yield Place(node.key, "", f"`{node.path}` has members and no `.zgroup`", does="hides all that is in it")
+                yield Place(node.key, "", f"`{node.path}` has members but no `.zgroup`", does="hides its content")
 
 
-@RULES.add("missing-array", "refuses the whole dataset (-36)", "write the array, or a list without its name", seen=BOTH)
+@RULES.add(
+    "missing-array", "refuses the whole dataset (-36)", "write the array, or remove its name from the list", seen=BOTH
+)
 def listed(view: View) -> Iterator[Place]:
     """Find listed names that are not stored."""
     for group in view.groups if view.nczarr else ():
         for each in group.listed:
             there = each.node is not None and each.node.is_array
             if each.is_array and not there and isinstance(each.name, str) and "/" not in each.name:
-                text = f"`{group.path.rstrip('/')}/{each.name}` is listed as an array and has no `.zarray`"
+                text = f"`{group.path.rstrip('/')}/{each.name}` is listed as an array but has no `.zarray`"
                 yield Place(group.home_key, each.pointer, text)
 
 
@@ -227,7 +232,7 @@ def unlisted(view: View) -> Iterator[Place]:
             if not isinstance(group.home.get(member, group.home.get("vars" if node.is_array else "")), list):
                 continue  # said of the list
             what = "array" if node.is_array else "group"
-            text = f"{what} `{node.path}` is stored, and `_nczarr_group` does not list it"
+            text = f"{what} `{node.path}` is stored but not listed in `_nczarr_group`"
             yield Place(group.home_key, f"{group.home_pointer}/{member}", text, instead=_listing(node))
 
 
@@ -236,8 +241,8 @@ def _listing(node: Node) -> str:
     if isinstance(dtype, str) and DTYPE.fullmatch(dtype):
         return f"add `{node.name}` to the list"
     if node.is_array:
-        return "nothing: netCDF-C has no such type, and refuses the whole dataset if the list has it"
-    return "add it to the list, unless it is a variable whose type netCDF-C does not have"
+        return "nothing is required: netCDF-C does not support the type, and refuses the dataset if the array is listed"
+    return "add it to the list, unless it is a variable of a type that netCDF-C does not support"
 
 
 @RULES.add("missing-description", DATASET, 'write `"_nczarr_array": {"dimension_references": […]}`')
@@ -253,7 +258,7 @@ def undescribed(view: View) -> Iterator[Place]:
             yield Place(key, "", f"array `{array.path}` has no {what}")
 
 
-@RULES.add("illegal-name", "refuses the whole dataset (-59)", "write a name that netCDF can have")
+@RULES.add("illegal-name", "refuses the whole dataset (-59)", "write a name that netCDF allows")
 def illegal_names(view: View) -> Iterator[Place]:
     """Find names of members and dimensions that are invalid in netCDF."""
     if not view.nczarr:
@@ -268,7 +273,7 @@ def illegal_names(view: View) -> Iterator[Place]:
                 fault = names.problem(names.normal(name))
                 if fault is not None or name.endswith(" "):
                     place = f"{group.home_pointer}/{member}/{step(name)}"
-                    yield Place(group.home_key, place, f"`{name}` is no name of a dimension")
+                    yield Place(group.home_key, place, f"`{name}` is not a dimension name")
 
 
 @RULES.add("root-array", "shows an empty dataset", "write the array in a group")
@@ -280,8 +285,8 @@ def root_array(view: View) -> Iterator[Place]:
 
 @RULES.add(
     "old-layout",
-    "takes the store for pure Zarr, from 4.9.3 on",
-    "write the layout of today: `nczarr convert SRC DST`",
+    "treats the store as pure Zarr from 4.9.3",
+    "write the current layout: `nczarr convert SRC DST`",
     seen=BOTH,
 )
 def capitals(view: View) -> Iterator[Place]:
@@ -297,8 +302,8 @@ def capitals(view: View) -> Iterator[Place]:
 
 @RULES.add(
     "read-only-layout",
-    "reads it, and refuses to change it (-37)",
-    "write the layout of today: `nczarr convert SRC DST`",
+    "reads it, but refuses to change it (-37)",
+    "write the current layout: `nczarr convert SRC DST`",
 )
 def read_only(view: View) -> Iterator[Place]:
     """Find the layout of 4.9.1 and 4.9.2."""

@@ -169,7 +169,7 @@ def test_the_kind_of_a_file_is_asked_for(kind: str | None, magic: bytes, tmp_pat
 
 def test_a_kind_that_there_is_not_and_a_file_that_is_too_large(tmp_path: Path) -> None:
     small = nczarr.from_cdl("netcdf t {\nvariables: int v ;\n}\n")
-    with pytest.raises(ValueError, match="'nc9' is no kind"):
+    with pytest.raises(ValueError, match="'nc9' is not a kind"):
         nczarr.write(small, tmp_path / "t.nc", kind="nc9")
     with pytest.raises(nczarr.CompileError, match="declares 4 bytes"):
         nczarr.write(small, tmp_path / "t.nc", max_size=3)

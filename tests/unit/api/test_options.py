@@ -50,7 +50,7 @@ def test_options_of_a_run_are_those_that_are_given() -> None:
 
 @pytest.mark.parametrize(
     ("given", "message"),
-    [({"kind": "nc9"}, "no kind"), ({"shards": "big"}, "no shape of shards"), ({"allow_loss": "x"}, "x")],
+    [({"kind": "nc9"}, "is not a kind"), ({"shards": "big"}, "is not a shape of shards"), ({"allow_loss": "x"}, "x")],
 )
 def test_invalid_values_raise(given: dict[str, str], message: str) -> None:
     with pytest.raises(ValueError, match=message):

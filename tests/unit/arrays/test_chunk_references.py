@@ -36,7 +36,7 @@ def test_a_chunk_of_the_right_length(tmp_path: Path) -> None:
 @pytest.mark.parametrize("length", [8, 20, 28])
 def test_a_reference_of_another_length_leads_to_something_else(length: int, tmp_path: Path) -> None:
     made = document(tmp_path, VALUES.tobytes() + bytes(8), length)
-    with pytest.raises(nczarr.CompileError, match=f"there are {length} bytes where a chunk has 24"):
+    with pytest.raises(nczarr.CompileError, match=f"there are {length} bytes, and a chunk has 24"):
         nczarr.open(made)["v"][...]
     with pytest.raises(nczarr.CompileError, match="v/0"):
         nczarr.convert(made, tmp_path / "s.zarr", format="zarr2")

@@ -96,10 +96,10 @@ def test_chunks_of_one_grid_are_passed_on() -> None:
 @pytest.mark.parametrize(
     ("sources", "pair", "reason"),
     [
-        ([chunks(3, 2), chunks(2, 2)], (0, 1), "a length of 3 is no multiple of the chunk length 2"),
+        ([chunks(3, 2), chunks(2, 2)], (0, 1), "a length of 3 is not a multiple of the chunk length 2"),
         ([chunks(4, 2), chunks(4, 4)], (0, 1), "chunks of 2 × 3 and of 4 × 3"),
         ([chunks(2, 2, Codec(id=1, parameters=(1,))), chunks(2, 2)], (0, 1), "different filters, deflate and none"),
-        ([chunks(2, 2), memory(np.ones((2, 3)))], (1, None), "its values lie in no chunks"),
+        ([chunks(2, 2), memory(np.ones((2, 3)))], (1, None), "its values are not in chunks"),
     ],
 )
 def test_chunks_that_make_no_grid(sources: list[ArraySource], pair: tuple[int, int | None], reason: str) -> None:

@@ -42,7 +42,7 @@ def test_an_escape_that_looks_like_the_name_before_it_is_none() -> None:
 
 @pytest.mark.parametrize("segment", ["", "_x41", "é", "a b", "..", "_xFF_xZZ_x20_x41", "t.array.json"])
 def test_what_no_name_gives_has_no_name(segment: str) -> None:
-    with pytest.raises(ValueError, match="no name"):
+    with pytest.raises(ValueError, match="is not an escaped name"):
         unescaped(segment)
 
 

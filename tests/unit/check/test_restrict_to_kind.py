@@ -78,7 +78,7 @@ def test_netcdf4_keeps_some_names_for_itself() -> None:
     assert "CLASS" not in header
     assert "group: g" in header
     assert [text.split("; ")[0] for text in told] == [
-        "netCDF-4 files keep the name of attribute `CLASS` of `/a` for themselves"
+        "attribute `CLASS` of `/a` has a name that netCDF-4 files reserve"
     ]
 
 

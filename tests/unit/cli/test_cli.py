@@ -227,7 +227,7 @@ def test_a_loss_that_is_none_is_wrong_usage() -> None:
     assert done.status == 2
     assert "did you mean `lost-type`?" in done.err
     assert run_command("compile", "-", "--to", "zarr2", "--allow-loss", "lost-annotations", stdin=GOOD).status == 2
-    assert "there are: all, " in run_command("compile", "-", "--allow-loss", "0", stdin=GOOD).err
+    assert "known losses: all, " in run_command("compile", "-", "--allow-loss", "0", stdin=GOOD).err
     assert run_command("compile", "-", "--to", "zarr2", "--allow-loss", "all", stdin=GOOD).status == 0
 
 

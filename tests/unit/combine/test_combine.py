@@ -99,9 +99,9 @@ def test_the_result_is_a_dataset_as_any_other() -> None:
         ({"scale": "0.25"}, "attribute `scale_factor` of `/v` differs: 0.5 in `s0`, 0.25 in `s1`"),
         ({"scale": "0.5f"}, "attribute `scale_factor` of `/v` differs: 0.5 (double, 1) in `s0`, "
          "0.5 (float, 1) in `s1`"),
-        ({"extra": "  int more ;"}, "variable `/more` is in `s1`, and not in `s0`"),
+        ({"extra": "  int more ;"}, "variable `/more` is in `s1` but not in `s0`"),
         ({"extra": "  v:_FillValue = 0s ;"}, "attribute `_FillValue` of `/v` differs: none in `s0`, 0 in `s1`"),
-        ({"xs": "1, 3"}, "`/x` does not lie along `/time`, and is not the same in all sources: 1 of 2 values differ, "
+        ({"xs": "1, 3"}, "`/x` does not have `/time`, and is not the same in all sources: 1 of 2 values differ, "
          "first at (1): 2.0 | 3.0, in `s0` and `s1`"),
     ],
 )  # fmt: skip
@@ -135,13 +135,13 @@ def test_a_fault_of_many_sources_is_told_once() -> None:
     sources = [(f"s{number}", handle.checked) for number, handle in enumerate(handles)]
     assert combine(sources, Wanted(("time",)), report) is None
     (found,) = report.sorted()
-    assert found.notes == ("the same of 2 more sources",)
+    assert found.notes == ("the same difference in 2 more sources",)
 
 
 def test_attributes_that_nobody_computes_with_are_those_of_the_first() -> None:
     made = combined(series(1), series(2, history="later", radius="2."), series(3, history="last"), along=("time",))
     assert [each.code for each in made.diagnostics] == ["differing-attributes"]
-    assert made.diagnostics[0].message == "attributes differ, and those of `s0` are kept: `/crs:radius`, `:history`"
+    assert made.diagnostics[0].message == "attributes differ; those of `s0` are kept: `/crs:radius`, `:history`"
     assert made.dataset.attributes == series(1).dataset.attributes
 
 
@@ -154,8 +154,8 @@ def test_attributes_of_a_grid_mapping_have_to_be_equal() -> None:
 @pytest.mark.parametrize(
     ("handles", "message"),
     [
-        ((series(1, 2), series(2, 3)), "the values of `/time` do not ascend: 2.0 in `s1` after 2.0 in `s0`"),
-        ((series(1, 3, 2), series(4)), "the values of `/time` do not ascend: 2.0 after 3.0 in `s0`"),
+        ((series(1, 2), series(2, 3)), "the values of `/time` do not increase: 2.0 in `s1` after 2.0 in `s0`"),
+        ((series(1, 3, 2), series(4)), "the values of `/time` do not increase: 2.0 after 3.0 in `s0`"),
     ],
 )
 def test_a_coordinate_that_does_not_ascend(handles: tuple[DatasetHandle, ...], message: str) -> None:
@@ -246,10 +246,10 @@ def test_stacking_sources_of_other_lengths_is_refused() -> None:
     [
         ({"along": ("tim",)}, "`s0` has no dimension `tim`"),
         ({"along": ("crs",)}, "`s0` has no dimension `crs`"),
-        ({"along": ("time", "x")}, "`/v` lies along `/time`, `/x` at once, and can be joined along one"),
-        ({"along": (), "new_dim": "x"}, "`s0` has a dimension `/x` already"),
-        ({"along": ("no",), "new_dim": "n"}, "`s0` has no variable `no` to be stacked along `n`"),
-        ({"along": (), "new_dim": "n"}, "no variable differs between the sources, so nothing would lie along `/n`"),
+        ({"along": ("time", "x")}, "`/v` has several of the dimensions `/time`, `/x` but can be joined along only one"),
+        ({"along": (), "new_dim": "x"}, "`s0` already has a dimension `/x`"),
+        ({"along": ("no",), "new_dim": "n"}, "`s0` has no variable `no` to stack along `n`"),
+        ({"along": (), "new_dim": "n"}, "no variable differs between the sources, so no variable would have `/n`"),
     ],
 )
 def test_dimensions_that_do_not_suit(wanted: dict[str, Any], message: str) -> None:
@@ -268,7 +268,7 @@ def test_missing_chunks_that_mean_different_values_are_refused() -> None:
 
     assert combined(sparse(7), sparse(7), along=("t",))["v"][...].tolist() == [1, 7, 7, 7] * 2
     assert refused(sparse(7), sparse(8), along=("t",)) == [
-        "unequal-sources: `/v` has chunks that were never written, which mean 7 in `s0`, 8 in `s1`"
+        "unequal-sources: `/v` has unwritten chunks, which are read as 7 in `s0`, 8 in `s1`"
     ]
 
 

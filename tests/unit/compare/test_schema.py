@@ -40,7 +40,7 @@ def check(tmp_path: Path, text: str, *options: str, schema: str = SCHEMA, suffix
 
 def found(ran: Ran) -> list[tuple[str, str]]:
     lines = [json.loads(line) for line in ran.err.splitlines()]
-    return [(line["code"], line["message"].partition(", and the schema")[0]) for line in lines]
+    return [(line["code"], line["message"].partition("; the schema")[0]) for line in lines]
 
 
 @pytest.mark.parametrize("suffix", [".cdl", ".nc", ".zarr"])
@@ -52,10 +52,10 @@ def test_a_dataset_that_follows(suffix: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "code", "message"),
     [
-        ("  float temp(time, x) ;\n    temp:units = \"K\" ;\n", "", "missing-element", "there is no variable `/temp`"),
-        ('    temp:units = "K" ;\n', "", "missing-element", "there is no attribute `units` of `/temp`"),
-        ('  :title = "T" ;\n', "", "missing-element", "there is no attribute `title` of group `/`"),
-        ("group: g {\n  variables:\n    int n(x) ;\n  }\n", "", "missing-element", "there is no group `/g`"),
+        ("  float temp(time, x) ;\n    temp:units = \"K\" ;\n", "", "missing-element", "variable `/temp` is missing"),
+        ('    temp:units = "K" ;\n', "", "missing-element", "attribute `units` of `/temp` is missing"),
+        ('  :title = "T" ;\n', "", "missing-element", "attribute `title` of group `/` is missing"),
+        ("group: g {\n  variables:\n    int n(x) ;\n  }\n", "", "missing-element", "group `/g` is missing"),
         ("    int n(x) ;\n", "    short n(x) ;\n", "different-element", "the type of `/g/n` is `short`"),
         ("temp(time, x)", "temp(x)", "different-element", "the shape of `/temp` is `(/x)`"),
         ("x = 3", "x = 4", "different-element", "the length of dimension `/x` is 4"),
@@ -80,7 +80,7 @@ def test_places_of_both(tmp_path: Path) -> None:
     ran = check(tmp_path, SCHEMA.replace("float temp", "double temp"))
     assert f"  --> {tmp_path}/a.cdl:8:10\n" in ran.err
     assert f"::: {tmp_path}/s.cdl:8:9\n" in ran.err
-    assert "the type of `/temp` is `double`, and the schema wants `float` at" in ran.err
+    assert "the type of `/temp` is `double`; the schema requires `float` at" in ran.err
 
 
 def test_the_place_in_a_store_is_a_member(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_the_place_in_a_file_is_an_offset(tmp_path: Path) -> None:
 
 def test_near_names(tmp_path: Path) -> None:
     ran = check(tmp_path, SCHEMA.replace(" temp(", " tmep(").replace("temp:", "tmep:"))
-    assert "help: did you mean `/tmep`, which is there and not in the schema?" in ran.err
+    assert "help: did you mean `/tmep`, which is in the dataset but not in the schema?" in ran.err
 
 
 def test_strict_takes_what_is_extra_for_an_error(tmp_path: Path) -> None:

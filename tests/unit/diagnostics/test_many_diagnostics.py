@@ -33,7 +33,7 @@ def test_a_value_loss_behind_many_warnings_comes_first(warnings: int, nczarr_com
     ran = nczarr_command("compile", "--to", "zarr2", "--allow-loss", LOSS, "-", stdin=text)
     assert ran.status == 0
     assert ran.err.startswith(f"warning[{LOSS}]")
-    assert "more; `--message-format json` prints them all" in ran.err
+    assert "more; `--message-format json` prints all" in ran.err
 
 
 def test_few_diagnostics_stay_in_the_order_of_the_text(nczarr_command: Callable[..., Ran]) -> None:

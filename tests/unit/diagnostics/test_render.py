@@ -101,7 +101,7 @@ def test_many_are_bounded() -> None:
     shown = "".join(render.human(report.sorted(), limit=100))
     assert shown.count("error[") == 100
     assert "and 200 more" in shown
-    assert render.summary(report.sorted(), report.dropped) == "300 errors, 700 more not kept"
+    assert render.summary(report.sorted(), report.dropped) == "300 errors, 700 more were dropped"
 
 
 def test_json_has_the_members_of_the_contract() -> None:

@@ -23,7 +23,7 @@ from nczarr.arrays.crc32c import crc32c
 from tests.conftest import run_command
 from tests.support.serving import serving
 
-LENGTHS = re.compile(r"there are \d+ (bytes|texts) where .*\d")
+LENGTHS = re.compile(r"there are \d+ (bytes|strings), and .*\d")
 SIZE = 12
 """Bytes of a chunk of numbers: three integers, of which the last chunk holds two within the array."""
 
@@ -267,5 +267,5 @@ def test_a_wrong_length_in_hdf5(codec: str, damage: str, tmp_path: Path, peer: C
         lambda: nczarr.convert(path, tmp_path / "s.zarr", "nczarr", allow_loss=["all"], verify=codec == "zlib"),
         lambda: nczarr.convert(path, tmp_path / "r.json", "reference", allow_loss=["all"], verify=codec == "zlib"),
     ):
-        with pytest.raises(nczarr.CompileError, match=r"unreadable-chunk.*there are \d+ bytes where a chunk has \d+"):
+        with pytest.raises(nczarr.CompileError, match=r"unreadable-chunk.*there are \d+ bytes, and a chunk has \d+"):
             action()

@@ -237,7 +237,7 @@ def test_members_that_stand_twice_in_a_document(key: str, tmp_path: Path, nczarr
         text = f'{{"zarr_consolidated_format": 1, "metadata": {{".zgroup": {{"zarr_format": 2}}, ".zattrs": {text}}}}}'
     path = stored(tmp_path, {key: text} if key == ".zmetadata" else {".zgroup": GROUP, key: text})
     ran = nczarr_command("convert", str(path), str(tmp_path / "t.nc"))
-    assert "error[duplicate-name]: member `a` stands twice" in ran.err
+    assert "error[duplicate-name]: member `a` occurs twice" in ran.err
     assert nczarr_command("dump", str(path)).text.count(":a = 2") == 1  # as other readers of JSON
 
 
@@ -259,7 +259,7 @@ def test_keys_that_stand_twice_in_a_large_reference_document(
         text = ", ".join([*members, members[place]])
         path.write_text(f'{{"version": 1, "refs": {{{text}}}}}')
         ran = nczarr_command("dump", "--strict", str(path)) if place == 5 else nczarr_command("check", str(path))
-        assert f"member `a/{place}` stands twice" in ran.err
+        assert f"member `a/{place}` occurs twice" in ran.err
 
 
 CDL = (

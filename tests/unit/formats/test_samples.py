@@ -97,7 +97,7 @@ OTHERWISE: dict[str, dict[str, tuple[str, ...]]] = {
             "/: value of attribute zz",
         )
     },
-    "py-filters": {SZIP: ("/szip: the chunk cannot be decoded: codec `szip` is not known",)},
+    "py-filters": {SZIP: ("/szip: the chunk cannot be decoded: codec `szip` is unknown",)},
     "py-noxarray": {ANONYMOUS: ("/: dimensions",)},
     "py-scalars-pure": {
         CHAR: (

@@ -115,7 +115,9 @@ def test_a_task_that_kills_every_worker_says_so() -> None:
         raise distributed.KilledWorker("task", SimpleNamespace(address="tcp://w:1"), 3)
 
     sending = cluster._Sending.__new__(cluster._Sending)
-    with pytest.raises(cluster.ClusterLostError, match=r"4 workers died one after the other .* tcp://w:1"):
+    with pytest.raises(
+        cluster.ClusterLostError, match=r"4 workers in succession died during the same task.* tcp://w:1"
+    ):
         sending._outcome(SimpleNamespace(status="error", result=result))
 
 

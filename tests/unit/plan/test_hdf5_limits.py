@@ -70,7 +70,7 @@ def test_the_fill_value_of_a_large_record(tmp_path: Path, peer: Peer) -> None:
         return b.finish()
 
     (found,) = refused(dataset(no_fill=False), tmp_path)
-    assert found == ("format-conflict", "the fill value of `/v` has 80000 bytes; HDF5 files take at most 65529")
+    assert found == ("format-conflict", "the fill value of `/v` has 80000 bytes; the limit of HDF5 files is 65529")
     nczarr.write(dataset(no_fill=True), tmp_path / "t.nc", "netcdf4")
 
 
@@ -90,11 +90,11 @@ def test_the_number_of_attributes(tmp_path: Path) -> None:
         ("int", [(4, 32, 7)], "2 to 32 pixels per block, not 7"),
         ("int", [(4, 32)], "szip has two parameters"),
         ("char", [(4, 32, 8)], "szip is for numbers, not for char"),
-        ("int", [(4, 32, 8), (1, 5)], "szip and deflate exclude one another"),
+        ("int", [(4, 32, 8), (1, 5)], "szip and deflate exclude each other"),
         ("string", [(6, 2, 0)], "the scale-offset filter is for numbers, not for string"),
         ("int", [(1, 10)], "deflate has the levels 0 to 9, not 10"),
         ("int", [(33000, *range(257))], "filter 33000 has 257 parameters"),
-        ("int", [(33000 + number,) for number in range(32)], "32 filters, and 31 is the most"),  # a double free
+        ("int", [(33000 + number,) for number in range(32)], "32 filters; the limit is 31"),  # a double free
     ],
 )
 def test_filters(type_name: str, codecs: list[tuple[int, ...]], message: str, tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_filters(type_name: str, codecs: list[tuple[int, ...]], message: str, tm
 
 def test_szip_with_chunks_smaller_than_a_block(tmp_path: Path) -> None:
     (found,) = refused(filtered("int", (4, 32, 8), size=4), tmp_path)
-    assert "blocks of 8 pixels here, and a chunk has 4" in found[1]
+    assert "blocks of 8 pixels, but a chunk has 4" in found[1]
 
 
 def test_digits_of_a_float(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_digits_of_a_float(tmp_path: Path) -> None:
     b.variable("v", "float", [b.dimension("x", 2)], quantize=("bitgroom", 7))
     (found,) = refused(b.finish(), tmp_path)
     assert found[0] == "refused-storage"
-    assert "the netCDF library takes 1 to 6" in found[1]
+    assert "the netCDF library supports 1 to 6" in found[1]
 
 
 def test_what_is_set_aside_with_a_warning(tmp_path: Path, peer: Peer) -> None:
@@ -142,6 +142,6 @@ def test_types_too_large_to_work_with() -> None:
         ("oversized-type", "a value of type `o` has 1000000000000 bytes; the limit is 134217728"),
         (
             "oversized-type",
-            "a value of type `c17` has 131072 members, those of its members counted; the limit is 65536",
+            "a value of type `c17` has 131072 members, nested members included; the limit is 65536",
         ),
     ]

@@ -59,8 +59,8 @@ def test_shards_that_were_asked_for(wish, chunks, shape, shards) -> None:  # typ
 @pytest.mark.parametrize(
     ("wish", "chunks", "shape", "said"),
     [
-        ((5,), (2,), (10,), "no whole chunks"),
-        ((1,), (2,), (10,), "no whole chunks"),
+        ((5,), (2,), (10,), "are not a multiple of chunk length"),
+        ((1,), (2,), (10,), "are not a multiple of chunk length"),
         ((2**40,), (2**10,), (2**41,), "larger than"),
         ((2**27,), (1,), (2**28,), "larger than"),
     ],

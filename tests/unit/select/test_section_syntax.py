@@ -45,7 +45,7 @@ def test_members_are_refused_where_nothing_is_cut_out_of_records() -> None:
     assert not sections("obs.day", report)
     [found] = report.sorted()
     assert found.code == "bad-section"
-    assert "members are not cut out" in found.message
+    assert "members cannot be selected" in found.message
 
 
 def test_a_fault_in_a_member_is_found_where_it_is() -> None:

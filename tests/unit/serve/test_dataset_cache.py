@@ -48,7 +48,7 @@ def test_what_is_kept_is_bounded(tmp_path: Path) -> None:
 def test_texts_that_are_too_large_are_not_read(tmp_path: Path) -> None:
     (tmp_path / "t.cdl").write_text(TEXT + "//" + " " * 3000, encoding="utf-8")
     root = Root(str(tmp_path))
-    with pytest.raises(RefusedError, match="would all be read"):
+    with pytest.raises(RefusedError, match="must all be read"):
         shelf(4 * 2000).open(found(root, "t.cdl"))
     assert shelf(4 * 4000).open(found(root, "t.cdl"))
 

@@ -100,7 +100,7 @@ def test_temporary_files_have_a_limit() -> None:
     disk = Disk(1000)
     first, second = Spool(disk), Spool(disk)
     first.write(b"a" * 900)
-    with pytest.raises(FullError, match="at most 1000"):
+    with pytest.raises(FullError, match="the limit is 1000"):
         second.write(b"b" * 200)
     first.close()
     second.write(b"b" * 200)

@@ -251,10 +251,10 @@ def test_killed_in_the_middle_it_leaves_all_as_it_was(large: Path) -> None:
     [
         (["missing"], 3, "unreachable-file"),
         (["."], 3, "unreachable-file"),
-        ([".", "--port", "70000"], 2, "is no port"),
-        ([".", "--max-response", "x"], 2, "is no size"),
-        ([".", "--concurrency", "0"], 2, "is no number"),
-        ([".", "--timeout", "-1"], 2, "is no time"),
+        ([".", "--port", "70000"], 2, "is not a port"),
+        ([".", "--max-response", "x"], 2, "is not a size"),
+        ([".", "--concurrency", "0"], 2, "is not a number"),
+        ([".", "--timeout", "-1"], 2, "is not a time"),
         (["/dev/null"], 3, "neither a folder nor a file"),
     ],
 )
@@ -351,7 +351,7 @@ def test_work_that_takes_too_long_is_given_up_and_keeps_its_place() -> None:
         crew, gate = workers(concurrency=1, queue=4, timeout=0.1), threading.Event()
         with pytest.raises(BusyError, match="longer than"):
             await crew.do(gate.wait)
-        with pytest.raises(BusyError, match="no turn"):
+        with pytest.raises(BusyError, match="the request waited longer"):
             await crew.do(lambda: None)
         gate.set()
         await asyncio.sleep(0.05)

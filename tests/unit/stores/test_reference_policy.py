@@ -21,7 +21,7 @@ def test_a_relative_url_begins_in_the_folder_of_the_document() -> None:
 @pytest.mark.parametrize("home", ["/data/sets", "s3://b/sets", "https://h/sets"])
 @pytest.mark.parametrize("url", ["../a.nc", "x/../../a.nc", "../sets2/a.nc", "..", "../../../../a.nc"])
 def test_a_relative_url_stays_below_it(home: str, url: str) -> None:
-    with pytest.raises(ForbiddenTargetError, match="leads out of the folder"):
+    with pytest.raises(ForbiddenTargetError, match="is outside the folder of the document"):
         Policy(home).follow(url)
 
 
@@ -35,7 +35,7 @@ def test_files_may_be_named_by_documents_of_this_machine_alone() -> None:
     ):
         assert Policy("/elsewhere").follow(url).path == "/data/a.nc"
         for home in ("s3://b", "https://h/d", "memory://d"):
-            with pytest.raises(ForbiddenTargetError, match="a file of this machine"):
+            with pytest.raises(ForbiddenTargetError, match="is a local file"):
                 Policy(home).follow(url)
 
 
@@ -44,7 +44,7 @@ def test_files_may_be_named_by_documents_of_this_machine_alone() -> None:
     ["sftp://h/a.nc", "github://a", "zip::s3://b/a.zip", "simplecache::s3://b/a", "ftp://h/a", "http://x::file:///a"],
 )
 def test_other_protocols_have_to_be_allowed(url: str) -> None:
-    with pytest.raises(ForbiddenTargetError, match=r"behind the protocol|chain of protocols"):
+    with pytest.raises(ForbiddenTargetError, match=r"uses the protocol|chain of protocols"):
         Policy("/d").follow(url)
     root = url.partition("://")[0] + "://"
     assert Policy("/d", Following(roots=(root,))).follow(url).url == url
@@ -57,7 +57,7 @@ def test_what_lies_below_no_root_may_not_be_named(tmp_path: Path) -> None:
     for url in allowed:
         policy.follow(url)
     for url in refused:
-        with pytest.raises(ForbiddenTargetError, match="none of the roots"):
+        with pytest.raises(ForbiddenTargetError, match="is outside all allowed roots"):
             policy.follow(url)
 
 
@@ -92,7 +92,7 @@ def test_what_is_no_url(url: str) -> None:
 @pytest.mark.parametrize("url", ["a\ud800.nc", "file:///a%00b.nc"])
 def test_what_is_no_name_of_a_file(url: str, tmp_path: Path) -> None:
     for roots in ((), (str(tmp_path),)):
-        with pytest.raises(ForbiddenTargetError, match=r"half a character|NUL"):
+        with pytest.raises(ForbiddenTargetError, match=r"a lone surrogate|NUL"):
             Policy("/d", Following(roots=roots)).follow(url)
 
 
@@ -114,13 +114,13 @@ def test_what_is_no_name_of_a_file(url: str, tmp_path: Path) -> None:
     ],
 )
 def test_no_spelling_of_a_url_leaves_a_root(url: str) -> None:
-    with pytest.raises(ForbiddenTargetError, match="none of the roots"):
+    with pytest.raises(ForbiddenTargetError, match="is outside all allowed roots"):
         Policy("/d", Following(roots=("https://h/d", "s3://b/x"))).follow(url)
 
 
 @pytest.mark.parametrize("url", ["%2e%2e/a.nc", "x/..%2f..%2fa.nc", "..\\a.nc"])
 def test_no_spelling_of_a_relative_url_leaves_a_web_folder(url: str) -> None:
-    with pytest.raises(ForbiddenTargetError, match="leads out of the folder"):
+    with pytest.raises(ForbiddenTargetError, match="is outside the folder of the document"):
         Policy("https://h/d").follow(url)
 
 

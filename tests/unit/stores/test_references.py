@@ -85,7 +85,7 @@ def test_a_target_that_is_not_there_is_no_missing_key(target: Path) -> None:
     store = made({"v/0": ["b.bin", 0, 1]}, target)
     with pytest.raises(FileNotFoundError) as caught:
         store.get("v/0")
-    assert caught.value.__notes__ == ["`v/0` of `set.json` leads there"]
+    assert caught.value.__notes__ == ["named by `v/0` of `set.json`"]
 
 
 @pytest.mark.parametrize("value", [["pipe"], ["pipe", 0, 8], ["folder"], ["/dev/zero"]])
@@ -94,10 +94,10 @@ def test_a_target_is_a_regular_file(target: Path, value: list[Any]) -> None:
     (target / "folder").mkdir()
     store = made({"a": value}, target)
     for ask in (store.get, store.locate):
-        with pytest.raises(OSError, match=r"no regular file|directory") as caught:
+        with pytest.raises(OSError, match=r"not a regular file|directory") as caught:
             ask("a")
         assert caught.value.filename
-        assert caught.value.__notes__ == ["`a` of `set.json` leads there"]
+        assert caught.value.__notes__ == ["named by `a` of `set.json`"]
 
 
 def test_keys_that_no_store_has_are_passed_over(target: Path) -> None:

@@ -137,7 +137,7 @@ def test_what_is_finished_is_looked_at_and_left(source: Path, tmp_path: Path) ->
     target = tmp_path / "t.zarr"
     nczarr.convert(source, target)
     before = files(target)
-    for flags, words in (([], "not compared"), (["--verify"], "already, equal")):
+    for flags, words in (([], "not compared"), (["--verify"], "already exists, equal")):
         done = run_command("convert", str(source), str(target), "--resume", *flags)
         assert done.status == 0, done.err
         assert "finished-target" in done.err

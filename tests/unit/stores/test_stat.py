@@ -67,14 +67,14 @@ def test_facts_of_an_object() -> None:
     ("then", "now", "found"),
     [
         (Facts(5), Facts(5, WHEN, "a"), []),
-        (Facts(5), Facts(6), ["it had 5 bytes, and has 6"]),
+        (Facts(5), Facts(6), ["it had 5 bytes and now has 6"]),
         (Facts(5, WHEN), Facts(5, WHEN // 10**9 * 10**9), []),
         (Facts(5, WHEN), Facts(5, WHEN + 10), []),
         (Facts(5, WHEN), Facts(5, WHEN + 10**6), [
-            "it was of 2026-01-15T12:00:00.123456789Z, and is of 2026-01-15T12:00:00.124456789Z"
+            "its modification time was 2026-01-15T12:00:00.123456789Z and is now 2026-01-15T12:00:00.124456789Z"
         ]),
         (Facts(5, WHEN, "a"), Facts(5, WHEN + 10**12, "a"), []),
-        (Facts(5, None, "a"), Facts(5, None, "b"), ["its tag was `a`, and is `b`"]),
+        (Facts(5, None, "a"), Facts(5, None, "b"), ["its tag was `a` and is now `b`"]),
     ],
 )  # fmt: skip
 def test_changes(then: Facts, now: Facts, found: list[str]) -> None:

@@ -53,16 +53,16 @@ def test_urls_that_lead_to_no_file(text: str, path: str, modes: set[str], server
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("s3://b/k#mode=nczar", "no mode `nczar`"),
+        ("s3://b/k#mode=nczar", "unknown mode `nczar`"),
         ("https://h/#mode=s3", "names no bucket"),
         ("s3://", "names no bucket"),
         ("s3:///k", "names no bucket"),
         ("simplecache::gs://", "names no bucket"),
         ("file://", "no path"),
         ("file:///a%00b", "no path"),
-        ("file:///a#mode=nczar", "no mode `nczar`"),
-        ("file:///a#mode=", "no mode ``"),
-        ("file:///a#bytes", "`bytes` stands behind"),
+        ("file:///a#mode=nczar", "unknown mode `nczar`"),
+        ("file:///a#mode=", "unknown mode ``"),
+        ("file:///a#bytes", "`bytes` follows `#`"),
         ("file:///a#mode=zip,file", "exclude each other"),
     ],
 )

@@ -67,7 +67,7 @@ def test_a_target_out_of_reach_is_told_once() -> None:
     (fault,) = report.sorted()
     assert (fault.code, fault.message) == (
         "unreachable-target",
-        "`no`, the target of `x/0`, is out of reach: No such file or object",
+        "`no`, the target of `x/0`, cannot be reached: No such file or object",
     )
     assert fault.notes == ("2 references name it",)
     assert found.closed == {"no"}
@@ -86,8 +86,8 @@ def test_what_a_generator_replaces_does_not_matter() -> None:
     ("noted", "changes"),
     [
         ({"size": 10, "mtime": 1, "etag": "tag"}, []),
-        ({"size": 9}, ["it had 9 bytes, and has 10"]),
-        ({"etag": "other", "mtime": 1}, ["its tag was `other`, and is `tag`"]),
+        ({"size": 9}, ["it had 9 bytes and now has 10"]),
+        ({"etag": "other", "mtime": 1}, ["its tag was `other` and is now `tag`"]),
         ("nonsense", []),
     ],
 )

@@ -77,7 +77,7 @@ def test_a_target_that_is_gone(document: Path, nczarr_command: Command) -> None:
     assert ran.status == 3
     (found,) = refs.verify(document)
     assert found.code == "unreachable-target"
-    assert f"`file://{target(document)}`, the target of `v/0.0`, is out of reach" in found.message
+    assert f"`file://{target(document)}`, the target of `v/0.0`, cannot be reached" in found.message
     assert found.notes == ("9 references name it",)
 
 
@@ -99,8 +99,10 @@ def test_a_target_that_has_changed(document: Path) -> None:
     os.utime(target(document), ns=(0, 1_700_000_000 * 10**9))
     ((code, message),) = faults(document)
     assert code == "changed-target"
-    assert message.startswith(f"`file://{target(document)}`, the target of `v/0.0`, has changed: it was of ")
-    assert message.endswith(", and is of 2023-11-14T22:13:20Z")
+    assert message.startswith(
+        f"`file://{target(document)}`, the target of `v/0.0`, has changed: its modification time was "
+    )
+    assert message.endswith(" and is now 2023-11-14T22:13:20Z")
 
 
 def test_a_chunk_that_is_damaged(document: Path, nczarr_command: Command) -> None:
@@ -133,8 +135,8 @@ def test_samples_are_always_the_same(document: Path) -> None:
 
 def test_a_document_that_is_none(tmp_path: Path, nczarr_command: Command) -> None:
     assert [code for code, _ in faults({"version": 2, "refs": {}})] == ["bad-reference-document"]
-    assert [code for code, _ in faults({"x/0": "no dataset"})] == ["unknown-format"]
-    assert faults({"x/0": "no dataset"}, chunks="none") == []
+    assert [code for code, _ in faults({"x/0": "not a dataset"})] == ["unknown-format"]
+    assert faults({"x/0": "not a dataset"}, chunks="none") == []
     with pytest.raises(FileNotFoundError):
         refs.verify(tmp_path / "no.json")
     assert nczarr_command("refs", "verify", str(tmp_path / "no.json")).status == 3
@@ -165,7 +167,7 @@ def test_parquet_references(document: Path, nczarr_command: Command) -> None:
 
 
 def test_words_that_mean_nothing_are_refused(document: Path, nczarr_command: Command) -> None:
-    with pytest.raises(ValueError, match="chunks are none, sample or all"):
+    with pytest.raises(ValueError, match="`chunks` must be none, sample or all"):
         refs.verify(document, chunks="few")  # type: ignore[arg-type]
     assert nczarr_command("refs", "verify", str(document), "--sample", "0").status == 2
 
@@ -176,7 +178,7 @@ def test_keys_that_nobody_reads(document: Path, key: str) -> None:
     whole["refs"][key] = whole["refs"]["w/0"]
     found = refs.verify(whole)
     assert [(each.code, each.message) for each in found] == [
-        ("stray-reference", f"`{key}` is a chunk of no array, and nobody reads it")
+        ("stray-reference", f"`{key}` is not a chunk of any array and is never read")
     ]
     assert str(found[0].severity) == "warning"
 

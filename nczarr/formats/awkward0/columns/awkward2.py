@@ -34,7 +34,7 @@ def to_awkward(column: nodes.Column) -> ak.Array:
     try:
         layout = layout_of(column, report)
     except RecursionError:
-        report.error("unsuited-array", "the array has more levels than can be followed")
+        report.error("unsuited-array", "the array is nested too deeply")
     if report.errors:
         raise CompileError(report.sorted())
     return ak.Array(layout)
@@ -72,7 +72,7 @@ def column_of(given: Any, report: Report) -> nodes.Column | None:
         report.warning("lost-parameters", "a single record is written as a table of one item")
         layout = layout.array[layout.at : layout.at + 1]
     if layout.backend.name == "typetracer":
-        report.error("unsuited-array", "the array has a type and no values (typetracer)")
+        report.error("unsuited-array", "the array has a type but no values (typetracer)")
         return None
     if not getattr(layout, "is_all_materialized", True):  # buffers that are read when they are asked for: awkward 2.8
         layout = ak.materialize(layout, highlevel=False)
@@ -139,7 +139,7 @@ class _Columns:
                 contents = (self.column(each, nodes.below(place, f"#{n}")) for n, each in enumerate(layout.contents))
                 return nodes.Union(tags, layout.index.data[: len(tags)], tuple(contents))
             case _:
-                raise AssertionError(f"{type(layout).__name__} is no layout of awkward 2")
+                raise AssertionError(f"{type(layout).__name__} is not a layout of awkward 2")
 
     def _items(self, layout: Any, place: str) -> nodes.Column:
         """Return the content of lists; for texts, their bytes without parameters."""
@@ -162,7 +162,7 @@ class _Columns:
             return nodes.Flat(raw.view(f"V{size}"))
         if isinstance(content, nodes.Flat) and size and not text:
             return nodes.Flat(content.values[: count * size].reshape(count, size, *content.values.shape[1:]))
-        self._lose(place, f"has {'texts' if text else 'lists'} of {size} items each, which is not said")
+        self._lose(place, f"has {'texts' if text else 'lists'} of {size} items each; the fixed length is lost")
         return self._as_text(layout, nodes.regular(content, count, size))
 
     def _table(self, layout: Any, place: str) -> nodes.Column:

@@ -62,7 +62,7 @@ class _Layouts:
             case nodes.Objects():
                 return self._objects(column, place)
             case nodes.Later():
-                return self._unsuited(place, f"refers to array {column.id}, which is around it")
+                return self._unsuited(place, f"refers to array {column.id}, which encloses it")
             case _:
                 assert_never(column)
 
@@ -104,7 +104,7 @@ class _Layouts:
         if values.dtype.kind in "SUV":
             return _rows(self._fixed(np.ascontiguousarray(values).reshape(-1), place), values.shape)
         if values.dtype.kind not in "biufcmM":
-            self._unsuited(place, f"has {values.dtype}, which awkward has no array for")
+            self._unsuited(place, f"has {values.dtype}, which awkward arrays cannot hold")
         native = values.astype(values.dtype.newbyteorder("="), copy=False)
         return contents.NumpyArray(native) if values.ndim == 1 else contents.NumpyArray(native).to_RegularArray()
 
@@ -116,7 +116,7 @@ class _Layouts:
             try:
                 values = np.char.encode(values, "utf-8")
             except UnicodeEncodeError:
-                self._unsuited(place, "has texts that UTF-8 cannot say")
+                self._unsuited(place, "has strings that UTF-8 cannot encode")
             kind, item = "string", "char"
         else:
             kind, item = "bytestring", "byte"
@@ -138,7 +138,7 @@ class _Layouts:
         inner = self.of(column.bytes.content, place)
         raw = inner.project() if inner.is_indexed and not inner.is_option else inner
         if not isinstance(raw, contents.NumpyArray) or raw.data.dtype != np.uint8 or raw.data.ndim != 1:
-            self._unsuited(place, "has texts whose bytes are no plain array of uint8")
+            self._unsuited(place, "has strings whose bytes are not a plain uint8 array")
         bytes_ = column.bytes
         kind, item = ("bytestring", "byte") if column.encoding is None else ("string", "char")
         if column.encoding is not None and column.encoding.lower() not in _ASCII:
@@ -162,14 +162,14 @@ class _Layouts:
                 for start, stop in zip(starts.tolist(), stops.tolist(), strict=False)
             ]
         except (LookupError, UnicodeError) as error:
-            self._unsuited(place, f"has texts that are not of their encoding: {error}")
+            self._unsuited(place, f"has strings that do not match their encoding: {error}")
         return nodes.offsets_of(list(map(len, texts))), np.frombuffer(b"".join(texts), "u1")
 
     def _table(self, column: nodes.Table, place: str) -> Any:
         from awkward import contents
 
         if len(set(column.names)) < len(column.names):
-            self._unsuited(place, "has two columns of one name")
+            self._unsuited(place, "has two columns of the same name")
         parts = [
             self.of(each, nodes.below(place, name)) for name, each in zip(column.names, column.columns, strict=True)
         ]
@@ -199,7 +199,9 @@ class _Layouts:
         from awkward import contents, index
 
         if len(column.contents) > MOST_CONTENTS:
-            self._unsuited(place, f"is a union of {len(column.contents)} kinds; awkward has {MOST_CONTENTS}")
+            self._unsuited(
+                place, f"is a union of {len(column.contents)} kinds; the limit of awkward is {MOST_CONTENTS}"
+            )
         if not column.contents:
             return contents.EmptyArray()
         parts = [self.of(each, nodes.below(place, f"#{n}")) for n, each in enumerate(column.contents)]

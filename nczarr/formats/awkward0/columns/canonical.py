@@ -49,7 +49,7 @@ class Room:
     def spend(self, size: int) -> None:
         """Charge bytes without a counterpart in the input. Raises UnsayableError."""
         if max(size, 0) > self._left:
-            text = f"items that are named several times take over {DEFAULT.expanded} bytes more than what is given"
+            text = f"items that occur several times take over {DEFAULT.expanded} bytes more than the input"
             raise UnsayableError("unreadable-array", text)
         self._left -= max(size, 0)
 
@@ -70,7 +70,7 @@ def plain(column: nodes.Column, where: NDArray[Any] | None = None, deep: Deep | 
     """
     level, room = deep or Deep(0, Room())
     if level > DEEPEST:
-        raise UnsayableError("lost-union", "arrays nest without an end")
+        raise UnsayableError("lost-union", "the nesting of arrays is infinite")
     deeper = Deep(level + 1, room)
     match column:
         case nodes.Flat():
@@ -113,7 +113,7 @@ def plain(column: nodes.Column, where: NDArray[Any] | None = None, deep: Deep | 
         case nodes.Objects():
             return plain(column.content, where, deeper)
         case nodes.Later():
-            raise UnsayableError("lost-union", f"it refers to array {column.id}, which is around it")
+            raise UnsayableError("lost-union", f"it refers to array {column.id}, which encloses it")
         case _:
             assert_never(column)
 
@@ -125,7 +125,7 @@ def _days(values: NDArray[Any]) -> NDArray[Any]:
     days = values.astype("<M8[D]")
     back = days.astype(values.dtype)
     if not bool(((back == values) | (np.isnat(back) & np.isnat(values))).all()):
-        raise UnsayableError("unreadable-array", "dates whose days are more than an integer of 64 bits counts")
+        raise UnsayableError("unreadable-array", "dates with a number of days beyond 64 bits")
     return days
 
 
@@ -167,7 +167,7 @@ def _masked(
 def _sparse(column: nodes.Sparse, where: NDArray[Any] | None, deep: Deep) -> nodes.Column:
     content = plain(column.content, None, deep)
     if not isinstance(content, nodes.Flat):
-        raise UnsayableError("lost-union", "a sparse array of anything but elements of fixed size")
+        raise UnsayableError("lost-union", "a sparse array of elements without a fixed size")
     wanted = np.arange(len(column)) if where is None else where
     deep.room.take(content.values, len(wanted))
     index = np.asarray(column.index)[: len(content.values)]
@@ -191,7 +191,7 @@ def _union(column: nodes.Union, where: NDArray[Any] | None, deep: Deep) -> nodes
         kinds = ", ".join(type(column.contents[int(tag)]).__name__ for tag in used)
         raise UnsayableError("lost-union", f"a union of different types of items ({kinds})")
     if not column.contents:
-        raise UnsayableError("lost-union", "a union of no types of items")
+        raise UnsayableError("lost-union", "a union without types")
     if not len(used):
         return plain(column.contents[0], np.arange(0), deep)
     return plain(column.contents[int(used[0])], index, deep)

@@ -37,7 +37,7 @@ class _Walk:
         self._left -= len(where)
         self._depth += 1
         if self._left < 0 or self._depth > DEEPEST:
-            raise ValueError("the items are more than the limit, or nest without an end")
+            raise ValueError("the items exceed the limit, or their nesting is infinite")
         found = self._taken(column, where) if len(where) else []
         self._depth -= 1
         return found
@@ -80,7 +80,7 @@ class _Walk:
     def _elements(self, values: NDArray[Any]) -> list[Any]:
         self._left -= values.size
         if self._left < 0:
-            raise ValueError("the items are more than the limit")
+            raise ValueError("the items exceed the limit")
         if values.dtype.names is not None:
             if values.ndim > 1:
                 return [self._elements(each) for each in values]
@@ -96,7 +96,7 @@ class _Walk:
         ends = np.cumsum(counts)
         total = int(ends[-1])
         if total > self._left:
-            raise ValueError("the items are more than the limit")
+            raise ValueError("the items exceed the limit")
         where = np.arange(total) - np.repeat(ends - counts - starts, counts)
         inner = self.take(content, where)
         cuts = [0, *ends.tolist()]
@@ -106,7 +106,7 @@ class _Walk:
         inside = column.bytes
         starts, stops = nodes.bounds(inside)
         if not isinstance(inside.content, nodes.Flat):
-            raise TypeError("texts are lists of bytes")
+            raise TypeError("strings are lists of bytes")
         data = inside.content.values
         pairs = zip(starts[where].tolist(), stops[where].tolist(), strict=True)
         found = [data[start:stop].tobytes() for start, stop in pairs]

@@ -63,7 +63,7 @@ class Arguments:
     def wrong(self, name: str, wanted: str) -> RefusedError:
         """Return an error about an argument of the wrong kind."""
         given = array_values.described(self.value(name))
-        return self.refused(name, f"`{name}` must be {wanted}, and is {given}", "bad-awkward-expression")
+        return self.refused(name, f"`{name}` must be {wanted}, not {given}", "bad-awkward-expression")
 
     def column(self, name: str, dtype: str = "<f8", *, later: bool = False) -> Column:
         """Return an array; `dtype`: for bytes and empty lists. `later`: allow one that encloses this call."""
@@ -72,7 +72,7 @@ class Arguments:
     def column_of(self, name: str, value: Any, dtype: str = "<f8", *, later: bool = False) -> Column:
         """Return a value inside an argument as an array."""
         if isinstance(value, Later) and not later:
-            raise self.refused(name, f"`{name}` is an array that encloses it: its length would depend on itself")
+            raise self.refused(name, f"`{name}` is an array that encloses this call: its length would depend on itself")
         if isinstance(value, Column):
             return value
         with self.about(name):
@@ -83,7 +83,7 @@ class Arguments:
             if isinstance(value, Blob | Packed):
                 data = self.workspace.blobs.bytes_of(value)
                 if len(data) % np.dtype(dtype).itemsize:
-                    raise RefusedError("bad-blob", f"{len(data)} bytes are no whole number of items of {dtype}")
+                    raise RefusedError("bad-blob", f"{len(data)} bytes are not a whole number of items of {dtype}")
                 return Flat(np.frombuffer(data, dtype))
         raise self.wrong(name, "an array")
 
@@ -129,7 +129,7 @@ class Arguments:
         """Return one-dimensional integers."""
         found = self.integers(name)
         if found.ndim != 1:
-            raise self.refused(name, f"`{name}` must have one dimension, and has {found.ndim}")
+            raise self.refused(name, f"`{name}` must have one dimension, not {found.ndim}")
         return found
 
     def integer(self, name: str, default: int | None = None) -> int | None:
@@ -140,7 +140,7 @@ class Arguments:
         if isinstance(value, bool) or not isinstance(value, int):
             raise self.wrong(name, "an integer")
         if not -LARGEST <= value < LARGEST:
-            raise self.refused(name, f"`{name}` does not fit in 64 bits: {shown(value)}")
+            raise self.refused(name, f"`{name}` does not fit 64 bits: {shown(value)}")
         return value
 
     def length(self, name: str) -> int:
@@ -149,12 +149,12 @@ class Arguments:
         if found is None:
             raise self.wrong(name, "an integer")
         if found < 0:
-            raise self.refused(name, f"`{name}` must not be negative, and is {found}")
+            raise self.refused(name, f"`{name}` must not be negative: {found}")
         return found
 
     def flag(self, name: str, default: bool) -> bool:
         """Return a boolean; accepts 0 and 1."""
         value = self.value(name, default)
         if value not in (False, True) or not isinstance(value, bool | int):
-            raise self.wrong(name, "a truth value")
+            raise self.wrong(name, "a boolean")
         return bool(value)

@@ -46,7 +46,7 @@ def _check_characters(values: NDArray[Any]) -> None:
     elif values.dtype.kind == "U" and values.size:
         codes = np.ascontiguousarray(values).view(f"{values.dtype.str[0]}u4")
         if int(codes.max()) > LAST_CHARACTER:
-            raise RefusedError("bad-awkward-array", f"{int(codes.max())} stands for no character of Unicode")
+            raise RefusedError("bad-awkward-array", f"{int(codes.max())} is not a Unicode character")
 
 
 _ARRAYS = ("values", "offsets", "starts", "stops", "mask", "index", "tags")
@@ -122,13 +122,16 @@ def array_of_list(values: list[Any] | tuple[Any, ...], dtype: str) -> nodes.Colu
         return _texts(values)
     leaves = set(_kinds(values))
     if leaves not in ({bool}, {int}, {float}, {int, float}):
-        raise RefusedError("bad-awkward-array", "a list that stands for an array has numbers, truth values or texts")
+        raise RefusedError("bad-awkward-array", "a list used as an array must contain numbers, booleans or strings")
     try:
         made = np.array(values)
     except (ValueError, OverflowError):
         made = None
     if made is None or made.dtype.kind not in "biuf" or (leaves == {int} and made.dtype.kind == "f"):
-        raise RefusedError("bad-awkward-array", "a list of numbers is no array: its shape or range is none")
+        raise RefusedError(
+            "bad-awkward-array",
+            "a list of numbers is not an array: its shape is irregular, or a number is out of range",
+        )
     return nodes.Flat(made)
 
 
@@ -146,7 +149,9 @@ def _texts(values: Any) -> nodes.Texts:
     try:
         encoded = [each.encode() for each in values]
     except UnicodeEncodeError:
-        raise RefusedError("bad-awkward-array", "a text holds half of a surrogate pair, which no UTF-8 holds") from None
+        raise RefusedError(
+            "bad-awkward-array", "a string contains a lone surrogate, which UTF-8 cannot encode"
+        ) from None
     offsets = nodes.offsets_of(list(map(len, encoded)))
     return nodes.Texts(nodes.Lists(offsets, nodes.Flat(np.frombuffer(b"".join(encoded), np.uint8))))
 
@@ -163,13 +168,13 @@ def plain(column: nodes.Column, inside: Callable[[nodes.Column], NDArray[Any]]) 
         case nodes.Indexed() if not column.optional:
             return inside(column.content)[column.index]
     name = type(column).__name__
-    raise RefusedError("bad-awkward-array", f"an array of elements is needed, and this one is of kind {name}")
+    raise RefusedError("bad-awkward-array", f"an array of elements is required, not one of kind {name}")
 
 
 def integers_of(values: NDArray[Any]) -> NDArray[Any]:
     """Return elements as native integers that fit in int64. Raises RefusedError."""
     if values.dtype.kind not in "iu":
-        raise RefusedError("bad-awkward-array", f"integers are needed, and these items are {values.dtype}")
+        raise RefusedError("bad-awkward-array", f"integers are required, not {values.dtype}")
     if values.dtype == np.uint64 and values.size and int(values.max()) >= 2**63:
         raise RefusedError("bad-awkward-array", "an integer is 2^63 or more")
     if values.dtype.kind == "u" and values.dtype.itemsize == 8:
@@ -207,13 +212,13 @@ def check_element(dtype: Any, shape: tuple[int, ...]) -> None:
 def element(value: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Return a value as an element among others of a type. Raises RefusedError."""
     if not isinstance(value, list | bool | int | float | np.ndarray):
-        raise RefusedError("bad-awkward-array", f"an element of {dtype} is needed, and this is {described(value)}")
+        raise RefusedError("bad-awkward-array", f"an element of {dtype} is required, not {described(value)}")
     listed = nodes.Flat(value[np.newaxis]) if isinstance(value, np.ndarray) else array_of_list([value], "<f8")
     made = listed.values if isinstance(listed, nodes.Flat) else np.empty(0, "S1")
     if made.shape[1:] != shape or made.dtype.kind not in "biufc" or dtype.kind not in "biufc":
-        raise RefusedError("bad-awkward-array", f"an element of {dtype} and of the shape {shape} is needed")
+        raise RefusedError("bad-awkward-array", f"an element of {dtype} with shape {shape} is required")
     if made.dtype == np.uint64 and dtype != np.uint64:
-        raise RefusedError("bad-awkward-array", f"{shown(value)} does not fit in 64 bits with sign")
+        raise RefusedError("bad-awkward-array", f"{shown(value)} does not fit a signed 64-bit integer")
     return made[0]
 
 
@@ -225,9 +230,9 @@ def item(value: Any) -> Any:
     while level:
         for each in level:
             if not (each is None or isinstance(each, bool | int | float | str | list | dict)):
-                raise RefusedError("bad-awkward-array", f"an item of JSON is needed, and this is {described(each)}")
+                raise RefusedError("bad-awkward-array", f"an item of JSON is required, not {described(each)}")
             if isinstance(each, int) and not -LARGEST <= each < LARGEST:
-                raise RefusedError("bad-awkward-array", f"{shown(each)} does not fit in 64 bits with sign")
+                raise RefusedError("bad-awkward-array", f"{shown(each)} does not fit a signed 64-bit integer")
         level = [inner for each in level for inner in children(each)]
     return value
 

@@ -136,7 +136,7 @@ class Types:
             return self._once(declared(element, self._free(element)))
         found = _KINDS.get(f"{kind}{dtype.itemsize}") if element is None else "float"
         if found is None:
-            raise UnsayableError("unreadable-array", f"no type of the model holds elements {dtype}")
+            raise UnsayableError("unreadable-array", f"the model has no type for elements {dtype}")
         return found
 
     def _field(self, column: Column, name: str) -> tuple[TypeName, tuple[int, ...]]:
@@ -153,7 +153,7 @@ class Types:
             if problem is not None or 0 in shape:
                 raise UnsayableError("unreadable-array", f"a member of a record: {problem or 'rows of no elements'}")
         if len({names.normal(each) for each, _, _ in fields}) < len(fields):
-            raise UnsayableError("duplicate-name", "members of a record have names that are equal in NFC")
+            raise UnsayableError("duplicate-name", "members of a record have the same name in NFC")
         made = tuple(Field(name=names.normal(each), type=inner, shape=shape) for each, inner, shape in fields)
         return self._declared(CompoundType(name=self._free(f"{name}_t"), fields=made))
 
@@ -191,9 +191,9 @@ def settled(type_name: TypeName, types: Known) -> None:
         (name, depth), seen = pending.pop(), seen + 1
         known = types.get(name)
         if known is None and name not in NUMPY and name != "string":
-            raise _unsuited(f"there is no type `{name}`")
+            raise _unsuited(f"unknown type `{name}`")
         if seen > MOST_TYPES or depth > MAX_DEPTH:
-            raise _unsuited(f"type `{type_name}` has too many parts, or no end")
+            raise _unsuited(f"type `{type_name}` has too many parts, or contains itself")
         match known:
             case VlenType():
                 pending.append((known.base, depth + 1))
@@ -226,7 +226,7 @@ def arrays(column: Column, tree: PartTree, shape: tuple[int, ...], types: Known)
         case RecordTree():
             table = _records(column)
             if table is None or len(table.columns) != len(tree.members):
-                raise _unsuited(f"it holds no records of {len(tree.members)} members")
+                raise _unsuited(f"it does not contain records with {len(tree.members)} members")
             for (field, inner), values in zip(tree.members, table.columns, strict=True):
                 yield from arrays(_flattened(values, field.shape), inner, (*shape, *field.shape), types)
 
@@ -259,7 +259,7 @@ def _flattened(column: Column, shape: tuple[int, ...]) -> Column:
             return column
         lists = _lists(column)
         if not bool((lists.offsets[1:] - lists.offsets[:-1] == length).all()):
-            raise _unsuited(f"a member has not {length} items")
+            raise _unsuited(f"a member does not have {length} items")
         column = lists.content
     return column
 
@@ -282,7 +282,7 @@ def _lists(column: Column) -> Lists:
     if isinstance(column, Flat) and column.values.ndim > 1:
         return rows(column)
     if not isinstance(column, Lists):
-        raise _unsuited("it holds no lists")
+        raise _unsuited("it does not contain lists")
     return column
 
 
@@ -305,7 +305,7 @@ def _texts(column: Column, shape: tuple[int, ...]) -> NDArray[Any]:
                 if each is not None
             ]
     else:
-        raise _unsuited("it holds no texts")
+        raise _unsuited("it does not contain strings")
     out = np.empty(len(items), dtype=object)
     out[:] = items
     if mask is not None:
@@ -324,7 +324,7 @@ def _elements(column: Column, type_name: TypeName, types: Known, shape: tuple[in
     table = None if isinstance(column, Flat) and column.values.dtype == wanted else _records(column)
     if table is not None:
         if not isinstance(known, CompoundType) or len(table.columns) != len(known.fields):
-            raise _unsuited(f"it holds no values of type `{type_name}`")
+            raise _unsuited(f"it does not contain values of type `{type_name}`")
         out = np.zeros(shape, wanted)
         for field, inner in zip(known.fields, table.columns, strict=True):
             out[field.name] = _elements(inner, field.type, types, (*shape, *field.shape))
@@ -332,7 +332,7 @@ def _elements(column: Column, type_name: TypeName, types: Known, shape: tuple[in
     if isinstance(column, Lists):  # rows of no elements, or of records
         column = _flattened(column, (0,)) if not len(column) else column
     if not isinstance(column, Flat):
-        raise _unsuited(f"it holds no values of type `{type_name}`")
+        raise _unsuited(f"it does not contain values of type `{type_name}`")
     values = column.values
     if values.dtype.kind in "mM":
         values = values.astype(values.dtype.newbyteorder("<")).view("<i8")
@@ -345,13 +345,13 @@ def _elements(column: Column, type_name: TypeName, types: Known, shape: tuple[in
     own = modelled(values.dtype.str) if values.dtype.names is None else None
     suits = own == descr(type_name, types) if own is not None else values.dtype.itemsize == wanted.itemsize
     if not suits:
-        raise _unsuited(f"it holds {values.dtype}, and values of type `{type_name}` are {wanted}")
+        raise _unsuited(f"it contains {values.dtype}, but values of type `{type_name}` are {wanted}")
     return _shaped(converted(np.ascontiguousarray(values), descr(type_name, types)), shape)
 
 
 def _shaped(values: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     if values.size != math.prod(shape):
-        raise _unsuited(f"it holds {values.size} values where there are {math.prod(shape)}")
+        raise _unsuited(f"it contains {values.size} values instead of {math.prod(shape)}")
     return values.reshape(shape)
 
 

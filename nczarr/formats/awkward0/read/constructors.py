@@ -33,22 +33,22 @@ def from_buffer(given: Arguments) -> nodes.Flat:
     assert offset is not None
     if offset < 0 or count < -1:
         name = "offset" if offset < 0 else "count"
-        raise given.refused(name, f"`{name}` must not be negative, and is {min(offset, count)}")
+        raise given.refused(name, f"`{name}` must not be negative: {min(offset, count)}")
     blob, width = origin(raw), dtype.itemsize
     wanted = offset + count * width if count >= 0 else None
     if wanted is not None and wanted >= LARGEST:
-        raise given.refused("count", f"{count} elements of {width} bytes are more than any blob has")
+        raise given.refused("count", f"{count} elements of {width} bytes are more than a blob can have")
     with given.about("buffer"):
         data = given.workspace.blobs.bytes_of(raw, wanted)
     size = len(data)
     if wanted is None:
         count = (size - offset) // width if width else 0
         if size < offset or not width or count * width + offset != size:
-            text = f"blob {shown(blob.key)} has {size} bytes, no whole number of elements of {width} behind {offset}"
+            text = f"blob {shown(blob.key)} has {size} bytes, not whole elements of {width} from {offset}"
             raise given.refused("buffer", text, "bad-blob")
     elif size < wanted or (size > wanted and not blob.absolute):
         has = f"more than {wanted}" if size > wanted and isinstance(raw, Packed) else str(size)
-        text = f"blob {shown(blob.key)} has {has} bytes, and {count} elements of {width} bytes need {wanted}"
+        text = f"blob {shown(blob.key)} has {has} bytes, but {count} elements of {width} bytes need {wanted}"
         raise given.refused("buffer", text, "bad-blob")
     if not dtype.itemsize:
         given.workspace.charge(count * 8)
@@ -112,7 +112,7 @@ def table_view(given: Arguments) -> nodes.Column:
             return nodes.Table((), (), length)
         last = start + step * (length - 1)
         if length < 0 or (length and not (0 <= start < rows and 0 <= last < rows)) or (length > 1 and not step):
-            text = f"the rows {shown(start)}, {shown(step)}, {shown(length)} (start, step, length) are not all there"
+            text = f"the rows {shown(start)}, {shown(step)}, {shown(length)} (start, step, length) are out of range"
             raise given.refused("view", f"{text}: the table has {rows}")
         if step == 1 and not start and length:
             return nodes.Table(base.names, base.columns, length)
@@ -133,7 +133,7 @@ def masked(given: Arguments) -> nodes.Masked:
     mask = _flat(given, "mask", "|b1")
     content = given.column("content")
     if len(mask) > len(content):
-        raise given.refused("mask", f"the mask has {len(mask)} items, more than the content, {len(content)}")
+        raise given.refused("mask", f"the mask has {len(mask)} items, more than the content: {len(content)}")
     if mask.dtype != np.bool_:
         mask = given.workspace.once("not zero", (mask,), lambda: mask != 0)
     return nodes.Masked(mask, content, given.flag("maskedwhen", True))
@@ -144,7 +144,9 @@ def bit_masked(given: Arguments) -> nodes.BitMasked:
     mask = np.ascontiguousarray(_flat(given, "mask", "|u1")).view(np.uint8)
     content = given.column("content")
     if len(mask) * 8 < len(content):
-        raise given.refused("mask", f"the mask has {len(mask) * 8} bits, fewer than the content items, {len(content)}")
+        raise given.refused(
+            "mask", f"the mask has {len(mask) * 8} bits, fewer than the items of the content: {len(content)}"
+        )
     return nodes.BitMasked(mask, content, given.flag("maskedwhen", True), given.flag("lsborder", False))
 
 
@@ -152,7 +154,7 @@ def _flat(given: Arguments, name: str, dtype: str) -> NDArray[Any]:
     """Return booleans or integers in one dimension."""
     found = given.elements(name, dtype)
     if found.ndim != 1 or found.dtype.kind not in "biu":
-        raise given.refused(name, f"`{name}` must be truth values or integers of one dimension")
+        raise given.refused(name, f"`{name}` must be one-dimensional booleans or integers")
     return found
 
 
@@ -179,7 +181,7 @@ def indexed_masked(given: Arguments) -> nodes.Indexed:
 
         index = given.workspace.once(f"masked by {missing}", (index,), renumbered)
     if given.bounds(index)[0] < -1:
-        raise given.refused("mask", f"a negative index is not {missing}, which masks")
+        raise given.refused("mask", f"a negative index must be {missing}, which marks missing items")
     given.workspace.when_known(content, lambda length: _check_index(given, "mask", index, length, lowest=-1))
     return nodes.Indexed(index, content, optional=True)
 
@@ -188,7 +190,7 @@ def _check_index(given: Arguments, name: str, index: NDArray[Any], length: int, 
     least, most = given.bounds(index)
     if least < lowest or most >= length:
         wrong = least if least < lowest else most
-        raise given.refused(name, f"the index {wrong} leads nowhere: the content has {length} items")
+        raise given.refused(name, f"the index {wrong} is out of range: the content has {length} items")
 
 
 def sparse(given: Arguments) -> nodes.Sparse:
@@ -198,10 +200,10 @@ def sparse(given: Arguments) -> nodes.Sparse:
     """
     length, index, content = given.length("length"), given.flat_integers("index"), given.column("content")
     if len(index) > len(content):
-        raise given.refused("index", f"there are {len(index)} places for {len(content)} items")
+        raise given.refused("index", f"there are {len(index)} positions for {len(content)} items")
     _check_index(given, "index", index, length)
     if not given.workspace.once("ascend", (index,), lambda: bool((index[1:] > index[:-1]).all())):
-        raise given.refused("index", "the places do not ascend")
+        raise given.refused("index", "the positions do not increase")
     default = given.value("default")
     if isinstance(default, nodes.Column):
         with given.about("default"):
@@ -249,7 +251,7 @@ def _check_tags(given: Arguments, tags: NDArray[Any], count: int) -> None:
     least, most = given.bounds(tags)
     if least < 0 or most >= count:
         wrong = least if least < 0 else most
-        raise given.refused("tags", f"the tag {wrong} leads nowhere: there are {count} contents")
+        raise given.refused("tags", f"the tag {wrong} is out of range: there are {count} contents")
 
 
 def _union(
@@ -271,7 +273,7 @@ def _union(
         def check(length: int, tag: int = tag, most: int = most) -> None:
             if most >= length:
                 name = "index" if "index" in given else "tags"
-                raise given.refused(name, f"the index {most} leads nowhere: content {tag} has {length} items")
+                raise given.refused(name, f"the index {most} is out of range: content {tag} has {length} items")
 
         given.workspace.when_known(content, check)
     return array_values.folded(nodes.Union(flat, index, contents), tags.shape)
@@ -286,7 +288,7 @@ def chunked(given: Arguments) -> nodes.Chunks:
     pieces = given.columns("chunks")
     sizes = given.integers("chunksizes").tolist() if "chunksizes" in given else []
     if sizes != [len(each) for each in pieces[: len(sizes)]] or len(sizes) > len(pieces):
-        raise given.refused("chunksizes", "the sizes are not those of the pieces")
+        raise given.refused("chunksizes", "the sizes do not match the pieces")
     return nodes.Chunks(tuple(each for each in pieces if len(each)) or pieces[:1])
 
 
@@ -304,7 +306,7 @@ def appendable(given: Arguments) -> nodes.Chunks:
         with given.about("chunks"):
             values = given.plain(each)
         if values.dtype != dtype or values.shape[1:] != tuple(shape[1:]):
-            raise given.refused("chunks", f"a piece is no array of {dtype} of the shape {tuple(shape[1:])}")
+            raise given.refused("chunks", f"a piece is not an array of {dtype} with shape {tuple(shape[1:])}")
     with given.about("dtype"):
         array_values.check_element(dtype, tuple(shape[1:]))
     return nodes.Chunks(pieces or (nodes.Flat(np.empty((0, *shape[1:]), dtype)),))

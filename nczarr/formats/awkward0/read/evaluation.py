@@ -58,7 +58,7 @@ class Evaluation:
         for later, at in self._enclosing:
             made = self._values[later.id]
             if isinstance(made, Later) or not isinstance(made, Column):
-                raise RefusedError("bad-awkward-expression", "the reference leads to itself, and to no array", at)
+                raise RefusedError("bad-awkward-expression", "the reference points to itself, not to an array", at)
         for later, check in self._workspace.checks:
             check(len(later))
         return self._workspace.finished(found)
@@ -70,7 +70,7 @@ class Evaluation:
             return self._values[each.id]
         self._depth += 1
         if self._depth > self._limits.nesting:
-            text = f"expressions nest deeper than the limit, {self._limits.nesting}, where references lead"
+            text = f"expressions and their references are nested deeper than the limit, {self._limits.nesting}"
             raise RefusedError("oversized-awkward", text, each.at)
         if each.id is not None:
             self._values[each.id] = _OPEN
@@ -106,14 +106,14 @@ class Evaluation:
                 return dtypes.of_json(each.dtype)
             case Function():
                 if not allows(self._allowed, each.function, current(each.function)):
-                    raise _forbidden(each.function, "is not in the whitelist that was given")
+                    raise _forbidden(each.function, "is not in the given whitelist")
                 return Named(each.function)
             case Json():
                 own = Measure(0, 1, 1)  # it is as large as the document says
                 self._workspace.measures[id(each.value)] = (each.value, own)
                 return each.value
             case Python():
-                text = "`python` holds a pickled object, and to unpickle one is to run whatever code it names"
+                text = "`python` contains a pickled object, and unpickling can run any code"
                 raise RefusedError("forbidden-function", text)
             case Ref():
                 return self._referred(each)
@@ -132,14 +132,14 @@ class Evaluation:
         """Return the result of a table function."""
         function = FUNCTIONS.get(canonical(parts))
         if function is None:
-            raise _forbidden(parts, "is not among those that are known")
+            raise _forbidden(parts, "is unknown")
         if not allows(self._allowed, parts, current(parts)):
-            raise _forbidden(parts, "is not in the whitelist that was given")
+            raise _forbidden(parts, "is not in the given whitelist")
         name = ".".join(canonical(parts)).removeprefix("awkward0.")
         values = dict(zip(function.parameters, args, strict=False))
         fault = None
         if len(args) > len(function.parameters):
-            fault = f"it takes {len(function.parameters)} arguments, and there are {len(args)}"
+            fault = f"it takes {len(function.parameters)} arguments, not {len(args)}"
         elif twice := [each for each in kwargs if each in values]:
             fault = f"`{twice[0]}` is given twice"
         elif unknown := [each for each in kwargs if each not in function.parameters]:

@@ -161,10 +161,12 @@ class _Reader:
                 values = arrays(plain(column, None, self._deep), tree, shape, known.types)
                 self._keep(path, values, variable.type, known.types, self._fills(key))
             except UnsayableError as fault:
-                self._documents.lost("unreadable-array", f"the values of `{path}` are none of it: {fault}", key)
+                self._documents.lost("unreadable-array", f"the values of `{path}` do not match it: {fault}", key)
         for key in self._store.keys(""):
             if key.endswith(SCHEMA_SUFFIX) and key not in keys:
-                self._documents.warn("stale-extension", "the array is no variable of the model, and left out", key)
+                self._documents.warn(
+                    "stale-extension", "the array cannot be a variable of the model and is left out", key
+                )
         return Unchecked(dataset, parts=self._parts)
 
     # ---- without ---------------------------------------------------------------------------------------------------
@@ -175,7 +177,7 @@ class _Reader:
         for key in documents:
             written = key.removesuffix(SCHEMA_SUFFIX)
             if not _is_document(self._store.get(key)):
-                self._documents.lost("unreadable-array", "it is no document of an array", key)
+                self._documents.lost("unreadable-array", "it is not the document of an array", key)
                 continue
             column = self._column(key)
             if column is None:
@@ -198,7 +200,7 @@ class _Reader:
             return
         depth = into.depth + deeper
         if depth >= MAX_DEPTH:
-            self._documents.lost("unreadable-array", f"tables nest more than {MAX_DEPTH} deep", key)
+            self._documents.lost("unreadable-array", f"tables are nested more than {MAX_DEPTH} deep", key)
             return
         inside = names.join(into.path, name)
         found = _Group(inside, Types(inside), depth)
@@ -294,7 +296,7 @@ class _Reader:
             said = ".".join(given.function)
             attributes.append(Attribute(name="awkward0_function", value=Constant.text(said.encode())))
         if len(types.masks) > masks and not self._options.accepts("lost-mask"):
-            raise UnsayableError("lost-mask", "some of its items are missing, and no value stands for that")
+            raise UnsayableError("lost-mask", "some of its items are missing, and no fill value is possible")
         if len(types.masks) > masks:
             self._documents.lost("lost-mask", f"missing items of `{fqn}` become zeros or empty lists", key)
         return tuple(attributes), storage, values
@@ -318,7 +320,7 @@ class _Reader:
         """Return the array of a document, or report a fault and return None."""
         data = self._store.get(key)
         if data is None:
-            self._documents.lost("bad-metadata", "the document of the array is not there", key)
+            self._documents.lost("bad-metadata", "the document of the array is missing", key)
             return None
         said = Report()
         found = reading.read(Source(self._store.path, data, key=key), self._blobs, said)
@@ -329,7 +331,9 @@ class _Reader:
         value = found[0]
         if isinstance(value, Column):
             return value
-        self._documents.lost("unreadable-array", f"the document has no array but {type(value).__name__}", key)
+        self._documents.lost(
+            "unreadable-array", f"the document does not contain an array but {type(value).__name__}", key
+        )
         return None
 
     def _keep(
@@ -346,7 +350,7 @@ class _Reader:
         for part, array in values:
             layout = Layout(descr(kinds[part], types), array.shape, array.shape, fill=fills.get(part))
             if layout.fill is not None and not array.dtype.hasobject and len(layout.fill) != array.dtype.itemsize:
-                raise UnsayableError("unreadable-array", "what fills it is no element of it")
+                raise UnsayableError("unreadable-array", "its fill value is not an element of it")
             held[part] = ArrayInMemory(layout, array)
         self._parts[fqn] = held
 
@@ -366,7 +370,7 @@ class _Reader:
         name = names.normal(written)
         problem = name_problem(name)
         if problem is None and "/" in name:
-            problem = "names have no slash"
+            problem = "names must not contain a slash"
         if problem is not None:
             self._documents.lost("unreadable-array", f"an array or column: {problem}", key)
             return None

@@ -48,7 +48,7 @@ def _bytes(given: Arguments) -> Flat:
     if values.ndim != 1 or values.dtype.kind not in "iuS" or values.dtype.itemsize != 1:
         if not len(values):
             return Flat(np.empty(0, np.uint8))
-        raise given.refused("content", f"texts are made of bytes, and these items are {values.dtype}")
+        raise given.refused("content", f"strings must consist of bytes, not {values.dtype}")
     return Flat(np.ascontiguousarray(values).view(np.uint8))
 
 
@@ -57,10 +57,10 @@ def _encoding(given: Arguments) -> str | None:
     if value is None:
         return None
     if not isinstance(value, str):
-        raise given.wrong("encoding", "text or null")
+        raise given.wrong("encoding", "a string or null")
     found = ENCODINGS.get(value.lower().replace("-", "").replace("_", ""))
     if found is None:
-        raise given.refused("encoding", f"the encoding {shown(value)} is not among those that are known")
+        raise given.refused("encoding", f"the encoding {shown(value)} is unknown")
     return found
 
 
@@ -80,9 +80,9 @@ def _of_counts(given: Arguments, counts: NDArray[Any], content: Column) -> Lists
 
 def _of_offsets(given: Arguments, content: Column) -> Lists:
     offsets = given.flat_integers("offsets")
-    ascend = given.workspace.once("do not descend", (offsets,), lambda: bool((offsets[1:] >= offsets[:-1]).all()))
+    ascend = given.workspace.once("must not decrease", (offsets,), lambda: bool((offsets[1:] >= offsets[:-1]).all()))
     if not len(offsets) or int(offsets[0]) < 0 or not ascend:
-        raise given.refused("offsets", "there are no offsets, or they are negative, or they do not ascend")
+        raise given.refused("offsets", "the offsets are missing, negative or not increasing")
     _check_content(given, "offsets", content, int(offsets[-1]), "the last offset is")
     return Lists(offsets, content)
 
@@ -106,8 +106,8 @@ def _of_spans(given: Arguments, starts: NDArray[Any], content: Column) -> Spans:
 
     last = given.workspace.once("furthest", (flat, ends), furthest)
     if last is None:
-        raise given.refused("stops", "a list stops before it starts")
-    _check_content(given, "stops", content, last, "a list stops at")
+        raise given.refused("stops", "a list ends before it starts")
+    _check_content(given, "stops", content, last, "a list ends at")
     return Spans(flat, ends, content)
 
 
@@ -116,6 +116,6 @@ def _check_content(given: Arguments, name: str, content: Column, last: int, what
 
     def check(length: int) -> None:
         if last > length:
-            raise given.refused(name, f"{what} {last}, and the content has {length} items")
+            raise given.refused(name, f"{what} {last}, but the content has {length} items")
 
     given.workspace.when_known(content, check)

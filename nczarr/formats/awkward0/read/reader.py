@@ -32,7 +32,7 @@ def read(
     except RefusedError as error:
         code, message, at, helps = error.code, error.message, error.at or at, error.helps
     except RecursionError:
-        code, message, helps = "oversized-awkward", "expressions nest deeper than this machine can follow", ()
+        code, message, helps = "oversized-awkward", "expressions are nested too deeply", ()
     Faults(source, report).error(code, message, at.path() if at is not None else (), helps)
     return None
 
@@ -66,6 +66,6 @@ def _document(value: Any, name: str, report: Report) -> bytes:
         return bytes(value)
     if hasattr(value, "dtype") and hasattr(value, "tobytes") and value.dtype.kind in "uiSV":
         return bytes(value.tobytes())
-    text = f"the document must be bytes, and is {type(value).__name__}"
+    text = f"the document must be bytes, not {type(value).__name__}"
     Faults(Source(name, b""), report).error("bad-awkward-document", text)
     return b""

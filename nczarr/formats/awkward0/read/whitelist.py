@@ -29,7 +29,7 @@ def patterns(whitelist: Whitelist) -> tuple[tuple[str, ...], ...] | None:
         given = [given]
     found = tuple((each,) if isinstance(each, str) else tuple(each) for each in given)
     if not all(isinstance(part, str) for each in found for part in each):
-        raise TypeError("a pattern of a whitelist is a list of texts")
+        raise TypeError("a pattern of a whitelist must be a list of strings")
     return found
 
 

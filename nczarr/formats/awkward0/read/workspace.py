@@ -62,14 +62,14 @@ class Workspace:
                 self._made_bytes += each.nbytes
         given = self.blobs.given
         if self._made_bytes > MOST_OF_GIVEN * given + self.limits.expanded:
-            text = f"all arrays together have {shown(self._made_bytes)} bytes, far more than what is given, {given}"
+            text = f"all arrays together have {shown(self._made_bytes)} bytes, far more than the input, {given}"
             raise RefusedError("oversized-awkward", text)
 
     def charge(self, count: int) -> None:
         """Count bytes without input."""
         self._charged += count
         if self._charged > self.limits.expanded:
-            text = f"items without bytes are more than the limit of what may be made of nothing, {self.limits.expanded}"
+            text = f"items without bytes exceed the limit, {self.limits.expanded}"
             raise RefusedError("oversized-awkward", text)
 
     def listed(self, values: list[Any] | tuple[Any, ...], dtype: str) -> Column:
@@ -113,13 +113,11 @@ class Workspace:
         limits, given = self.limits, self.blobs.given
         text = None
         if found.depth > 2 * limits.nesting:
-            text = f"arrays nest deeper than {2 * limits.nesting}"
+            text = f"arrays are nested deeper than {2 * limits.nesting}"
         elif found.arrays > limits.arrays:
-            text = (
-                f"there are more arrays and values than the limit, {limits.arrays}, if each counts wherever it is used"
-            )
+            text = f"the arrays and values, counted at each use, exceed the limit, {limits.arrays}"
         elif isinstance(value, Chunks | Sparse) and found.bytes > given + limits.expanded:
-            text = f"the array has {shown(found.bytes)} bytes, {limits.expanded} more than what is given"
+            text = f"the array has {shown(found.bytes)} bytes, {limits.expanded} more than the input"
         if text is not None:
             raise RefusedError("oversized-awkward", text, at)
         return found

@@ -68,7 +68,7 @@ class Blobs:
         found = self._known.get(key)
         if found is None:
             if len(self._known) >= self._limits.blobs:
-                raise RefusedError("oversized-awkward", f"more blobs are read than the limit, {self._limits.blobs}")
+                raise RefusedError("oversized-awkward", f"the number of blobs exceeds the limit, {self._limits.blobs}")
             value = lookup(self._storage, key)
             if value is None:
                 raise RefusedError("missing-blob", f"there is no blob {shown(key)}")
@@ -86,7 +86,7 @@ class Blobs:
         if len(made) > most and (wanted is None or most < wanted):
             text = f"blob {shown(origin(raw).key)} inflates to more than the limit leaves, {most} bytes"
             if wanted is None:
-                text += ", and the document has no count of its elements"
+                text += ", and the document does not give a count of its elements"
             raise RefusedError("oversized-awkward", text)
         self._left -= min(len(made), most)
         self.given += min(len(made), most)
@@ -112,7 +112,7 @@ def _blob(key: str, value: Any) -> Blob:
             flat = array.reshape(-1)
             data = flat.view(np.uint8) if array.dtype.itemsize and array.size else np.zeros(0, np.uint8)
             return Blob(key, memoryview(data.data), array=array)
-    raise RefusedError("bad-blob", f"blob {shown(key)} is no bytes, and is {type(value).__name__}")
+    raise RefusedError("bad-blob", f"blob {shown(key)} must be bytes, not {type(value).__name__}")
 
 
 MOST_STREAMS = 100
@@ -138,7 +138,7 @@ def _stream(begin: Callable[[], tuple[Any, Any]], *, several: bool) -> Any:
                 return out[0] if len(out) == 1 else b"".join(out)
             if not unpacker.eof:
                 raise RefusedError("bad-blob", f"the compressed data of blob {shown(key)} end too early")
-        raise RefusedError("bad-blob", f"blob {shown(key)} has bytes behind its compressed data")
+        raise RefusedError("bad-blob", f"blob {shown(key)} has bytes after its compressed data")
 
     return made
 
@@ -164,11 +164,13 @@ def _lz4(data: memoryview, most: int, key: str) -> bytes:
     try:
         block = importlib.import_module("lz4.block")
     except ImportError:
-        text = f"blob {shown(key)} is compressed with LZ4, and the library lz4 is not installed"
-        raise RefusedError("missing-library", text, helps=("`pip install lz4` installs it",)) from None
+        text = f"blob {shown(key)} is compressed with LZ4, but the library lz4 is not installed"
+        raise RefusedError("missing-library", text, helps=("run `pip install lz4`",)) from None
     size = int.from_bytes(data[:4], "little")
     if size > most or size > 255 * len(data):
-        raise RefusedError("bad-blob", f"blob {shown(key)} says that it inflates to {size} bytes, which is too much")
+        raise RefusedError(
+            "bad-blob", f"blob {shown(key)} declares a decompressed size of {size} bytes, which is too large"
+        )
     try:
         made: bytes = block.decompress(bytes(data))
     except (block.LZ4BlockError, ValueError) as error:

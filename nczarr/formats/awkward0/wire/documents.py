@@ -151,7 +151,7 @@ _SEVERAL = {"args", "list", "tuple"}
 _NAMED = {"kwargs", "dict"}
 _WORDS = {
     "tuple_type": "must be a list",
-    "string_type": "must be text",
+    "string_type": "must be a string",
     "dict_type": "must be an object",
     "bool_type": "must be true or false",
     "int_type": "must be an integer",
@@ -185,14 +185,14 @@ def read(source: Source, report: Report, limits: Limits) -> Document | None:
         return None
     top = loaded[0]
     if not isinstance(top, dict):
-        faults.error("bad-awkward-document", f"the document must be an object, and is {kind(top)}")
+        faults.error("bad-awkward-document", f"the document must be an object, not {kind(top)}")
         return None
     if "awkward0" not in top and "awkward" not in top:
         text = "the document has no signature: neither a member `awkward0` nor `awkward`"
         faults.error("bad-awkward-document", text)
     prefix = top.get("prefix", "")
     if not isinstance(prefix, str):
-        faults.error("bad-awkward-document", f"`prefix` must be text, and is {kind(prefix)}", ("prefix",))
+        faults.error("bad-awkward-document", f"`prefix` must be a string, not {kind(prefix)}", ("prefix",))
     if "schema" not in top:
         faults.error("bad-awkward-document", "the document has no member `schema`")
         return None
@@ -220,18 +220,18 @@ def _loaded(faults: Faults, limits: Limits) -> tuple[Any] | None:
         text = str(data, "utf-8-sig")
         if "\\u" not in text or not any(match[1] for match in _ESCAPE.finditer(text)):
             return (json.loads(text, object_pairs_hook=_members),)
-        fault = "a text holds half of a surrogate pair"
+        fault = "a string contains a lone surrogate"
     except json.JSONDecodeError as error:
         fault = f"{error.msg[:1].lower()}{error.msg[1:]} at line {error.lineno}, column {error.colno}"
     except UnicodeDecodeError as error:
-        fault = f"byte {error.start} is no UTF-8"
+        fault = f"byte {error.start} is not valid UTF-8"
     except RecursionError:
-        fault = "it nests too deep"
+        fault = "it is nested too deeply"
     except _TwiceError as error:
         fault = str(error)
     except ValueError:  # Python refuses integers of thousands of digits
         fault = "a number has thousands of digits"
-    faults.error("bad-awkward-document", f"no document of an array: {fault}")
+    faults.error("bad-awkward-document", f"invalid document of an array: {fault}")
     return None
 
 
@@ -262,18 +262,18 @@ class _Reader:
                 self._faults.error("oversized-awkward", text, at.path())
             return None
         if not isinstance(value, dict):
-            text = f"an expression must be an object, and is {kind(value)}"
+            text = f"an expression must be an object, not {kind(value)}"
             self._faults.error("bad-awkward-expression", text, at.path())
             return None
         if depth > self._limits.nesting:
-            text = f"expressions nest deeper than the limit, {self._limits.nesting}"
+            text = f"expressions are nested deeper than the limit, {self._limits.nesting}"
             self._faults.error("oversized-awkward", text, at.path())
             return None
         keys = [key for key in MODELS if key in value]
         if len(keys) != 1:
             has = f"has {len(keys)}, {' and '.join(f'`{key}`' for key in keys)}" if keys else "has none"
-            text = f"an expression has one identifying key, and this one {has}"
-            self._faults.error("bad-awkward-expression", text, at.path(), [f"the keys are {', '.join(MODELS)}"])
+            text = f"an expression must have one identifying key, but this one {has}"
+            self._faults.error("bad-awkward-expression", text, at.path(), [f"identifying keys are {', '.join(MODELS)}"])
             return None
         return self._made(keys[0], value, at, depth)
 
@@ -292,7 +292,7 @@ class _Reader:
                 self._wrong(each["loc"], each["type"], each["msg"], at)
             return None
         if made.id is not None and made.id in self.ids:
-            self._faults.error("bad-awkward-expression", f"id {shown(made.id)} stands twice", At(at, "id").path())
+            self._faults.error("bad-awkward-expression", f"id {shown(made.id)} occurs twice", At(at, "id").path())
         elif made.id is not None:
             self.ids[made.id] = made
         if isinstance(made, Ref):
@@ -310,14 +310,14 @@ class _Reader:
         if name == "pairs" and isinstance(value, list):
             return tuple(self._pair(item, At(at, number), depth) for number, item in enumerate(value))
         if name in ("json", "dtype") and _nests(value, self._limits.nesting):
-            text = f"brackets nest deeper than the limit, {self._limits.nesting}"
+            text = f"brackets are nested deeper than the limit, {self._limits.nesting}"
             self._faults.error("oversized-awkward", text, at.path())
         return value
 
     def _pair(self, value: Any, at: At, depth: int) -> Any:
         if isinstance(value, list) and len(value) == 2 and isinstance(value[0], str):
             return (value[0], self.expression(value[1], At(at, 1), depth))
-        text = "a pair is a list of a text and an expression"
+        text = "a pair must be a list of a string and an expression"
         self._faults.error("bad-awkward-expression", text, at.path())
         return None
 
@@ -333,7 +333,7 @@ class _Reader:
             return
         for each in self._refs:
             if each.ref not in self.ids:
-                text = f"no expression has the id {shown(each.ref)}"
+                text = f"there is no expression with the id {shown(each.ref)}"
                 self._faults.error("bad-awkward-expression", text, At(each.at, "ref").path())
 
 

@@ -43,11 +43,11 @@ def of_json(value: Any) -> np.dtype[Any]:
     except RefusedError:
         raise
     except (TypeError, ValueError, OverflowError, MemoryError) as error:
-        raise _refused(f"numpy has none such: {str(error)[:200]}") from None
+        raise _refused(f"NumPy does not accept it: {str(error)[:200]}") from None
 
 
 def _refused(text: str) -> RefusedError:
-    return RefusedError("bad-awkward-dtype", f"no description of elements: {text}")
+    return RefusedError("bad-awkward-dtype", f"invalid description of elements: {text}")
 
 
 def _converted(value: Any) -> Any:
@@ -78,13 +78,13 @@ def _described(value: Any) -> np.dtype[Any]:
                 raise _refused(f"an element has {made.itemsize} bytes")
             return made
         case _:
-            raise _refused(f"{shown(value)} is neither text, nor a base and a shape, nor a list of fields")
+            raise _refused(f"{shown(value)} is not a string, a base and a shape, or a list of fields")
 
 
 def _simple(text: str) -> np.dtype[Any]:
     code = _CODE.fullmatch(text)
     if code is None and _NAME.fullmatch(text) is None:
-        raise _refused(f"{shown(text)} is not among the names that are known")
+        raise _refused(f"{shown(text)} is unknown")
     size = None if code is None else code["size"]
     if size is not None and not 0 < int(size) <= LARGEST_ITEM // 4:
         raise _refused(f"{shown(text)} has a size of {int(size)}")
@@ -95,7 +95,7 @@ def _simple(text: str) -> np.dtype[Any]:
 def _sub_array(base: np.dtype[Any], shape: Any) -> np.dtype[Any]:
     sizes = (shape,) if _whole(shape) else tuple(shape)
     if not sizes or len(sizes) > MOST_DIMENSIONS or not all(_whole(each) and each >= 0 for each in sizes):
-        raise _refused(f"{shown(shape)} is no shape")
+        raise _refused(f"{shown(shape)} is not a shape")
     bytes_ = math.prod(sizes, start=base.itemsize)
     if bytes_ > LARGEST_ITEM or max(sizes) > LARGEST_ITEM:
         raise _refused(f"an element of the shape {shown(list(sizes))} has {shown(bytes_)} bytes")
@@ -110,7 +110,7 @@ def _field(value: Any) -> tuple[str, np.dtype[Any]]:
         case (str() as name, base, shape) if isinstance(value, tuple):
             return (name, _sub_array(_described(base), shape))
         case _:
-            raise _refused(f"{shown(value)} is no field: a name and a description")
+            raise _refused(f"{shown(value)} is not a field (a name and a description)")
 
 
 # ---- writing ---------------------------------------------------------------------------------------------------------
@@ -131,11 +131,11 @@ def fault(dtype: np.dtype[Any]) -> str | None:
         faults = (found for name in dtype.names if (found := fault(dtype[name])) is not None)
         return next(faults, None if dtype.names else "structures without members")
     if dtype.kind == "O":
-        return "Python objects, which have no bytes of their own"
+        return "Python objects, which have no binary form"
     if dtype.char in EXTENDED:
-        return f"{dtype}, whose bytes depend on the machine"
+        return f"{dtype}, whose bytes depend on the platform"
     if dtype.kind not in PLAIN:
-        return f"{dtype}, which is not of fixed size"
+        return f"{dtype}, which has no fixed size"
     return None if dtype.itemsize else f"{dtype.str}, elements without bytes"
 
 

@@ -44,7 +44,7 @@ class Datasets:
         import h5py
 
         if not isinstance(found, h5py.Dataset):
-            raise RefusedError("bad-container", f"{shown(key)} is no dataset")
+            raise RefusedError("bad-container", f"{shown(key)} is not a dataset")
         if found.external or found.is_virtual:
             raise RefusedError("bad-container", f"dataset {shown(key)} has its bytes in other files or datasets")
         if found.shape is None:
@@ -71,7 +71,7 @@ def reached(group: Any, path: str) -> Any:
         if link is None:
             raise KeyError(path)
         if here is None:
-            raise RefusedError("bad-container", f"{shown(path)} is a link, which may lead anywhere")
+            raise RefusedError("bad-container", f"{shown(path)} is a link, which may lead outside the group")
     return here
 
 

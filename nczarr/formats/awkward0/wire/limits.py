@@ -51,9 +51,9 @@ class Budget:
         if name == self._document and size > limits.document:
             text = f"the document has {size} bytes, more than the limit, {limits.document}"
         elif size - stored > self._left:
-            text = f"{shown(name)} inflates to {size} bytes, more than the limit leaves"
+            text = f"{shown(name)} is {size} bytes when decompressed, more than the remaining limit"
         elif size > limits.unsized and size > stored * MOST_PACKED:
-            text = f"{shown(name)} inflates from {stored} bytes to {size}: data are seldom so small"
+            text = f"{shown(name)} grows from {stored} bytes to {size} when decompressed, which is suspicious"
         if text is not None:
             raise RefusedError("oversized-awkward", text)
         self._left -= max(0, size - stored)
@@ -90,5 +90,5 @@ class RefusedError(ValueError):
 
 def shown(value: object) -> str:
     """Format a document value for a diagnostic: short, on one line."""
-    text = ascii(value) if not isinstance(value, int) or abs(value) < 10**40 else "an integer of many digits"
+    text = ascii(value) if not isinstance(value, int) or abs(value) < 10**40 else "an integer with many digits"
     return text if len(text) <= 60 else f"{text[:57]}…"

@@ -99,12 +99,12 @@ def opened(file: File) -> ZipFile:
     try:
         archive = ZipFile(file)
     except (BadZipFile, NotImplementedError, ValueError, IndexError, zlib.error) as error:
-        report.error("bad-container", f"no ZIP archive: {error}", place)
+        report.error("bad-container", f"invalid ZIP archive: {error}", place)
         raise CompileError(report.sorted()) from None
     fault = _fault(archive)
     if fault is not None:
         archive.close()
-        report.error("bad-container", f"the ZIP archive is not read: {fault}", place)
+        report.error("bad-container", f"the ZIP archive cannot be read: {fault}", place)
         raise CompileError(report.sorted())
     return archive
 
@@ -120,11 +120,11 @@ def _fault(archive: ZipFile) -> str | None:
         names |= {info.orig_filename, info.filename}
         fault = _member_fault(info)
         if info.header_offset < 0 or info.header_offset + info.compress_size > size:
-            fault = "lies outside of the file"
+            fault = "is outside the file"
         if fault is not None:
             return f"member {shown(info.orig_filename)} {fault}"
     if sum(info.compress_size for info in archive.infolist()) > size:
-        return "its members lie in each other"
+        return "its members overlap"
     return None
 
 
@@ -132,11 +132,11 @@ def _member_fault(info: ZipInfo) -> str | None:
     if info.filename.endswith("/"):
         return "is a folder"
     if not is_safe(info.orig_filename) or "\\" in info.orig_filename:
-        return "has a name that no blob has"
+        return "has a name that is not valid for a blob"
     if info.flag_bits & ENCRYPTED:
         return "is encrypted"
     if info.compress_type not in (STORED, DEFLATED):
-        return "is compressed in a way that is not read"
+        return "has an unsupported compression"
     if info.compress_type == STORED and info.file_size != info.compress_size:
-        return "says two sizes of itself"
+        return "has two different sizes"
     return None

@@ -104,7 +104,7 @@ def _opened(file: IO[bytes], mode: Literal["r", "w", "a"], name: str) -> Iterato
     try:
         archive = ZipFile(file, mode, ZIP_STORED)
     except (BadZipFile, ValueError) as error:
-        raise OSError(errno.EINVAL, f"no zip archive: {error}", name) from None
+        raise OSError(errno.EINVAL, f"invalid ZIP archive: {error}", name) from None
     try:
         yield archive
     finally:

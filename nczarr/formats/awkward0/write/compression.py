@@ -78,7 +78,7 @@ class Rule(NamedTuple):
         plain = array.tobytes()
         made = self.compress(plain)
         if not isinstance(made, bytes | bytearray | memoryview):
-            raise TypeError(f"{_name(self.compress)} gave {type(made).__name__}, not bytes")
+            raise TypeError(f"{_name(self.compress)} returned {type(made).__name__}, not bytes")
         packed = bytes(made)
         inverse = _INVERSES.get(self.decompress)
         if (
@@ -120,19 +120,19 @@ def _rule(said: Any) -> Rule:
     unknown = [name for name in said if name not in _MEMBERS]
     if unknown or "pair" not in said:
         raise TypeError(
-            f"{unknown[0]!r} is no member of a rule" if unknown else "a rule for compression lacks its `pair`"
+            f"{unknown[0]!r} is not a member of a rule" if unknown else "a rule for compression lacks its `pair`"
         )
     minsize = said.get("minsize", 0)
     if isinstance(minsize, bool) or not isinstance(minsize, int | float) or not minsize >= 0:
-        raise TypeError(f"{minsize!r}: `minsize` is a number of bytes")
+        raise TypeError(f"{minsize!r}: `minsize` must be a number of bytes")
     types = said.get("types", object)
     types = tuple(types) if isinstance(types, list | tuple | set | frozenset) else (types,)
     if not all(isinstance(each, type) for each in types):
-        raise TypeError("`types` of a rule are classes, such as numpy.integer")
+        raise TypeError("`types` of a rule must be classes, such as numpy.integer")
     contexts = said.get("contexts", "*")
     contexts = tuple(contexts) if isinstance(contexts, list | tuple | set | frozenset) else (contexts,)
     if not all(isinstance(each, str) for each in contexts):
-        raise TypeError("`contexts` of a rule are patterns, such as '*.counts'")
+        raise TypeError("`contexts` of a rule must be patterns, such as '*.counts'")
     return Rule(*_pair(said["pair"], foreign=bool(said.get("foreign"))), minsize, types, contexts)
 
 
@@ -151,13 +151,13 @@ def _pair(said: Any, *, foreign: bool) -> tuple[Compress, tuple[str, ...]]:
     elif callable(said):
         compress, decompress = said, _partner(said)
     else:
-        raise TypeError(f"{said!r} is no function, pair or rule for compression")
+        raise TypeError(f"{said!r} is not a function, pair or rule for compression")
     if len(decompress) < 2:
-        raise TypeError(f"{decompress!r}: a decompressor has the name of its module and its own")
+        raise TypeError(f"{decompress!r}: a decompressor is given by the name of its module and its own name")
     if decompress not in READERS and not foreign:
         known = ", ".join(sorted(".".join(each) for each in READERS))
         raise ValueError(
-            f"readers know no {'.'.join(decompress)}; they know {known} (a rule with `foreign` takes any name)"
+            f"readers do not know {'.'.join(decompress)}; they know {known} (a rule with `foreign` accepts any name)"
         )
     return compress, decompress
 
@@ -171,7 +171,9 @@ def _partner(compress: Compress) -> tuple[str, ...]:
     if found is None and lz4 is not None and compress is getattr(lz4, "compress", None):
         return ("lz4.block", "decompress")
     if found is None:
-        raise ValueError(f"{_name(compress)} has no partner: give a pair, the function and the name of its inverse")
+        raise ValueError(
+            f"{_name(compress)} has no known inverse: give a pair, the function and the name of its inverse"
+        )
     return found
 
 

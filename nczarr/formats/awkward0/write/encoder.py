@@ -93,7 +93,7 @@ class Encoder:
             case nodes.Objects():
                 return self._objects(column, number, place)
             case nodes.Flat() | nodes.Later():
-                raise AssertionError("these have no number of their own")
+                raise AssertionError("these have no own number")
             case _:
                 assert_never(column)
 
@@ -104,7 +104,7 @@ class Encoder:
     def _texts(self, column: nodes.Texts, number: int, place: str) -> Expression:
         bounds, content = self._bounds(column.bytes, place), column.bytes.content
         if not isinstance(content, nodes.Flat) or content.values.ndim != 1 or content.values.dtype != "u1":
-            return self._unsuited(place, "has texts whose bytes are no plain array of uint8")
+            return self._unsuited(place, "has strings whose bytes are not a plain uint8 array")
         texts = self._ragged("StringArray", bounds, content, place, place)
         return made.call(*texts, self._numbers.constant(column.encoding), number=number)
 
@@ -126,7 +126,7 @@ class Encoder:
     def _table(self, column: nodes.Table, number: int, place: str) -> Expression:
         names, columns = column.names, column.columns
         if len(set(names)) < len(names) or not all(isinstance(name, str) for name in names):
-            return self._unsuited(place, "has two columns of one name, or one whose name is no text")
+            return self._unsuited(place, "has two columns of the same name, or one whose name is not a string")
         lengths = [len(each) for each in columns]
         if len(lengths) != len(names) or any(length < column.length for length in lengths):
             return self._unsuited(place, f"has fewer columns than names, or one with less than {column.length} items")
@@ -183,7 +183,9 @@ class Encoder:
         index = self._integers(column.index, place)
         low, high = _range(index)
         if low < 0 or high >= column.length or (index[1:] < index[:-1]).any() or len(index) > len(column.content):
-            return self._unsuited(place, "has an index that does not ascend, or is longer than its array or its values")
+            return self._unsuited(
+                place, "has an index that does not increase, or is longer than its array or its values"
+            )
         return made.call(
             awkward("SparseArray"),
             made.constant(int(column.length)),
@@ -198,7 +200,7 @@ class Encoder:
         tags, index = self._integers(column.tags, place), self._integers(column.index, place)[:length]
         low, high = _range(tags)
         if low < 0 or high >= len(column.contents) or len(index) < length:
-            return self._unsuited(place, f"has tags for other than its {len(column.contents)} contents, or no index")
+            return self._unsuited(place, f"has tags outside its {len(column.contents)} contents, or no index")
         sequential = True
         for tag, content in enumerate(column.contents):
             used = index[tags == tag]
@@ -225,7 +227,7 @@ class Encoder:
 
     def _objects(self, column: nodes.Objects, number: int, place: str) -> Expression:
         if len(column.function) < 2 or not all(isinstance(name, str) for name in column.function):
-            return self._unsuited(place, "has a function that is no name of a module and of what is in it")
+            return self._unsuited(place, "has a function that is not the name of a module and of its member")
         content = self.column(column.content, "ObjectArray.content", place)
         function = {**made.function(column.function), "id": self._numbers.next()}
         args = [self._argument(each, "ObjectArray.args", place) for each in column.args]
@@ -237,7 +239,7 @@ class Encoder:
     def _later(self, column: nodes.Later, place: str) -> Expression:
         known = self._ids.get(id(column.found()))
         if known is None:
-            return self._unsuited(place, f"refers to array {column.id}, which is not around it as a whole")
+            return self._unsuited(place, f"refers to array {column.id}, which does not enclose it as a whole")
         return made.reference(known[0])
 
     def _argument(self, value: Any, context: str, place: str) -> Expression:
@@ -247,7 +249,7 @@ class Encoder:
         try:
             return self._numbers.constant(inputs.json_of(value))
         except inputs.NotJsonError as error:
-            return self._unsuited(place, f"has an argument that no document can hold: {error}")
+            return self._unsuited(place, f"has an argument that documents cannot represent: {error}")
 
     def _array(self, values: NDArray[Any], context: str, place: str) -> Expression:
         """Return the buffer of an array, or a reference if it was written before."""
@@ -284,7 +286,7 @@ class Encoder:
                 starts, stops = np.where(filled, starts, 0), np.where(filled, stops, 0)
                 wrong = _range(starts)[0] < 0 or _range(stops)[1] > len(column.content)
         if wrong or (stops < starts).any():
-            self._unsuited(place, f"has lists that do not lie in their {len(column.content)} items")
+            self._unsuited(place, f"has lists outside their {len(column.content)} items")
             raise _UnsuitedError
         return starts, stops
 
@@ -297,7 +299,7 @@ class Encoder:
                 or found.ndim != 1
                 or (found.dtype.kind == "u" and _range(found)[1] > LARGEST)
             ):
-                self._unsuited(place, "has positions that are no integers of 64 bits in one dimension")
+                self._unsuited(place, "has positions that are not one-dimensional 64-bit integers")
                 raise _UnsuitedError
             self._converted[id(values)] = values, found.astype("<i8", copy=False)
         return self._converted[id(values)][1]

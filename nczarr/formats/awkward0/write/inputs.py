@@ -44,7 +44,7 @@ def taken(given: Any, report: Report) -> nodes.Column | Json | None:
         report.error(
             "unsuited-array",
             str(error),
-            helps=["give an array: of numpy, awkward, or a column of nczarr.awkward0; nothing is pickled"],
+            helps=["give a NumPy or Awkward array, or a column of nczarr.awkward0; nothing is pickled"],
         )
         return None
 
@@ -52,7 +52,7 @@ def taken(given: Any, report: Report) -> nodes.Column | Json | None:
 def json_of(given: Any, place: str = "/", depth: int = 0) -> Any:
     """Return a Python or NumPy value losslessly as JSON. Raises NotJsonError."""
     if depth > DEEPEST:
-        raise NotJsonError(f"more than {DEEPEST} lists and dictionaries in one another")
+        raise NotJsonError(f"lists and dictionaries nested more than {DEEPEST} deep")
     if given is None or isinstance(given, bool):
         return given
     if isinstance(given, str):
@@ -65,7 +65,7 @@ def json_of(given: Any, place: str = "/", depth: int = 0) -> Any:
     if number is None:
         shown = repr(given)
         raise NotJsonError(
-            f"`{place}` is {shown if len(shown) < 40 else type(given).__name__}, which JSON cannot hold without loss"
+            f"`{place}` is {shown if len(shown) < 40 else type(given).__name__}, which JSON cannot represent exactly"
         )
     return number
 
@@ -90,8 +90,8 @@ def of_numpy(values: NDArray[Any], report: Report) -> nodes.Column | None:
     if values.ndim == 0:
         report.error(
             "unsuited-array",
-            "an array without dimensions has no length, which the protocol writes first",
-            helps=["give `array.reshape(1)`, or `array.item()` for the number alone"],
+            "an array without dimensions has no length, which the protocol requires",
+            helps=["give `array.reshape(1)`, or `array.item()` for the number only"],
         )
         return None
     if not isinstance(values, np.ma.MaskedArray):

@@ -68,7 +68,7 @@ def save(
     file is then unchanged.
     """
     if mode not in MODES:
-        raise ValueError(f"{mode!r}: the mode is one of {', '.join(MODES)}")
+        raise ValueError(f"{mode!r}: the mode must be one of {', '.join(MODES)}")
     given = array if isinstance(array, Mapping) else {"": array}
     arrays = {(name or "") + _text(each): value for each, value in given.items()}
     _distinct(arrays)
@@ -164,7 +164,7 @@ def _members(made: Encoded) -> list[Member]:
 
 def _text(name: Any) -> str:
     if not isinstance(name, str):
-        raise TypeError(f"{name!r} is no text for a name")
+        raise TypeError(f"{name!r} is not a string, as names must be")
     return name
 
 
@@ -173,7 +173,7 @@ def _distinct(names: Iterable[str]) -> None:
     ordered = sorted(names)
     for one, other in pairwise(ordered):
         if other.startswith(one):
-            raise NameTakenError(f"{other!r} begins with {one!r}: their members could not be told apart")
+            raise NameTakenError(f"{other!r} begins with {one!r}: their members would be ambiguous")
 
 
 def _apart(names: Iterable[str], there: list[str], schemasuffix: str) -> None:
@@ -183,10 +183,10 @@ def _apart(names: Iterable[str], there: list[str], schemasuffix: str) -> None:
     for name in names:
         at = bisect_left(ordered, name)
         if at < len(ordered) and ordered[at].startswith(name):
-            raise NameTakenError(f"{name!r} cannot be added: the archive has the member {ordered[at]!r}")
+            raise NameTakenError(f"{name!r} cannot be added: the archive already has the member {ordered[at]!r}")
         inside = next((name[:end] for end in range(len(name)) if name[:end] in arrays), None)
         if inside is not None:
-            raise NameTakenError(f"{name!r} cannot be added: it begins with {inside!r}, which the archive has")
+            raise NameTakenError(f"{name!r} cannot be added: it begins with {inside!r}, which is in the archive")
 
 
 def _ancestors(name: str) -> list[str]:

@@ -84,7 +84,7 @@ def naming(
     """Return a naming scheme; None counts as empty. Raises TypeError for other types."""
     for each in (name, delimiter, suffix, schemasuffix, prefix):
         if not isinstance(each, str | None):
-            raise TypeError(f"{each!r} is no text for a name")
+            raise TypeError(f"{each!r} is not a string, as names must be")
     return Naming(name or "", delimiter or "", suffix or "", schemasuffix or "", prefix)
 
 
@@ -144,18 +144,18 @@ def encode(
             return None
         schema = encoder.constant(column.value) if isinstance(column, Json) else encoder.column(column)
     except RecursionError:
-        report.error("unsuited-array", "the array has more levels than can be followed, or encloses itself")
+        report.error("unsuited-array", "the array is nested too deeply, or encloses itself")
         return None
     levels = expressions.nesting(schema)
     if levels > expressions.DEEPEST:
-        report.error("unsuited-array", f"the array has {levels} levels; readers take {expressions.DEEPEST}")
+        report.error("unsuited-array", f"the array has {levels} levels; the limit of readers is {expressions.DEEPEST}")
     if report.errors > before:
         return None
     said = f"nczarr {nczarr.__version__}" if doc is None else doc
     document = expressions.document(schema, prefix=names.blob_prefix, doc=said, metadata=metadata)
     blobs = tuple(Blob(names.blob_prefix + key, array, rule) for key, array, rule in encoder.blobs)
     if any(blob.key == names.schema_key for blob in blobs):
-        raise ValueError(f"{names.schema_key!r} would be the key of the document and of a blob")
+        raise ValueError(f"{names.schema_key!r} would be the key of both the document and a blob")
     return Encoded(names.schema_key, document, blobs)
 
 

@@ -129,7 +129,7 @@ class Assembler:
             self._special(scope, variable, declared, name, place, values)
             return
         if name.startswith("_") and (meant := self.specials.misspelled(name)) is not None:
-            message = f"`{name}` is not special: it is stored as an ordinary attribute"
+            message = f"`{name}` is not a special attribute; it is stored as an ordinary one"
             self.report.warning("unknown-special", message, place, helps=[f"did you mean `{meant}`?"])
         if name == "_FillValue" and variable is not None:
             declared = variable.type
@@ -200,11 +200,13 @@ class Assembler:
             return None
         what = f"`_FillValue` of the {declared} variable `{variable.name}`"
         if len(literals) > 1:
-            self.convert.error("fill-value-count", "_FillValue is a single value", literals[1])
+            self.convert.error("fill-value-count", "_FillValue must be a single value", literals[1])
             return None
         if declared == "char" and literals[0].kind == "string" and len(literals[0].value) != 1:
             if literals[0].value:
-                self.convert.error("fill-value-count", "_FillValue of a char variable is one character", literals[0])
+                self.convert.error(
+                    "fill-value-count", "_FillValue of a char variable must be one character", literals[0]
+                )
                 return None
             return Constant.text(b"\0")
         return self.convert.atomic(literals, declared, what)
@@ -322,7 +324,7 @@ class Assembler:
             first = Label(self.value_lists[path], "first given here")
             message = f"the values of `{variable.name}` are already given"
             self.report.error(
-                "duplicate-data", message, self.span(word), others=[first], helps=["keep one of the lists"]
+                "duplicate-data", message, self.span(word), others=[first], helps=["remove one of the lists"]
             )
             return
         self.value_lists[path] = Span(self.source, start, end)

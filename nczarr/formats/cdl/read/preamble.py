@@ -84,7 +84,7 @@ def _invalid(source: Source, report: Report, at: int) -> None:
     byte = source.data[at]
     message = f"byte 0x{byte:02X} is not valid UTF-8"
     if byte < 0xA0:
-        help_ = f"it is kept as it is; write \\{byte:03o} to say that a raw byte is meant"
+        help_ = f"the raw byte is kept; write \\{byte:03o} to make this explicit"
         report.warning("raw-byte", message, Span(source, at, at + 1), helps=[help_])
     else:
         help_ = f"save the file as UTF-8, or write \\{byte:03o} for a raw byte in char data"

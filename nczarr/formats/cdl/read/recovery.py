@@ -90,16 +90,16 @@ class Recovery(recovery.Recovery):
                 return None
             stream.move(end, at)
             word = self.source.text(opening.start, opening.end)
-            return self._finding(tokens[at], f"the name of a type stands before the braces: `{word} name {{ … }}`")
+            return self._finding(tokens[at], f"write the name of a type before the braces: `{word} name {{ … }}`")
         if opening.type == P.OPAQUE and kinds[:2] == [P.NAME, P.LPAREN] and kinds[3:] == [P.RPAREN]:
             stream.move(at, at + 3)
-            return self._finding(tokens[at + 3], "the size of an opaque type stands before its name: `opaque(3) name`")
+            return self._finding(tokens[at + 3], "write the size of an opaque type before its name: `opaque(3) name`")
         if kinds[0] == P.LPAREN and P.LBRACE in recognizer.getExpectedTokens():
             end = _block_end(tokens, at, P.LPAREN, P.RPAREN)
             if tokens[end].type != P.RPAREN:
                 return None
             tokens[at].type, tokens[end].type = P.LBRACE, P.RBRACE
-            return self._finding(tokens[at], "expected `{`, found `(`", "what it holds stands in braces")
+            return self._finding(tokens[at], "expected `{`, found `(`", "write the content in braces")
         return None
 
     def _finding(self, token: Token, message: str, *helps: str) -> recovery.Finding:

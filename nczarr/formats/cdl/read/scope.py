@@ -136,7 +136,7 @@ def merged(attributes: list[Attribute], owner: str, report: Report) -> tuple[Att
         if at is None or not attribute.value.type == kept[at].value.type == "char":
             kept.append(attribute)
             continue
-        message = f"attribute `{owner}:{attribute.name}` is given again; this text replaces the first one"
+        message = f"attribute `{owner}:{attribute.name}` is given twice; the second text replaces the first"
         first = Label(kept[at].span, "first given here")
         report.warning("repeated-attribute", message, attribute.span, others=[first], helps=["remove one of them"])
         kept[at] = attribute

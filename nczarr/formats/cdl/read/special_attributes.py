@@ -98,7 +98,7 @@ class Specials:
         found = KIND_SPELLINGS.get(text)
         if found is None:
             meant = names.closest(text, KIND_SPELLINGS)
-            help_ = f"did you mean `{meant}`?" if meant else "known are: " + ", ".join(sorted(KIND_SPELLINGS))
+            help_ = f"did you mean `{meant}`?" if meant else "known formats: " + ", ".join(sorted(KIND_SPELLINGS))
             self.report.error("bad-special-value", f'unknown format "{text}"', self._at(literals[0]), helps=[help_])
         return found
 
@@ -149,22 +149,22 @@ class Specials:
         sizes: list[int] = []
         for literal in literals:
             if literal.kind != "int" or literal.value < 0:
-                raise self._bad("a chunk size is a positive integer", literal, code="bad-chunk-size")
+                raise self._bad("a chunk size must be a positive integer", literal, code="bad-chunk-size")
             sizes.append(literal.value)
         rank = len(variable.dimensions)
         if len(sizes) != rank:
             ones = "dimension" if rank == 1 else "dimensions"
             given = "1 chunk size is" if len(sizes) == 1 else f"{len(sizes)} chunk sizes are"
             message = f"`{variable.name}` has {rank or 'no'} {ones}, {given} given"
-            raise self._bad(message, literals[0], "give one size a dimension", code="bad-chunk-size")
+            raise self._bad(message, literals[0], "give one size for each dimension", code="bad-chunk-size")
         if 0 in sizes and any(sizes):
-            raise self._bad("a chunk size is at least 1", literals[sizes.index(0)], code="bad-chunk-size")
+            raise self._bad("a chunk size must be at least 1", literals[sizes.index(0)], code="bad-chunk-size")
         return tuple(sizes)
 
     def _deflate(self, variable: VariableDraft, literals: Sequence[Literal], place: Span) -> object:
         level = self._integer(literals, place, "_DeflateLevel")
         if not -1 <= level <= 9:
-            raise self._bad("_DeflateLevel is 0 .. 9", literals[0])
+            raise self._bad("_DeflateLevel must be 0 .. 9", literals[0])
         return max(level, 0)
 
     def _flag(self, variable: VariableDraft, literals: Sequence[Literal], place: Span) -> object:
@@ -174,10 +174,10 @@ class Specials:
                 return bool(value)
             if literals[0].kind == "string" and value in (b"true", b"false", b"1", b"0"):
                 return value in (b"true", b"1")
-        raise self._bad('expected "true" or "false"', literals[0] if literals else place, "1 and 0 are good as well")
+        raise self._bad('expected "true" or "false"', literals[0] if literals else place, "1 and 0 are valid too")
 
     def _filter(self, variable: VariableDraft, literals: Sequence[Literal], place: Span) -> object:
-        wanted = '_Filter is "ID,parameter,…|ID,…", numbers only'
+        wanted = '_Filter must be "ID,parameter,…|ID,…", numbers only'
         text = self._text(literals, place, "_Filter", 'a text such as "307,9"')
         codecs: list[Codec] = []
         for piece in text.split("|"):
@@ -198,16 +198,16 @@ class Specials:
             listed = None
         items = listed if isinstance(listed, list) else [listed]
         if not all(isinstance(item, dict) and isinstance(item.get("id"), str) for item in items):
-            raise self._bad('_Codecs is a JSON list such as [{"id": "zlib", "level": 5}]', literals[0])
+            raise self._bad('_Codecs must be a JSON list such as [{"id": "zlib", "level": 5}]', literals[0])
         codecs: list[Codec] = []
         for item in items:
             name = _ZARR_IDS.get(item["id"], item["id"])
             number = CODEC_IDS.get(name)
             level = item.get(_LEVELS.get(name, ""), None)
             if number is None or name == "blosc":
-                message = f"codec `{item['id']}` is not known here and is left out"
+                message = f"codec `{item['id']}` is unknown and left out"
                 self.report.warning(
-                    "unknown-codec", message, self._at(literals[0]), helps=["use _Filter with its number"]
+                    "unknown-codec", message, self._at(literals[0]), helps=["use `_Filter` with its number"]
                 )
                 continue
             codecs.append(Codec(id=number, parameters=(level,) if isinstance(level, int) and level >= 0 else ()))
@@ -246,7 +246,7 @@ class Specials:
         return text.decode("utf-8", "replace")
 
     def _integer(self, literals: Sequence[Literal], place: Span, name: str) -> int:
-        found: int = self._one(literals, place, "int", f"{name} is one integer").value
+        found: int = self._one(literals, place, "int", f"{name} must be one integer").value
         return found
 
     def _word(self, literals: Sequence[Literal], place: Span, name: str, words: tuple[str, ...]) -> str:
@@ -256,7 +256,7 @@ class Specials:
             return text
         meant = names.closest(text, words)
         helps = [f'did you mean "{meant}"?'] if meant else []
-        raise self._bad(f"{name} is one of {spelled}", literals[0], *helps)
+        raise self._bad(f"{name} must be one of {spelled}", literals[0], *helps)
 
 
 def _shared(one: str, other: str) -> int:

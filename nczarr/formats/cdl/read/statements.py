@@ -66,7 +66,7 @@ def _check_order(assembler: Assembler, scope: Scope, head: Token) -> None:
         message = f"second {_SECTION_NAMES[rank]} section (first at {line}:{column})"
         first = Label(assembler.span(seen[rank]), "first here")
         assembler.report.error(
-            "duplicate-section", message, assembler.span(head), others=[first], helps=["join the two"]
+            "duplicate-section", message, assembler.span(head), others=[first], helps=["join the two sections"]
         )
         return
     later = [other for other in seen if other > rank]
@@ -178,7 +178,7 @@ def dimension(assembler: Assembler, scope: Scope, name: Token, size: Any) -> Non
     if token.type == P.UNLIMITED:
         assembler.add_dimension(scope, declared, None, assembler.span(name), assembler.span(token), unlimited=True)
         return
-    what = "a dimension size is an integer"
+    what = "a dimension size must be an integer"
     length = integer(assembler, size, "bad-dimension-size", what, 0, "a dimension size cannot be negative")
     assembler.add_dimension(scope, declared, length, assembler.span(name), assembler.span(token))
 
@@ -212,7 +212,7 @@ def variable(assembler: Assembler, scope: Scope, type_word: Token, name: Token, 
         references = [token_of(child) for child in shape.children if isinstance(child, P.DimrefContext)]
         if not references:
             close = shape.children[-1].symbol
-            message = "empty parentheses: a scalar has none, an array names its dimensions"
+            message = "empty parentheses: a scalar has no parentheses, an array names its dimensions"
             assembler.report.error("anonymous-dimension", message, assembler.span(close), helps=["remove `()`"])
         for token in references:
             if token is None:
@@ -228,10 +228,10 @@ def variable(assembler: Assembler, scope: Scope, type_word: Token, name: Token, 
 
 def _anonymous(assembler: Assembler, token: Token) -> None:
     text = assembler.source.text(token.start, token.end)
-    help_ = f"declare a dimension in dimensions: and name it here, as in `n = {text} ;` and `(n)`"
+    help_ = f"declare a dimension in `dimensions:` and name it here, as in `n = {text} ;` and `(n)`"
     if text.isdigit() is False:
-        help_ = "name a dimension that is declared in dimensions:"
-    message = f"`{text}` is not the name of a dimension: CDL dimensions are named"
+        help_ = "name a dimension that is declared in `dimensions:`"
+    message = f"`{text}` is not the name of a dimension: CDL dimensions have names"
     assembler.report.error("anonymous-dimension", message, assembler.span(token), helps=[help_])
 
 
@@ -243,8 +243,8 @@ def datastatement(assembler: Assembler, scope: Scope, context: Any) -> None:
         return
     if parts.attribute is not None:
         start = parts.words[0] if parts.words else parts.attribute.start
-        message = "attributes must come before data:"
-        assembler.report.error("section-order", message, assembler.span(start), helps=["move it to variables:"])
+        message = "attributes must come before `data:`"
+        assembler.report.error("section-order", message, assembler.span(start), helps=["move it to `variables:`"])
         _attribute(assembler, scope, parts)
         return
     equals = next((token for token in parts.tokens if token.type == P.EQUALS), None)

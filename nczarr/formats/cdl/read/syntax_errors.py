@@ -61,7 +61,7 @@ class Explainer:
             return special
         if found.type == P.INT and P.NAME in expected and P.INT not in expected:
             text = self._shown(fault)
-            help_ = "a name that begins with a digit takes a backslash before it, as in `\\1st`"
+            help_ = "write a backslash before a name that begins with a digit, as in `\\1st`"
             return Finding("expected-token", f"expected {_list(expected)}, found the number {text}", helps=(help_,))
         return Finding("expected-token", f"expected {_list(expected)}, found {self._shown(fault)}")
 
@@ -101,16 +101,16 @@ class Explainer:
                 return Finding("expected-token", "expected `=` after the attribute name")
             case "shape" | "dimref" if found.type == P.EQUALS:
                 help_ = (
-                    "declare it in dimensions:, and write its name alone here (`dim=3` is how netCDF-Java prints it)"
+                    "declare it in `dimensions:`, and write only its name here (`dim=3` is how netCDF-Java prints it)"
                 )
                 return Finding("expected-token", "a variable names its dimensions, without their sizes", helps=(help_,))
             case "vlendef":
-                help_ = "a fixed number of values is a dimension, or an array field of a compound"
+                help_ = "for a fixed number of values, use a dimension, or an array field of a compound"
                 return Finding("expected-token", "a vlen type is written `int(*) t`", helps=(help_,))
             case _:
                 pass
         if found.type == P.SEMICOLON and previous is not None and previous.type == P.SEMICOLON:
-            return Finding("expected-token", "an empty statement: one `;` ends a statement", helps=("remove this `;`",))
+            return Finding("expected-token", "empty statement: one `;` ends a statement", helps=("remove this `;`",))
         if found.type == P.NETCDF:
             return Finding("expected-token", f"expected {_list(fault.expected)}, found `netcdf`")
         return None

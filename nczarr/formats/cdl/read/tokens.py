@@ -39,8 +39,8 @@ from nczarr.syntax._generated.CDLParser import CDLParser as P
 from nczarr.syntax.tokens import Token
 
 _INSTEAD = {
-    "[": "dimensions and sizes stand in parentheses, as in `int v(x)`",
-    "]": "dimensions and sizes stand in parentheses, as in `int v(x)`",
+    "[": "write dimensions and sizes in parentheses, as in `int v(x)`",
+    "]": "write dimensions and sizes in parentheses, as in `int v(x)`",
     "#": "a comment begins with `//`",
 }
 """Advice for characters of other languages."""
@@ -143,7 +143,7 @@ class FastTokens:
         """Return whether nesting exceeds the parser's recursion limit, which ends the tokens."""
         if max(len(self.stack), self.inner, self.parentheses) <= MAX_GROUPS:
             return False
-        self._error("too-deep-nesting", f"{what} nest deeper than {MAX_GROUPS}", end - 1, end)
+        self._error("too-deep-nesting", f"{what} are nested deeper than {MAX_GROUPS}", end - 1, end)
         self.sound = end
         return True
 

@@ -43,7 +43,7 @@ def _opaque(assembler: Assembler, scope: Scope, parts: Parts) -> None:
     assembler.uses[names.join(scope.path, assembler.words.name(name.start, name.end)) + "="] = (
         assembler.span(parts.tokens[0]),
     )
-    what, below = "the size of an opaque type is an integer", "an opaque type has at least one byte"
+    what, below = "the size of an opaque type must be an integer", "an opaque type must have at least one byte"
     size = integer(assembler, size_context, "bad-opaque-size", what, 1, below)
     declared = assembler.words.declared(name.start, name.end, "type")
     scope.types.append(OpaqueType(name=declared, size=size or 1, span=assembler.span(name)))
@@ -57,8 +57,10 @@ def _enum(assembler: Assembler, scope: Scope, base_word: Token, context: Any) ->
     declared = assembler.words.declared(name.start, name.end, "type")
     assembler.uses[names.join(scope.path, declared)] = (assembler.span(base_word),)
     if base not in ATOMIC or not ATOMIC[base].is_integer:
-        message = f"the base type of an enum is an integer type, not {base}"
-        assembler.report.error("bad-enum-base", message, assembler.span(base_word), helps=["use byte, int, … as base"])
+        message = f"the base type of an enum must be an integer type, not {base}"
+        assembler.report.error(
+            "bad-enum-base", message, assembler.span(base_word), helps=["use byte, int, … as the base"]
+        )
         base = "int64"
     contexts = [child for child in context.children if isinstance(child, P.EnumconstContext)]
     if not contexts:
@@ -82,7 +84,7 @@ def _enum_constant(assembler: Assembler, base: str, context: Any, taken: set[int
     size = next((child for child in context.children if isinstance(child, P.SizeContext)), None)
     if name is None or size is None:
         return []
-    value = integer(assembler, size, "bad-number", "the value of an enum constant is an integer", None)
+    value = integer(assembler, size, "bad-number", "the value of an enum constant must be an integer", None)
     atomic = ATOMIC[base]
     if value is not None and not atomic.low <= value <= atomic.high:
         message = f"{value} does not fit the base type {base} ({atomic.low} .. {atomic.high})"
@@ -132,7 +134,7 @@ def _field(assembler: Assembler, context: Any, fields: list[Field], uses: list[S
         if name is None:
             continue
         shape = [
-            integer(assembler, size, "bad-field-size", "a field dimension is an integer of at least 1", 1)
+            integer(assembler, size, "bad-field-size", "a field dimension must be an integer of at least 1", 1)
             for size in spec.children
             if isinstance(size, P.SizeContext)
         ]

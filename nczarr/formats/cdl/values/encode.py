@@ -89,7 +89,7 @@ class Encoder:
 
     def _atomic(self, literal: Literal, type_name: TypeName, place: Slot) -> Constant | None:
         if literal.kind == "list":
-            help_ = "braces enclose only compound or vlen values and inner unlimited dimensions"
+            help_ = "braces are only for compound and vlen values and inner unlimited dimensions"
             self.convert.error("unexpected-braces", f"{place.what} takes plain values", literal, help_)
             return None
         if type_name == "string":

@@ -68,7 +68,7 @@ class Converter:
             case "string":
                 return self._from_text(literal, atomic, what)
             case "nil":
-                self.error("type-mismatch", f"NIL is only for strings, not for {what}", literal)
+                self.error("type-mismatch", f"NIL is valid only for strings, not for {what}", literal)
             case "fill" | "list":
                 self._not_plain(literal, what)
             case _:
@@ -86,7 +86,7 @@ class Converter:
     def name(self, literal: Literal, what: str) -> None:
         """Report a word in place of a number."""
         meant = names.closest(literal.value, NUMBER_WORDS)
-        help_ = f"did you mean `{meant}`?" if meant else "words are enum constants; this place takes a number"
+        help_ = f"did you mean `{meant}`?" if meant else "words are enum constants; a number is expected here"
         message = f"`{literal.value}` is not defined, and {what} takes no enum constant"
         self.error("undefined-enum-constant", message, literal, help_)
 
@@ -98,7 +98,7 @@ class Converter:
         span = atomic.high - atomic.low + 1
         if self.units is not None and -(span // 2) <= value < span:
             meant = value - span if value > atomic.high else value + span
-            message = f"{value} is the other sign's spelling of {meant} in {what} of type {atomic.name}"
+            message = f"{value} is the spelling of {meant} with the other sign in {what} of type {atomic.name}"
             self.warning("sign-wrap", message, literal, f"write {meant}")
             return meant
         help_ = "`long` has 32 bits in CDL; use int64" if atomic.name == "int" else ""
@@ -156,7 +156,7 @@ class Converter:
         value = int(number) if number.denominator == 1 else float(number)
         message = f'the date "{text}" is stored as {value} ({units.text})'
         if not self.dates_told:
-            self.warning("converted-value", f"{message}, and the other dates of this list likewise", literal)
+            self.warning("converted-value", f"{message}, like the other dates of this list", literal)
             self.dates_told = True
         if isinstance(value, int):
             return self._from_integer(literal, value, atomic, what)
@@ -173,9 +173,9 @@ class Converter:
             case "fill" | "list":
                 self._not_plain(literal, what)
             case "nil":
-                self.error("type-mismatch", f"NIL is only for strings, not for {what}", literal)
+                self.error("type-mismatch", f"NIL is valid only for strings, not for {what}", literal)
             case _:
-                self.error("type-mismatch", f"{what} takes texts, not numbers or words", literal, "put it in quotes")
+                self.error("type-mismatch", f"{what} takes strings, not numbers or words", literal, "put it in quotes")
         return None
 
     def string(self, literal: Literal, what: str) -> bytes | bool | None:

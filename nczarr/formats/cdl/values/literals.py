@@ -113,7 +113,7 @@ class ListReader(Numerals):
         data = self.source.data
         first = bytes(data[at : at + 1])
         if first in (b"+", b"-"):
-            return self.stop("bad-number", "a sign must stand directly before its number", at, at + 1)
+            return self.stop("bad-number", "a sign must be directly before its number", at, at + 1)
         if first == b"'":
             return self.stop("bad-char-constant", "character constant is not closed", at, at + 1)
         if first == b":":
@@ -138,7 +138,7 @@ class ListReader(Numerals):
             raise self.stop("bad-function", message, word.start, word.end)
         arguments = self._read(opens + 1, close)
         if len(arguments) != 1 or arguments[0].kind != "string":
-            raise self.stop("bad-function", "`time` takes one string, a date", opens, close + 1)
+            raise self.stop("bad-function", "`time` takes one string with a date", opens, close + 1)
         hours = _hours(arguments[0].value)
         if hours is None:
             message = "`time` takes a date such as `2000-01-01` or `2000-01-01 12:30`"
@@ -181,7 +181,7 @@ class ListReader(Numerals):
                 message = f"`{shown}` needs {len(value)} bytes in UTF-8 and does not fit a char"
                 help_ = f"use a string, or an escape such as \\{body[0]:03o}"
             else:
-                message, help_ = "a character constant holds one character", f'use "{shown}" for a text'
+                message, help_ = "a character constant must contain one character", f'use "{shown}" for a text'
             raise self.stop("bad-char-constant", message, start, end, help_)
         return Literal("char", value, "byte", start, end)
 
@@ -215,7 +215,13 @@ class ListReader(Numerals):
             if body == b"x":
                 self.error("bad-escape", "\\x needs two hexadecimal digits", at, at + 2)
             elif body in (b"\n", b"\r"):
-                self.error("bad-escape", "a backslash cannot end a line", at, at + 1, "write \\n, or close the string")
+                self.error(
+                    "bad-escape",
+                    "a backslash is not allowed at the end of a line",
+                    at,
+                    at + 1,
+                    "write \\n, or close the string",
+                )
             else:
                 span = Span(self.source, at, at + 1 + len(body))
                 message = f"unknown escape `{show(match.group())}` stands for `{show(body)}`"

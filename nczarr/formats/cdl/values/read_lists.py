@@ -85,7 +85,7 @@ def _read_attribute(
     convert = Converter(span.source, report)
     if attribute.name == "_FillValue" and variable is not None and len(literals) != 1:
         place = Span(span.source, literals[1].start, literals[1].end) if literals else attribute.span
-        report.error("fill-value-count", "_FillValue is a single value", place)
+        report.error("fill-value-count", "_FillValue must be a single value", place)
         return
     if not literals:
         place = Span(span.source, span.end, span.end + 1)
@@ -175,7 +175,7 @@ class _VariableReader:
             return None
         if not literals and not (self.variable.type == "char" and self.dimensions):
             at = Span(self.source, self.span.end, self.span.end + 1)
-            help_ = "remove the line: without it, all values are fill"
+            help_ = "remove the line; without it, all values are fill values"
             self.report.error("empty-data", f"no values are given for `{self.variable.name}`", at, helps=[help_])
             return None
         try:
@@ -228,7 +228,7 @@ class _VariableReader:
         for count, literal in enumerate(literals):
             if literal.kind != "list":
                 message = f"values along the inner unlimited dimension `{row_name}` must be enclosed in {{ }}"
-                self._stop("missing-braces", message, literal, "write `{1, 2}, {3}`: one pair of braces a row")
+                self._stop("missing-braces", message, literal, "write `{1, 2}, {3}`: one pair of braces for each row")
             if limit is not None and count >= limit:
                 message = f"`{self.variable.name}` has {limit} rows along `{row_name}`, {len(literals)} are given"
                 self._stop("too-many-values", message, literal)

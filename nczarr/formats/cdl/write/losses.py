@@ -43,9 +43,7 @@ def losses(checked: Checked, options: Options) -> Iterator[Loss]:
             odd = in_variable(checked.parts[fqn], variable.type, shape, checked.types, fill)
             yield from _odd(f"variable `{fqn}`", fqn, odd, variable.span)
             if not options.header_only and cut(checked, fqn, checked.parts[fqn]):
-                text = (
-                    f"variable `{fqn}` has other values than its fill value where none was written, too many to print"
-                )
+                text = f"variable `{fqn}` has unwritten cells without its fill value, too many to print"
                 yield Loss("lost-fill", "value", fqn, text, variable.span)
     yield from cut_strings(checked, shown)
     if not (options.header_only or options.coordinates_only or options.variables or options.groups):
@@ -54,7 +52,7 @@ def losses(checked: Checked, options: Options) -> Iterator[Loss]:
 
 def _dataset(dataset: Dataset, options: Options) -> Iterator[Loss]:
     if options.name is None and dataset_name(dataset.name) != dataset.name:
-        text = f"the dataset's name, `{dataset.name}`: characters that CDL does not have there become `_`"
+        text = f"the dataset's name, `{dataset.name}`: characters that CDL does not allow become `_`"
         yield Loss("dataset-name", "annotation", "/", text, dataset.span)
     if dataset.version != Dataset.model_fields["version"].default:
         text = f"the version of the data model, {dataset.version}"
@@ -71,13 +69,11 @@ def _attributes(path: str, attributes: tuple[Attribute, ...], checked: Checked) 
 def _odd(what: str, path: str, odd: Counter[str], span: Span) -> Iterator[Loss]:
     """Yield the losses of unspellable values."""
     if odd[NAN]:
-        text = f"{what}, NaNs ({odd[NAN]}) with other bits than the usual ones"
+        text = f"{what}, NaNs ({odd[NAN]}) with unusual bits"
         yield Loss("nan-bits", "annotation", path, text, span)
     if odd[UNNAMED]:
         count = f"{odd[UNNAMED]} value{'s' * (odd[UNNAMED] > 1)}"
-        text = (
-            f"{what} has {count} that the enum does not name: CDL has no spelling for the number that would stand there"
-        )
+        text = f"{what} has {count} without an enum constant, which CDL cannot express"
         yield Loss("unnamed-value", "value", path, text, span)
 
 
@@ -87,5 +83,5 @@ def _lengths(checked: Checked, shown: set[str]) -> Iterator[Loss]:
     for fqn, dimension in checked.dimensions.items():
         if not dimension.unlimited or not dimension.size or fqn in told:
             continue
-        text = f"dimension `{fqn}` would have length 0: no variable along it has a value that CDL can write"
+        text = f"dimension `{fqn}` would have length 0: no variable along it has a value that CDL can express"
         yield Loss("lost-length", "value", fqn, text, dimension.span)

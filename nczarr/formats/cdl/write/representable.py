@@ -101,7 +101,7 @@ class _Walk:
     def _dimension(self, path: str, dimension: Dimension) -> None:
         fqn = names.join(path, dimension.name)
         if not has_spelling(dimension.name):
-            text = f"the name of dimension `{fqn}` has no spelling in CDL: it would get another"
+            text = f"the name of dimension `{fqn}` has no spelling in CDL: it would get another name"
             self._lose("unsafe-name", fqn, text, dimension.span)
             return
         self.dimensions.add(fqn)
@@ -135,7 +135,7 @@ class _Walk:
                 return False
         missing = next((name for name in used if not self._known(name)), None)
         if missing is not None:
-            text = f"type `{fqn}` is made of `{missing}`, which the text has not declared by then: it would be left out"
+            text = f"type `{fqn}` is made of `{missing}`, which the text declares later: it would be left out"
             self._lose("lost-type", fqn, text, declared.span)
         return missing is None
 
@@ -147,7 +147,7 @@ class _Walk:
         if not self._named(path, variable.name, "variable", variable.span):
             return None
         if not self._known(variable.type):
-            text = f"variable `{fqn}` is of type `{variable.type}`, which the text has not declared by then"
+            text = f"variable `{fqn}` is of type `{variable.type}`, which the text declares later"
             self._lose("lost-type", fqn, f"{text}: it would be left out", variable.span)
             return None
         dimensions = tuple(self._axis(fqn, each, variable.span) for each in variable.dimensions)
@@ -164,8 +164,8 @@ class _Walk:
         size = self._checked.dimensions[reference].size
         if not has_spelling(names.last(reference)):
             return size  # told where the dimension is declared
-        text = f"variable `{fqn}` uses dimension `{reference}`, which the text has not declared by then"
-        self._lose("renamed-dimension", fqn, f"{text}: it would get one of its own", span)
+        text = f"variable `{fqn}` uses dimension `{reference}`, which the text declares later"
+        self._lose("renamed-dimension", fqn, f"{text}: it would get its own dimension", span)
         return size
 
     def _attributes(self, path: str, attributes: Iterable[Attribute]) -> list[Attribute]:
@@ -179,11 +179,11 @@ class _Walk:
             self._lose("unsafe-name", path, text, attribute.span)
             return False
         if attribute.name in SPECIAL:
-            why = "has a name that asks for storage in CDL"
+            why = "has a name that CDL uses for storage settings"
         elif not self._known(value.type):
-            why = f"is of type `{value.type}`, which the text has not declared by then"
+            why = f"is of type `{value.type}`, which the text declares later"
         elif value.count == 0 and value.type not in ("char", "string"):
-            why = "has no value, which CDL knows of texts only"
+            why = "has no value, which CDL allows for text only"
         else:
             return True
         self._lose("lost-attribute", path, f"{what} {why}: it would be left out", attribute.span)

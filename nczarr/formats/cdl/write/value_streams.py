@@ -43,7 +43,7 @@ class Stream:
             if self._rest is None or not len(self._rest):
                 self._rest = next(self._slabs, None)
                 if self._rest is None:
-                    text = f"the content of a list ends {count} elements before its counts say"
+                    text = f"the content of a list is {count} elements shorter than its counts"
                     raise CompileError([Diagnostic("unreadable-chunk", Severity.ERROR, text)])
                 self._rest = little(self._rest)
             piece, self._rest = self._rest[:count], self._rest[count:]

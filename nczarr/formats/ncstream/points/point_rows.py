@@ -69,7 +69,7 @@ class Collection(NamedTuple):
     def add(self, feature: points_pb.PointFeature, offset: int) -> None:
         """Add one feature. Raises RefusedError if its row has the wrong length."""
         if len(feature.data) != self.length:
-            text = f"a row has {len(feature.data)} bytes, and the members of the collection {self.length}"
+            text = f"a row has {len(feature.data)} bytes, but the members of the collection have {self.length}"
             raise contradictory(text, offset)
         loc = feature.loc
         self.places.extend((loc.time, loc.lat, loc.lon, loc.alt, loc.nomTime))
@@ -137,7 +137,7 @@ def _texts(collection: Collection, found: NDArray[Any]) -> dict[int, NDArray[Any
     wrong = np.flatnonzero(((starts < 0) | (starts + np.array(lengths) > given[:, None])).any(axis=1))
     if len(wrong):
         row = int(wrong[0])
-        text = f"a row has {given[row]} strings, and its indices {', '.join(map(str, indices[row].tolist()))}"
+        text = f"a row has {given[row]} strings, but its indices are {', '.join(map(str, indices[row].tolist()))}"
         raise contradictory(text, collection.offsets[row])
     made = {}
     for place, (number, each) in enumerate(zip(numbers, members, strict=True)):

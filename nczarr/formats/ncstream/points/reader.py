@@ -80,23 +80,23 @@ def _collections(source: Source, report: Report) -> Iterator[Collection]:
         match entry.kind:
             case "feature":
                 if collection is None:
-                    raise bad("a point comes before the collection that it belongs to", entry.offset)
+                    raise bad("a point precedes its collection", entry.offset)
                 collection.add(entry.message, entry.offset)
             case "collection":
                 if collection is not None:
                     yield collection
                 collection = _begun(entry.message, entry.offset)
             case "stations":
-                text = f"a list of {len(entry.message.stations)} stations is passed over"
+                text = f"a list of {len(entry.message.stations)} stations is ignored"
                 report.warning("skipped-stations", text, Span(source, entry.offset, entry.end))
             case "error":
                 refuse_error(entry, Span(source, entry.offset, entry.end), report)
             case "end":
                 end = entry.end
             case _:
-                raise bad(f"a message `{entry.kind}` stands in a stream of points", entry.offset, entry.end)
+                raise bad(f"a message `{entry.kind}` is not allowed in a stream of points", entry.offset, entry.end)
     if end < len(source.data):
-        raise bad("the stream goes on behind its end", end)
+        raise bad("the stream continues after its end", end)
     if collection is not None:
         yield collection
 
@@ -110,10 +110,10 @@ def _begun(message: points_pb.PointFeatureCollection, offset: int) -> Collection
         name = names.normal(from_bytes(given.name))
         problem = name_problem(name)
         if problem is not None:
-            raise bad(f"a member of the collection cannot be called so: {problem}", offset)
+            raise bad(f"a member of the collection has an invalid name: {problem}", offset)
         word = ATOMS.get(given.dataType) or ENUM_BASES.get(given.dataType)
         if word is None:
-            text = f"member `{name}` has the type {name_of(given.dataType)}, which rows of points do not hold"
+            text = f"member `{name}` has the type {name_of(given.dataType)}, which rows of points do not support"
             raise bad(text, offset)
         shape = tuple(each.size for each in given.section.range)
         if not all(shape) or math.prod(shape) >= LONGEST_ROW:

@@ -76,7 +76,9 @@ def _chosen(checked: Checked, report: Report) -> str | None:
     if len(suited) == 1:
         return suited[0]
     what = f"{len(suited)} variables of records along one dimension" if suited else "no variable of records"
-    report.error("unsuited-points", f"the dataset has {what}: a stream of points has one", helps=["name the variable"])
+    report.error(
+        "unsuited-points", f"the dataset has {what}: a stream of points has exactly one", helps=["name the variable"]
+    )
     return None
 
 
@@ -87,20 +89,20 @@ def _plan(checked: Checked, path: str, report: Report) -> _Plan | None:
         return None
     record = checked.types.get(variable.type)
     if not isinstance(record, CompoundType) or len(variable.dimensions) != 1:
-        text = f"`{path}` is no variable of records along one dimension"
+        text = f"`{path}` is not a variable of records along one dimension"
         report.error("unsuited-points", text, variable.span)
         return None
     words = {field.name: _word(field, checked) for field in record.fields}
     unsuited = [field for field in record.fields if words[field.name] is None]
     if unsuited:
         text = f"member `{unsuited[0].name}` of `{path}` has type `{unsuited[0].type}`: rows of points "
-        report.error("unsuited-points", text + "hold numbers, chars and strings", variable.span)
+        report.error("unsuited-points", text + "can hold numbers, chars and strings", variable.span)
         return None
     places = _places(variable, record, words)
     missing = [name for name, found in zip(LOCATION[:3], places, strict=False) if found is None]
     if missing:
-        text = f"the records of `{path}` have no number that is the {', the '.join(missing)}"
-        helps = ["the attribute `location` of the variable names five members: " + ", ".join(LOCATION)]
+        text = f"the records of `{path}` have no numeric member for the {', the '.join(missing)}"
+        helps = ["the attribute `location` of the variable can name five members: " + ", ".join(LOCATION)]
         report.error("unsuited-points", text, variable.span, helps=helps)
         return None
     members = tuple(

@@ -34,7 +34,7 @@ def constant(given: pb.Attribute) -> Constant:
     if type_name == "char":
         return Constant.text(given.data)
     if len(given.data) != given.len * width:
-        raise UnreadableAttributeError(f"{given.len} values of type {type_name} are no {len(given.data)} bytes")
+        raise UnreadableAttributeError(f"{given.len} values of type {type_name} do not have {len(given.data)} bytes")
     return Constant(type=type_name, count=given.len, data=swapped(given.data, width))
 
 
@@ -50,7 +50,7 @@ def _type(given: pb.Attribute) -> str:
     else:
         return "char"
     if found is None:
-        raise UnreadableAttributeError(f"there is no type {given.dataType or given.type} of attributes")
+        raise UnreadableAttributeError(f"unknown attribute type {given.dataType or given.type}")
     if given.unsigned:
         found = UNSIGNED_NAMES.get(found, found)
     return found

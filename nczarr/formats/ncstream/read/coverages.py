@@ -30,9 +30,9 @@ def _array(each: pb.GeoReferencedArray, offset: int, limits: Limits) -> NDArray[
     if each.compress == pb.Data.DEFLATE:
         data = inflated(data, size, limits, offset)
     elif each.compress != pb.Data.NONE:
-        raise bad(f"there is no compression {each.compress}", offset)
+        raise bad(f"unknown compression {each.compress}", offset)
     if len(data) != size:
-        raise contradictory(f"a coverage of {math.prod(shape)} values has {len(data)} bytes of them", offset)
+        raise contradictory(f"a coverage of {math.prod(shape)} values has {len(data)} bytes", offset)
     return np.frombuffer(data, dtype).reshape(shape)
 
 

@@ -69,10 +69,10 @@ def read(source: Source, report: Report, options: Options) -> Unchecked | None:
     if report.errors > before:
         return None
     if not any(entry.kind in ("header", "data", "column") for entry in found):
-        report.error("bad-ncstream", "the stream holds neither a header nor data", Span(source, 0, len(source.data)))
+        report.error("bad-ncstream", "the stream has no header and no data", Span(source, 0, len(source.data)))
         return None
     if found[0].kind == "start" and found[-1].kind != "end":
-        text = "the stream has a beginning and no end: there may be less in it than was sent"
+        text = "the stream has a beginning but no end; it may be incomplete"
         report.warning("unended-stream", text, Span(source, found[-1].offset, found[-1].end))
     with building():
         return _Reader(source, found, report, options).read()
@@ -84,8 +84,8 @@ def _refuse(entry: Entry, source: Source, report: Report) -> None:
     if entry.kind == "error":
         refuse_error(entry, span, report)
     elif entry.kind in _OTHERS:
-        helps = ["`nczarr.ncstream.read_messages` reads it"]
-        report.error("bad-ncstream", f"{_OTHERS[entry.kind]} is no part of a dataset", span, helps=helps)
+        helps = ["read it with `nczarr.ncstream.read_messages`"]
+        report.error("bad-ncstream", f"{_OTHERS[entry.kind]} is not part of a dataset", span, helps=helps)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -147,7 +147,7 @@ class _Reader(HeaderReader):
         made = super().read()
         if made is not None:
             for entry in itertools.chain.from_iterable(self._data.values()):
-                self._lost(f"`{wire_name(entry)}` is no variable of the header", entry)
+                self._lost(f"`{wire_name(entry)}` is not a variable of the header", entry)
         return made
 
     def _lost(self, message: str, entry: Entry) -> None:
@@ -173,7 +173,7 @@ class _Reader(HeaderReader):
         )
         if not fits:
             lengths = " × ".join(map(str, shape)) or "one value"
-            self._lost(f"the section of a message of `{path}` does not lie within {lengths}", entry)
+            self._lost(f"the section of a message of `{path}` is not within {lengths}", entry)
             return None
         return Given(entry, ranges)
 

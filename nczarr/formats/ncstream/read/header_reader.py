@@ -136,7 +136,9 @@ def suited_fills(
         fill = given.get(part.path)
         width = itemsize(descr(part.type, known.types))
         if fill is not None and width and len(fill) != width:
-            lost(f"what fills `{part.path}` of `{variable.name}` is {len(fill)} bytes, and elements have {width}")
+            lost(
+                f"the fill value of `{part.path}` of `{variable.name}` has {len(fill)} bytes, but elements have {width}"
+            )
         elif fill is not None:
             found[part.path] = fill
     return found
@@ -154,6 +156,6 @@ def immediate_values(
 def _numbers(declared: pb.Variable) -> Tree:
     """Return the header's values, always big-endian. Raises ValueError if the type is not numeric."""
     if declared.dataType not in NUMPY:
-        raise ValueError("they are no numbers")
+        raise ValueError("they are not numbers")
     made = Numbers(declared.dataType, np.frombuffer(declared.data, dtype_of(declared.dataType, big=True)))
     return unsigned(made) if declared.unsigned else made

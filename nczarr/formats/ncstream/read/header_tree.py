@@ -48,7 +48,7 @@ class Asked(NamedTuple):
     def lost(self, code: str, message: str, span: Span | None = None) -> None:
         """Report a skipped item as an error, unless the options allow the loss."""
         allowed = self.options.accepts(code)
-        helps = () if allowed else (f"`--allow-loss {code}` reads the rest",)
+        helps = () if allowed else (f"read the rest with `--allow-loss {code}`",)
         found = Diagnostic(code, Severity.ERROR, message, Label(self.span if span is None else span), helps=helps)
         self.report.lose(found, allowed=allowed)
 
@@ -131,7 +131,7 @@ class _Reader:
 
     def _groups(self, given: pb.Group, scope: Scope, depth: int) -> Iterator[Group]:
         if given.groups and depth >= MAX_DEPTH:
-            self._asked.lost("unreadable-array", f"groups nest more than {MAX_DEPTH} deep below `{scope.path}`")
+            self._asked.lost("unreadable-array", f"groups are nested more than {MAX_DEPTH} deep below `{scope.path}`")
             return
         for each in given.groups:
             called = self._name(each.name, f"a group of `{scope.path}`")
@@ -146,7 +146,7 @@ class _Reader:
             if called is None:
                 continue
             if each.length > LARGEST or called in made:
-                why = "there are two of that name" if called in made else f"{each.length} is no length"
+                why = "the name is used twice" if called in made else f"{each.length} is not a valid length"
                 self._asked.lost("unreadable-array", f"dimension `{called}` of `{path}` is left out: {why}")
                 continue
             made[called] = Dimension(name=called, size=each.length, unlimited=each.isUnlimited, span=self._asked.span)
@@ -169,7 +169,7 @@ class _Reader:
                 code = item.code & ((1 << 8 * ATOMIC[base].size) - 1)
                 if code in codes or label in labels or name_problem(label) is not None:
                     self._asked.lost(
-                        "unreadable-array", f"constant {label!r} of enum `{called}` cannot be, or is there twice"
+                        "unreadable-array", f"constant {label!r} of enum `{called}` is invalid or a duplicate"
                     )
                     continue
                 codes[code] = label
@@ -186,7 +186,7 @@ class _Reader:
             name = member + names.normal(from_bytes(each.name))
             try:
                 if name == member or name_problem(name) is not None:
-                    raise UnreadableAttributeError("nothing can have that name")
+                    raise UnreadableAttributeError("the name is invalid")
                 made.append(Attribute(name=name, value=constant(each), span=self._asked.span))
             except UnreadableAttributeError as fault:
                 self._asked.lost("lost-attribute", f"attribute {name!r} of `{owner}` is left out: {fault}")
@@ -239,7 +239,7 @@ class _Reader:
             if each.name == "_FillValue":
                 value = fill_value(each.value, type_name, enums)
                 if value is None:
-                    text = f"`_FillValue` of `{fqn}` is left out: {each.value.type} is no value of {type_name}"
+                    text = f"`_FillValue` of `{fqn}` is left out: {each.value.type} is not a value of {type_name}"
                     self._asked.lost("lost-attribute", text)
                     continue
                 each = Attribute(name=each.name, value=value, span=each.span)
@@ -257,12 +257,12 @@ class _Reader:
             return scope.opaque(size) if size else scope.listed("ubyte", 1, (), f"{name}_bytes")
         found = ENUM_BASES.get(kind) or ATOMS.get(kind)
         if found is None:
-            raise UnreadableVariableError(f"there is no data type {kind}")
+            raise UnreadableVariableError(f"unknown data type {kind}")
         if given.enumType:
             enum = scope.enums.get(names.normal(from_bytes(given.enumType)))
             if enum is not None and ATOMIC[enum[1].base].size == ATOMIC[found].size:
                 return enum[0]
-            why = "nobody declares" if enum is None else "has integers of another size"
+            why = "is not declared" if enum is None else "has integers of another size"
             text = f"`{fqn}` is of enum {from_bytes(given.enumType)!r}, which {why}: its integers are read"
             self._asked.report.warning("unknown-enum", text, self._asked.span)
         return UNSIGNED_NAMES.get(found, found) if given.unsigned else found
@@ -271,7 +271,7 @@ class _Reader:
         """Declare the record type. Raises UnreadableVariableError."""
         scope = owner.scope
         if len(members) >= MAX_DEPTH:
-            raise UnreadableVariableError(f"structures nest more than {MAX_DEPTH} deep")
+            raise UnreadableVariableError(f"structures are nested more than {MAX_DEPTH} deep")
         fields = []
         for each in _declared(given):
             called = names.normal(from_bytes(each.name))
@@ -285,7 +285,7 @@ class _Reader:
             type_name = scope.listed(element, stars, lengths_of(inner), f"{name}_{called}")
             fields.append(Field(name=called, type=type_name, shape=lengths_of(outer)))
         if not fields or len({field.name for field in fields}) < len(fields):
-            raise UnreadableVariableError("a structure without members, or with two of one name")
+            raise UnreadableVariableError("a structure without members, or with two members of the same name")
         return scope.declare(CompoundType(name=scope.free(f"{name}_t"), fields=tuple(fields)))
 
 

@@ -103,7 +103,7 @@ class Held(NamedTuple):
         """
         total = math.prod(self.shape)
         if total > LARGEST:
-            raise ValueError(f"a variable of {total} cells has more than can be numbered ({LARGEST})")
+            raise ValueError(f"a variable of {total} cells is too large ({LARGEST})")
         ragged = [part for part in parts(self.type, self.shape, self.types) if None in part.shape]
         every = [self.decoded(piece) for piece in self.pieces]
         given = [numbers(piece.ranges, self.shape) for piece in self.pieces]
@@ -111,7 +111,7 @@ class Held(NamedTuple):
         if any(made_up[part.path].layout.shape[0] for part in ragged):
             if total > MOST_FILLED:
                 raise ValueError(
-                    f"lists of a fill value are made for {MOST_FILLED} cells at most, and there are {total}"
+                    f"a list as fill value is repeated in at most {MOST_FILLED} cells, but there are {total}"
                 )
             every.insert(0, {part: each.read(tuple(map(slice, each.layout.shape))) for part, each in made_up.items()})
             given.insert(0, np.arange(total, dtype=np.int64))

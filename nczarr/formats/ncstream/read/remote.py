@@ -99,7 +99,7 @@ def read(source: Source, report: Report, options: Options) -> Unchecked | None:
         if entry.kind == "error":
             refuse_error(entry, Span(source, 0, 0), report)
     if not given and report.errors == before:
-        report.error("bad-ncstream", "the answer holds no header", Span(source, 0, len(source.data)))
+        report.error("bad-ncstream", "the answer has no header", Span(source, 0, len(source.data)))
     if report.errors > before:
         return None
     with building():

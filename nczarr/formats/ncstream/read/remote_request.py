@@ -82,7 +82,7 @@ class Variable:
         wanted = full_bytes(self.path)
         for entry in entries(Incoming(data, DEFAULT), values=True):
             if entry.kind == "error":
-                raise OSError(None, f"the server says: {said(entry)}", self.service.shown)
+                raise OSError(None, f"the server reports: {said(entry)}", self.service.shown)
             if entry.kind not in ("data", "column"):
                 continue
             found = column_tree(entry, data, Definitions(pb.Header.FromString(self.declared)))
@@ -91,7 +91,7 @@ class Variable:
                 raise ValueError(f"it is of `{name.decode('utf-8', 'replace')}`")
             section = found.section
             if self.shape and section is not None and section[: len(region)] != region and section != ():
-                raise ValueError("its section is another")
+                raise ValueError("its section is different")
             return found.tree
         raise ValueError("it has no data")
 

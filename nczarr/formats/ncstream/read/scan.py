@@ -74,7 +74,7 @@ def refuse(error: RefusedError, source: Source, report: Report) -> None:
 
 def refuse_error(entry: Entry, span: Span, report: Report) -> None:
     """Report an error message of the sender."""
-    report.error("stream-error", f"the sender of the stream gave up: {said(entry)!r}", span)
+    report.error("stream-error", f"the sender of the stream reported an error: {said(entry)!r}", span)
 
 
 def said(entry: Entry) -> str:
@@ -96,7 +96,7 @@ def entries(incoming: Incoming, *, values: bool = False) -> Iterator[Entry]:
             return
         kind = MAGICS.get(magic)
         if kind is None:
-            raise bad(f"no message begins with {magic.hex(' ')}", incoming.base + at, incoming.base + at + 4)
+            raise bad(f"unknown magic number {magic.hex(' ')}", incoming.base + at, incoming.base + at + 4)
         entry, after = _entry(incoming, kind, at, values=values)
         yield entry
         if kind == "end":
@@ -125,7 +125,7 @@ def parsed(kind: Any, data: bytes | memoryview, name: str, offset: int) -> Any:
     try:
         return kind.FromString(data)
     except DecodeError:
-        raise bad(f"the block of a message `{name}` is no protobuf message of its kind", offset) from None
+        raise bad(f"the block of a message `{name}` is not a protobuf message of its kind", offset) from None
 
 
 def _data(incoming: Incoming, offset: int, start: int, end: int, *, values: bool) -> tuple[Entry, int]:

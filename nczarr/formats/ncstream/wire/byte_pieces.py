@@ -83,4 +83,4 @@ def deflated(pieces: Iterable[Piece], level: int) -> list[bytes]:
 def check_block(size: int, what: str) -> None:
     """Raise UnwritableError if a block is too large for other programs."""
     if size > LONGEST_BLOCK:
-        raise UnwritableError(f"{what} takes {size} bytes, more than a block can have ({LONGEST_BLOCK})")
+        raise UnwritableError(f"{what} needs {size} bytes, more than a block can have ({LONGEST_BLOCK})")

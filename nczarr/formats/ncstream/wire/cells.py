@@ -99,12 +99,12 @@ def fixed(tree: Tree, type_name: TypeName, shape: tuple[int, ...], types: Types)
     declared = types.get(type_name)
     if type_name == "string":
         if not isinstance(tree, Texts):
-            raise UnsuitedError("it holds no texts")
+            raise UnsuitedError("it does not contain strings")
         return _shaped(objects(tree.items, (len(tree),)), shape)
     wanted = numpy_dtype(descr(type_name, types))
     if isinstance(declared, OpaqueType):
         if not isinstance(tree, Opaque) or any(len(each) != declared.size for each in tree.items):
-            raise UnsuitedError(f"it holds no opaque values of {declared.size} bytes")
+            raise UnsuitedError(f"it does not contain opaque values of {declared.size} bytes")
         return _shaped(np.frombuffer(b"".join(tree.items), wanted), shape)
     if isinstance(declared, CompoundType):
         out = np.zeros(shape, wanted)
@@ -112,7 +112,7 @@ def fixed(tree: Tree, type_name: TypeName, shape: tuple[int, ...], types: Types)
             out[field.name] = fixed(member, field.type, (*shape, *field.shape), types)
         return out
     if not isinstance(tree, Numbers) or tree.values.dtype.itemsize != size(type_name, types):
-        raise UnsuitedError(f"it holds no values of type {type_name}")
+        raise UnsuitedError(f"it does not contain values of type {type_name}")
     values = little(tree.values)
     return _shaped(values if values.dtype == wanted else values.view(wanted), shape)
 
@@ -123,9 +123,9 @@ def _members(tree: Tree, fields: Sequence[Field], types: Types) -> Iterator[tupl
         if len(fields) == 1:  # rows of elements behind a ragged dimension
             yield fields[0], tree
             return
-        raise UnsuitedError("it holds no records")
+        raise UnsuitedError("it does not contain records")
     if len(tree.members) != len(fields):
-        raise UnsuitedError(f"its records have {len(tree.members)} members, and those of its type {len(fields)}")
+        raise UnsuitedError(f"its records have {len(tree.members)} members, but its type has {len(fields)}")
     known = dict(zip(tree.names, tree.members, strict=True))
     if len(known) < len(tree.members) or any(field.name not in known for field in fields):
         known = {field.name: each for field, each in zip(in_order(fields, types), tree.members, strict=True)}
@@ -141,11 +141,11 @@ def _lists(tree: Tree, *, single: bool) -> Lists:
     if not isinstance(tree, Lists) and single:  # a list that is all of a variable comes as its elements
         return Lists(np.array([len(tree)], np.int64), tree)
     if not isinstance(tree, Lists):
-        raise UnsuitedError("it holds no lists")
+        raise UnsuitedError("it does not contain lists")
     return tree
 
 
 def _shaped(values: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     if values.size != math.prod(shape):
-        raise UnsuitedError(f"it holds {values.size} values where there are {math.prod(shape)}")
+        raise UnsuitedError(f"it contains {values.size} values instead of {math.prod(shape)}")
     return values.reshape(shape)

@@ -78,7 +78,7 @@ class Columns:
         """Return a column with its members."""
         offset = self._base + start
         if depth > self._limits.nesting:
-            raise oversized(f"members lie in each other more than {self._limits.nesting} deep", offset)
+            raise oversized(f"members are nested more than {self._limits.nesting} deep", offset)
         self._left -= 1
         if self._left < 0:
             raise oversized(f"a message has more than {self._limits.columns} columns", offset)
@@ -95,7 +95,7 @@ class Columns:
         try:
             message = pb.DataCol.FromString(small)
         except DecodeError:
-            raise bad("a column is no protobuf message of its kind", offset, self._base + end) from None
+            raise bad("a column is not a protobuf message of its kind", offset, self._base + end) from None
         members = []
         for first, last in found.pop(MEMBERS, ()):
             for number, kind, _, value, after in protobuf.fields(self._buffer, first, last, self._base):
@@ -145,7 +145,7 @@ class Decoder:
         one, total = math.prod(inner), int(counts.sum())
         if total == elements:
             if not one or (counts % one).any():
-                raise contradictory(f"a list is not made of elements of {one} values", offset)
+                raise contradictory(f"a list does not consist of elements of {one} values", offset)
             counts = counts // one
         self._check_elements(column.message, total, offset)
         return Lists(counts, self._numbers(column, int(counts.sum()) * one), inner)
@@ -171,7 +171,7 @@ class Decoder:
 
     def _check_elements(self, message: pb.DataCol, count: int, offset: int) -> None:
         if message.HasField("nelems") and message.nelems != count & 0xFFFF_FFFF:
-            text = f"a column announces {message.nelems} elements, and its section or lists make {count}"
+            text = f"a column announces {message.nelems} elements, but its section or lists have {count}"
             raise contradictory(text, offset)
 
     def _length(self, column: Column) -> int:
@@ -242,7 +242,7 @@ class Decoder:
         if not names and count:
             raise contradictory(f"{count} records without a member", offset)
         if "" in names or len(set(names)) < len(names):
-            raise bad("members without a name, or two of one name", offset)
+            raise bad("members without a name, or two members of the same name", offset)
         section, _ = section_of(column.message, offset)
         rank = 1 if column.message.isVlen else len(section or ())
         shapes, members = [], []
@@ -253,7 +253,7 @@ class Decoder:
         made = Records(count, names, tuple(shapes), tuple(members))
         size = record_size(made)
         if size >= 1 << 31:  # the limit of numpy
-            raise oversized(f"a record takes {size} bytes", offset)
+            raise oversized(f"a record has {size} bytes", offset)
         return made
 
     def _own_shape(self, member: Column, count: int, rank: int) -> tuple[int, ...]:
@@ -268,7 +268,7 @@ class Decoder:
             return shape[rank:]
         if cells == count:
             return ()
-        raise contradictory(f"the section of a member has {cells} places, for {count} records", offset)
+        raise contradictory(f"the section of a member has {cells} places for {count} records", offset)
 
 
 def _outer(shape: tuple[int, ...], lists: int, place: int | None) -> int:
@@ -295,4 +295,4 @@ def record_size(records: Records) -> int:
 
 def _check(what: str, found: int, wanted: int | None, offset: int) -> None:
     if wanted is not None and found != wanted:
-        raise contradictory(f"{found} {what}, and the section has {wanted} places", offset)
+        raise contradictory(f"{found} {what}, but the section has {wanted} places", offset)

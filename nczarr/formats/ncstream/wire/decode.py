@@ -120,7 +120,7 @@ class _Reader:
         if message.dataType in (pb.STRUCTURE, pb.SEQUENCE):
             return self._rows()
         if message.compress not in (pb.Data.NONE, pb.Data.DEFLATE):
-            raise bad(f"there is no compression {message.compress}", self._entry.offset)
+            raise bad(f"unknown compression {message.compress}", self._entry.offset)
         if is_counted(message):
             return self._counted()
         wanted = None if self._section is None else math.prod(shape_of(self._section))
@@ -153,7 +153,7 @@ class _Reader:
     def _check_announced(self, wanted: int) -> None:
         announced = self._message.uncompressedSize
         if self._message.HasField("uncompressedSize") and announced != wanted & 0xFFFF_FFFF:
-            raise contradictory(f"{announced} bytes are announced, and the section takes {wanted}", self._entry.offset)
+            raise contradictory(f"{announced} bytes are announced, but the section needs {wanted}", self._entry.offset)
 
     # ---- counted blocks: strings, opaque values, lists ---------------------------------------------------------------
 
@@ -163,7 +163,7 @@ class _Reader:
         items = self._items()
         cells = None if self._section is None else math.prod(shape_of(self._section))
         if cells is not None and len(items) != cells:
-            raise contradictory(f"{len(items)} values, and the section has {cells} places", self._entry.offset)
+            raise contradictory(f"{len(items)} values, but the section has {cells} places", self._entry.offset)
         if self._message.dataType == pb.OPAQUE:
             return self._shaped(Opaque(items))
         return self._shaped(Texts(with_nil(items, self._nil(), self._entry.offset)))
@@ -217,7 +217,7 @@ class _Reader:
         if len(wrong):
             first = int(wrong[0])
             place = self._start if buffer is not self._buffer else int(starts[first])
-            raise contradictory(f"a list of {lengths[first]} bytes, of elements of {width}", self._base + place)
+            raise contradictory(f"a list of {lengths[first]} bytes, with elements of {width}", self._base + place)
         content = np.frombuffer(_joined(buffer, bounds), dtype)
         tree = self._signed(Lists(counts, Numbers(self._message.dataType, content), inner))
         return Decoded(self._section, shape, tree, self._ragged)
@@ -232,7 +232,7 @@ class _Reader:
             return shape[:place], shape[place:]
         if math.prod(shape) == count:
             return shape, ()
-        text = f"{count} lists, and the section has {math.prod(shape)} places"
+        text = f"{count} lists, but the section has {math.prod(shape)} places"
         raise contradictory(text, self._entry.offset)
 
     # ---- rows --------------------------------------------------------------------------------------------------------
@@ -279,21 +279,21 @@ def inflated(block: Buffer, wanted: int | None, limits: Limits, offset: int) -> 
     end = offset + len(block)
     if wanted is not None:
         if wanted > len(block) * MOST_OF_ONE:
-            raise contradictory(f"{len(block)} bytes cannot inflate to {wanted}", offset, end)
+            raise contradictory(f"{len(block)} bytes cannot be decompressed to {wanted}", offset, end)
         if wanted > limits.inflated:
-            raise oversized(f"a block inflates to {wanted} bytes, more than {limits.inflated}", offset, end)
+            raise oversized(f"a block has {wanted} bytes when decompressed, more than {limits.inflated}", offset, end)
     most = limits.inflated if wanted is None else wanted
     unpacker = zlib_ng.decompressobj()
     try:
         found = unpacker.decompress(block, most + 1)
     except zlib_ng.error as error:  # type: ignore[misc]
-        raise bad(f"a deflated block cannot be inflated: {error}", offset, end) from None
+        raise bad(f"a deflated block cannot be decompressed: {error}", offset, end) from None
     if wanted is None and len(found) > most:
-        raise oversized(f"a block inflates to more than {most} bytes", offset, end)
+        raise oversized(f"a block has more than {most} bytes when decompressed", offset, end)
     if wanted is not None and len(found) != wanted:
         more = "more than " if len(found) > wanted else ""
-        text = f"a block inflates to {more}{min(len(found), wanted)} bytes, and its section takes {wanted}"
+        text = f"a block has {more}{min(len(found), wanted)} bytes when decompressed, but its section needs {wanted}"
         raise contradictory(text, offset, end)
     if not unpacker.eof or unpacker.unused_data:
-        raise bad("a deflated block ends before or behind its stream", offset, end)
+        raise bad("the compressed stream does not end with its block", offset, end)
     return bytes(found)

@@ -102,13 +102,13 @@ class Layouts:
         Omits lists, opaque values and sequences, as writers do.
         """
         if depth > self._limits.nesting:
-            raise oversized(f"structures lie in each other more than {self._limits.nesting} deep", self._offset)
+            raise oversized(f"structures are nested more than {self._limits.nesting} deep", self._offset)
         members: list[Member] = []
         fields = []
         declared: list[Declared] = [*structure.vars, *structure.structs]
         for place in only or range(len(declared)):
             if place >= len(declared):
-                raise bad(f"a row has member {place}, of {len(declared)}", self._offset)
+                raise bad(f"a row has member {place} of {len(declared)}", self._offset)
             each = declared[place]
             self._left -= 1
             if self._left < 0:
@@ -120,7 +120,7 @@ class Layouts:
             fields.append((member.name, dtype, shape))
         names = [each.name for each in members]
         if "" in names or len(set(names)) < len(names):
-            raise bad("a structure has members without a name, or two of one name", self._offset)
+            raise bad("a structure has members without a name, or two members of the same name", self._offset)
         self._check_size(fields)
         return Layout(tuple(members), np.dtype(fields))
 
@@ -143,4 +143,4 @@ class Layouts:
         """Raise RefusedError for rows too large for NumPy."""
         size = sum(max(1, dtype.itemsize) * math.prod(max(1, each) for each in shape) for _, dtype, shape in fields)
         if size >= 1 << 31:
-            raise oversized(f"a row takes {size} bytes", self._offset)
+            raise oversized(f"a row has {size} bytes", self._offset)

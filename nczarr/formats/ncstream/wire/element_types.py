@@ -113,7 +113,7 @@ def data_type_of(dtype: np.dtype[np.generic]) -> int:
     """Return the wire type of a numeric dtype. Raises ValueError if there is none."""
     name = f"{dtype.kind}{dtype.itemsize}"
     if name not in OF_NUMPY:
-        raise ValueError(f"ncstream has no type for numpy's {dtype}")
+        raise ValueError(f"ncstream has no type for NumPy's {dtype}")
     return OF_NUMPY[name]
 
 
@@ -135,7 +135,7 @@ def section_of(
         stride = each.stride or 1
         stop = each.start + each.size * stride
         if stop >= LARGEST:
-            raise oversized(f"a section has a range of {each.size} places from {each.start} on", offset)
+            raise oversized(f"a section has a range of {each.size} places from {each.start}", offset)
         found.append(range(each.start, stop, stride))
     check_shape(tuple(map(len, found)), offset)
     return tuple(found), place
@@ -146,7 +146,7 @@ def check_shape(shape: tuple[int, ...], offset: int) -> None:
     if len(shape) > MOST_DIMENSIONS:
         raise oversized(f"a section has {len(shape)} dimensions, more than {MOST_DIMENSIONS}", offset)
     if math.prod(max(1, length) for length in shape) >= LARGEST >> 8:
-        raise oversized(f"a section of {' × '.join(map(str, shape))} places is larger than any array", offset)
+        raise oversized(f"a section of {' × '.join(map(str, shape))} places is larger than any possible array", offset)
 
 
 def shape_of(section: Section) -> tuple[int, ...]:
@@ -166,7 +166,7 @@ def write_section(section: Section, into: pb.Section) -> None:
 def known_type(data_type: int, offset: int) -> None:
     """Raise RefusedError if the format has no such type."""
     if data_type not in NAMES:
-        raise bad(f"there is no data type {data_type}", offset)
+        raise bad(f"unknown data type {data_type}", offset)
 
 
 def full_bytes(path: str) -> bytes:

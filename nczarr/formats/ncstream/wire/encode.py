@@ -126,7 +126,7 @@ def prefixed(items: Sequence[bytes | memoryview | None], tag: bytes = b"") -> by
 def _lists_message(name: bytes, tree: Lists, section: Section | None, ragged: int | None) -> Iterator[Piece]:
     content = tree.content
     if not isinstance(content, Numbers):
-        raise UnwritableError("lists in a message of the first kind hold numbers")
+        raise UnwritableError("lists in a message without columns must contain numbers")
     message = head(name, content.data_type, section)
     message.vdata = True
     if section is not None:
@@ -178,7 +178,7 @@ def _column(name: bytes, tree: Tree, section: Section | None, *, top: bool = Fal
     if section is not None:
         check_places(len(tree), section, each=math.prod(inner))
     if len(content) >= 1 << 32:
-        raise UnwritableError(f"{len(content)} elements are more than a column can count")
+        raise UnwritableError(f"{len(content)} elements exceed the limit of a column")
     if len(content):
         message.nelems = len(content)
     return [message.SerializeToString(deterministic=True), *_values(content, counts, inside)]
@@ -204,12 +204,12 @@ def _values(content: Tree, counts: NDArray[np.int64] | None, section: Section) -
         case Records():
             members = list(_members(content, section))
         case Rows():
-            raise UnwritableError("rows whose members nobody has told have no form as columns")
+            raise UnwritableError("undefined rows cannot be written as columns")
     if strings:
         yield strings
     if counts is not None and len(counts):
         if int(counts.max()) >= 1 << 32:
-            raise UnwritableError("a list is longer than a column can count")
+            raise UnwritableError("a list exceeds the limit of a column")
         lengths = protobuf.packed(counts)
         yield protobuf.tagged(12, len(lengths)) + lengths
     if opaque:

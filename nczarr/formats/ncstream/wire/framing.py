@@ -80,7 +80,7 @@ class Incoming:
             view = view if view.c_contiguous else memoryview(view.tobytes())
             self.buffer = view if view.format == "B" and view.ndim == 1 else view.cast("B")
         elif not callable(getattr(stream, "read", None)):
-            raise TypeError(f"a stream is bytes, a memory map or a binary file, and not {type(stream).__name__}")
+            raise TypeError(f"a stream must be bytes, a memory map or a binary file, not {type(stream).__name__}")
         else:
             self._file = stream
             self.buffer = bytearray()
@@ -112,9 +112,9 @@ class Incoming:
         read = getattr(self._file, "read1", self._file.read)
         found: Any = read(room)
         if found is None:
-            raise BlockingIOError(EAGAIN, "the stream does not wait for its sender, and nothing is there yet")
+            raise BlockingIOError(EAGAIN, "the stream is non-blocking and has no data yet")
         if isinstance(found, str):
-            raise TypeError("a stream is a binary file, and this one gives text")
+            raise TypeError("a stream must be a binary file, not a text file")
         if not isinstance(self.buffer, bytearray):
             raise AssertionError
         try:
@@ -129,7 +129,7 @@ class Incoming:
             return bytes(self.buffer[at : at + 4])
         if len(self.buffer) == at:
             return None
-        raise truncated("what begins a message", self.base + at, self.base + len(self.buffer))
+        raise truncated("the magic number of a message", self.base + at, self.base + len(self.buffer))
 
     def vlen(self, at: int) -> tuple[int, int]:
         """Return a block length or count, and its end."""
@@ -153,7 +153,7 @@ class Incoming:
             raise oversized(f"a block announces {length} bytes, more than {self.limits.block}", self.base + at)
         if not self.has(start + length):
             left = len(self.buffer) - start
-            raise truncated(f"a block of {length} bytes, of which {left} are there", self.base + at)
+            raise truncated(f"a block of {length} bytes, but only {left} follow", self.base + at)
         return start, start + length
 
     def skip(self, at: int, count: int) -> int:
@@ -243,5 +243,5 @@ class Incoming:
     def _check(self, at: int, count: int) -> None:
         """Raise RefusedError for more blocks than bytes, because a block has at least one."""
         if self._file is None and count > len(self.buffer) - at:
-            message = f"{count} blocks, for which {len(self.buffer) - at} bytes are there"
+            message = f"{count} blocks, but only {len(self.buffer) - at} bytes follow"
             raise truncated(message, self.base + at)

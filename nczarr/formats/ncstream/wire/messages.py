@@ -338,7 +338,7 @@ def written(message: Message) -> Iterator[Piece]:
                 to_bytes(message.name), message.tree, section, deflate=message.deflate, ragged=message.ragged
             )
         case _:
-            raise UnwritableError(f"{type(message).__name__} is no message of a stream")
+            raise UnwritableError(f"{type(message).__name__} is not a message of a stream")
 
 
 _MAGIC = {kind: magic for magic, kind in framing.MAGICS.items()}

@@ -88,14 +88,14 @@ def check_places(count: int, section: Section, what: str = "values", each: int =
     """Raise UnwritableError unless a section has as many places as values; `each`: places of one."""
     places = math.prod(shape_of(section))
     if places != count * each:
-        raise UnwritableError(f"{count} {what}, and the section has {places} places")
+        raise UnwritableError(f"{count} {what}, but the section has {places} places")
 
 
 def sequence(name: bytes, tree: Records | Rows) -> Iterator[Piece]:
     """Yield a message with one block per record."""
     if isinstance(tree, Rows):
         if tree.heap:
-            raise UnwritableError("records of a sequence whose members nobody has told have strings")
+            raise UnwritableError("undefined records of a sequence have strings")
         packed = _Packed(tree.values, [])
     else:
         packed = _packed(tree, each=True)
@@ -198,7 +198,7 @@ def _dtype(tree: Records) -> Any:
             case Records():
                 fields.append((name, _dtype(member), shape))
             case _:
-                raise UnwritableError(f"the member `{name}` has no form in rows, which columns have")
+                raise UnwritableError(f"the member `{name}` cannot be written in rows; write columns")
     return np.dtype(fields)
 
 

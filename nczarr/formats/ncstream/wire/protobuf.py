@@ -126,7 +126,7 @@ UNPACKED = 1 << 30
 
 def _check_small(size: int, offset: int, limits: Limits) -> None:
     if size > limits.description:
-        raise oversized(f"a data message describes itself in more than {limits.description} bytes", offset)
+        raise oversized(f"the description of a data message has more than {limits.description} bytes", offset)
 
 
 def _run(buffer: Buffer, tag: int, value: int, after: int, end: int, base: int) -> int:
@@ -158,7 +158,7 @@ def integers(buffer: Buffer, start: int, end: int, *, wide: bool = False, base: 
     if not len(raw):
         return np.zeros(0, np.uint64)
     if not len(ends) or ends[-1] != len(raw) - 1:
-        raise bad("a list of integers ends within one of them", base + start, base + end)
+        raise bad("a list of integers ends within an integer", base + start, base + end)
     if len(ends) == len(raw):
         return raw.astype(np.uint64)
     starts = np.empty_like(ends)

@@ -116,9 +116,7 @@ class RowReader:
         counts = self._integers(found, _HEAP)
         rows = rows_of(message)
         if int(counts.sum()) != len(strings):
-            raise contradictory(
-                f"a heap of {int(counts.sum())} strings, of which {len(strings)} are there", base + start
-            )
+            raise contradictory(f"a heap of {int(counts.sum())} strings, but only {len(strings)} follow", base + start)
         return _Block(rows, message.rowLength, first, last, tuple(members), np.asarray(counts), strings)
 
     def _parsed(self, place: tuple[int, int]) -> pb.StructureData:
@@ -146,7 +144,7 @@ class RowReader:
         return layout.dtype
 
     def _refuse(self, length: int, wanted: int | None) -> None:
-        text = f"a row has {length} bytes" + ("" if wanted is None else f", and the header says {wanted}")
+        text = f"a row has {length} bytes" + ("" if wanted is None else f", but the header gives {wanted}")
         raise contradictory(text, self._entry.offset)
 
     def _chosen(self, section: Section | None, rows: int) -> NDArray[np.int64] | None:
@@ -158,7 +156,7 @@ class RowReader:
         if math.prod(whole) != rows or len(whole) != len(section) or not inside:
             if self._declared is None:
                 return None
-            text = f"{rows} rows, and the section has {math.prod(shape_of(section))} places"
+            text = f"{rows} rows, but the section has {math.prod(shape_of(section))} places"
             raise contradictory(text, self._entry.offset)
         cut = tuple(slice(each.start, each.stop, each.step) for each in section)
         return np.arange(rows).reshape(whole)[cut].reshape(-1)
@@ -215,13 +213,13 @@ class _Members:
         if heaps is not None:
             places += heaps
         if len(places) and not 0 <= int(places.min()) <= int(places.max()) < len(self._counts):
-            raise contradictory(f"a row points to a string of a heap of {len(self._counts)}", self._offset)
+            raise contradictory(f"a row refers to a string outside the heap of {len(self._counts)}", self._offset)
         count = math.prod(shape)
         if (self._counts[places] != count).any():
-            raise contradictory(f"a member of {count} strings has another number of them", self._offset)
+            raise contradictory(f"a member of {count} strings has a different number of strings", self._offset)
         self._left -= len(places) * count
         if self._left < 0:
-            raise contradictory("rows point to more strings than there are bytes", self._offset)
+            raise contradictory("rows refer to more strings than there are bytes", self._offset)
         found: list[Any] = []
         for start in self._starts[places].tolist():
             found += self._strings[start : start + count]
@@ -272,10 +270,10 @@ class Sequence:
         try:
             message = pb.StructureData.FromString(data)
         except DecodeError:
-            raise bad("a record is no protobuf message of its kind", self._base + start) from None
+            raise bad("a record is not a protobuf message of its kind", self._base + start) from None
         _check_rows(rows_of(message), message.rowLength, len(message.data), self._base + start, self._base + end)
         if sum(message.heapCount) != len(message.sdata):
-            text = f"a heap of {sum(message.heapCount)} strings, of which {len(message.sdata)} are there"
+            text = f"a heap of {sum(message.heapCount)} strings, but only {len(message.sdata)} follow"
             raise contradictory(text, self._base + start, self._base + end)
         return message
 

@@ -86,14 +86,14 @@ def lengths_of(given: Iterable[pb.Dimension]) -> tuple[int, ...]:
     """Return lengths within a record. Raises UnreadableVariableError."""
     found = tuple(int(each.length) for each in given)
     if not all(0 < length <= LARGEST for length in found):
-        raise UnreadableVariableError("a member without elements, or of too many")
+        raise UnreadableVariableError("a member has no elements, or too many")
     return found
 
 
 def reference(given: pb.Dimension, scope: Scope) -> str | int:
     """Return the FQN of a shared dimension, else its length. Raises UnreadableVariableError."""
     if given.length > LARGEST:
-        raise UnreadableVariableError(f"{given.length} is no length of a dimension")
+        raise UnreadableVariableError(f"{given.length} is not a dimension length")
     known = scope.dimensions.get(names.normal(given.name.decode("utf-8", "surrogateescape")))
     shared = not given.isPrivate and known is not None and known[1] == given.length
     return known[0] if shared and known is not None else int(given.length)

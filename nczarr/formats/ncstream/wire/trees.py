@@ -242,7 +242,7 @@ def tree_of(array: NDArray[Any], data_type: int | None = None) -> Tree:
     if array.dtype.kind == "U":
         return Texts([each.encode("utf-8", "surrogatepass") for each in array.reshape(-1).tolist()])
     if array.dtype.kind == "S" and array.dtype.itemsize != 1:
-        raise ValueError("texts of one length are chars: give them one more dimension")
+        raise ValueError("strings of one length are chars: add a dimension")
     return Numbers(data_type_of(array.dtype) if data_type is None else data_type, array)
 
 
@@ -250,7 +250,7 @@ def _of_objects(items: list[Any], data_type: int | None) -> Tree:
     some = next((each for each in items if each is not None), None)
     if isinstance(some, np.ndarray):
         if not all(isinstance(each, np.ndarray) and each.ndim for each in items):
-            raise ValueError("lists are arrays, all of them")
+            raise ValueError("all lists must be arrays")
         counts = np.fromiter(map(len, items), np.int64, len(items))
         inner = some.shape[1:]
         filled = [each for each in items if len(each)] or [some]
@@ -265,11 +265,11 @@ def _of_objects(items: list[Any], data_type: int | None) -> Tree:
     bare = some is not None and all(isinstance(each, bytes) for each in items)
     if data_type == pb.OPAQUE or (data_type is None and bare):
         if items and not bare:
-            raise ValueError("opaque values are bytes")
+            raise ValueError("opaque values must be bytes")
         return Opaque(items)
     for each in items:
         if not isinstance(each, str | bytes | None):
-            raise ValueError(f"objects are strings, bytes, None or arrays, and one is of type {type(each).__name__}")
+            raise ValueError(f"objects must be strings, bytes, None or arrays, not of type {type(each).__name__}")
     return Texts([each.encode("utf-8") if isinstance(each, str) else each for each in items])
 
 
@@ -281,7 +281,7 @@ def with_nil(items: list[Any], runs: NDArray[np.uint64], offset: int) -> list[An
     if not len(runs):
         return items
     if len(runs) % 2:
-        raise bad("a run of NIL strings has a place without a count", offset)
+        raise bad("a run of NIL strings has a position without a count", offset)
     after = 0
     for first, count in zip(runs[::2].tolist(), runs[1::2].tolist(), strict=True):
         if first < after or first + count > len(items):

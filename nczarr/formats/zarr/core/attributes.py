@@ -142,7 +142,7 @@ class Attributes:
         """
         types = (hidden or {}).get("types", {})
         if not isinstance(types, dict):
-            self.documents.warn("bad-metadata", "the types of attributes are no object", key)
+            self.documents.warn("bad-metadata", "the types of attributes are not an object", key)
             types = {}
         said = self._extension((hidden or {}).get("nczarr", {}), key)
         found: list[Attribute] = []
@@ -167,7 +167,7 @@ class Attributes:
             if constant is None and written in types:
                 constant = typed(types[written], value)
                 if constant is None:
-                    text = f"attribute `{name}` is no {types[written]!r}; it is read as what it looks like"
+                    text = f"attribute `{name}` is not of type {types[written]!r}; its type is inferred from its value"
                     self.documents.warn("stale-extension", text, key, where)
             found.append(Attribute(name=name, value=constant or untyped(value), span=span))
         return self._inserted(found, said, given, key)
@@ -186,13 +186,13 @@ class Attributes:
         """Return the valid entries of the extension by attribute name; report the others."""
         found: dict[str, AttributeExtension] = {}
         if not isinstance(given, dict):
-            self.documents.warn("stale-extension", "the extension of the attributes is no object", key)
+            self.documents.warn("stale-extension", "the extension of the attributes is not an object", key)
             return found
         for name, item in given.items():
             try:
                 made = AttributeExtension.from_json(item)
                 if made.at is not None and type(made.at) is not int:
-                    raise ValueError("`at` is no integer")
+                    raise ValueError("`at` is not an integer")
                 wrong = problem(made.value, self.types)
             except (KeyError, TypeError, ValueError, AttributeError, struct.error) as fault:
                 wrong = str(fault).split("\n", 1)[0]

@@ -76,7 +76,7 @@ def encoded_bytes(value: Any, size: int, *, shorter: bool = False) -> bytes:
     except (binascii.Error, ValueError):
         raise ValueError(f"{shown(value)} is not a base64 text") from None
     if len(data) > size or (len(data) < size and not shorter):
-        raise ValueError(f"{shown(value)} has {len(data)} bytes where the type has {size}")
+        raise ValueError(f"{shown(value)} has {len(data)} bytes, but the type has {size}")
     return data.ljust(size, b"\0")
 
 

@@ -80,7 +80,7 @@ class _Hierarchy:
             if self.documents.name(spelled, key, "", "an array or group") is None:
                 continue
             if not is_array and depth >= MAX_DEPTH:
-                text = f"groups nest more than {MAX_DEPTH} deep; this one is left out"
+                text = f"groups are nested more than {MAX_DEPTH} deep; this one is left out"
                 self.documents.lost("unreadable-array", text, key)
             else:
                 found.append(("variable" if is_array else "group", spelled, inside))
@@ -206,7 +206,7 @@ class _Hierarchy:
                 found.append(names.join(path, name))
                 continue
             found.append(length)
-            what = "a dimension has no name" if name is None else f"`{name}` is no dimension of length {length} here"
+            what = "a dimension has no name" if name is None else f"`{name}` is not a dimension of length {length} here"
             self.documents.warn("unnamed-dimension", f"{what}: it is anonymous", key, pointer(self.reader.axes_member))
         return tuple(found)
 
@@ -214,7 +214,7 @@ class _Hierarchy:
 def both_kinds(reader: Reader, prefix: str) -> None:
     """Report an array that is also a group: its children are omitted."""
     if reader.is_group(prefix):
-        text = f"`/{prefix[:-1]}` is an array and a group: what is below it is left out"
+        text = f"`/{prefix[:-1]}` is both an array and a group; the nodes below it are left out"
         reader.documents.lost("ambiguous-node", text, reader.key(prefix))
 
 
@@ -235,7 +235,7 @@ def with_fill(
     fitting = own.value if own.value.type == type_name and own.value.count == 1 else None
     fitting = fitting or reader.own_fill(type_name, value) or fill_of(type_name, value)
     if fitting is None:
-        text = f"`_FillValue` is no value of type {type_name}, and left out"
+        text = f"`_FillValue` is not a value of type {type_name} and is left out"
         reader.documents.warn("stale-extension", text, reader.key(described.prefix), pointer("_FillValue"))
         return attributes[:place] + attributes[place + 1 :]
     return (*attributes[:place], own.model_copy(update={"value": fitting}), *attributes[place + 1 :])

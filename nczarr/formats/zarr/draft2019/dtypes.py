@@ -73,7 +73,7 @@ def descr(written: Any) -> Descr:
         case "enum":
             base = CORE[written["fallback"]]
             if base[1] not in "iu":
-                raise ValueError("an enum that does not rest on integers")
+                raise ValueError("an enum with a base that is not an integer type")
             return base
         case "opaque":
             if type(written["size"]) is not int or not 0 < written["size"] < 2**30:
@@ -92,7 +92,7 @@ def _record(fields: Any) -> Descr:
             raise ValueError("a compound with a field that has no name, size or shape")
         made.append((name, inner, tuple(shape)))
     if not made or len({name for name, _, _ in made}) < len(made):
-        raise ValueError("a compound without fields, or with two of one name")
+        raise ValueError("a compound without fields, or with two fields of the same name")
     return tuple(made)
 
 
@@ -150,16 +150,16 @@ def _number_bytes(descr: str, written: Any) -> bytes:
             return bytes([written])
         case "c":
             if not isinstance(written, list) or len(written) != 2:
-                raise TypeError("no list of two numbers")
+                raise TypeError("not a list of two numbers")
             return b"".join(_number_bytes(part, each) for part, each in zip(halves(descr), written, strict=True))
         case "f":
             value = SPECIAL_FLOATS[written] if isinstance(written, str) else written
             if type(value) not in (int, float, Real) or (not isinstance(written, str) and math.isinf(float(value))):
-                raise TypeError("no number")
+                raise TypeError("not a number")
         case _:
             value = written
             if type(value) is not int:
-                raise TypeError("no number without fraction or exponent")
+                raise TypeError("not a number without fraction or exponent")
     return struct.pack(code(descr), value)
 
 

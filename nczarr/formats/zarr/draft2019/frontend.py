@@ -134,9 +134,9 @@ class Draft2019Reader(Reader):
                 continue
             name = known.name or ""
             if not suits(segment, name):
-                text = f"the name `{name}` does not fit the key; the node is called `{segment}`"
+                text = f"the name `{name}` does not match the key; the node is named `{segment}`"
             elif name in taken:
-                text = f"the name `{name}` is that of another node; this one is called `{segment}`"
+                text = f"the name `{name}` is the name of another node; this one is named `{segment}`"
             else:
                 found[segment] = name
                 taken.add(name)

@@ -52,7 +52,7 @@ class NodeDocuments(StrictDocuments):
         for path in self._given:
             standing = hierarchy.standing(each for each in (path, *keys.ancestors(path)) if not keys.path_problem(each))
             if not any(node.path == path for node in map(keys.node_of, standing) if node is not None):
-                self.lost("unreadable-array", f"`{path}` was given, and has no document", keys.children_prefix(path))
+                self.lost("unreadable-array", f"`{path}` is given but has no document", keys.children_prefix(path))
             found.update(standing)
         found.update(hierarchy.standing(["/"]))
         waiting = [node.path for key in found if (node := keys.node_of(key)) and node.kind == "group"]
@@ -66,7 +66,7 @@ class NodeDocuments(StrictDocuments):
                 found.update(standing)
                 waiting += [keys.join(path, member) for key in standing if key.endswith(".group.json")]
         if not found:
-            text = "the store lists no keys: what is in it is not known, unless the paths of nodes are given"
+            text = "the store cannot list keys: its content is unknown unless the paths of nodes are given"
             self.lost("unreadable-array", text, keys.META)
         return nodes_of(found)
 
@@ -88,8 +88,8 @@ class NodeDocuments(StrictDocuments):
             self.lost("bad-metadata", "the name of a node is empty: it is left out", key)
         for path in sorted(nodes.documents):
             if len(nodes.kinds(path)) > 1:
-                what = "a group" if "group" in nodes.documents[path] else "a group that its descendants imply"
-                text = f"`{path}` is an array and {what}: what is below it is left out"
+                what = "a group" if "group" in nodes.documents[path] else "a group implied by its descendants"
+                text = f"`{path}` is both an array and {what}; the nodes below it are left out"
                 self.lost("ambiguous-node", text, keys.array_key(path))
         for path, below in self._below.items():
             known: dict[str, str] = {}
@@ -98,7 +98,7 @@ class NodeDocuments(StrictDocuments):
                 inside = keys.join(path, name)
                 wrong = problem(name)
                 if wrong is None and name.lower() in known:
-                    wrong = f"differs from `{known[name.lower()]}` beside it by the case of letters alone"
+                    wrong = f"differs from `{known[name.lower()]}` only in the case of letters"
                 if wrong is None:
                     known[name.lower()] = name
                     kept.append(name)
@@ -149,7 +149,7 @@ class NodeDocuments(StrictDocuments):
         document = self.get(key)
         if document is None:
             if not self.has(key):
-                self.lost("bad-metadata", "the document was listed, and is not there", key)
+                self.lost("bad-metadata", "the document is listed but does not exist", key)
             return None
         sound = True
         ours = extension.found(document.get("extensions")) is not None

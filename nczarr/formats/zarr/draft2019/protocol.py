@@ -172,7 +172,7 @@ class Hierarchy:
     def _create(self, path: str, kind: Kind, document: Mapping[str, Any]) -> None:
         wrong = keys.path_problem(path)
         if wrong is not None:
-            raise ValueError(f"`{path}` is no path of a node: {wrong}")
+            raise ValueError(f"`{path}` is not the path of a node: {wrong}")
         key = keys.document_key(path, kind)
         found = [
             Diagnostic(fault.code, Severity.ERROR, fault.message, Label(key=key, pointer=fault.where))
@@ -188,22 +188,20 @@ class Hierarchy:
         """Raise ContradictionError for an impossible node, as far as the store can list keys."""
         other: Kind = "group" if kind == "array" else "array"
         if self.store.get(keys.document_key(path, other)) is not None:
-            raise ContradictionError(f"`{path}` is there already, as {'an array' if other == 'array' else 'a group'}")
+            raise ContradictionError(f"`{path}` already exists as {'an array' if other == 'array' else 'a group'}")
         for above in keys.ancestors(path):
             if self.store.get(keys.array_key(above)) is not None:
                 raise ContradictionError(f"`{above}` is an array, which has no children")
         if not self.store.lists:
             return
         if kind == "array" and self.store.listpre(keys.children_prefix(path)):
-            raise ContradictionError(f"`{path}` is a group that its descendants imply")
+            raise ContradictionError(f"`{path}` is a group implied by its descendants")
         while path != "/":
             parent, name = keys.parent_of(path), keys.name_of(path)
             siblings = self.children(parent)
             for sibling in sorted({*siblings.arrays, *siblings.groups, *siblings.implied} - {name}):
                 if sibling.lower() == name.lower():
-                    raise ContradictionError(
-                        f"`{path}` differs from `{sibling}` beside it by the case of letters alone"
-                    )
+                    raise ContradictionError(f"`{path}` differs from `{sibling}` only in the case of letters")
             path = parent
 
     def exists(self, path: str) -> bool:
@@ -281,7 +279,7 @@ class Hierarchy:
         if self.store.lists:
             return nodes_of([*self.store.listpre(keys.META), *self.standing(["/"])])
         if given is None:
-            raise NotListedError("the store lists no keys: the paths of nodes have to be given")
+            raise NotListedError("the store cannot list keys: give the paths of nodes")
         wanted = dict.fromkeys(each for path in given for each in (path, *keys.ancestors(path)))
         return nodes_of(self.standing([*wanted, "/"]))
 
@@ -337,10 +335,10 @@ class Hierarchy:
         except StrictError:
             document = None
         if document is None or any(fault.weight == "lost" for fault in wire.faults(document, "array")):
-            raise NotListedError(f"the store lists no keys, and `{path}` is no array whose document tells them")
+            raise NotListedError(f"the store cannot list keys, and `{path}` is not an array whose document gives them")
         grid = document["chunk_grid"]
         counts = grid_of(tuple(document["shape"]), tuple(grid["chunk_shape"]))
         if math.prod(counts) > MOST_CHUNKS:
-            raise NotListedError(f"the store lists no keys, and `{path}` may have {math.prod(counts)} chunks")
+            raise NotListedError(f"the store cannot list keys, and `{path}` may have {math.prod(counts)} chunks")
         for index in itertools.product(*map(range, counts)):
             yield keys.data_key(path, *index, separator=grid.get("separator", "."))

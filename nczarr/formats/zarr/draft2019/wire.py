@@ -67,7 +67,7 @@ def group_document(attributes: Json, extensions: list[Json]) -> Json:
 def faults(document: Any, kind: Kind) -> Iterator[Fault]:
     """Yield all faults of a group or array document."""
     if not isinstance(document, dict):
-        yield _bad("", "the document is no JSON object")
+        yield _bad("", "the document is not a JSON object")
         return
     if "zarr_format" in document:
         version = _VERSION.fullmatch(str(document["zarr_format"]))
@@ -75,17 +75,17 @@ def faults(document: Any, kind: Kind) -> Iterator[Fault]:
             yield _bad("/zarr_format", f"`zarr_format` is not the URI `{FORMAT}` of the protocol")
             return
         if version[1] != "3":
-            yield _bad("/zarr_format", f"the protocol has major version {version[1]}, and not 3")
+            yield _bad("/zarr_format", f"the protocol has major version {version[1]}, not 3")
             return
         if version[2] == "0":
             for name in sorted(document.keys() - set(MEMBERS[kind])):
-                text = f"member `{name}` is none of the protocol, and not read"
+                text = f"member `{name}` is not part of the protocol and is not read"
                 yield Fault("warning", "foreign-member", pointer(name), text)
     for name in MEMBERS[kind]:
         if name not in document:
             yield _bad("", f"member `{name}` is missing")
     if not isinstance(document.get("attributes", {}), dict):
-        yield _bad("/attributes", "`attributes` is no object")
+        yield _bad("/attributes", "`attributes` is not an object")
     yield from _extensions(document.get("extensions", []))
     if kind == "array" and all(name in document for name in ARRAY):
         yield from _array(document)
@@ -101,24 +101,24 @@ def _unknown(where: str, message: str) -> Fault:
 
 def _extensions(given: Any) -> Iterator[Fault]:
     if not isinstance(given, list):
-        yield _bad("/extensions", "`extensions` is no list")
+        yield _bad("/extensions", "`extensions` is not a list")
         return
     ours = 0
     for number, each in enumerate(given):
         where = pointer("extensions", number)
         if not isinstance(each, dict):
-            yield _bad(where, "an extension is no object")
+            yield _bad(where, "an extension is not an object")
             continue
         ours += each.get("extension") == URI
         if ours > 1 and each.get("extension") == URI:
-            yield Fault("warning", "stale-extension", where, f"`{URI}` stands twice: the first is believed")
+            yield Fault("warning", "stale-extension", where, f"`{URI}` occurs twice: the first one is used")
         yield from _uri(each, "extension", where)
         must = each.get("must_understand")
         if not isinstance(must, bool):
             problem = "is neither true nor false" if "must_understand" in each else "is missing"
             yield _bad(_inside(each, where, "must_understand"), f"`must_understand` of an extension {problem}")
         elif must and each.get("extension") != URI:
-            text = f"the extension `{each.get('extension')}` must be understood, and is not known"
+            text = f"the extension `{each.get('extension')}` must be understood but is unknown"
             yield Fault("refused", "foreign-extension", where, text)
 
 
@@ -132,16 +132,16 @@ def _uri(given: Json, name: str, where: str) -> Iterator[Fault]:
     if name not in given:
         yield _bad(where, f"`{name}`, a URI, is missing")
     elif not isinstance(value, str) or _URI.fullmatch(value) is None:
-        yield _bad(where + pointer(name), f"`{name}` is no URI")
+        yield _bad(where + pointer(name), f"`{name}` is not a URI")
 
 
 def _array(document: Json) -> Iterator[Fault]:
     """Yield the faults of members specific to arrays."""
     shape = lengths(document["shape"])
     if shape is None:
-        yield _bad("/shape", "`shape` is no list of lengths, integers from 0")
+        yield _bad("/shape", "`shape` is not a list of integers of at least 0")
     elif not sensible(shape):
-        yield _unknown("/shape", "the array has more elements than can be counted")
+        yield _unknown("/shape", "the array has too many elements")
         shape = None
     yield from _grid(document["chunk_grid"], None if shape is None else len(shape))
     yield from _codecs(document["chunk_codecs"])
@@ -164,7 +164,7 @@ def _data_type(given: Any) -> Iterator[Fault]:
     where = "/data_type"
     if isinstance(given, str):
         if given not in dtypes.CORE:
-            yield _bad(where, f"`{given}` is no data type of the protocol")
+            yield _bad(where, f"`{given}` is not a data type of the protocol")
         return
     found = list(_point(given, where, "the data type"))
     yield from found
@@ -172,11 +172,11 @@ def _data_type(given: Any) -> Iterator[Fault]:
         return
     fallback = given.get("fallback")
     if "fallback" in given and not (isinstance(fallback, str) and fallback in dtypes.CORE):
-        yield _bad("/data_type/fallback", "`fallback` is no data type of the protocol")
+        yield _bad("/data_type/fallback", "`fallback` is not a data type of the protocol")
     elif given["extension"] != URI and fallback is None:
-        yield _unknown(where, f"the data type is one of the extension `{given['extension']}`, which is not known")
+        yield _unknown(where, f"the data type is one of the extension `{given['extension']}`, which is unknown")
     elif given["extension"] != URI:
-        text = f"the extension `{given['extension']}` is not known: elements are read as `{fallback}`"
+        text = f"the extension `{given['extension']}` is unknown: elements are read as `{fallback}`"
         yield Fault("warning", "fallback-type", where, text)
     else:
         try:
@@ -198,22 +198,22 @@ def _point(given: Any, where: str, what: str) -> Iterator[Fault]:
 def _grid(given: Any, rank: int | None) -> Iterator[Fault]:
     where = "/chunk_grid"
     if not isinstance(given, dict) or ("extension" not in given and given.get("type") != "regular"):
-        yield _bad(_inside(given, where, "type") if isinstance(given, dict) else where, "the grid is no regular one")
+        yield _bad(_inside(given, where, "type") if isinstance(given, dict) else where, "the grid is not regular")
         return
     if "extension" in given:
         found = list(_point(given, where, "the grid"))
         yield from found
         if not found:
-            yield _unknown(where, f"the grid is one of the extension `{given['extension']}`, which is not known")
+            yield _unknown(where, f"the grid is one of the extension `{given['extension']}`, which is unknown")
         return
     for name in sorted(given.keys() - {"type", "chunk_shape", "separator"}):
         yield Fault("warning", "foreign-member", where + pointer(name), f"member `{name}` of the grid is not read")
     chunks = lengths(given.get("chunk_shape"), least=1)
     place = _inside(given, where, "chunk_shape")
     if chunks is None:
-        yield _bad(place, "`chunk_shape` is no list of lengths, integers from 1")
+        yield _bad(place, "`chunk_shape` is not a list of positive integers")
     elif rank is not None and len(chunks) != rank:
-        yield _bad(place, f"`chunk_shape` has {len(chunks)} lengths, and the array {rank} dimensions")
+        yield _bad(place, f"`chunk_shape` has {len(chunks)} lengths, but the array has {rank} dimensions")
     if given.get("separator", ".") not in (".", "/"):
         yield _bad(where + pointer("separator"), "`separator` is neither `.` nor `/`")
 
@@ -222,26 +222,26 @@ def _layout(given: Any, used: Any) -> Iterator[Fault]:
     where, fixed = "/chunk_memory_layout", dtypes.descr(used) != "|O"
     if given in ("C", "F"):
         if not fixed:
-            yield _bad(where, "C and F order are for data types of fixed size alone")
+            yield _bad(where, "C and F order are only for data types of fixed size")
         return
     found = list(_point(given, where, "the memory layout"))
     yield from found
     if not found and (given["extension"] != URI or given["type"] not in TEXT_LAYOUTS):
-        yield _unknown(where, f"the memory layout is one of the extension `{given['extension']}`, which is not known")
+        yield _unknown(where, f"the memory layout is one of the extension `{given['extension']}`, which is unknown")
     elif not found and fixed:
-        yield _bad(where, "the memory layout is for texts alone")
+        yield _bad(where, "the memory layout is only for strings")
 
 
 def _codecs(given: Any) -> Iterator[Fault]:
     if not isinstance(given, list):
-        yield _bad("/chunk_codecs", "`chunk_codecs` is no list")
+        yield _bad("/chunk_codecs", "`chunk_codecs` is not a list")
         return
     for number, each in enumerate(given):
         where = pointer("chunk_codecs", number)
         if isinstance(each, dict):
             yield from _uri(each, "codec", where)
         else:
-            yield _bad(where, "a codec is no object")
+            yield _bad(where, "a codec is not an object")
 
 
 def _fill(given: Any, used: Any) -> Iterator[Fault]:
@@ -257,7 +257,9 @@ def _fill(given: Any, used: Any) -> Iterator[Fault]:
         if isinstance(own, str) and own[1] == "c":
             wanted = wanted.format(halves(own)[0])
         told = str(fault) if isinstance(fault, TypeError) else ""
-        yield _bad(where, f"the fill value is no value of the data type: {wanted}{' (' + told + ')' if told else ''}")
+        yield _bad(
+            where, f"the fill value is not a value of the data type: {wanted}{' (' + told + ')' if told else ''}"
+        )
 
 
 _WANTED = {

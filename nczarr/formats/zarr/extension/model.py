@@ -213,7 +213,7 @@ def type_from_json(document: Json) -> UserType:
             )
             return CompoundType(name=name, fields=fields, size=document.get("size"))
         case other:
-            raise ValueError(f"no kind of type: {other!r}")
+            raise ValueError(f"unknown kind of type: {other!r}")
 
 
 def _given(members: Json) -> Json:

@@ -72,7 +72,7 @@ def members(document: Json) -> Iterator[tuple[str, str]]:
     """Yield (message, pointer) for netCDF-C's members outside of the attributes."""
     for name in document:
         if name.startswith("_nczarr_"):
-            yield f"member `{name}` stands outside of `attributes` and is not read", pointer(name)
+            yield f"member `{name}` is outside `attributes` and is not read", pointer(name)
 
 
 def _listed(found: list[str]) -> str:

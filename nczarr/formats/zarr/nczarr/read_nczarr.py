@@ -70,9 +70,7 @@ def _read(reader: Reader) -> Unchecked:
     large = oversized(whole)
     whole = sound_types({path: each for path, each in whole.items() if path not in large})
     for path in frame.types.keys() - whole.keys():
-        reader.documents.warn(
-            "stale-extension", f"type `{path}` is too large, or rests on others that there are not", key
-        )
+        reader.documents.warn("stale-extension", f"type `{path}` is too large, or uses undefined types", key)
     frame = frame._replace(types=whole)
     variables = Variables(reader, frame)
     root = hierarchy.group(node, variables)
@@ -94,16 +92,16 @@ class _Hierarchy:
             return Superblock(name=stem(self.documents.store.path))
         if not isinstance(given, dict):
             given = {}
-            self._stale("the extension of the superblock is no object", key)
+            self._stale("the extension of the superblock is not an object", key)
         kind, name, model = given.get("kind"), given.get("name", ""), given.get("model")
         if kind is not None and not (isinstance(kind, str) and kind in KINDS):
             self._stale(f"the kind of netCDF file {kind!r} is unknown", key)
             kind = None
         if model is not None and not (isinstance(model, str) and _is_version(model)):
-            self._stale(f"the version of the data model {model!r} is none", key)
+            self._stale(f"the version of the data model {model!r} is invalid", key)
             model = None
         if not isinstance(name, str):
-            self._stale("the name of the dataset is no text", key)
+            self._stale("the name of the dataset is not a string", key)
             name = ""
         return Superblock(KINDS.get(kind or ""), name, model)
 
@@ -117,13 +115,13 @@ class _Hierarchy:
         document = document or {}
         extension = document.get("nczarr", {})
         if not isinstance(extension, dict):
-            self._stale("the extension of the group is no object", key)
+            self._stale("the extension of the group is not an object", key)
             extension = {}
         variables, groups = self._members(prefix, path, document, extension, key)
         children = []
         for child, inside in groups:
             if depth >= MAX_DEPTH:
-                text = f"groups nest more than {MAX_DEPTH} deep; `{child}` is left out"
+                text = f"groups are nested more than {MAX_DEPTH} deep; `{child}` is left out"
                 self.documents.lost("unreadable-array", text, key)
             else:
                 children.append(self.node(inside, names.join(path, child), child, depth + 1))
@@ -166,7 +164,7 @@ class _Hierarchy:
                 self._stale(f"`{each}` was removed by a program that left its name", key)
             order = list(dict.fromkeys([*(each for each in added if each not in gone), *listed]))
         elif added is not None:
-            self._stale("the members of the extension are no list of names", key)
+            self._stale("the members of the extension are not a list of names", key)
         return self._sorted(prefix, path, order, groups, key)
 
     def _sorted(
@@ -176,7 +174,7 @@ class _Hierarchy:
         found: list[tuple[str, str, str]] = []
         for written in order:
             if not _is_segment(written):
-                self.documents.lost("bad-metadata", f"{written!r} is no name of an array or group", key)
+                self.documents.lost("bad-metadata", f"{written!r} is not the name of an array or group", key)
                 continue
             inside = f"{prefix}{written}/"
             spelled = self.reader.name(inside)
@@ -184,7 +182,7 @@ class _Hierarchy:
                 continue
             is_array = self.reader.is_array(inside)
             if not is_array and written not in groups and not self.reader.is_group(inside):
-                text = f"array `{written}` is listed, and not there"
+                text = f"array `{written}` is listed but does not exist"
                 self.documents.lost("bad-metadata", text, key)
                 continue
             if is_array:
@@ -211,7 +209,7 @@ class _Hierarchy:
         if isinstance(given, list) and all(isinstance(each, str) for each in given):
             return list(dict.fromkeys(given))
         if not quiet:
-            self.documents.lost("bad-metadata", f"`{spoken[0]}` is no list of names", key)
+            self.documents.lost("bad-metadata", f"`{spoken[0]}` is not a list of names", key)
         return [each for each in given if isinstance(each, str)] if isinstance(given, list) else []
 
     def _types(self, given: Any, key: str, taken: set[str]) -> tuple[UserType, ...]:
@@ -228,7 +226,7 @@ class _Hierarchy:
                 )
                 continue
             if wrong is None and (made.name in taken or made.name in found):
-                text = f"type `{made.name}` has a name that is taken, and is left out"
+                text = f"type `{made.name}` has a name that is in use, and is left out"
                 self.documents.lost("duplicate-name", text, key, where)
             elif wrong is not None:
                 self._stale(f"type `{made.name}` {wrong}", key, where)
@@ -243,7 +241,7 @@ class _Hierarchy:
             for message, where in told:
                 self.documents.lost("draft-layout", message, key, where)
             if not told:
-                self.documents.lost("bad-metadata", "the dimensions are no object", key)
+                self.documents.lost("bad-metadata", "the dimensions are not an object", key)
             return []
         found: dict[str, Dimension] = {}
         shown = self.documents.apart([("dimension", written) for written in given], [key] * len(given), path)
@@ -256,7 +254,7 @@ class _Hierarchy:
                 size = size.get("size")
             wrong = name_problem(name)
             if wrong is not None or name in clashing:
-                text = wrong if wrong is not None else f"the name of dimension `{name}` is taken"
+                text = wrong if wrong is not None else f"the name of dimension `{name}` is in use"
                 self.documents.lost("bad-metadata", text, key)
             elif type(size) is not int or not 0 <= size <= LARGEST_LENGTH:
                 self.documents.lost("bad-metadata", f"dimension `{name}` has no length", key)
@@ -316,7 +314,7 @@ def _wrong(made: UserType) -> str | None:
 
     problem = name_problem(made.name)
     if problem is not None:
-        return f"cannot be: {problem}"
+        return f"is invalid: {problem}"
     inner = made.constants if isinstance(made, EnumType) else made.fields if isinstance(made, CompoundType) else ()
     if any(names.normal(each.name) != each.name for each in (made, *inner)):
         return "has a name that is not in NFC"
@@ -324,11 +322,11 @@ def _wrong(made: UserType) -> str | None:
         atomic = ATOMIC[made.base]
         keys, values = {each.name for each in made.constants}, {each.value for each in made.constants}
         if not made.constants or len(keys) < len(made.constants) or len(values) < len(made.constants):
-            return "has no constants, or two of one name or value"
+            return "has no constants, or two constants of the same name or value"
         if any(not atomic.low <= each.value <= atomic.high for each in made.constants):
-            return f"has a constant that is no {made.base}"
+            return f"has a constant that is not of type {made.base}"
     if isinstance(made, CompoundType):
         fields = {each.name for each in made.fields}
         if not made.fields or len(fields) < len(made.fields) or any(map(name_problem, fields)):
-            return "has no fields, or two of one name, or a name that none can have"
+            return "has no fields, two fields of the same name, or an invalid name"
     return None

@@ -153,7 +153,7 @@ class Variables:
             said = self._resolved(extension.dimensions)
             if self._fit(said, shape):
                 return said
-            self._stale("the dimensions of the extension do not fit the shape", key)
+            self._stale("the dimensions of the extension do not match the shape", key)
         if plain is None:
             return shape
         if self._fit(plain, shape):
@@ -167,7 +167,9 @@ class Variables:
             found.append(length)
             stands = self.frame.anonymous.get(reference or "")
             if stands is None or stands.size != length:
-                what = "a dimension has no name" if reference is None else f"`{reference}` has not length {length}"
+                what = (
+                    "a dimension has no name" if reference is None else f"`{reference}` does not have length {length}"
+                )
                 self.documents.warn("unnamed-dimension", f"{what}: it is anonymous", key, pointer("_nczarr_array"))
         return tuple(found)
 
@@ -204,7 +206,7 @@ class Variables:
         references = self._resolved(extension.dimensions or ())
         known = all(isinstance(each, int) or each in self.frame.dimensions for each in references)
         if type_name not in types or is_fixed(type_name, types) or not known:
-            text = f"variable `{name}` is of a type or along a dimension that there is not"
+            text = f"variable `{name}` has an undefined type or dimension"
             self.documents.lost("unreadable-array", text, key)
             return None
         shape = tuple(each if isinstance(each, int) else self.frame.dimensions[each].size for each in references)
@@ -216,13 +218,13 @@ class Variables:
             described = self.reader.array(inside) if self.reader.is_array(inside) else None
             wrong = None
             if described is None:
-                wrong = "is not there"
+                wrong = "is missing"
             elif not holds(described.encoding.dtype, part.type, types):
                 wrong = f"does not hold values of type `{part.type}`"
             elif len(described.shape) != len(part.shape) or any(
                 length is not None and length != own for length, own in zip(part.shape, described.shape, strict=False)
             ):
-                wrong = "has another shape than the variable"
+                wrong = "does not have the shape of the variable"
             if described is None or wrong is not None:
                 text = f"variable `{name}` cannot be read: its part `{part.path}` {wrong}"
                 self.documents.lost("unreadable-array", text, key)
@@ -277,7 +279,7 @@ class Variables:
         }
         wrong = [member for member, right in checks.items() if not right]
         for member in wrong:
-            self._stale(f"`{member}` of the array's extension is none", key)
+            self._stale(f"`{member}` of the array's extension is invalid", key)
         kept: dict[str, Any] = {member: {} if member == "nil" else None for member in wrong}
         return found._replace(**kept)
 
@@ -313,7 +315,7 @@ class Variables:
             named = Variable(name="_", type=type_name, storage=made)
             check_storage(named, dimensions, self.frame.types, report)
         if made is None or report.errors:
-            self._stale("the storage that the extension names does not suit the array", key)
+            self._stale("the storage in the extension does not suit the array", key)
             return plainly
         return made
 

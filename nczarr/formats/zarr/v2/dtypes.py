@@ -38,7 +38,7 @@ def descr(written: Any) -> Descr:
     if isinstance(written, str):
         return written
     if not isinstance(written, list) or not all(isinstance(field, list) and len(field) >= 2 for field in written):
-        raise ValueError(f"no dtype of Zarr v2: {written!r}")
+        raise ValueError(f"not a dtype of Zarr v2: {written!r}")
     return tuple((field[0], descr(field[1]), tuple(field[2]) if len(field) > 2 else ()) for field in written)
 
 
@@ -69,7 +69,7 @@ def fill_bytes(descr: Descr, written: Any) -> bytes | None:
         return encoded_bytes(written, itemsize(descr))
     if descr == "|O":
         if isinstance(written, bool) or not isinstance(written, str | int | float):
-            raise ValueError(f"{shown(written)} is not a text")
+            raise ValueError(f"{shown(written)} is not a string")
         return str(written).encode("utf-8")
     if descr[1] == "S":
         return encoded_bytes(written, itemsize(descr), shorter=True)

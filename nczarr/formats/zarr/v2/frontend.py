@@ -126,18 +126,18 @@ class Zarr2Reader(Reader):
             raise BadDocumentError("the document is not of Zarr format 2", "zarr_format")
         shape, chunks = lengths(document.get("shape")), lengths(document.get("chunks"), least=1)
         if shape is None or not sensible(shape):
-            raise BadDocumentError("the shape is no list of lengths", "shape")
+            raise BadDocumentError("the shape is not a list of lengths", "shape")
         if chunks is None or len(chunks) != len(shape):
-            raise BadDocumentError("the chunks are no list of lengths, one a dimension", "chunks")
+            raise BadDocumentError("the chunks are not a list of one length for each dimension", "chunks")
         configs = _configs(document)
         try:
             dtype = self._known(dtypes.descr(document.get("dtype")), configs)
         except (ValueError, TypeError) as fault:
-            raise BadDocumentError(f"no type of the model lies as {fault}", "dtype", "unreadable-array") from None
+            raise BadDocumentError(f"the model has no type for {fault}", "dtype", "unreadable-array") from None
         configs = [_sized(each, dtype) for each in configs if each.get("id") not in _TEXTS]
         order = document.get("order", "C")
         if order not in ("C", "F"):
-            raise BadDocumentError("the order is neither C nor F", "order")
+            raise BadDocumentError("the order must be C or F", "order")
         separator = "/" if document.get("dimension_separator") == "/" else "."
         permutation = tuple(reversed(range(len(shape)))) if order == "F" and len(shape) > 1 else None
         return Described(
@@ -195,12 +195,12 @@ class Zarr2Reader(Reader):
         """Return a fixed-length text fill value: base64, or netCDF-C's plain text."""
         number = type(written) is int and self._netcdf
         if not isinstance(written, str) and not number:
-            raise ValueError(f"{shown(written)} is not a text")
+            raise ValueError(f"{shown(written)} is not a string")
         text = encoded(str(written))
         coded = _is_base64(text, size) and (len(text) > size or not self._netcdf)
         plainly = base64.b64decode(text, validate=True) if coded else text
         if len(plainly) > size:
-            raise ValueError(f"{shown(written)} has {len(plainly)} bytes where the type has {size}")
+            raise ValueError(f"{shown(written)} has {len(plainly)} bytes, but the type has {size}")
         return plainly.ljust(size, b"\0")
 
 
@@ -210,7 +210,7 @@ def _configs(document: Json) -> list[Json]:
     steps = [*filters, *([compressor] if compressor is not None else [])] if isinstance(filters, list) else [None]
     found = [each for each in steps if isinstance(each, dict) and isinstance(each.get("id"), str)]
     if len(found) < len(steps):
-        raise BadDocumentError("a filter or compressor is no configuration with an `id`", "filters")
+        raise BadDocumentError("a filter or compressor is not a configuration with an `id`", "filters")
     return found
 
 

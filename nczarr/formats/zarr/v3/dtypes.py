@@ -79,7 +79,7 @@ def descr(written: Any) -> Descr:
             return _record(fields)
         case {"name": str(name)} | str(name):
             raise ValueError(f"`{name[:60]}`")
-    raise ValueError("a value that names no type")
+    raise ValueError("a value that does not name a type")
 
 
 def _record(fields: list[Any]) -> Descr:
@@ -135,7 +135,7 @@ def fill_bytes(descr: Descr, written: Any, *, utf8: bool = True) -> bytes:
     """
     if descr == "|O":
         if not isinstance(written, str):
-            raise ValueError(f"{shown(written)} is not a text")
+            raise ValueError(f"{shown(written)} is not a string")
         return encoded(written) if utf8 else base64.b64decode(written, validate=True)
     if not isinstance(descr, str):
         return _record_bytes(descr, written) if isinstance(written, dict) else encoded_bytes(written, itemsize(descr))

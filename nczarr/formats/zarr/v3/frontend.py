@@ -118,10 +118,10 @@ class Zarr3Reader(Reader):
                     f"the document has a member `{name}` that must be understood", name, "unreadable-array"
                 )
         if document.get("storage_transformers"):
-            raise BadDocumentError("storage transformers are not known", "storage_transformers", "unreadable-array")
+            raise BadDocumentError("storage transformers are not supported", "storage_transformers", "unreadable-array")
         shape = lengths(document.get("shape"))
         if shape is None or not sensible(shape):
-            raise BadDocumentError("the shape is no list of lengths", "shape")
+            raise BadDocumentError("the shape is not a list of lengths", "shape")
         chunks = _grid(document.get("chunk_grid"), len(shape))
         chunk_keys = _keys(document.get("chunk_key_encoding")).below(prefix)
         found = read_chain(document.get("codecs"), chunks)
@@ -148,7 +148,7 @@ class Zarr3Reader(Reader):
             little = dtypes.descr(written)
             _check(little)
         except FAULTS as fault:
-            raise BadDocumentError(f"no type of the model lies as {fault}", "data_type", "unreadable-array") from fault
+            raise BadDocumentError(f"the model has no type for {fault}", "data_type", "unreadable-array") from fault
         if (little == "|O") is not bool(found.texts):
             raise BadDocumentError("the codecs do not suit the data type", "codecs")
         return (big_descr(little) if found.big else little), little
@@ -177,9 +177,9 @@ def _grid(written: Any, rank: int) -> tuple[int, ...]:
     name, configuration = named(written, "chunk_grid")
     chunks = lengths(configuration.get("chunk_shape"), least=1)
     if name != "regular":
-        raise BadDocumentError(f"chunk grid `{name}` is not known", "chunk_grid", "unreadable-array")
+        raise BadDocumentError(f"chunk grid `{name}` is unknown", "chunk_grid", "unreadable-array")
     if chunks is None or len(chunks) != rank:
-        raise BadDocumentError("the chunks are no list of lengths, one a dimension", "chunk_grid")
+        raise BadDocumentError("the chunks are not a list of one length for each dimension", "chunk_grid")
     return chunks
 
 
@@ -187,8 +187,8 @@ def _keys(written: Any) -> ChunkKeys:
     """Return the encoding of chunk keys."""
     name, configuration = named(written, "chunk_key_encoding")
     if name not in ("default", "v2"):
-        raise BadDocumentError(f"chunk key encoding `{name}` is not known", "chunk_key_encoding", "unreadable-array")
+        raise BadDocumentError(f"chunk key encoding `{name}` is unknown", "chunk_key_encoding", "unreadable-array")
     separator = configuration.get("separator", "/" if name == "default" else ".")
     if separator not in ("/", "."):
-        raise BadDocumentError("the separator is neither `/` nor `.`", "chunk_key_encoding")
+        raise BadDocumentError("the separator must be `/` or `.`", "chunk_key_encoding")
     return ChunkKeys(separator=separator, lead="c" if name == "default" else "")

@@ -47,7 +47,7 @@ def named(written: Any, member: str) -> tuple[str, Json]:
 def read_chain(written: Any, chunks: tuple[int, ...], *, inner: bool = False) -> Chain:
     """Parse the codecs, by the array-to-bytes codec. `inner`: codecs inside a shard."""
     if not isinstance(written, list) or not written:
-        raise BadDocumentError("the codecs are no list", "codecs")
+        raise BadDocumentError("the codecs are not a list", "codecs")
     steps = [named(each, "codecs") for each in written]
     before: list[Json] = []
     permutation: tuple[int, ...] | None = None
@@ -65,7 +65,7 @@ def read_chain(written: Any, chunks: tuple[int, ...], *, inner: bool = False) ->
                 before.append(config_of(name, configuration))
             case _:
                 break
-    raise BadDocumentError("a chain of codecs like this is not known", "codecs", "unreadable-array")
+    raise BadDocumentError("this chain of codecs is not supported", "codecs", "unreadable-array")
 
 
 def _permutation(order: Any, rank: int) -> tuple[int, ...] | None:
@@ -73,19 +73,19 @@ def _permutation(order: Any, rank: int) -> tuple[int, ...] | None:
         return None
     found = tuple(reversed(range(rank))) if order == "F" else lengths(order)
     if found is None or sorted(found) != list(range(rank)):
-        raise BadDocumentError("the order of `transpose` is none", "codecs")
+        raise BadDocumentError("the order of `transpose` is invalid", "codecs")
     return found if rank > 1 else None
 
 
 def _sharded(configuration: Json, shard: tuple[int, ...]) -> Chain:
     chunks = lengths(configuration.get("chunk_shape"), least=1)
     if chunks is None or len(chunks) != len(shard) or any(a % b for a, b in zip(shard, chunks, strict=True)):
-        raise BadDocumentError("the chunks of a shard do not make it up", "codecs")
+        raise BadDocumentError("the shape of a shard is not a multiple of its chunk shape", "codecs")
     location = configuration.get("index_location", "end")
     index = configuration.get("index_codecs")
     steps = [named(each, "codecs") for each in index] if isinstance(index, list) else []
     if [name for name, _ in steps] not in (["bytes"], ["bytes", "crc32c"]) or location not in ("start", "end"):
-        raise BadDocumentError("the index of the shards is not one that is known", "codecs", "unreadable-array")
+        raise BadDocumentError("the index of the shards is not supported", "codecs", "unreadable-array")
     found = read_chain(configuration.get("codecs"), chunks, inner=True)
     endian = {"id": "bytes", "endian": steps[0][1].get("endian", "little")}
     return found._replace(

@@ -126,7 +126,7 @@ BOMBS = {
     "cut": """read(inflated("1"), {"1": zlib.compress(b"0" * 1000)[:-5]})""",
     "nothing": """read(inflated("1"), {"1": b""})""",
     "garbage": """read(inflated("1"), {"1": b"garbage"})""",
-    "bytes behind": """read(inflated("1"), {"1": zlib.compress(b"0") + b"1"})""",
+    "bytes after": """read(inflated("1"), {"1": zlib.compress(b"0") + b"1"})""",
 }
 
 
@@ -155,7 +155,7 @@ DOCUMENTS = {
     "nothing": """read(None, raw=b"")""",
     "two schemas": """read(None, raw=b'{"awkward0":1,"schema":{"json":1},"schema":{"json":2}}')""",
     "prefix": """read(None, raw=b'{"awkward0":1,"schema":{"json":1},"prefix":5}')""",
-    "half a surrogate pair": """read(None, raw=b'{"awkward0":1,"schema":{"read":"\\\\ud800"}}')""",
+    "a lone surrogate": """read(None, raw=b'{"awkward0":1,"schema":{"read":"\\\\ud800"}}')""",
     "large id": """read({"json": 1, "id": -1})""",
     "id that is true": """read({"json": 1, "id": True})""",
     "two of one id": """read({"list": [{"json": 1, "id": 1}, {"json": 2, "id": 1}]})""",
@@ -275,7 +275,7 @@ CONTENTS = {
     "negative starts": """call("JaggedArray", starts=numbers(-1), stops=numbers(0), content=numbers(1.5))""",
     "too few stops": """call("JaggedArray", starts=numbers(0, 0), stops=numbers(0), content=numbers(1.5))""",
     "offsets that descend": """call("JaggedArray", "fromoffsets", offsets=numbers(0, 1, 0), content=numbers(1.5))""",
-    "no offsets": """call("JaggedArray", "fromoffsets", offsets=numbers(), content=numbers(1.5))""",
+    "the offsets are missing": """call("JaggedArray", "fromoffsets", offsets=numbers(), content=numbers(1.5))""",
     "texts of wide integers": """call("StringArray", "fromcounts", counts=numbers(1), content=numbers(1))""",
     "texts of an array": """call("StringArray", "fromcounts", counts=numbers(1), content=call("Table"))""",
     "encoding": """call("StringArray", "fromcounts", counts=numbers(), content=numbers(), encoding=numbers())""",
@@ -312,7 +312,7 @@ CONTENTS = {
     "more places than items": """call("SparseArray", length={"json": 3}, index=numbers(1, 2), content=numbers(1.5))""",
     "default of a sparse array": """call("SparseArray", length={"json": 3}, index=numbers(), content=numbers(),
                                         default={"json": "x"})""",
-    "two columns of one name": """call("Table", "frompairs", pairs={"pairs": [["x", numbers(1)], ["x",
+    "two columns of the same name": """call("Table", "frompairs", pairs={"pairs": [["x", numbers(1)], ["x",
           numbers(1)]]})""",
     "view of no table": """call("Table", "fromview", view={"json": None}, base=numbers(1))""",
     "function of objects": """call("ObjectArray", content=numbers(1), generator={"json": "os.system"})""",

@@ -349,7 +349,7 @@ def test_what_is_named_again_and_again_has_a_limit(tmp_path: Path) -> None:
     nczarr.awkward0.save(tmp_path / "d.awkd", {"v": _often(items, 20_000), "t": table, "w": _often(NUMBERS, 2)})
     found = nczarr.open(tmp_path / "d.awkd")
     assert [each.code for each in found.diagnostics] == ["unreadable-array"]
-    assert "named several times" in found.diagnostics[0].message
+    assert "occur several times" in found.diagnostics[0].message
     assert list(found) == ["/w", "/t/small", "/t/large"]
 
 

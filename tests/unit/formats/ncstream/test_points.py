@@ -137,7 +137,7 @@ def test_several_collections_and_none() -> None:
 def test_errors_of_the_sender_are_told() -> None:
     _, report = opened(PLAIN[: -len(END)] + block(ERROR, pb.Error(message=b"disk full")))
     [found] = report.sorted()
-    assert (found.code, found.message) == ("stream-error", "the sender of the stream gave up: 'disk full'")
+    assert (found.code, found.message) == ("stream-error", "the sender of the stream reported an error: 'disk full'")
     assert found.primary.offset == len(PLAIN) - len(END)
 
 

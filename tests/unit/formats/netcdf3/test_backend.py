@@ -300,7 +300,7 @@ def test_what_does_not_fit_is_told_once_with_the_kinds_that_do() -> None:
     report = Report()
     check_sizes(dataset, "nc3", report)
     (found,) = report.sorted()
-    assert "`a` takes 17179869184 bytes, and something follows it; the limit is then 2147483644" in found.message
+    assert "`a` takes 17179869184 bytes and is not the last one; the limit is then 2147483644" in found.message
     assert found.helps == ("use --kind nc5 or nc4",)
     (message,) = findings(
         checked(simple({"a": ("byte", (G2 // 4 - 1, 4)), "b": ("byte", ()), "c": ("int", ())})), "nc3"

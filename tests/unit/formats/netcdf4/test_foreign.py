@@ -100,7 +100,7 @@ FATAL: dict[str, tuple[Make, str, str]] = {
         "`/g/up`",
     ),
     "long name": (lambda file, h5py: file.__setitem__("a" * 256, 1), "unreadable-file", "255"),
-    "no UTF-8": (lambda file, h5py: file.__setitem__(b"a\xff", 1), "unreadable-file", "UTF-8"),
+    "not valid UTF-8": (lambda file, h5py: file.__setitem__(b"a\xff", 1), "unreadable-file", "UTF-8"),
     "deep": (lambda file, h5py: file.create_group("/".join("g" * 900)), "too-deep-nesting", "64"),
 }
 
@@ -175,7 +175,7 @@ def test_files_that_are_open_in_memory_are_told_apart(tmp_path: Path, peer: Call
 
 def test_an_empty_dataset_in_one_piece(read: Read) -> None:
     checked, found = read(lambda file, h5py: file.create_dataset("d", (0,), "f4"))
-    text = "`/d` is contiguous, but to the netCDF library a dimension of it grows"
+    text = "`/d` is contiguous, but the netCDF library treats one of its dimensions as unlimited"
     assert found == [("unseen-object", text)]
     assert checked is not None
     assert checked.shapes["/d"] == (0,)

@@ -178,11 +178,12 @@ def file(**columns: Any) -> bytes:
 @pytest.mark.parametrize(
     ("metadata", "wrong"),
     [
-        (b"", "no JSON"), (b"[]", "`metadata`"), (b'{"metadata": []}', "`metadata`"), (b'{"metadata": {}}', "`record"),
+        (b"", "not valid JSON"),
+        (b"[]", "`metadata`"), (b'{"metadata": []}', "`metadata`"), (b'{"metadata": {}}', "`record"),
         (b'{"metadata": {}, "record_size": 0}', "`record"), (b'{"metadata": {}, "record_size": 1e9}', "`record"),
         (b'{"metadata": {}, "record_size": 9999999999}', "`record"), (b'{"metadata": {}, "record_size": true}', "`rec"),
-        (b'{"metadata": {"a": "x"}, "record_size": 1}', "`a`"), (b"\xff", "no JSON"),
-        (b'{"metadata":' * 200 + b"1" + b"}" * 200, "nests"),
+        (b'{"metadata": {"a": "x"}, "record_size": 1}', "`a`"), (b"\xff", "not valid JSON"),
+        (b'{"metadata":' * 200 + b"1" + b"}" * 200, "is nested more than"),
         (b'{"metadata": {"a/.zarray": {"shape": [1], "chunks": []}}, "record_size": 1}', "`a/.zarray`"),
         (b'{"metadata": {"a/.zarray": {"shape": [1], "chunks": [0]}}, "record_size": 1}', "`a/.zarray`"),
         (b'{"metadata": {"a/.zarray": {"shape": [1.0], "chunks": [1]}}, "record_size": 1}', "`a/.zarray`"),
@@ -198,12 +199,15 @@ def test_metadata_that_are_none_are_refused(metadata: bytes, wrong: str) -> None
 @pytest.mark.parametrize(
     ("data", "wrong"),
     [
-        (b"", "no Parquet"), (b"PAR1", "no Parquet"), (file(path=["a"], offset=[0], size=[1]), "1 rows"),
+        (b"", "not a readable Parquet"), (b"PAR1", "not a readable Parquet"),
+        (file(path=["a"], offset=[0], size=[1]), "1 rows"),
         (file(path=["a"] * 3, offset=[0] * 3, size=[1] * 3), "3 rows"), (file(path=[1, 2]), "`path`"),
-        (file(path=["a", "b"], offset=[0.5, 1], size=[1, 2]), "`offset`"), (file(raw=["a", "b"], size=[1, 2]), "go"),
+        (file(path=["a", "b"], offset=[0.5, 1], size=[1, 2]), "`offset`"),
+        (file(raw=["a", "b"], size=[1, 2]), "given together"),
         (file(offset=[1, 2], size=[1, 2]), "neither"), (file(path=["a", "b"], offset=[-1, 0], size=[1, 1]), "`x/0`"),
         (file(path=["a", "b"], offset=[2**63 - 1, 0], size=[1, 1]), "`x/0`"), (file(path=[b"\xff", b"b"]), "`x/0`"),
-        (file(path=["a", "b"], offset=[None, 0], size=[1, 1]), "`x/0`"), (file(path=["a", "b"])[:-20], "no Parquet"),
+        (file(path=["a", "b"], offset=[None, 0], size=[1, 1]), "`x/0`"),
+        (file(path=["a", "b"])[:-20], "not a readable Parquet"),
     ],
 )  # fmt: skip
 def test_files_that_are_none_are_refused_by_name(data: bytes, wrong: str) -> None:

@@ -115,11 +115,11 @@ def test_text_around_expressions_is_that_of_jinja2(url: str, peer: Callable[[str
         ("{{g()}}", "no template `g`"),
         ("{{1//0}}", "division by zero"),
         ("{{nope+1}}", "undefined name"),
-        ("{{u", "braces without an end"),
+        ("{{u", "braces that are not closed"),
         ("{{1}}{% if 1 %}", "statement"),
         ("{{u|escape}}", "no filter `escape`"),
         ("{{}}", "empty"),
-        ("{{(-1)**(1/2)}}", "no real number"),
+        ("{{(-1)**(1/2)}}", "not a real number"),
     ],
 )
 def test_refused_expressions_are_named(url: str, message: str) -> None:

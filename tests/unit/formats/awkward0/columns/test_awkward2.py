@@ -128,14 +128,14 @@ def test_nothing_is_copied_or_looked_at() -> None:
         (Lists(I8([0, 1]), Later(3, lambda: FLAT)), "`/[]` refers to array 3"),
         (Flat(np.array([None])), "`/` has object"),
         (Union(I8([0]), I8([0]), (FLAT,) * 128), "`/` is a union of 128 kinds"),
-        (Table(("x", "x"), (FLAT, FLAT), 1), "two columns of one name"),
+        (Table(("x", "x"), (FLAT, FLAT), 1), "two columns of the same name"),
         (
             Table(("t",), (Texts(LETTER.bytes, "no such"),), 1),
-            "`/t` has texts that are not of their encoding",
+            "`/t` has strings that do not match their encoding",
         ),
-        (Texts(Lists(I8([0, 3]), BYTES), "utf-16"), "not of their encoding"),
-        (Texts(Lists(I8([0, 1]), FLAT)), "no plain array of uint8"),
-        (Flat(np.array(["\udcff"])), "UTF-8 cannot say"),
+        (Texts(Lists(I8([0, 3]), BYTES), "utf-16"), "do not match their encoding"),
+        (Texts(Lists(I8([0, 1]), FLAT)), "not a plain uint8 array"),
+        (Flat(np.array(["\udcff"])), "UTF-8 cannot encode"),
     ],
 )
 def test_what_awkward_has_no_layout_for(column: Column, why: str) -> None:
@@ -269,7 +269,7 @@ def test_more_levels_than_can_be_followed_are_refused() -> None:
         layout = ak.contents.ListOffsetArray(ak.index.Index64(np.array([0, 1])), layout)
     for _ in range(2000):
         column = Lists(I8([0, 1]), column)  # type: ignore[assignment]
-    with pytest.raises(CompileError, match="levels"):
+    with pytest.raises(CompileError, match="nested too deeply"):
         serialize(layout, {})
-    with pytest.raises(CompileError, match="levels"):
+    with pytest.raises(CompileError, match="nested too deeply"):
         to_awkward(column)

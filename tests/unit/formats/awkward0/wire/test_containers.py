@@ -100,7 +100,7 @@ def test_encrypted_members() -> None:
 
 @pytest.mark.parametrize("how", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_other_ways_of_compression(how: int) -> None:
-    assert "compressed in a way" in refused(lambda: nczarr.awkward0.load(archive(MEMBERS, how)))
+    assert "has an unsupported compression" in refused(lambda: nczarr.awkward0.load(archive(MEMBERS, how)))
 
 
 @pytest.mark.parametrize("cut", [0, 10, 100, -5, -30])
@@ -118,7 +118,7 @@ def test_damaged_members() -> None:
 def test_members_that_inflate_to_more_than_the_limit() -> None:
     members = {**MEMBERS, "a-2": bytes(10**7)}
     found = nczarr.awkward0.load(archive(members, zipfile.ZIP_DEFLATED), limits=nczarr.awkward0.Limits(inflated=10**6))
-    assert refused(lambda: found["a"]).startswith("oversized-awkward: 'a-2' inflates")
+    assert refused(lambda: found["a"]).startswith("oversized-awkward: 'a-2' is 10000000 bytes when decompressed")
 
 
 @pytest.mark.slow
@@ -257,7 +257,7 @@ def test_datasets_that_were_never_written(file: Any) -> None:
 def test_datasets_that_inflate_to_more_than_the_limit(file: Any) -> None:
     replaced(file, None, data=np.zeros(10**7, "u1"), chunks=(10**6,), compression="gzip")
     found = nczarr.awkward0.hdf5(file, limits=nczarr.awkward0.Limits(inflated=10**6))
-    assert refused(lambda: found["a"]).startswith("oversized-awkward: 'a/2' inflates")
+    assert refused(lambda: found["a"]).startswith("oversized-awkward: 'a/2' is 10000000 bytes when decompressed")
 
 
 def test_damaged_chunks(file: Any) -> None:

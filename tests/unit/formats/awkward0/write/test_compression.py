@@ -115,5 +115,5 @@ def test_other_levels_of_a_known_inverse_are_taken() -> None:
 
 def test_a_function_that_gives_no_bytes_is_named() -> None:
     (rule,) = rules({"pair": (len, ("mine", "undo")), "foreign": True})
-    with pytest.raises(TypeError, match="len gave int"):
+    with pytest.raises(TypeError, match="len returned int"):
         rule.compressed(np.zeros(3))

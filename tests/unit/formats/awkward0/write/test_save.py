@@ -174,10 +174,10 @@ def test_an_empty_file_becomes_an_archive(tmp_path: Path) -> None:
 def test_a_file_that_is_no_archive_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "a.awkd"
     path.write_text("notes")
-    with pytest.raises(OSError, match="no zip archive"):
+    with pytest.raises(OSError, match="invalid ZIP archive"):
         save(path, ONE)
     assert path.read_text() == "notes"
-    with pytest.raises(OSError, match="no zip archive"):
+    with pytest.raises(OSError, match="invalid ZIP archive"):
         save(io.BytesIO(b"notes"), ONE)
 
 

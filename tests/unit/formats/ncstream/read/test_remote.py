@@ -316,7 +316,7 @@ def test_commands_read_servers(nczarr_command: Callable[..., Ran], tmp_path: Pat
 
 HEADER = b"\xad\xec\xce\xda"
 WRONG: dict[str, tuple[Reply, str]] = {
-    "a page": (Reply(data=b"<!DOCTYPE html>", type="text/html", description=None), "no CDM Remote server"),
+    "a page": (Reply(data=b"<!DOCTYPE html>", type="text/html", description=None), "not a CDM Remote server"),
     "nothing": (Reply(data=b"", description=None), "an empty answer"),
     "another place": (Reply(404, b"there is no dataset of this name", "text/plain"), "404: there is no dataset"),
     "no right": (Reply(403, b"not for you", "text/plain"), "403: not for you"),
@@ -487,7 +487,7 @@ def test_sections_of_answers_are_looked_at() -> None:
     with serving(changed(elsewhere)) as server:
         there = nczarr.open(server.url("t.nc"))
         assert same(there["/v"][1], other["/v"][1])
-        with pytest.raises(OSError, match="its section is another"):
+        with pytest.raises(OSError, match="its section is different"):
             there["/v"][0]
 
 

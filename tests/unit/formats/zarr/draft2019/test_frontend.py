@@ -174,7 +174,7 @@ def test_other_targets_lose_unknown_extensions_and_say_so(tmp_path: Path) -> Non
             each.message for each in nczarr.write(found, tmp_path / target, form) if each.code == "lost-annotations"
         ]
         assert len(lost) == 1
-        assert "protocol extensions that are not known (2)" in lost[0]
+        assert "unknown protocol extensions (2)" in lost[0]
 
 
 def test_implied_groups_have_no_attributes_and_missing_documents_are_no_faults() -> None:

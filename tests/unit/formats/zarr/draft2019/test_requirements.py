@@ -233,7 +233,7 @@ ROWS = [
     *(
         Row(
             "C and F contiguous memory layout",
-            "data types of fixed size alone",
+            "only for data types of fixed size",
             array(data_type={"extension": URI, "type": "string"}, fill_value="", chunk_memory_layout=each),
             BAD,
             "/chunk_memory_layout",

@@ -50,7 +50,7 @@ def test_array_fields_are_raw_bytes() -> None:
 
 @pytest.mark.parametrize("written", ["complex32", "r12", {"name": "struct"}, None, 3, ["int32"]])
 def test_foreign_data_types_are_no_crash(written: Any) -> None:
-    with pytest.raises(ValueError, match=r"`|names no type"):
+    with pytest.raises(ValueError, match=r"`|does not name a type"):
         dtypes.descr(written)
 
 

@@ -114,7 +114,7 @@ def test_unreadable_records_name_the_field(fields: Any, words: str) -> None:
         ({key: value for key, value in FILL.items() if key != "h"}, "field `h` has no value"),
         ({**FILL, "z": 1}, "the record has no field `z`"),
         ({**FILL, "r": [1, 256]}, "field `r`"),
-        ("AAAA", "has 3 bytes where the type has 19"),
+        ("AAAA", "has 3 bytes, but the type has 19"),
         ([1, 2], "is not a base64 text"),
         (None, "`null` is not a base64 text"),
     ],
