@@ -20,6 +20,9 @@ WIDEST = 40
 LONGEST = 48
 """Maximum characters of a displayed value."""
 
+BEFORE = 16
+"""Characters that a window of a long string shows before the first difference."""
+
 
 class Values(NamedTuple):
     """Differences of a variable's values."""
@@ -143,7 +146,15 @@ def shown_constant(constant: Constant) -> str:
 
 
 def shown_pair(first: Constant, second: Constant, mark: str = "") -> tuple[str, str]:
-    """Return two attribute values between marks, with type and count if types differ or texts are equal."""
+    """Return two attribute values between marks, with type and count if types differ or texts are equal.
+
+    Of long strings, a window around the first difference is shown, and its
+    place follows the second value.
+    """
+    strings, where = _differing_strings(first, second)
+    if strings is not None:
+        one, other, place = shown_strings(*strings)
+        return f"{mark}{one}{mark}", f"{mark}{other}{mark}{where}{place}"
     one, other = shown_constant(first), shown_constant(second)
     if first.type == second.type and one != other:
         return f"{mark}{one}{mark}", f"{mark}{other}{mark}"
@@ -151,6 +162,59 @@ def shown_pair(first: Constant, second: Constant, mark: str = "") -> tuple[str, 
         f"{mark}{one}{mark} ({first.type}, {first.count})",
         f"{mark}{other}{mark} ({second.type}, {second.count})",
     )
+
+
+def shown_strings(first: str | bytes, second: str | bytes) -> tuple[str, str, str]:
+    """Return two different strings, and where they differ.
+
+    Short strings are whole, and the place is empty. Long ones are windows around
+    the first difference.
+    """
+    one, other = _quoted(first), _quoted(second)
+    if max(len(one), len(other)) <= LONGEST:
+        return one, other, ""
+    at = _common_start(first, second)
+    unit = "byte" if isinstance(first, bytes) else "character"
+    return _window(first, at), _window(second, at), f" (they differ after {at} {unit}{'s' * (at != 1)})"
+
+
+def _common_start(first: str | bytes, second: str | bytes) -> int:
+    """Return the number of equal characters or bytes at the start of two strings."""
+    length = min(len(first), len(second))
+    return next((at for at in range(length) if first[at] != second[at]), length)
+
+
+def _window(text: str | bytes, at: int) -> str:
+    """Return a quoted part of a string around a position; `…` marks missing parts."""
+    begin = max(0, at - BEFORE)
+    end = begin + LONGEST - 4
+    return ("…" if begin else "") + _quoted(text[begin:end]) + ("…" if end < len(text) else "")
+
+
+def _quoted(text: str | bytes) -> str:
+    return repr(text)[1:] if isinstance(text, bytes) else json.dumps(text, ensure_ascii=False)
+
+
+def _differing_strings(first: Constant, second: Constant) -> tuple[tuple[str, str] | tuple[bytes, bytes] | None, str]:
+    """Return the char values, or the first pair of different strings with its position; None for others."""
+    if first.type == second.type == "char" and isinstance(first.data, bytes) and isinstance(second.data, bytes):
+        return (_decoded(first.data, second.data), "") if first.data != second.data else (None, "")
+    if first.type == second.type == "string" and first.count == second.count:
+        for number, (one, other) in enumerate(zip(_texts(first), _texts(second), strict=True)):
+            if one != other:
+                if one is None or other is None:
+                    break
+                where = "" if first.count == 1 else f" (string {number + 1} of {first.count})"
+                long = first.count == 1 or max(len(shown_constant(first)), len(shown_constant(second))) > LONGEST
+                return (_decoded(one, other) if long else None), where
+    return None, ""
+
+
+def _decoded(first: bytes, second: bytes) -> tuple[str, str] | tuple[bytes, bytes]:
+    """Return two byte strings as text if both are printable UTF-8."""
+    if _is_text(first) and _is_text(second):
+        return first.decode(), second.decode()
+    return first, second
 
 
 def _texts(constant: Constant) -> list[bytes | None]:

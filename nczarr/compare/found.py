@@ -12,7 +12,7 @@ from nczarr.arrays.blocks import Index, index_of
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.source import ArraySource, little
 from nczarr.check.checked import Checked
-from nczarr.compare.difference import Difference, Values, shown
+from nczarr.compare.difference import Difference, Values, shown, shown_strings
 from nczarr.compare.elements import distances
 
 
@@ -48,7 +48,11 @@ class Found:
         text = f"{self.count} of {total} values differ" if total > 1 else "the value differs"
         if place:
             text += f", first at ({', '.join(map(str, place))})"
-        text += f": {shown(first)} | {shown(second)}"
+        if isinstance(first, str) and isinstance(second, str) and first != second:
+            one_shown, other_shown, where = shown_strings(first, second)
+            text += f": {one_shown} | {other_shown}{where}"
+        else:
+            text += f": {shown(first)} | {shown(second)}"
         if self.largest is not None and self.count > 1:
             far = f"{self.largest:.6g}" if isinstance(self.largest, float) else str(self.largest)
             text += f"; at most {far} apart"

@@ -104,6 +104,34 @@ def test_one_change_is_one_difference(folder: Path, old: str, new: str, said: st
     assert bool(found) == bool(said)
 
 
+def test_long_strings_are_shown_where_they_differ(folder: Path) -> None:
+    words = "The quick brown fox jumps over the lazy dog. " * 5
+    Path("one.cdl").write_text(
+        "netcdf t {\ndimensions:\n  x = 2 ;\nvariables:\n  string s(x) ;\n"
+        f'  :history = "{words}2019" ;\n  string :note = "{words}" ;\n  string :names = "{words}", "b" ;\n'
+        f'  :cut = "{words}" ;\n  :bytes = "\\000{words}1" ;\n  :short = "a" ;\n'
+        f'data:\n  s = "b", "{words}1" ;\n}}\n'
+    )
+    other = Path("one.cdl").read_text().replace("2019", "2020").replace('"b" ;', '"c" ;').replace('1" ;', '2" ;')
+    other = other.replace(f':cut = "{words}"', f':cut = "{words[:-9]}"').replace(
+        f'note = "{words}"', f'note = "?{words}"'
+    )
+    Path("two.cdl").write_text(other)
+    done = run_command("diff", "one.cdl", "two.cdl")
+    lines = [line.removeprefix("/s").removeprefix("/").strip() for line in done.text.splitlines()]
+    assert lines == [
+        'attribute `history`: …"the lazy dog. 2019" | …"the lazy dog. 2020" (they differ after 227 characters)',
+        'attribute `note`: "The quick brown fox jumps over the lazy dog."… | '
+        '"?The quick brown fox jumps over the lazy dog"… (they differ after 0 characters)',
+        'attribute `names`: "b" | "c" (string 2 of 2)',
+        'attribute `cut`: …"jumps over the lazy dog. " | …"jumps over the l" (they differ after 216 characters)',
+        "attribute `bytes`: …'r the lazy dog. 1' | …'r the lazy dog. 2' (they differ after 226 bytes)",
+        '1 of 2 values differ, first at (1): …"r the lazy dog. 1" | …"r the lazy dog. 2" '
+        "(they differ after 225 characters)",
+    ]
+    assert "(they differ after 225 characters)" in nczarr.diff("one.cdl", "two.cdl")[-1].message
+
+
 def test_of_a_missing_group_the_group_is_said_alone(folder: Path) -> None:
     assert against((TEXT[TEXT.index("group: g") :], "}\n")) == "/g group only in the first"
 
