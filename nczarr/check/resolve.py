@@ -49,6 +49,7 @@ class _Resolver:
         for path, declared in self.tables.types.items():
             self.types_by_name.setdefault(declared.name, []).append(path)
         self.scopes: dict[str, tuple[str, ...]] = {}
+        self.undefined: set[str] = set()  # names of types that were reported
 
     # ---- the tree ----------------------------------------------------------------------------------------------
     def group(self, group: G, path: str) -> G:
@@ -216,6 +217,11 @@ class _Resolver:
         self._undefined("undefined-dimension", f"dimension `{name}` is not defined{where}", name, visible, place)
 
     def _undefined_type(self, name: str, place: Span) -> None:
+        """Report an undefined type at its first use; further uses are consequences."""
+        if name in self.undefined:
+            self.report.consequence()
+            return
+        self.undefined.add(name)
         if self._missing_group(name, place):
             return
         several = self.types_by_name.get(name, [])
