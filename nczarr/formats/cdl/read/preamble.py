@@ -100,6 +100,31 @@ def opens_comment(source: Source, report: Report, at: int) -> bool:
     return True
 
 
+def unclosed_string(data: Buffer, last: int) -> tuple[int, int | None]:
+    """Return where the string opens that lacks its closing quote, and the quote that closes it instead.
+
+    `last`: the quote that nothing closes. An earlier string is at fault if text
+    follows its closing quote directly, as in `"K ; v:name = "temperature"`: that
+    quote was meant to open the next string.
+    """
+    pattern = re.compile(_CONSTANTS)  # only where a string is not closed
+    at = 0
+    while match := pattern.search(data, at, last):
+        found = match["string"]
+        at = match.end("string") if found else match.end()
+        follows = match["next"]
+        if found and follows and follows not in b",;)}/\r" and (follows != b'"' or b"\n" in found):
+            return match.start("string"), at - 1
+    return last, None
+
+
+_CONSTANTS = (
+    rb"""//[^\r\n]*+|/\*(?s:.*?)\*/|'(?:[^'\\]|\\(?s:.))'"""
+    rb"""|(?P<string>"[^"\\]*+(?:\\(?s:.)[^"\\]*+)*")[ \t]*+(?P<next>.?)"""
+)
+"""A comment, or a constant and what follows a string on its line."""
+
+
 def skip_character(data: Buffer, at: int) -> int:
     """Return the offset after the UTF-8 character at `at`, tolerating invalid bytes."""
     end = at + 1

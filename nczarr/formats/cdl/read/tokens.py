@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 
 from nczarr import names
-from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.report import Label, Report
 from nczarr.formats.cdl.read.patterns import (
     BRACES,
     CAREFUL_CUT,
@@ -32,7 +32,14 @@ from nczarr.formats.cdl.read.patterns import (
     WORDS,
     simple_run,
 )
-from nczarr.formats.cdl.read.preamble import check_bytes, line_end, opens_comment, scan_header, skip_character
+from nczarr.formats.cdl.read.preamble import (
+    check_bytes,
+    line_end,
+    opens_comment,
+    scan_header,
+    skip_character,
+    unclosed_string,
+)
 from nczarr.formats.cdl.words import strange_character
 from nczarr.source import Buffer, Source, Span
 from nczarr.syntax._generated.CDLParser import CDLParser as P
@@ -256,9 +263,13 @@ class FastTokens:
         return line_end(data, at) if character == "#" else end
 
     def _unclosed_string(self, at: int) -> None:
-        message = "string constant is not closed before the end of the file"
-        self._error("unterminated-string", message, at, at + 1, 'close it with `"`')
-        self.sound = at
+        """Report the string that lacks its closing quote: an earlier one if text follows what closes that."""
+        opened, closed = unclosed_string(self.source.data, at)
+        others = () if closed is None else (Label(Span(self.source, closed, closed + 1), "this quote closes it"),)
+        place = Span(self.source, opened, opened + 1)
+        helps = ['close it with `"`']
+        self.report.error("unterminated-string", "string is not closed", place, others=others, helps=helps)
+        self.sound = opened
 
     def _unclosed_comment(self, at: int) -> bool:
         opens = opens_comment(self.source, self.report, at)

@@ -83,7 +83,7 @@ class ListReader(Numerals):
                 here.append(Literal("list", inner, "", opened, at_end))
                 expect_value = False
             elif not expect_value:
-                raise self._adjacent(kind or "", at, at_end, previous)
+                raise self._adjacent(kind or "", at, at_end, here[-1])
             elif kind == "open":
                 stack.append((here, at))
                 here = []
@@ -99,8 +99,12 @@ class ListReader(Numerals):
             raise self.stop("expected-value", "a value is missing after `,`", end, end + 1)
         return top
 
-    def _adjacent(self, kind: str, start: int, end: int, previous: int) -> Stop:
-        """Explain two values without a comma: a missing comma, or a missing semicolon before the next statement."""
+    def _adjacent(self, kind: str, start: int, end: int, before: Literal) -> Stop:
+        """Explain two values without a comma: a missing comma, semicolon, or quote at the end of a string."""
+        previous = before.end
+        if before.kind == "string" and kind != "string" and b"\n" in bytes(self.source.data[before.start : previous]):
+            opened = before.start
+            return self.stop("unterminated-string", "string is not closed", opened, opened + 1, 'close it with `"`')
         between = bytes(self.source.data[previous:start])
         if kind in ("word", "strange") and (b"\n" in between or b"\r" in between):
             return self.stop("expected-token", "expected `;` after the last value", previous, previous)
