@@ -26,6 +26,9 @@ INTEGERS = ("byte", "ubyte", "short", "ushort", "int", "uint", "int64", "uint64"
 NUMBER_WORDS = ("NaN", "NaNf", "Infinity", "Infinityf", "-Infinity", "-Infinityf")
 
 
+_LONGEST_LINE = 100
+"""Maximum bytes of a line that is shown with corrections."""
+
 _NUMBER = re.compile(
     rb"[+-]?(?:(?P<int>0|[1-9][0-9]{0,8})"  # nine digits always fit an int; a leading zero would be octal
     rb"|(?:[0-9]++(?:\.[0-9]*+)?(?:[eE][+-]?[0-9]++)|[0-9]++\.[0-9]*+|\.[0-9]++(?:[eE][+-]?[0-9]++)?)(?P<float>[fF])?)"
@@ -89,6 +92,27 @@ class Converter:
         help_ = f"did you mean `{meant}`?" if meant else "words are enum constants; a number is expected here"
         message = f"`{literal.value}` is not defined, and {what} takes no enum constant"
         self.error("undefined-enum-constant", message, literal, help_)
+
+    def _unquoted(self, literal: Literal, literals: Sequence[Literal]) -> None:
+        """Report a word as the value of an attribute without a type, with the corrected line as help."""
+        meant = names.closest(literal.value, NUMBER_WORDS)
+        help_ = f"did you mean `{meant}`?" if meant else f"write `{self._with_quotes(literals)}`"
+        self.error("undefined-enum-constant", f"text needs quotes: `{literal.value}` is not a number", literal, help_)
+
+    def _with_quotes(self, literals: Sequence[Literal]) -> str:
+        """Return the line of some values with its words in quotes; without the line if it is long."""
+        begin = literals[0].start
+        line = self.source.data.rfind(b"\n", 0, begin) + 1
+        if begin - line > _LONGEST_LINE:
+            line = begin
+        text, at = "", line
+        for each in literals:
+            word = self.source.text(each.start, each.end)
+            text += self.source.text(at, each.start) + (f'"{word}"' if each.kind == "name" else word)
+            at = each.end
+            if at - line > _LONGEST_LINE:
+                return f"{text.strip()}, …"
+        return text.strip() + (" ;" if line < begin else "")
 
     def _from_integer(self, literal: Literal, value: int, atomic: Atomic, what: str) -> int | float | None:
         if atomic.is_float:
@@ -230,7 +254,7 @@ class Converter:
                 self.error("fill-in-attribute", "an attribute cannot hold the fill mark `_`", literal)
                 return None
             if literal.kind == "name":
-                self.name(literal, "an attribute without a type")
+                self._unquoted(literal, literals)
                 return None
             if literal.kind in ("list", "nil", "hex"):
                 what = {"list": "values in braces need", "nil": "NIL needs", "hex": "hexadecimal constants need"}

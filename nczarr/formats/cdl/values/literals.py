@@ -111,7 +111,15 @@ class ListReader(Numerals):
         if kind == "string":
             message = "adjacent strings are not joined; put a comma between them"
             return self.stop("expected-token", message, start, end)
-        return self.stop("expected-token", "expected `,` or `;` after the value", start, end)
+        help_ = ""
+        if kind in ("word", "strange") and before.kind in ("name", "int", "float"):
+            help_ = f'text needs quotes: write `"{self._words(before.start, end)}"`'
+        return self.stop("expected-token", "expected `,` or `;` after the value", start, end, help_)
+
+    def _words(self, start: int, end: int) -> str:
+        """Return the rest of a value on its line, at least up to `end`."""
+        rest = re.compile(rb"[^\r\n;,\"]*+").match(self.source.data, end)
+        return self.source.text(start, rest.end() if rest else end).strip()
 
     def _bad(self, at: int, end: int) -> Stop:
         data = self.source.data
