@@ -178,6 +178,12 @@ def dimension(assembler: Assembler, scope: Scope, name: Token, size: Any) -> Non
     if token.type == P.UNLIMITED:
         assembler.add_dimension(scope, declared, None, assembler.span(name), assembler.span(token), unlimited=True)
         return
+    word = assembler.source.text(token.start, token.end)
+    if token.type == P.NAME and names.closest(word.upper(), ["UNLIMITED"]):
+        helps = ["did you mean `UNLIMITED`?"]
+        assembler.report.error("bad-dimension-size", f"`{word}` is not a size", assembler.span(token), helps=helps)
+        assembler.add_dimension(scope, declared, None, assembler.span(name), assembler.span(token), unlimited=True)
+        return
     what = "a dimension size must be an integer"
     length = integer(assembler, size, "bad-dimension-size", what, 0, "a dimension size cannot be negative")
     assembler.add_dimension(scope, declared, length, assembler.span(name), assembler.span(token))

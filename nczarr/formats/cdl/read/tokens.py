@@ -181,6 +181,12 @@ class FastTokens:
         Returns the next offset (negative: stop) and whether a statement may begin.
         """
         section = SECTIONS.get(text.lower())
+        if section is None and fresh and self.source.data[end : end + 1] == b":":
+            section = self._misspelt_section(text, at, end)
+            if section is not None:
+                self._add(section, at, end + 1)
+                self.section = section
+                return end + 1, True
         if section is not None:
             colon = self._section(text, at, end, fresh=fresh)
             if colon:
@@ -214,6 +220,19 @@ class FastTokens:
             message, code = f"section keywords are lower case: `{right}`", "keyword-case"
         self._error(code, message, at, blank.end(), f"write `{right}`")
         return blank.end()
+
+    def _misspelt_section(self, text: bytes, at: int, end: int) -> int | None:
+        """Return the section that a word with a colon at the end of its line means, with a report."""
+        if re.compile(rb":[ \t]*+(?:[\r\n]|//)").match(self.source.data, end) is None or self._declared(text):
+            return None
+        sections = [each.decode() for each in SECTIONS if each != b"group"]
+        word = text.decode("utf-8", "replace")
+        meant = names.closest(word.lower(), sections)
+        if meant is None:
+            return None
+        self._error("expected-token", f"`{word}:` is not a section", at, end + 1, f"did you mean `{meant}:`?")
+        section: int = SECTIONS[meant.encode()]
+        return section
 
     def _is_variable(self, word: bytes, colon: int) -> bool:
         """Return whether `data:units = …` means a declared variable `data`: there is no blank after the colon."""
