@@ -18,7 +18,7 @@ from typing import Any
 from nczarr.diagnostics.report import CompileError
 from nczarr.serve.answers import Answer, text
 from nczarr.serve.bodies import weight
-from nczarr.serve.dataset_cache import Opened, RefusedError, words
+from nczarr.serve.dataset_cache import FORBIDDEN, Opened, RefusedError, words
 from nczarr.serve.delivery import Client, CutError, Delivery, Receive, Send
 from nczarr.serve.limits import Limits
 from nczarr.serve.places import Place
@@ -43,9 +43,6 @@ SAFETY = (
     ("X-Content-Type-Options", "nosniff"),
     ("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'"),
 )
-
-FORBIDDEN = frozenset({"forbidden-target"})
-"""Diagnostic codes that become status 403."""
 
 Log = Callable[[str], None]
 

@@ -57,6 +57,13 @@ class RefusedError(Exception):
         self.headers = headers
 
 
+FORBIDDEN = frozenset({"forbidden-target"})
+"""Codes of targets that the server may not read: they become status 403."""
+
+ALLOW = "`nczarr serve --source-root PLACE` allows it"
+"""Remedy for targets outside the roots of a server."""
+
+
 class Opened:
     """An open dataset. `views`: derived forms for each kind of client, by name."""
 
@@ -143,8 +150,8 @@ class Shelf:
             form.leads_to is not None
             and (name := forbidden(place.path, form.leads_to, self.options.following)) is not None
         ):
-            text = f"`{place.name}` leads to `{name}`, which may not be read here"
-            raise RefusedError(403, without_home(text, os.path.dirname(place.path)))
+            text = f"error[forbidden-target]: `{place.name}` refers to `{name}`, which is outside all allowed roots"
+            raise RefusedError(403, without_home(f"{text}; {ALLOW}", os.path.dirname(place.path)))
         checked = pipeline.read(source, report, self.options, form)  # not detected again: a file may have been cut
         if checked is None or report.errors:
             raise CompileError(report.sorted())
@@ -225,7 +232,15 @@ def _facts(path: str, *, missing: bool = True) -> tuple[int, ...] | None:
 
 
 def words(found: Iterable[Diagnostic], home: str) -> str:
-    """Return diagnostics as lines for a client, without source lines and server paths."""
+    """Return diagnostics as lines for a client, without source lines and server paths.
+
+    Targets outside the roots are one line: other diagnostics follow from them.
+    """
+    found = list(found)
+    outside = [each for each in found if each.code in FORBIDDEN]
+    if outside:
+        more = f" (and {len(outside) - 1} more)" if len(outside) > 1 else ""
+        return without_home(f"error[{outside[0].code}]: {outside[0].message}{more}; {ALLOW}", home)
     lines = []
     for each in found:
         if each.severity is Severity.NOTE:

@@ -101,6 +101,7 @@ def test_references_do_not_leave_the_root(served: Served) -> None:
             reply = served.get(path)
             assert reply.status == 403, path
             assert "forbidden-target" in reply.text
+            assert reply.text.count("forbidden-target") == reply.text.count("--source-root") == 1
     assert served.get("/zarr2/cmip.json/tas/0.0.0").status == 200
 
 
@@ -152,6 +153,7 @@ def test_hdf5_files_do_not_lead_out_of_the_root(
             ):
                 reply = served.get(way)
                 assert (reply.status == 403) == refused, (way, reply)
+                assert (b"`nczarr serve --source-root PLACE` allows it" in reply.body) == refused
                 assert not (refused and b"tpek" in reply.body)
 
 
