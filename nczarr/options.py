@@ -54,7 +54,7 @@ class Following(NamedTuple):
 
 
 WRITING, FOLLOWING = Writing(), Following()
-"""References where nobody asks for anything."""
+"""Default handling of references."""
 
 
 UNREAD = frozenset(

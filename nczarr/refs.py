@@ -217,7 +217,7 @@ def _source(document: Described) -> Source | Store:
 
 
 def _opened(document: Described, report: Report, options: Options) -> Source | Store | None:
-    """Return the source or folder of a document; None (reported) if there is none."""
+    """Return the source or folder of a document; None (reported) if it does not exist."""
     if isinstance(document, Mapping):
         return Source("document", json.dumps(document).encode())
     if isinstance(document, str) and document.lstrip().startswith("{"):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import importlib
+import io
 import itertools
 import os
 import re
 import subprocess
 import sys
+import tokenize
 import tomllib
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -358,6 +360,84 @@ def test_words_that_stay_out(pattern: str) -> None:
             if re.search(pattern, line):
                 wrong.append(f"{name}:{number}: {line.strip()[:80]}")
     assert not wrong
+
+
+BANNED = re.compile(
+    r"\b(?:(?:is|are) none|[Nn]obody|[Ww]hoever|(?:is|are) told"
+    r"|[Ww]hat [^.:;]{0,80}?\b(?:has|have) not\b(?! [a-z]+e[dn]\b))"
+    r"|\b(?:DESIGN|STYLE|PERFORMANCE)\b"
+)
+"""Riddles, and documents outside the repository."""
+
+NO_SENTENCE = re.compile(r"(?:What|That|How|Whether)\b")
+"""Beginnings of docstrings that neither define a thing nor say what a function does."""
+
+
+def _prose() -> Iterator[tuple[str, str]]:
+    """The strings, docstrings and comments of the package, and its pages, with their places."""
+    for path in modules():
+        text = path.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield f"{name_of(path)}:{node.lineno}", node.value
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type == tokenize.COMMENT:
+                yield f"{name_of(path)}:{token.start[0]}", token.string
+    for path in sorted(PACKAGE.rglob("*.md")):
+        yield str(path.relative_to(ROOT)), path.read_text(encoding="utf-8")
+
+
+def test_prose_has_no_riddles() -> None:
+    """Names of functions are no prose: their words are joined by underscores."""
+    found = [(place, BANNED.search(" ".join(text.split()))) for place, text in _prose()]
+    assert [f"{place}: {match[0]}" for place, match in found if match] == []
+
+
+def test_docstrings_begin_with_a_verb_or_a_thing() -> None:
+    wrong = []
+    for path in modules():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            match node:
+                case ast.Expr(value=ast.Constant(value=str(text))) if NO_SENTENCE.match(text.strip()):
+                    wrong.append(f"{name_of(path)}:{node.lineno}: {text[:60]}")
+    assert not wrong
+
+
+def test_messages_have_their_form() -> None:
+    """Messages and remedies begin in lower case, or with something quoted, and have no full stop at their end."""
+    wrong, count = [], 0
+    for path in modules():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            for place, text in _messages(node):
+                count += 1
+                if re.match(r"[A-Z][a-z]+ [a-z]", text) and text.split()[0] not in PROPER_NAMES:
+                    wrong.append(f"{name_of(path)}:{place}: {text[:60]}")
+                if text.endswith(".") and not text.endswith(("..", "…")):
+                    wrong.append(f"{name_of(path)}:{place}: …{text[-60:]}")
+    assert not wrong
+    assert count > 400
+
+
+PROPER_NAMES = {"CDL", "Zarr", "HDF5", "Parquet", "DMR++", "Python", "NaN", "NIL", "Awkward"}
+
+
+def _messages(node: ast.AST) -> Iterator[tuple[int, str]]:
+    """Lines and texts of the messages and remedies in a call of a report or an error."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute | ast.Name):
+        return
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id
+    texts = list(node.args[1:2]) if name in ("error", "warning", "lose") else []
+    texts += node.args[2:3] if name == "Diagnostic" else []
+    texts += node.args if name.endswith("Error") else []
+    for keyword in node.keywords:
+        if keyword.arg in ("helps", "notes"):
+            texts += keyword.value.elts if isinstance(keyword.value, ast.List | ast.Tuple) else []
+    for each in texts:
+        if isinstance(each, ast.JoinedStr):
+            parts = [part.value if isinstance(part, ast.Constant) else "`x`" for part in each.values]
+            yield each.lineno, "".join(map(str, parts))
+        elif isinstance(each, ast.Constant) and isinstance(each.value, str):
+            yield each.lineno, each.value
 
 
 PROTOCOLS = {"ArraySource", "Store"}

@@ -56,7 +56,7 @@ class WriteOptions(TargetOptions, total=False):
     storage_options: Mapping[str, Any] | None
     """Options of URLs, as the library of their protocol takes them; the prefix `source.` or `target.` restricts one."""
     writing: Writing
-    """How references are written."""
+    """Form of written references."""
 
 
 class ConvertOptions(WriteOptions, total=False):
@@ -79,7 +79,7 @@ class ConvertOptions(WriteOptions, total=False):
     dask: str | None
     """Address of the scheduler of a cluster that does the work."""
     following: Following
-    """How references are followed."""
+    """Policy for references in sources."""
 
 
 def takes(options: type) -> Callable[[Function], Function]:

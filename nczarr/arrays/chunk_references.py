@@ -63,7 +63,7 @@ def some(columns: Columns, rows: NDArray[Any] | slice) -> Columns:
 
 
 def usual_codecs(source: ArraySource) -> tuple[Codec, ...] | None:
-    """Return the codec chain of most chunks that are byte ranges; None if there are none.
+    """Return the codec chain of most chunks that are byte ranges; None without any.
 
     A mask marks skipped steps; the chain omits the steps that the most frequent
     mask skips.

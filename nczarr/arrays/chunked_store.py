@@ -91,7 +91,7 @@ class StoredArray(KeyedArray):
 
     @property
     def manifest(self) -> Manifest | None:
-        """Locations of stored chunks in files or URL objects; None if there are none. Cached. Raises OSError."""
+        """Locations of stored chunks in files or URL objects; None without any. Cached. Raises OSError."""
         listing = self.keys
         if not listing.placed:
             listing.manifest, listing.placed = self._columns(), True
@@ -297,7 +297,7 @@ class StoredArray(KeyedArray):
             return iter(stored)
         found: set[Index] = set()
         grid = grid_of(shape, chunks)
-        for first, count in self.nil:  # where all texts of a chunk are empty there is none, and some may be NIL
+        for first, count in self.nil:  # a chunk of empty strings is not stored, and some may be NIL
             found.update(chunks_of_run(first, count, shape, chunks, grid) if shape else [()])
         found |= covering(stored, unit, chunks, shape)
         return iter(sorted(found))

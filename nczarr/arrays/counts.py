@@ -34,7 +34,7 @@ class Step(NamedTuple):
     part: str
     """Path of the part."""
     route: Route
-    """How its chunks are made."""
+    """Way in which its chunks are made."""
     chunks: int
     """Estimated number of chunks."""
     shape: tuple[int, ...]

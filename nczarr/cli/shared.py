@@ -247,7 +247,7 @@ class Messages:
             sys.stderr.writelines(lines)
             sys.stderr.flush()
         except OSError:
-            give_up(sys.stderr)  # nobody reads the diagnostics; the status still says that there are errors
+            give_up(sys.stderr)  # the reader of diagnostics has gone; the status still reports errors
 
     def _crashed(self, error: Exception) -> None:
         place = _innermost(error)

@@ -34,9 +34,9 @@ class Values(NamedTuple):
     place: tuple[int, ...]
     """Index of the first value that differs."""
     first: Any
-    """That value in the first dataset."""
+    """Value at this place in the first dataset."""
     second: Any
-    """That value in the second dataset."""
+    """Value at this place in the second dataset."""
     largest: float | int | None = None
     """Largest distance of two finite numbers; None if there are no numbers."""
 

@@ -118,7 +118,7 @@ class _Dense(NamedTuple):
     tolerance: Tolerance | None
     """Accepted distance of numbers."""
     undefined: tuple[bool, bool] = (False, False)
-    """Whether unwritten cells of each side are undefined, and so equal to any value."""
+    """True for a side with undefined unwritten cells, which equal any value."""
 
     def compare(self, found: Found) -> None:
         """Compare all blocks where either side may contain more than fill."""

@@ -78,7 +78,7 @@ class Code(NamedTuple):
     example: str
     """Smallest input reported with this code, or empty. Invalid UTF-8 bytes are surrogates."""
     remedy: str
-    """What to do."""
+    """Remedy."""
 
     @property
     def summary(self) -> str:

@@ -48,7 +48,7 @@ def human(diagnostics: Sequence[Diagnostic], *, colour: bool = False, limit: int
 
 
 def summary(diagnostics: Sequence[Diagnostic], dropped: int = 0) -> str:
-    """Return the numbers of errors and warnings in words, empty if there are none."""
+    """Return the numbers of errors and warnings in words, empty without any."""
     parts = []
     for severity in (Severity.ERROR, Severity.WARNING):
         count = sum(diagnostic.severity is severity for diagnostic in diagnostics)

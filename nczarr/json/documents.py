@@ -41,9 +41,9 @@ class Documents:
         self.namesakes: list[Namesake] = []
         """Things that got another name, because theirs was taken."""
         self.said = 0
-        """How many findings there were so far."""
+        """Number of findings so far."""
         self.refused = False
-        """Whether something ended the reading."""
+        """True if something ended the reading."""
 
     def get(self, key: str) -> Json | None:
         """Return the object of a key; None if it is missing, or (reported) not a JSON object. Raises OSError."""

@@ -41,7 +41,7 @@ class Made(NamedTuple):
     piece: Piece
     """The encoded chunk."""
     route: Route
-    """How it was made."""
+    """Way in which it was made."""
 
     @property
     def size(self) -> int:

@@ -38,7 +38,7 @@ class Array(NamedTuple):
     source: ArraySource | None
     """Values; None: fill values only."""
     route: Route
-    """How chunks are made."""
+    """Way in which chunks are made."""
     only: tuple[Index, ...] | None = None
     """Keys to make; None: all."""
 

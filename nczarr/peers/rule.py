@@ -26,7 +26,7 @@ class Place(NamedTuple):
     since: str = ""
     """First affected release, such as `3.4`; empty for all."""
     until: str = ""
-    """First release without the fault; empty if there is none."""
+    """First release without the fault; empty without such a release."""
 
 
 class Rule(NamedTuple):

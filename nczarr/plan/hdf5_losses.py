@@ -90,7 +90,7 @@ def _attributes(path: str, attributes: tuple[Attribute, ...]) -> Iterator[Loss]:
 
 
 def without_nil(constant: Constant, types: Types, *, listed: bool = False) -> Constant:
-    """Replace NIL in lists of strings by empty texts; return the same object if there is none.
+    """Replace NIL in lists of strings by empty texts; return the same object without any NIL.
 
     libnetcdf 4.10.1 crashes on NIL there, because it copies every text.
     """

@@ -221,7 +221,7 @@ async def _while_there(client: Client, making: Coroutine[Any, Any, Answer]) -> A
 
 
 def _header(scope: dict[str, Any], wanted: bytes) -> str:
-    """Return the first header of a name, empty if there is none."""
+    """Return the first header of a name, empty if it is missing."""
     return next((value.decode("latin-1") for name, value in scope["headers"] if name == wanted), "")
 
 

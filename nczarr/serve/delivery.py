@@ -195,7 +195,7 @@ class Delivery:
     def _close(self) -> None:
         held, self.held = self.held, None
         if held is not None:
-            with suppress(ValueError):  # a thread is at work on it, and nobody waits for that
+            with suppress(ValueError):  # a thread still works on it, without a waiting client
                 held.close()
 
 

@@ -50,7 +50,7 @@ class _Helper:
             env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
         )
         self.late = False
-        """Whether it was ended because its time was over."""
+        """True if it was ended because its time was over."""
         self.ready = False
 
     def ask(self, seconds: float, function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[bool, Any]:

@@ -173,7 +173,7 @@ class Routes(NamedTuple):
             form = None if source is None else format_of(source)
             size = None if place.store else os.stat(place.path).st_size
         except (OSError, CompileError):
-            return None  # it cannot be looked at: who asks for it is told why
+            return None  # inaccessible: a request for it gets the reason
         return None if form is None else Entry(place, form.name, size)
 
     def _dataset(self, opened: Opened, asked: Request) -> Answer:

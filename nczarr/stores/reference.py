@@ -40,7 +40,7 @@ class References(Protocol):
         """Yield all keys with their values in any order, possibly with replaced duplicates. Raises as `find`."""
 
     def odd(self) -> list[str]:
-        """Return some invalid keys, with empty segments, `.` or `..`; empty if there are none."""
+        """Return some invalid keys, with empty segments, `.` or `..`; empty without any."""
 
     def named(self) -> Iterator[tuple[str | None, str]]:
         """Yield every URL, at least once, with a key that uses it. Raises OSError."""

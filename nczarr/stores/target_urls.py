@@ -31,7 +31,7 @@ class Naming:
         self._source = source
         self._writing = writing
         self._places: dict[str, str] = {}
-        """What lies below the base, by its name there."""
+        """Targets below the base, by their names there."""
 
     def url(self, place: str) -> str:
         """Return the URL of a target in the document. Raises UnnamedTargetError."""

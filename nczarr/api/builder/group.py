@@ -155,7 +155,7 @@ class GroupBuilder:
                 )
                 continue
             made.append(EnumConstant(name=self._site.name(key, "a constant"), value=value.__index__(), span=caller()))
-        if constants and not made:  # the fault is told; an enum without constants would be another
+        if constants and not made:  # the fault is reported; an enum without constants would be another
             made.append(EnumConstant(name="_", value=0))
         return self._declare(EnumType(name=name, base=base, constants=tuple(made), span=caller()))  # type: ignore[arg-type]
 

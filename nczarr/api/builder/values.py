@@ -24,7 +24,7 @@ _FROM_NUMPY = {descr[1:]: name for name, descr in NUMPY.items() if name not in (
 
 
 def infer(value: Any) -> str:
-    """Return the atomic type of an untyped value. Raises RefusedError if there is none or more than one.
+    """Return the atomic type of an untyped value. Raises RefusedError without exactly one.
 
     Arrays keep their dtype. Text is char, a list of texts string. Integers are
     int, else int64, else uint64.

@@ -104,7 +104,7 @@ class Words:
 
 
 def strange_character(source: Source, start: int, end: int) -> tuple[str, int, int] | None:
-    """Return the first character of a range that needs an escape in names, and its bytes; None if there is none."""
+    """Return the first character of a range that needs an escape in names, and its bytes; None if no character does."""
     offset = start
     for character in source.text(start, end):
         after = offset + len(character.encode("utf-8", "surrogateescape"))

@@ -239,7 +239,7 @@ class _Reader:
         kind = self._type(f"attribute `{name}`")
         width = ATOMIC[kind].size
         count = self._count(f"values of attribute `{name}`", width)
-        # The padding behind the last value of a file may be all that is missing: nobody needs it.
+        # The padding behind the last value of a file may be all that is missing; it is not needed.
         data = self._take(min(padded(count * width), self._end - self._at), f"the values of attribute `{name}`")
         value = swapped(data[: count * width], width)
         return AttributeEntry(name, kind, count, value, Extent(start, self._at))

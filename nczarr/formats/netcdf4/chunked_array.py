@@ -97,7 +97,7 @@ class ChunkedArray(ArraySource):
 
     @property
     def viewed(self) -> bool:
-        """Whether chunks are mapped."""
+        """True if chunks are mapped."""
         stored = self.stored
         return not stored.codecs and math.prod(stored.chunks) * itemsize(stored.dtype) > MAPPED
 
@@ -113,7 +113,7 @@ class ChunkedArray(ArraySource):
 
     @property
     def _outgrown(self) -> bool:
-        """Whether the array is larger than the dataset."""
+        """True if the array is larger than the dataset."""
         return self.extent != self.layout.shape
 
     def _is_cut(self, index: Index) -> bool:

@@ -73,7 +73,7 @@ class Block(NamedTuple):
 
     @property
     def checked(self) -> bool:
-        """Whether a checksum follows: in version 2."""
+        """True if a checksum follows: in version 2."""
         return self.head < _OLD_HEAD
 
     @property

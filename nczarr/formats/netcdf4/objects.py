@@ -104,7 +104,7 @@ class DatasetInfo(NamedTuple):
     undefined: bool = False
     """True if HDF5 does not initialize unwritten cells."""
     given: bool = False
-    """Whether the fill value is user-defined."""
+    """True if the fill value is user-defined."""
     text: bytes | None = None
     """Fill value of strings; None if missing or empty."""
     outline: Outline | None = None
@@ -114,7 +114,7 @@ class DatasetInfo(NamedTuple):
 
 
 def find(h5: Hdf5, file: int, group: tuple[str, ...], name: str) -> int:
-    """Open a netCDF variable's dataset; -1 if there is none."""
+    """Open a netCDF variable's dataset; -1 if it does not exist."""
     for stored in (NON_COORDINATE + name, name):
         path = object_path(group, stored)
         if h5.H5Lexists(file, path, 0) > 0:
@@ -152,7 +152,7 @@ class Datasets:
         return tuple(data) if any(b"\0" in each for each in data) else None
 
     def of(self, group: tuple[str, ...], name: str) -> DatasetInfo | None:
-        """Return the metadata of a variable's dataset; None if there is none."""
+        """Return the metadata of a variable's dataset; None if it does not exist."""
         dataset = find(self.h5, self.file, group, name)
         if dataset < 0:
             return None

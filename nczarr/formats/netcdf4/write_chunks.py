@@ -72,7 +72,7 @@ class Into(NamedTuple):
     known: bool
     """True if its filters can be applied here; otherwise chunks that cannot be copied are written unfiltered."""
     ends: bool = False
-    """Whether the dataset has the extent of the source's dataset."""
+    """True if the dataset has the extent of the source's dataset."""
 
     @property
     def size(self) -> int:

@@ -100,7 +100,7 @@ class Index:
         self._hashes = hashes[self._entries]
 
     def find(self, key: str) -> Entry | None:
-        """Return the last entry of a key; None if there is none."""
+        """Return the last entry of a key; None for an unknown key."""
         if self._hashes is None or self._entries is None:
             return None
         written = encode(key)

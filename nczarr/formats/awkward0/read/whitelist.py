@@ -19,7 +19,7 @@ CONSTRUCTORS = frozenset({"fromcounts", "fromoffsets", "frompairs", "fromtags", 
 
 
 def patterns(whitelist: Whitelist) -> tuple[tuple[str, ...], ...] | None:
-    """Return the patterns of a whitelist, None if there is none. Raises TypeError."""
+    """Return the patterns of a whitelist, None without a whitelist. Raises TypeError."""
     if whitelist is None:
         return None
     if isinstance(whitelist, str):

@@ -119,7 +119,7 @@ def _schema(type_name: TypeName, shape: tuple[int, ...], arrays: _Arrays, types:
     schema = Schema(arrays, types)
     rows = shape[1:] if is_fixed(type_name, types) and 0 not in shape else ()
     if isinstance(types.get(type_name), CompoundType):
-        rows = ()  # records in rows are none of awkward0's tables
+        rows = ()  # awkward0 has no tables for records in rows
     if rows and math.prod(rows) * itemsize(descr(type_name, types)) > LARGEST_ROW:
         rows = ()
     return schema.column(type_name, math.prod(shape[: 1 if rows else None]), rows=rows)

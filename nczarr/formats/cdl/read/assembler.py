@@ -318,7 +318,7 @@ class Assembler:
             return
         owner, variable = found
         if self.report.hushed(variable.span):
-            return  # of a shape that nobody knows
+            return  # of an unknown shape
         path = owner.variable_path(variable.name)
         if path in self.value_lists:
             first = Label(self.value_lists[path], "first given here")

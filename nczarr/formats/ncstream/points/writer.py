@@ -54,7 +54,7 @@ class _Plan(NamedTuple):
 def write(checked: Checked, report: Report, path: str | None = None) -> Iterator[bytes] | None:
     """Return the pieces of the point stream of the variable at `path`, or of the only suitable one.
 
-    Returns None and reports an error if there is none. Iteration may raise
+    Returns None and reports an error if no variable is suitable. Iteration may raise
     OSError.
     """
     path = _chosen(checked, report) if path is None else path

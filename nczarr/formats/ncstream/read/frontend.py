@@ -219,7 +219,7 @@ class _Reader(HeaderReader):
         return AffineArray(in_one_piece(dtype, shape, fill), self._file, place[0], math.prod(shape[1:]) * width)
 
     def _immediate(self, path: str, shape: tuple[int, ...], known: Tables) -> Parts | None:
-        """Return the values of a variable that the header contains, None if there are none."""
+        """Return the values of a variable that the header contains, None without values."""
         type_name = known.variables[path].type
         try:
             values = immediate_values(self._declared(path), type_name, shape, known.types)

@@ -60,7 +60,7 @@ class Column(NamedTuple):
 
     @property
     def payload(self) -> tuple[int, int] | None:
-        """Byte range of the numbers, None if there are none."""
+        """Byte range of the numbers, None without numbers."""
         places = self.found.get(PRIMITIVES)
         return places[-1] if places else None
 
@@ -109,7 +109,7 @@ class Columns:
         try:
             message = pb.DataCol.FromString(view)
         except DecodeError:
-            return []  # whoever looks at each field finds out where
+            return []  # the check of each field finds the place
         present = {field.number for field, _ in message.ListFields()}
         return [_UNPACKED.get(number, number) for number in present] if present <= _UNPACKED.keys() else []
 

@@ -110,7 +110,7 @@ def dtype_of(data_type: int, *, big: bool) -> np.dtype[np.generic]:
 
 
 def data_type_of(dtype: np.dtype[np.generic]) -> int:
-    """Return the wire type of a numeric dtype. Raises ValueError if there is none."""
+    """Return the wire type of a numeric dtype. Raises ValueError for other dtypes."""
     name = f"{dtype.kind}{dtype.itemsize}"
     if name not in OF_NUMPY:
         raise ValueError(f"ncstream has no type for NumPy's {dtype}")

@@ -31,13 +31,13 @@ class Reader:
     axes_member = ""
     """Member that names the dimensions of an array; empty if the version has none."""
     texts_are_strings = False
-    """Whether a text of one byte is a string unless declared as char."""
+    """True if a text of one byte is a string unless declared as char."""
     portable_names = False
-    """Whether key segments are names in the portable form of `arrays/key_segments.py`."""
+    """True if key segments are names in the portable form of `arrays/key_segments.py`."""
     named_by_file = True
-    """Whether a dataset without a name gets that of its file."""
+    """True if a dataset without a name gets that of its file."""
     fill_stands_for_attribute = True
-    """Whether a fill value that plain attributes cannot hold stands for a `_FillValue`."""
+    """True if a fill value that plain attributes cannot hold stands for a `_FillValue`."""
     names: tuple[str, ...]
     """Names of the documents of an array or group."""
 
@@ -65,7 +65,7 @@ class Reader:
         return self.key(prefix)
 
     def attributes(self, prefix: str) -> Json:
-        """Return the attributes of an array or group; empty if there are none."""
+        """Return the attributes of an array or group; empty without any."""
         raise NotImplementedError
 
     def array(self, prefix: str) -> Described | None:
