@@ -21,6 +21,7 @@ sys.path[:0] = [str(ROOT), str(TOOLS)]
 from pages import codes, commands, formats, grammars, sessions  # noqa: E402
 
 PICTURE = re.compile(r"^!\[(?P<text>[^\]]*)\]\((?P<path>[^)]+\.svg)\)$", re.MULTILINE)
+NAMED = re.compile(r"""(?<![\w"'/.=-])docs/((?:start|how-to|reference|explanation)/[\w/-]+\.(?:md|schema\.json))""")
 FOREIGN = re.compile(
     r"""(?:<script[^>]*\ssrc|<link[^>]*\shref|<img[^>]*\ssrc|url\()=?["']?\s*((?:https?:)?//[^"')\s>]+)"""
 )
@@ -49,6 +50,19 @@ def _picture(text: str, path: Path) -> str:
     drawn = re.sub(r"\s*\n\s*", " ", path.read_text(encoding="utf-8").strip())
     caption = f"<figcaption>{text}</figcaption>" if text else ""
     return f'<figure class="drawing" markdown="0">{drawn}{caption}</figure>'
+
+
+def on_page_content(html: str, page: Any, config: Any, files: Files) -> str:
+    """Link the pages that docstrings and the table of formats name by their path in the repository."""
+
+    def link(match: re.Match[str]) -> str:
+        found = files.get_file_from_path(match[1])
+        if found is None:
+            return match[0]
+        title = found.page.title if found.page and found.page.title else Path(match[1]).name
+        return f'<a href="{found.url_relative_to(page.file)}">{title}</a>'
+
+    return NAMED.sub(link, html)
 
 
 def on_post_page(output: str, page: Any, config: Any) -> str:

@@ -11,6 +11,8 @@ from importlib import import_module
 from nczarr.cli import COMMANDS
 
 FOLDER = "reference/commands"
+TITLES = {"positional arguments": "Arguments"}
+"""Titles of argparse that read badly."""
 
 
 def pages() -> Iterator[tuple[str, str]]:
@@ -122,7 +124,7 @@ def _prose(text: str) -> str:
 
 
 def _title(text: str) -> str:
-    return text[:1].upper() + text[1:]
+    return TITLES.get(text, text[:1].upper() + text[1:])
 
 
 def _sentence(text: str) -> str:
