@@ -584,3 +584,22 @@ def test_no_test_module_imports_another() -> None:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.ImportFrom) and (node.module or "").rpartition(".")[2].startswith("test_")
     ]
+
+
+def test_no_helper_hides_a_library_from_the_scripts_beside_it() -> None:
+    """A script that runs in another interpreter finds the modules of its own folder first."""
+    folder = ROOT / "tests" / "support" / "peers"
+    own = {path.stem for path in folder.glob("*.py")}
+    imported = {
+        (name or "").partition(".")[0]
+        for path in folder.glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for name in (
+            [each.name for each in node.names]
+            if isinstance(node, ast.Import)
+            else [node.module]
+            if isinstance(node, ast.ImportFrom)
+            else []
+        )
+    }
+    assert not own & imported

@@ -23,7 +23,7 @@ from nczarr.formats.awkward0.columns.nodes import Column, Flat, Lists, Table
 from nczarr.formats.awkward0.write.save import put, save
 from nczarr.formats.awkward0.write.serialize import serialize
 from tests.support.columns import columns, items, mark
-from tests.support.peers.awkward0 import asked
+from tests.support.peers.asked_awkward0 import asked
 
 pytestmark = pytest.mark.peer
 

@@ -26,7 +26,7 @@ from nczarr.formats.awkward0.wire.limits import RefusedError
 from tests.conftest import shared_folder
 from tests.support import columns as marked
 from tests.support.peers import SCRIPTS
-from tests.support.peers.awkward0 import asked
+from tests.support.peers.asked_awkward0 import asked
 from tests.support.ragged import CASES
 
 SHARED = shared_folder()

@@ -22,7 +22,7 @@ import nczarr.awkward0
 from nczarr.diagnostics.report import CompileError
 from tests.conftest import ROOT
 from tests.support.peers import corpus
-from tests.support.peers.awkward0 import asked
+from tests.support.peers.asked_awkward0 import asked
 
 pytestmark = pytest.mark.peer
 
