@@ -13,21 +13,26 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import argparse
+    from nczarr.cli.parser import Command
 
 COMMANDS: dict[str, tuple[str, str]] = {
-    "compile": ("nczarr.cli.compile", "compile CDL, the notation or an AST to a store or file"),
-    "convert": ("nczarr.cli.convert", "convert datasets from any format to any other"),
-    "dump": ("nczarr.cli.dump", "print a dataset as text"),
-    "check": ("nczarr.cli.check", "print what is wrong with datasets, and nothing else"),
-    "diff": ("nczarr.cli.diff", "print what two datasets differ in"),
-    "digest": ("nczarr.cli.digest", "print one hash of model and values, whatever the format"),
-    "refs": ("nczarr.cli.refs", "expand, compact, combine and verify reference documents"),
-    "serve": ("nczarr.cli.serve", "serve datasets over HTTP, as Zarr and by CDM Remote"),
-    "explain": ("nczarr.cli.explain", "say what a diagnostic means and what to do"),
-    "formats": ("nczarr.cli.formats", "list what can be read and written"),
+    "convert": ("nczarr.cli.convert:parser", "convert datasets from any format to any other"),
+    "compile": ("nczarr.cli.compile:parser", "compile CDL, NCZarr notation or an AST to a store or file"),
+    "serve": ("nczarr.cli.serve:parser", "serve datasets over HTTP, as Zarr and by CDM Remote"),
+    "dump": ("nczarr.cli.dump:parser", "print a dataset as text"),
+    "check": ("nczarr.cli.check:parser", "report errors of datasets, and faults of other readers"),
+    "diff": ("nczarr.cli.diff:parser", "print the differences between two datasets"),
+    "digest": ("nczarr.cli.digest:parser", "print one hash of model and values, for any format"),
+    "refs combine": ("nczarr.cli.refs_combine:parser", "combine many datasets into one"),
+    "refs verify": ("nczarr.cli.refs_verify:parser", "verify the targets and ranges of references"),
+    "refs expand": ("nczarr.cli.refs:expand", "write templates and generators out"),
+    "refs compact": ("nczarr.cli.refs:compact", "find templates and generators"),
+    "help": ("nczarr.cli.help:parser", "explain a command or a topic"),
+    "explain": ("nczarr.cli.explain:parser", "explain a diagnostic code"),
+    "formats": ("nczarr.cli.formats:parser", "list the formats that can be read and written"),
+    "completion": ("nczarr.cli.completion:parser", "print a completion script for a shell"),
 }
-"""Module and help line of each command."""
+"""Function that makes the parser, in a module with `run`, and help line of each command, in the order of the help."""
 
 DONE, FAULTY, MISUSED, UNREACHABLE, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -67,38 +72,21 @@ def clear_fetched() -> None:
 
 
 def _dispatch(arguments: list[str]) -> int:
-    if arguments and arguments[0] in COMMANDS:
-        module = import_module(COMMANDS[arguments[0]][0])
-        try:
-            options = module.parser().parse_args(arguments[1:])
-        except SystemExit as done:
-            return int(done.code or 0)
-        status: int = module.run(options)
+    name = next((name for words in (2, 1) if (name := " ".join(arguments[:words])) in COMMANDS), None)
+    status: int
+    if name is None:
+        status = import_module("nczarr.cli.help").without_command(arguments)
         return status
     try:
-        _top().parse_args(arguments)
+        options = parser_of(name).parse_args(arguments[len(name.split()) :])
     except SystemExit as done:
         return int(done.code or 0)
-    return MISUSED
+    status = import_module(COMMANDS[name][0].partition(":")[0]).run(options)
+    return status
 
 
-def _top() -> argparse.ArgumentParser:
-    """Return the parser for the options without a command: help and version."""
-    import argparse
-
-    from nczarr import __version__
-    from nczarr.cli.streams import Help
-
-    listing = "\n".join(f"  {name:<9} {line}" for name, (_, line) in COMMANDS.items())
-    parser = argparse.ArgumentParser(
-        prog="nczarr",
-        usage="nczarr COMMAND …",
-        description="A compiler for array data models: CDL, the NCZarr notation and Zarr through one typed tree.",
-        epilog=f"commands:\n{listing}\n\n`nczarr COMMAND --help` shows the options of one command.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        add_help=False,
-    )
-    parser.add_argument("-h", "--help", action=Help, help="show this help and exit")
-    parser.add_argument("--version", action="version", version=f"nczarr {__version__}")
-    parser.add_argument("command", metavar="COMMAND", choices=COMMANDS, help=argparse.SUPPRESS)
-    return parser
+def parser_of(name: str) -> Command:
+    """Return the parser of a command, `convert` or `refs combine`."""
+    module, _, function = COMMANDS[name][0].partition(":")
+    made: Command = getattr(import_module(module), function)()
+    return made

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nczarr.cli import FAULTY
 from nczarr.cli.inputs import read_input, standard_input
-from nczarr.cli.shared import Messages, command, following_of, kind, storage_of
+from nczarr.cli.parser import ARGUMENTS, TARGET, Command, command, following_of, kind, storage_of
+from nczarr.cli.shared import Messages
 from nczarr.options import Options
 
 if TYPE_CHECKING:
@@ -18,26 +19,38 @@ if TYPE_CHECKING:
     from nczarr.diagnostics.report import Report
     from nczarr.peers.rule import Peer
 
+EXAMPLES = (
+    ("show every mistake in a schema", "check ocean.cdl"),
+    ("ask whether the netCDF library and xarray can read a store", "check ocean.zarr --for netcdf-c --for xarray"),
+)
 
-def parser() -> argparse.ArgumentParser:
+
+def parser() -> Command:
     """Return the parser of `check`."""
     made = command(
-        "check", "Print diagnostics only. Status 1 if a source is in error, or `--for` a reader finds something."
+        "check",
+        "[OPTION]… SRC…",
+        "Print the diagnostics of datasets. The exit status is 1 if a source has an error or if a reader named by "
+        "--for would fail.",
+        EXAMPLES,
     )
-    made.add_argument("sources", metavar="SRC", nargs="+", help="what to check; - is standard input")
-    made.add_argument("-k", "--kind", type=kind, metavar="KIND", help="as if compiled to this kind of netCDF file")
-    made.add_argument(
+    made.option(ARGUMENTS, "sources", metavar="SRC", nargs="+", help="file, store or URL to check; - is standard input")
+    made.option(
+        TARGET, "-k", "--kind", type=kind, metavar="KIND", help="check the limits of this kind of netCDF file as well"
+    )
+    made.option(
+        TARGET,
         "--for",
         dest="readers",
         type=reader,
         action="append",
         default=[],
-        metavar="PEER[@RELEASE]|FORMAT",
-        help="what netcdf-c, zarr-python or xarray would do wrong with it, through the newest zarr-python or a "
-        "release of it (zarr-python@3.1, xarray@3.1); or what this format would lose",
+        metavar="READER",
+        help="report what a reader would do wrong (netcdf-c, zarr-python, xarray, or a release such as "
+        "zarr-python@3.1), or what a format would lose; repeatable",
     )
-    made.add_argument(
-        "--schema", metavar="S", help="where it does not follow this schema: CDL, notation or any dataset"
+    made.option(
+        TARGET, "--schema", metavar="SRC", help="report deviations from this schema: CDL, notation or any dataset"
     )
     return made
 

@@ -7,7 +7,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from nczarr.cli.inputs import read_input
-from nczarr.cli.shared import Messages, command
+from nczarr.cli.parser import ARGUMENTS, TARGET, Command, command
+from nczarr.cli.shared import Messages
 from nczarr.cli.streams import misuse, write_product
 from nczarr.cli.targets import add_target_options, options_of
 from nczarr.options import Options
@@ -16,16 +17,24 @@ from nczarr.registry import STORE
 if TYPE_CHECKING:
     from nczarr.ast import Dataset
 
+EXAMPLES = (
+    ("make a netCDF-4 file from a schema", "compile ocean.cdl -o ocean.nc --kind nc4"),
+    ("show the Zarr v3 documents that a schema would become", "compile ocean.cdl --to zarr3"),
+)
 
-def parser() -> argparse.ArgumentParser:
+
+def parser() -> Command:
     """Return the parser of `compile`."""
     made = command(
-        "compile", "Compile a schema with its data to a store or file; without -o, show what would be written."
+        "compile",
+        "[OPTION]… SCHEMA [-o DST]",
+        "Compile a schema with its data to a store or file. Without -o, print the documents of the store.",
+        EXAMPLES,
     )
-    made.add_argument("schema", metavar="SCHEMA", help="CDL, notation or AST JSON; - is standard input")
-    made.add_argument("-o", "--output", metavar="OUT", help="the target; - is standard output (texts only)")
+    made.option(ARGUMENTS, "schema", metavar="SCHEMA", help="CDL, NCZarr notation or AST JSON; - is standard input")
+    made.option(TARGET, "-o", "--output", metavar="DST", help="target; - is standard output, for text formats")
     add_target_options(made, to="format of the target (default: by its suffix, else nczarr)")
-    made.add_argument("--dump-after", metavar="PASS", help=argparse.SUPPRESS)
+    made.option(TARGET, "--dump-after", metavar="PASS", help=argparse.SUPPRESS)
     return made
 
 

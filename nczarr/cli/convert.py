@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from nczarr.cli.inputs import read_input
 from nczarr.cli.nccopy import add_nccopy_options, chunk_lengths, codec_of, whole_lengths
+from nczarr.cli.parser import ARGUMENTS, RUN, Command, add_verify, command
 from nczarr.cli.progress import json_steps, progress, text_steps
-from nczarr.cli.shared import Messages, command
+from nczarr.cli.shared import Messages
 from nczarr.cli.streams import misuse, write_product
 from nczarr.cli.subsets import add_subset_options, subset_of
 from nczarr.cli.targets import add_target_options, options_of
@@ -29,27 +30,34 @@ if TYPE_CHECKING:
 WAYS = ("referenced", "copied", "gathered", "transcoded", "rechunked", "encoded")
 """Routes of chunks in the summary."""
 
+EXAMPLES = (
+    ("convert netCDF to a compressed Zarr v3 store", "convert ocean.nc ocean.zarr --to zarr3 --codec zstd:5"),
+    (
+        "extract one variable at the first ten times",
+        "convert ocean.nc part.nc --var temp --section 'temp(0:9, :, :)'",
+    ),
+)
 
-def parser() -> argparse.ArgumentParser:
+
+def parser() -> Command:
     """Return the parser of `convert`."""
     made = command(
         "convert",
-        "Convert datasets from any format to any other. Of one source DST is the target; of several, a folder with a "
-        "target for each.",
+        "[OPTION]… SRC… DST",
+        "Convert datasets from any format to any other. With one source, DST is the target. With several, DST is a "
+        "folder that receives one target for each source.",
+        EXAMPLES,
+        form=True,
     )
-    made.add_argument("sources", metavar="SRC", nargs="+", help="a file, store or URL; - is standard input")
-    made.add_argument("target", metavar="DST", help="the target; - is standard output")
-    made.add_argument("--from", dest="form", metavar="FORMAT", help="format of the sources (default: by their content)")
+    made.option(ARGUMENTS, "sources", metavar="SRC", nargs="+", help="file, store or URL; - is standard input")
+    made.option(ARGUMENTS, "target", metavar="DST", help="target; - is standard output")
     add_target_options(made, to="format of the target (default: by its suffix)")
-    add_nccopy_options(made)
     add_subset_options(made)
-    made.add_argument("--verify", action="store_true", help="read the target again; it appears only if all is there")
-    made.add_argument("--resume", action="store_true", help="go on with a target that the same run has begun")
-    made.add_argument("--dask", metavar="URL", help="a dask cluster does the work: the address of its scheduler")
-    made.add_argument("--dry-run", action="store_true", help="show what would be done with the data; write nothing")
-    made.add_argument(
-        "--progress", action=argparse.BooleanOptionalAction, help="show how far it is (default: on a terminal)"
-    )
+    add_nccopy_options(made)
+    add_verify(made)
+    made.option(RUN, "--resume", action="store_true", help="resume a target that the same command has begun")
+    made.option(RUN, "--dask", metavar="URL", help="convert on a dask cluster with the scheduler at this address")
+    made.option(RUN, "--dry-run", action="store_true", help="show the route of each part; write nothing")
     return made
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from nczarr.cli import DONE, FAULTY
 from nczarr.cli.inputs import read_input
-from nczarr.cli.shared import Messages, command, following_of, storage_of
+from nczarr.cli.parser import ARGUMENTS, COMPARISON, Command, Switch, command, following_of, storage_of
+from nczarr.cli.shared import Messages
 from nczarr.cli.streams import misuse, write_product
 from nczarr.cli.subsets import add_subset_options, subset_of
 from nczarr.options import UNREAD, Options
@@ -17,20 +18,35 @@ if TYPE_CHECKING:
     from nczarr.compare.difference import Difference
     from nczarr.compare.elements import Tolerance
 
+EXAMPLES = (
+    ("compare a file with its copy in another format", "diff ocean.nc ocean.zarr"),
+    (
+        "compare one variable, and allow for rounding",
+        "diff ocean.nc ocean.zarr --var temp --tolerance rel:1e-6",
+    ),
+)
 
-def parser() -> argparse.ArgumentParser:
+
+def parser() -> Command:
     """Return the parser of `diff`."""
     made = command(
         "diff",
-        "Print what two datasets differ in: models and values, whatever their formats. Status 1 if anything does; with "
-        "-q nothing is printed.",
+        "[OPTION]… A B",
+        "Print the differences between two datasets of any formats, in their models and values. The exit status is 1 "
+        "if there is a difference. With -q, nothing is printed.",
+        EXAMPLES,
     )
-    made.add_argument("first", metavar="A", help="a file, store or `file://` URL; - is standard input")
-    made.add_argument("second", metavar="B", help="the other one")
-    made.add_argument("--data", action=argparse.BooleanOptionalAction, default=True, help="compare values (default)")
-    made.add_argument("--storage", action="store_true", help="compare chunks, codecs, order and kind of file too")
-    made.add_argument(
-        "--tolerance", metavar="T", help="numbers may be T apart (1e-6), or that part of the greater one (rel:1e-6)"
+    made.option(ARGUMENTS, "first", metavar="A", help="file, store or URL; - is standard input")
+    made.option(ARGUMENTS, "second", metavar="B", help="dataset to compare with A")
+    made.option(COMPARISON, "--data", action=Switch, default=True, help="compare values (default: yes)")
+    made.option(
+        COMPARISON, "--storage", action="store_true", help="compare chunks, codecs, order and kind of file as well"
+    )
+    made.option(
+        COMPARISON,
+        "--tolerance",
+        metavar="T",
+        help="allowed difference of numbers: absolute (1e-6) or relative to the greater one (rel:1e-6) (default: 0)",
     )
     add_subset_options(made, sections=False)
     return made

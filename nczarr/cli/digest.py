@@ -9,7 +9,17 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from nczarr.cli.inputs import read_input, standard_input
-from nczarr.cli.shared import Messages, command, following_of, size, storage_of, workers
+from nczarr.cli.parser import (
+    ARGUMENTS,
+    TEXT,
+    Command,
+    add_memory,
+    add_workers,
+    command,
+    following_of,
+    storage_of,
+)
+from nczarr.cli.shared import Messages
 from nczarr.cli.streams import misuse, write_product
 from nczarr.cli.subsets import add_subset_options, subset_of
 from nczarr.diagnostics.report import Report
@@ -19,29 +29,35 @@ from nczarr.secrets import shown
 if TYPE_CHECKING:
     from nczarr.compare.digest import Digest, Wanted
 
+EXAMPLES = (
+    ("show that two datasets are equal", "digest ocean.nc ocean.zarr"),
+    ("verify recorded digests", "digest --check digests.txt"),
+)
 
-def parser() -> argparse.ArgumentParser:
+
+def parser() -> Command:
     """Return the parser of `digest`."""
     made = command(
         "digest",
-        "Print one hash of each dataset's model and values: the same whatever the format, chunks, codecs and byte "
-        "order, another after any change of a name, type, attribute, dimension or bit of a value.",
+        "[OPTION]… (SRC… | --check FILE)",
+        "Print one hash of each dataset's model and values. It does not depend on format, chunks, codecs or byte "
+        "order. Any change of a name, type, attribute, dimension or value changes it.",
+        EXAMPLES,
+        form=True,
     )
-    made.add_argument("sources", metavar="SRC", nargs="*", help="a file, store or `file://` URL; - is standard input")
-    made.add_argument(
+    made.option(ARGUMENTS, "sources", metavar="SRC", nargs="*", help="file, store or URL; - is standard input")
+    made.option(
+        ARGUMENTS,
         "--check",
         dest="files",
         action="append",
         default=[],
         metavar="FILE",
-        help="read such lines, and say of each whether it is right; - is standard input; repeatable",
+        help="read lines of digests from FILE and verify each; - is standard input; repeatable",
     )
-    made.add_argument("--parts", action="store_true", help="digests of variables and of the models of groups too")
-    made.add_argument("--from", dest="form", metavar="FORMAT", help="format of the sources (default: by their content)")
-    made.add_argument(
-        "--memory", type=size, default=DEFAULT_MEMORY, metavar="SIZE", help="bytes of values under way (1GiB)"
-    )
-    made.add_argument("--workers", type=workers, metavar="N", help="threads (default: one a processor)")
+    made.option(TEXT, "--parts", action="store_true", help="print digests of variables and groups as well")
+    add_memory(made, DEFAULT_MEMORY)
+    add_workers(made)
     add_subset_options(made, sections=False)
     return made
 

@@ -5,28 +5,64 @@ from __future__ import annotations
 import argparse
 
 from nczarr.cli.inputs import read_input
-from nczarr.cli.shared import Messages, command, following_of, storage_of
+from nczarr.cli.parser import ARGUMENTS, SELECTION, TEXT, Command, command, following_of, storage_of
+from nczarr.cli.shared import Messages
 from nczarr.cli.streams import write_product
 from nczarr.options import Options
 from nczarr.registry import having
 
 FORMS = (*having("dumped"), "keys", "tree")
 
+EXAMPLES = (
+    ("print the header of a file as ncdump does", "dump -h ocean.nc"),
+    ("print the data of one variable only, with storage attributes", "dump -s -v temp ocean.zarr"),
+)
 
-def parser() -> argparse.ArgumentParser:
+
+def parser() -> Command:
     """Return the parser of `dump`; `-h` prints the header, so help is `--help` only."""
-    made = command("dump", "Print a dataset as text.", short_help=False)
-    made.add_argument("source", metavar="SRC", help="what to print; - is standard input")
-    told = f"form of the text (default: {FORMS[0]})"
-    made.add_argument("--as", dest="form", choices=FORMS, default=FORMS[0], help=told)
-    made.add_argument("-h", dest="header", action="store_true", help="header only, no data")
-    made.add_argument("-c", dest="coordinates", action="store_true", help="data of coordinate variables only")
-    made.add_argument("-s", dest="special", action="store_true", help="show special (virtual) attributes")
-    made.add_argument(
-        "-v", dest="variables", action="append", default=[], metavar="VAR,…", help="data of these variables"
+    made = command(
+        "dump",
+        "[OPTION]… SRC",
+        "Print a dataset as text. Short options have the meaning that they have in ncdump.",
+        EXAMPLES,
+        short_help=False,
     )
-    made.add_argument("-g", dest="groups", action="append", default=[], metavar="GRP,…", help="data of these groups")
-    made.add_argument("-n", dest="name", metavar="NAME", help="name of the dataset in the text")
+    made.option(ARGUMENTS, "source", metavar="SRC", help="file, store or URL to print; - is standard input")
+    made.option(
+        TEXT,
+        "--as",
+        dest="form",
+        choices=FORMS,
+        default=FORMS[0],
+        help=f"form of the text (default: {FORMS[0]})",
+    )
+    made.option(SELECTION, "-h", dest="header", action="store_true", help="print the header only, without data")
+    made.option(
+        SELECTION, "-c", dest="coordinates", action="store_true", help="print the data of coordinate variables only"
+    )
+    made.option(
+        SELECTION,
+        "-v",
+        dest="variables",
+        action="append",
+        default=[],
+        metavar="NAME,…",
+        help="print the data of these variables only; repeatable",
+    )
+    made.option(
+        SELECTION,
+        "-g",
+        dest="groups",
+        action="append",
+        default=[],
+        metavar="NAME,…",
+        help="print the data of these groups only; repeatable",
+    )
+    made.option(TEXT, "-s", dest="special", action="store_true", help="print special (virtual) attributes as well")
+    made.option(
+        TEXT, "-n", dest="name", metavar="NAME", help="name of the dataset in the text (default: its own, else SRC)"
+    )
     return made
 
 

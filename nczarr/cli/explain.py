@@ -7,24 +7,44 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from nczarr.cli.shared import Messages, command
+from nczarr.cli.parser import ARGUMENTS, TEXT, Command, command
+from nczarr.cli.shared import Messages
 from nczarr.cli.streams import misuse
 
 if TYPE_CHECKING:
     from nczarr.diagnostics.catalog import Code
 
+EXAMPLES = (
+    ("explain a message", "explain undefined-dimension"),
+    ("list all codes", "explain"),
+)
 
-def parser() -> argparse.ArgumentParser:
+
+def parser() -> Command:
     """Return the parser of `explain`."""
     made = command(
-        "explain", "Say what a diagnostic means, show the smallest input that has it, and what to do.", places=False
+        "explain",
+        "[OPTION]… [CODE]",
+        "Explain a diagnostic code: its meaning, the smallest input that causes it, and the remedy. Without CODE, list "
+        "all codes.",
+        EXAMPLES,
+        places=False,
     )
-    made.add_argument(
+    made.option(
+        ARGUMENTS,
         "code",
+        metavar="CODE",
         nargs="?",
-        help="the name in brackets, as `undefined-dimension`, or a kind of difference; none: list all",
+        help="the code in brackets after `error`, such as undefined-dimension, or a kind of difference",
     )
-    made.add_argument("--as", dest="form", choices=("text", "markdown"), default="text", help="form of the list of all")
+    made.option(
+        TEXT,
+        "--as",
+        dest="form",
+        choices=("text", "markdown"),
+        default="text",
+        help="form of the list of codes (default: text)",
+    )
     return made
 
 

@@ -7,15 +7,34 @@ import sys
 from collections.abc import Iterator
 
 from nczarr.capabilities import ALL_ATOMIC, USER_TYPES, Capabilities, Format
-from nczarr.cli.shared import Messages, command
+from nczarr.cli.parser import TEXT, Command, command
+from nczarr.cli.shared import Messages
 
 HEADINGS = ("format", "what it is", "suffixes", "reads", "writes", "keeps")
 
+EXAMPLES = (
+    ("list the formats", "formats"),
+    ("make a table for a Markdown page", "formats --as markdown"),
+)
 
-def parser() -> argparse.ArgumentParser:
+
+def parser() -> Command:
     """Return the parser of `formats`."""
-    made = command("formats", "List the formats that can be read and written, and what each keeps.", places=False)
-    made.add_argument("--as", dest="form", choices=("text", "markdown"), default="text", help="form of the table")
+    made = command(
+        "formats",
+        "[OPTION]…",
+        "List the formats that can be read and written, and what each one keeps.",
+        EXAMPLES,
+        places=False,
+    )
+    made.option(
+        TEXT,
+        "--as",
+        dest="form",
+        choices=("text", "markdown"),
+        default="text",
+        help="form of the table (default: text)",
+    )
     return made
 
 

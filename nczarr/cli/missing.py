@@ -18,6 +18,7 @@ EXTRAS = {
     "netCDF4": "netcdf",
     "pyarrow": "references",
     "s3fs": "remote",
+    "shtab": "completion",
     "uvicorn": "serve",
 }
 """Package extra that installs a module."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from nczarr import names
+from nczarr.cli.parser import CHUNKS, SELECTION, Command
 from nczarr.cli.targets import positive
 
 if TYPE_CHECKING:
@@ -16,20 +17,30 @@ WHOLE = 0
 """Marker for the whole length of a dimension."""
 
 
-def add_nccopy_options(parser: argparse.ArgumentParser) -> None:
+def add_nccopy_options(made: Command) -> None:
     """Add nccopy's options."""
-    group = parser.add_argument_group("as in nccopy")
-    group.add_argument("-d", dest="level", type=_level, metavar="N", help="deflate at level 1 … 9; 0: no codecs")
-    group.add_argument("-s", dest="shuffle", action="store_true", help="shuffle bytes before deflating, with -d")
-    group.add_argument(
+    made.option(
+        CHUNKS,
+        "-d",
+        dest="level",
+        type=_level,
+        metavar="N",
+        help="deflate at level 1 to 9, or 0 for no codecs (nccopy)",
+    )
+    made.option(
+        CHUNKS, "-s", dest="shuffle", action="store_true", help="shuffle bytes before deflating, with -d (nccopy)"
+    )
+    made.option(
+        CHUNKS,
         "-c",
         dest="chunkspecs",
         action="append",
         default=[],
-        metavar="CHUNKSPEC",
-        help="chunk lengths: time/10,lat/20 by dimension (lon/ for the whole of it), /g1/temp:1,12 for one variable",
+        metavar="SPEC",
+        help="chunk lengths by dimension (time/10,lat/20; lon/ for all of it) or of one variable (/g1/temp:1,12) "
+        "(nccopy); repeatable",
     )
-    group.add_argument("-u", dest="fixed", action="store_true", help="make unlimited dimensions fixed")
+    made.option(SELECTION, "-u", dest="fixed", action="store_true", help="make unlimited dimensions fixed (nccopy)")
 
 
 def _level(text: str) -> int:

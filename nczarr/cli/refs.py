@@ -1,4 +1,4 @@
-"""`nczarr refs VERB`: expand and compact reference documents, and the verbs of `refs_*.py`."""
+"""`nczarr refs expand` and `nczarr refs compact`: rewrite reference documents."""
 
 from __future__ import annotations
 
@@ -8,9 +8,20 @@ import tempfile
 from collections.abc import Iterable
 from typing import IO, TYPE_CHECKING
 
-from nczarr.cli import refs_combine, refs_verify
 from nczarr.cli.inputs import standard_input
-from nczarr.cli.shared import Messages, command, integer, size, storage_of
+from nczarr.cli.parser import (
+    ARGUMENTS,
+    LIMITS,
+    REFERENCES,
+    TARGET,
+    Command,
+    Example,
+    command,
+    integer,
+    size,
+    storage_of,
+)
+from nczarr.cli.shared import Messages
 from nczarr.cli.streams import write_product
 from nczarr.options import Options
 from nczarr.secrets import StorageOptions, shown
@@ -18,77 +29,79 @@ from nczarr.secrets import StorageOptions, shown
 if TYPE_CHECKING:
     from nczarr.stores.url import Location
 
-EXPAND, COMPACT, COMBINE, VERIFY = "expand", "compact", "combine", "verify"
-OWN = {COMBINE: refs_combine, VERIFY: refs_verify}
-"""Verbs with their own modules."""
+EXPAND, COMPACT = "expand", "compact"
 PIECE = 1 << 20
 
 
-def parser() -> argparse.ArgumentParser:
-    """Return the parser of `refs`."""
-    made = argparse.ArgumentParser(
-        prog="nczarr refs",
-        description="Make and rewrite reference documents, which map the keys of a store to bytes of other files.",
-        allow_abbrev=False,
+def expand() -> Command:
+    """Return the parser of `refs expand`."""
+    made = _rewriting(
+        EXPAND,
+        "Write a reference document of version 1 as version 0, one entry per line: templates are rendered, and "
+        "generators are written out.",
+        (
+            ("write out templates and generators", "refs expand refs.json -o plain.json"),
+            ("render a template with another value", "refs expand refs.json --set u=s3://bucket/data"),
+        ),
     )
-    verbs = made.add_subparsers(dest="verb", required=True, metavar="VERB", parser_class=_Verb)
-    verbs.add_parser(EXPAND, help="write a document as version 0: templates rendered, generators written out")
-    verbs.add_parser(COMPACT, help="write a document as version 1: what is regular as generators and templates")
-    verbs.add_parser(COMBINE, help="make one dataset of many, by references or as a store or file")
-    verbs.add_parser(VERIFY, help="look at every target and range of a document, and decode chunks")
+    made.option(
+        REFERENCES,
+        "--set",
+        dest="templates",
+        action="append",
+        type=_template,
+        default=[],
+        metavar="NAME=TEXT",
+        help="replace or add a template; repeatable",
+    )
     return made
 
 
-class _Verb(argparse.ArgumentParser):
-    """Parser of one verb, made when its help or arguments are needed."""
-
-    def __init__(self, prog: str, **_: object) -> None:
-        verb = prog.rpartition(" ")[2]
-        shared = command(f"refs {verb}", "")
-        super().__init__(
-            prog=prog, description=_DESCRIPTIONS[verb], parents=[shared], add_help=False, allow_abbrev=False
-        )
-        if verb in OWN:
-            OWN[verb].add_arguments(self)
-            return
-        self.add_argument(
-            "source",
-            metavar="SRC",
-            help="a document: a file or URL, or a folder of Parquet references; - is standard input",
-        )
-        self.add_argument("-o", dest="target", metavar="OUT", help="write to this file or URL (default: stdout)")
-        self.add_argument("--overwrite", action="store_true", help="replace OUT if it is there")
-        if verb == EXPAND:
-            self.add_argument(
-                "--set",
-                dest="templates",
-                action="append",
-                type=_template,
-                default=[],
-                metavar="NAME=TEXT",
-                help="replace or add a template; repeatable",
-            )
-        self.add_argument("--jinja", action="store_true", help="render texts beyond the grammar with jinja2's sandbox")
-        for name, kind, text in _LIMITS:
-            self.add_argument(f"--max-{name}", type=kind, metavar="N", help=text)
+def compact() -> Command:
+    """Return the parser of `refs compact`."""
+    return _rewriting(
+        COMPACT,
+        "Write a reference document as version 1: regular families of chunks become generators, and repeated URLs "
+        "become templates.",
+        (
+            ("make a document smaller", "refs compact plain.json -o small.json"),
+            ("read Parquet references, write a JSON document", "refs compact ocean.parq -o small.json --overwrite"),
+        ),
+    )
 
 
-_DESCRIPTIONS = {
-    EXPAND: "Write a reference document of version 1 as version 0, an entry a line; generators are streamed.",
-    COMPACT: "Write a reference document as version 1: families of chunks as generators, repeated URLs as templates.",
-    COMBINE: refs_combine.DESCRIPTION,
-    VERIFY: refs_verify.DESCRIPTION,
-}
+def _rewriting(verb: str, description: str, examples: tuple[Example, ...]) -> Command:
+    """Return a parser with the options that `expand` and `compact` share."""
+    made = command(f"refs {verb}", "[OPTION]… SRC [-o DST]", description, examples)
+    made.set_defaults(verb=verb)
+    made.option(
+        ARGUMENTS,
+        "source",
+        metavar="SRC",
+        help="reference document: a file, a URL or a folder of Parquet references; - is standard input",
+    )
+    made.option(TARGET, "-o", dest="target", metavar="DST", help="file or URL to write (default: standard output)")
+    made.option(TARGET, "--overwrite", action="store_true", help="replace an existing target")
+    made.option(
+        REFERENCES,
+        "--jinja",
+        action="store_true",
+        help="render templates beyond the built-in grammar with jinja2, in a sandbox",
+    )
+    for name, kind, metavar, text in _LIMITS:
+        made.option(LIMITS, f"--max-{name}", type=kind, metavar=metavar, help=text)
+    return made
 
 
-_number = integer(1, 10**15 - 1, "limit, 1 or more")
+_number = integer(1, 10**15 - 1, "a limit, 1 or more")
 _LIMITS = (
-    ("entries", _number, "entries of the expanded document (10000000)"),
-    ("text", size, "characters of a rendered text (65536)"),
-    ("depth", _number, "levels of an expression (100)"),
-    ("document", size, "bytes of SRC (1GiB)"),
-    ("output", size, "bytes of the expanded document (8GiB)"),
+    ("entries", _number, "N", "entries of the expanded document (default: 10000000)"),
+    ("text", size, "SIZE", "characters of a rendered text (default: 65536)"),
+    ("depth", _number, "N", "levels of an expression (default: 100)"),
+    ("document", size, "SIZE", "bytes of SRC (default: 1GiB)"),
+    ("output", size, "SIZE", "bytes of the expanded document (default: 8GiB)"),
 )
+"""Limits: name, parser, metavar, help."""
 
 
 def _template(text: str) -> tuple[str, str]:
@@ -100,10 +113,7 @@ def _template(text: str) -> tuple[str, str]:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run one verb; return the status."""
-    if arguments.verb in OWN:
-        status: int = OWN[arguments.verb].run(arguments)
-        return status
+    """Rewrite the document; return the status."""
     messages = Messages(arguments)
     return messages.guard(lambda: _work(arguments, messages))
 
@@ -134,7 +144,7 @@ def _work(arguments: argparse.Namespace, messages: Messages) -> None:
     source = standard_input() if arguments.source == "-" else sources.opened(arguments.source, report, options)
     if source is None:
         return
-    wanted = {name: getattr(arguments, f"max_{name}") for name, _, _ in _LIMITS}
+    wanted = {name: getattr(arguments, f"max_{name}") for name, *_ in _LIMITS}
     limits = refs.Limits(jinja=arguments.jinja)._replace(
         **{name: value for name, value in wanted.items() if value is not None}
     )

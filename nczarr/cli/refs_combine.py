@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from nczarr.cli.convert import summary
 from nczarr.cli.inputs import read_input
+from nczarr.cli.parser import ARGUMENTS, COMBINATION, TARGET, Command, add_verify, command
 from nczarr.cli.progress import counting, progress
 from nczarr.cli.shared import Messages
 from nczarr.cli.streams import misuse, write_product
@@ -23,32 +24,51 @@ if TYPE_CHECKING:
     from nczarr.options import Options
     from nczarr.plan.plans import Conversion
 
-DESCRIPTION = (
-    "Combine datasets into one: joined along a dimension that they have, or stacked along a new one. Sources are "
-    "reference documents, files and stores of any format, in this order; the target refers to their chunks, or has "
-    "them in it if it is of another format."
+EXAMPLES = (
+    (
+        "join files along an existing dimension, by references",
+        "refs combine day1.nc day2.nc -o all.json --along time",
+    ),
+    (
+        "stack files along a new dimension, as a Zarr store",
+        "refs combine run1.nc run2.nc -o runs.zarr --new-dim run",
+    ),
 )
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the verb."""
-    parser.add_argument("sources", metavar="SRC", nargs="+", help="a file, store or URL; - is standard input")
-    parser.add_argument("-o", dest="target", metavar="OUT", help="the target (default: a document on stdout)")
-    parser.add_argument(
+def parser() -> Command:
+    """Return the parser of `refs combine`."""
+    made = command(
+        "refs combine",
+        "[OPTION]… SRC… [-o DST]",
+        "Combine datasets into one: join them along a dimension that they have, or stack them along a new one. Sources "
+        "are reference documents, files and stores of any format. The target is a reference document, which points to "
+        "the chunks of the sources, or a store or file, which holds them.",
+        EXAMPLES,
+        form=True,
+    )
+    made.option(
+        ARGUMENTS, "sources", metavar="SRC", nargs="+", help="file, store or URL, in order; - is standard input"
+    )
+    made.option(
+        TARGET, "-o", dest="target", metavar="DST", help="target (default: a reference document on standard output)"
+    )
+    made.option(
+        COMBINATION,
         "--along",
         action="append",
         default=[],
         metavar="NAME",
-        help="a dimension of the sources; with --new-dim a variable that is stacked in any case; repeatable",
+        help="join along this dimension; with --new-dim, a variable to stack even if it is equal in all sources; "
+        "repeatable",
     )
-    parser.add_argument("--new-dim", metavar="NAME", help="stack what differs along a new dimension")
-    parser.add_argument("--from", dest="form", metavar="FORMAT", help="format of the sources (default: by content)")
-    add_target_options(parser, to="format of the target (default: by its suffix)")
-    add_subset_options(parser, sections=False)
-    parser.add_argument("--verify", action="store_true", help="read the target again; it appears only if all is there")
-    parser.add_argument(
-        "--progress", action=argparse.BooleanOptionalAction, help="show how far it is (default: on a terminal)"
+    made.option(
+        COMBINATION, "--new-dim", metavar="NAME", help="stack the variables that differ along this new dimension"
     )
+    add_target_options(made, to="format of the target (default: by its suffix, else reference)")
+    add_subset_options(made, sections=False)
+    add_verify(made)
+    return made
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -6,34 +6,52 @@ import argparse
 from typing import TYPE_CHECKING
 
 from nczarr.cli.inputs import standard_input
-from nczarr.cli.shared import Messages, following_of, integer, size, storage_of
+from nczarr.cli.parser import ARGUMENTS, RUN, Command, add_memory, command, following_of, integer, storage_of
+from nczarr.cli.shared import Messages
+from nczarr.options import DEFAULT_MEMORY
 from nczarr.secrets import shown
 
 if TYPE_CHECKING:
     from nczarr.verify import Summary
 
-DESCRIPTION = (
-    "Look whether every target of a reference document is there and as it was noted, holds all ranges, and whether "
-    "chunks decode. One diagnostic a fault; status 1 if there is one, 3 if a target is out of reach."
+EXAMPLES = (
+    ("check targets, ranges and a sample of chunks", "refs verify refs.json"),
+    ("decode every chunk", "refs verify refs.json --chunks all"),
 )
 
-COUNT = integer(1, 10**9 - 1, "number of chunks, 1 or more")
+COUNT = integer(1, 10**9 - 1, "a number of chunks, 1 or more")
 SAMPLE = 4
 """Chunks of each array to read."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the verb."""
-    parser.add_argument(
-        "source", metavar="DOC", help="a document, or folder of Parquet references; - is standard input"
+def parser() -> Command:
+    """Return the parser of `refs verify`."""
+    made = command(
+        "refs verify",
+        "[OPTION]… SRC",
+        "Verify a reference document: every target exists and is unchanged, every range lies within its target, and "
+        "chunks decode. The exit status is 1 after a fault and 3 if a target is unreachable.",
+        EXAMPLES,
     )
-    parser.add_argument(
-        "--chunks", choices=("none", "sample", "all"), default="sample", help="chunks to read (default: sample)"
+    made.option(
+        ARGUMENTS,
+        "source",
+        metavar="SRC",
+        help="reference document: a file, a URL or a folder of Parquet references; - is standard input",
     )
-    parser.add_argument(
-        "--sample", type=COUNT, default=SAMPLE, metavar="N", help="chunks of each array that are read (4)"
+    made.option(
+        RUN, "--chunks", choices=("none", "sample", "all"), default="sample", help="chunks to decode (default: sample)"
     )
-    parser.add_argument("--memory", type=size, default=1 << 30, metavar="SIZE", help="bytes of chunks under way (1GiB)")
+    made.option(
+        RUN,
+        "--sample",
+        type=COUNT,
+        default=SAMPLE,
+        metavar="N",
+        help=f"number of chunks to decode of each array, with --chunks sample (default: {SAMPLE})",
+    )
+    add_memory(made, DEFAULT_MEMORY)
+    return made
 
 
 def _work(arguments: argparse.Namespace, messages: Messages, found: list[Summary]) -> None:

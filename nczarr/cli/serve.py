@@ -6,9 +6,11 @@ import argparse
 import gc
 import os
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from nczarr.cli.shared import Messages, command, following_of, integer, size, storage_of
+from nczarr.cli.parser import ARGUMENTS, LIMITS, NETWORK, Command, command, following_of, integer, size, storage_of
+from nczarr.cli.shared import Messages
 from nczarr.cli.streams import write_product
 
 if TYPE_CHECKING:
@@ -16,45 +18,52 @@ if TYPE_CHECKING:
     from nczarr.serve.limits import Limits
 
 LOOPBACK = "127.0.0.1"
-PORT = integer(0, 65535, "port, 0 to 65535")
-COUNT = integer(1, 65536, "number from 1 to 65536")
+PORT = integer(0, 65535, "a port, 0 to 65535")
+COUNT = integer(1, 65536, "a number from 1 to 65536")
 SWEEPING = (2000, 10, 10)
 """Thresholds of the garbage collector: commands disable it, but a server would accumulate reference cycles."""
 
 DESCRIPTION = (
-    "Serve every dataset below ROOT over HTTP, whatever its format: as Zarr v2 and v3 (/zarr2/PATH, /zarr3/PATH), by "
-    "CDM Remote (/cdmremote/PATH), and as pages (/). Nothing is written. The URL is printed when the server is ready."
+    "Serve every dataset below ROOT over HTTP, read-only and in any format: as Zarr v2 and v3 (/zarr2/PATH, "
+    "/zarr3/PATH), by CDM Remote (/cdmremote/PATH), and as pages for browsers (/). The URL is printed when the server "
+    "is ready."
+)
+
+EXAMPLES = (
+    ("serve a folder to programs on this machine", "serve data"),
+    ("serve one file on another port", "serve ocean.nc --port 8080"),
 )
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Command:
     """Return the parser of `serve`."""
-    made = command("serve", DESCRIPTION)
-    made.add_argument("root", metavar="ROOT", help="a folder of datasets, or one dataset")
-    made.add_argument("--host", default=LOOPBACK, help="address to listen at (default: this machine alone, 127.0.0.1)")
-    made.add_argument("--port", type=PORT, default=8000, help="port to listen at; 0: a free one (default: 8000)")
-    made.add_argument(
+    made = command("serve", "[OPTION]… ROOT", DESCRIPTION, EXAMPLES)
+    made.option(ARGUMENTS, "root", metavar="ROOT", help="folder of datasets, or one dataset")
+    made.option(
+        NETWORK,
+        "--host",
+        default=LOOPBACK,
+        metavar="ADDRESS",
+        help=f"address to listen at (default: {LOOPBACK}, which only this machine reaches)",
+    )
+    made.option(
+        NETWORK,
+        "--port",
+        type=PORT,
+        default=8000,
+        metavar="N",
+        help="port to listen at; 0 chooses a free one (default: 8000)",
+    )
+    made.option(
+        NETWORK,
         "--origin",
         action="append",
         metavar="ORIGIN",
-        help="whose pages may read answers in a browser: https://a.org, `*`, `none`; repeatable (default: those of "
-        "this machine; with another --host all)",
+        help="origin whose pages may read answers in a browser: https://a.org, `*` or `none`; repeatable (default: "
+        "pages of this machine, or all pages with another --host)",
     )
-    limits = made.add_argument_group("limits")
-    limits.add_argument(
-        "--max-response", dest="response", type=size, metavar="SIZE", help="bytes of one answer (256MiB)"
-    )
-    limits.add_argument("--memory", type=size, metavar="SIZE", help="bytes of all answers, and of open datasets (1GiB)")
-    limits.add_argument("--spill", type=size, metavar="SIZE", help="bytes of temporary files for slow clients (4GiB)")
-    limits.add_argument("--concurrency", type=COUNT, metavar="N", help="pieces of work at once (2 + processors)")
-    limits.add_argument("--queue", type=COUNT, metavar="N", help="requests that may wait for that (4096)")
-    limits.add_argument("--connections", type=COUNT, metavar="N", help="clients at once; others wait (2048)")
-    limits.add_argument(
-        "--timeout", type=_seconds, metavar="SECONDS", help="for a piece of work, and for slow clients (60)"
-    )
-    limits.add_argument(
-        "--grace", type=_seconds, metavar="SECONDS", help="for answers that have begun when the server ends (3)"
-    )
+    for name, (kind, metavar, text) in _LIMITS.items():
+        made.option(LIMITS, f"--{name}", dest=name.removeprefix("max-"), type=kind, metavar=metavar, help=text)
     return made
 
 
@@ -64,8 +73,21 @@ def _seconds(text: str) -> float:
     except ValueError:
         found = 0.0
     if not 0 < found <= 86400:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a time in seconds from 1 to 86400")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time in seconds, up to 86400")
     return found
+
+
+_LIMITS: dict[str, tuple[Callable[[str], float], str, str]] = {
+    "max-response": (size, "SIZE", "largest answer (default: 256MiB)"),
+    "memory": (size, "SIZE", "memory for answers and open datasets (default: 1GiB)"),
+    "spill": (size, "SIZE", "temporary files for slow clients (default: 4GiB)"),
+    "concurrency": (COUNT, "N", "concurrent tasks (default: number of processors + 2, at most 16)"),
+    "queue": (COUNT, "N", "waiting requests (default: 4096)"),
+    "connections": (COUNT, "N", "connected clients; others wait (default: 2048)"),
+    "timeout": (_seconds, "SECONDS", "time for a piece of work, and for a slow client (default: 60)"),
+    "grace": (_seconds, "SECONDS", "time to finish answers when the server stops (default: 3)"),
+}
+"""Limits of the server by option: parser, metavar, help."""
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""Shared parts of the commands: options, diagnostics, exit status."""
+"""Diagnostics of the commands, and their exit status."""
 
 from __future__ import annotations
 
@@ -6,18 +6,15 @@ import argparse
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nczarr.cli import DONE, FAULTY, INTERRUPTED, MISUSED, UNREACHABLE, clear_fetched
-from nczarr.cli.streams import Help, flush_product, give_up
+from nczarr.cli.streams import flush_product, give_up
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
 from nczarr.secrets import shown
 
 if TYPE_CHECKING:
-    from nczarr.ast import Kind
     from nczarr.diagnostics.sarif import Log
-    from nczarr.options import Following
-    from nczarr.secrets import StorageOptions
 
 STATUS = {
     "unknown-target": MISUSED,
@@ -31,118 +28,6 @@ STATUS = {
     "missing-library": UNREACHABLE,
 }
 """Exit status of codes that are not input errors; all others are FAULTY."""
-
-
-def command(name: str, description: str, *, short_help: bool = True, places: bool = True) -> argparse.ArgumentParser:
-    """Return the parser of one command with the shared options.
-
-    Without `short_help`, `-h` belongs to the command. `places`: it takes paths
-    and URLs.
-    """
-    parser = argparse.ArgumentParser(prog=f"nczarr {name}", description=description, add_help=False, allow_abbrev=False)
-    shared = parser.add_argument_group("shared options")
-    flags = ("-h", "--help") if short_help else ("--help",)
-    shared.add_argument(*flags, action=Help, help="show this help and exit")
-    shared.add_argument("--strict", action="store_true", help="take every warning for an error")
-    forms = ("human", "json", "sarif")
-    shared.add_argument("--message-format", choices=forms, default="human", help="form of diagnostics")
-    shared.add_argument("-q", "--quiet", action="store_true", help="print errors only")
-    shared.add_argument("--verbose", action="store_true", help="list every loss; show where a crash happened")
-    if places:
-        shared.add_argument(
-            "--storage-option",
-            action="append",
-            type=storage_option,
-            default=[],
-            metavar="K=V",
-            help="for URLs, as the library of their protocol takes it; retries=N",
-        )
-        sources = parser.add_argument_group("sources that are reference documents")
-        sources.add_argument("--source-base", metavar="URL", help="what relative URLs begin with (default: its folder)")
-        sources.add_argument(
-            "--source-root",
-            action="append",
-            default=[],
-            metavar="ROOT",
-            help="they may name this folder, URL or protocol (s3://) and no other; repeatable",
-        )
-        sources.add_argument("--source-target", metavar="URL", help="what references without a URL lead to")
-        sources.add_argument("--source-jinja", action="store_true", help="jinja2 renders texts beyond our grammar")
-    return parser
-
-
-def following_of(arguments: argparse.Namespace) -> Following:
-    """Return how references of sources are followed."""
-    from nczarr.options import Following
-
-    return Following(
-        arguments.source_base,
-        tuple(arguments.source_root),
-        arguments.source_target,
-        jinja=arguments.source_jinja,
-    )
-
-
-def storage_option(text: str) -> tuple[str, Any]:
-    """Return an option of remote places. Raises ArgumentTypeError without its value, which may be a secret."""
-    from nczarr.secrets import option
-
-    try:
-        return option(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-
-
-def storage_of(arguments: argparse.Namespace) -> StorageOptions:
-    """Return all storage options."""
-    from nczarr.secrets import StorageOptions
-
-    return StorageOptions(dict(arguments.storage_option))
-
-
-def kind(text: str) -> Kind:
-    """Return a kind of netCDF file in any spelling of ncgen's `-k`. Raises ArgumentTypeError for others."""
-    from nczarr.ast.kinds import KIND_SPELLINGS  # loads the tree, which other commands do without
-
-    found = KIND_SPELLINGS.get(text)
-    if found is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a kind of netCDF file; use nc3, nc6, nc5, nc4, nc7 or 1 … 5")
-    return found
-
-
-def size(text: str) -> int:
-    """Return a number of bytes: `4096`, `64MiB`, `2TB`. Raises ArgumentTypeError for other texts."""
-    found = re.fullmatch(r"([0-9]+)(?:([KMGTPE])(i?)B?|B)?", text, re.ASCII | re.IGNORECASE)
-    if found is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a size; write a number of bytes, 64MiB, 2TB …")
-    number, prefix, binary = found.groups()
-    power = " KMGTPE".index(prefix.upper()) if prefix else 0
-    unit = 1024 if binary else 1000
-    return int(number) * int(unit**power)
-
-
-def integer(least: int, most: int, what: str) -> Callable[[str], int]:
-    """Return a parser of integers in a range. It raises ArgumentTypeError for other texts, which are no `what`."""
-
-    def parse(text: str) -> int:
-        if not (text.isascii() and text.isdigit() and least <= int(text) <= most):
-            raise argparse.ArgumentTypeError(f"{text!r} is not a {what}")
-        return int(text)
-
-    return parse
-
-
-workers = integer(1, 1024, "number of threads, 1 to 1024")
-"""Parser of `--workers`."""
-
-
-def loss(text: str) -> str:
-    """Return a code for `--allow-loss`, or `all`. Raises ArgumentTypeError for others."""
-    from nczarr.diagnostics.value_losses import ALLOWED, not_allowed
-
-    if text not in ALLOWED:
-        raise argparse.ArgumentTypeError(not_allowed(text))
-    return text
 
 
 class Messages:

@@ -6,12 +6,11 @@ Otherwise messages of a library could end up in a target.
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import Any, TextIO
+from typing import TextIO
 
 
 def complete() -> None:
@@ -64,15 +63,3 @@ def misuse(command: str, message: str) -> int:
     with suppress(OSError):
         sys.stderr.write(f"nczarr {command}: {message}\n")
     return 2
-
-
-class Help(argparse.Action):
-    """Action that prints the help and exits. Raises OSError, which argparse's own action ignores."""
-
-    def __init__(self, option_strings: list[str], dest: str, help: str | None = None) -> None:  # noqa: A002
-        super().__init__(option_strings, argparse.SUPPRESS, nargs=0, default=argparse.SUPPRESS, help=help)
-
-    def __call__(self, parser: argparse.ArgumentParser, *given: Any) -> None:
-        """Print it."""
-        write_product([parser.format_help().encode()])
-        parser.exit()

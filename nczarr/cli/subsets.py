@@ -5,39 +5,43 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from nczarr.cli.parser import SELECTION, Command
 from nczarr.options import Section, Subset
 
 if TYPE_CHECKING:
     from nczarr.diagnostics.report import Report
 
 
-def add_subset_options(parser: argparse.ArgumentParser, *, sections: bool = True) -> None:
+def add_subset_options(made: Command, *, sections: bool = True) -> None:
     """Add these options."""
-    group = parser.add_argument_group("parts of a dataset")
-    group.add_argument(
+    made.option(
+        SELECTION,
         "--var",
         dest="variables",
         action="append",
         default=[],
         metavar="NAME,…",
-        help="these variables with what they use; repeatable",
+        help="select variables, with the dimensions and types that they use; repeatable",
     )
-    group.add_argument(
+    made.option(
+        SELECTION,
         "--group",
         dest="groups",
         action="append",
         default=[],
         metavar="NAME,…",
-        help="these groups with everything in them; repeatable",
+        help="select groups with their content; repeatable",
     )
     if sections:
-        group.add_argument(
+        made.option(
+            SELECTION,
             "--section",
             dest="sections",
             action="append",
             default=[],
             metavar="SECTION",
-            help="a part of a variable, `temp(0:9:2, :, 5)`: from 0, the last included; repeatable",
+            help="select a part of a variable, such as `temp(0:9:2,:,5)`; indices start at 0, the last one is "
+            "included; repeatable",
         )
 
 

@@ -4,7 +4,21 @@ from __future__ import annotations
 
 import argparse
 
-from nczarr.cli.shared import following_of, kind, loss, size, storage_of, workers
+from nczarr.cli.parser import (
+    CHUNKS,
+    LIMITS,
+    REFERENCES,
+    TARGET,
+    Command,
+    Switch,
+    add_memory,
+    add_workers,
+    following_of,
+    kind,
+    loss,
+    size,
+    storage_of,
+)
 from nczarr.options import DEFAULT_MAX_SIZE, DEFAULT_MEMORY, Options, Writing
 from nczarr.registry import REFERENCE, ROWS, load
 
@@ -12,75 +26,133 @@ METADATA: tuple[str, ...] = load(ROWS[REFERENCE]).inner
 """Formats of the documents in references."""
 
 
-def add_target_options(parser: argparse.ArgumentParser, *, to: str) -> None:
+def add_target_options(made: Command, *, to: str) -> None:
     """Add the options of the target; `to`: help of `--to`."""
-    group = parser.add_argument_group("options of the target")
-    group.add_argument("--to", metavar="FORMAT", help=to)
-    group.add_argument(
-        "-k", "--kind", type=kind, metavar="KIND", help="kind of netCDF file: nc3 nc6 nc5 nc4 nc7, or 1 … 5"
+    made.option(TARGET, "--to", metavar="FORMAT", help=to)
+    made.option(
+        TARGET,
+        "-k",
+        "--kind",
+        type=kind,
+        metavar="KIND",
+        help="kind of netCDF file: nc3, nc6, nc5, nc4, nc7, or 1 to 5 (default: that of the source, else the smallest "
+        "that holds the dataset)",
     )
-    group.add_argument(
-        "--chunks",
+    made.option(TARGET, "--overwrite", action="store_true", help="replace an existing target")
+    made.option(
+        TARGET,
+        "--allow-loss",
         action="append",
+        type=loss,
         default=[],
-        metavar="SPEC",
-        help="chunk lengths: time=1,lat=100 by dimension, /g1/temp=1,12 for one variable",
+        metavar="CODE",
+        help="accept losses with this diagnostic code, or `all`; repeatable",
     )
-    group.add_argument(
-        "--shards",
-        action="append",
-        default=[],
-        metavar="SPEC",
-        help="auto, none (default), or shard lengths as for --chunks (Zarr v3)",
+    made.option(
+        TARGET,
+        "--consolidated",
+        action=Switch,
+        default=False,
+        help="write the metadata of a Zarr store in one key as well (default: no)",
     )
-    group.add_argument(
-        "--codec", action="append", default=[], metavar="SPEC", help="zlib:5, zstd:3, none …, or /g1/temp=zlib:5"
+    made.option(
+        TARGET,
+        "--char",
+        choices=("bytes", "netcdf"),
+        default="bytes",
+        help="Zarr type of char variables: one that all Zarr readers know, or netCDF-C's own (default: bytes)",
     )
-    group.add_argument(
-        "--separator", choices=(".", "/"), help="between indices in keys of chunks (default: as in the source, or .)"
+    made.option(
+        TARGET, "--tables", action="store_true", help="write records as Awkward tables, in archives and in lists"
     )
-    group.add_argument("--order", choices=("C", "F"), help="of elements within chunks (default: as in the source)")
-    group.add_argument(
-        "--consolidated", action=argparse.BooleanOptionalAction, default=False, help="all metadata in one key"
-    )
-    group.add_argument(
-        "--char", choices=("bytes", "netcdf"), default="bytes", help="netcdf: only the netCDF library reads them"
-    )
-    group.add_argument("--tables", action="store_true", help="records are tables for Awkward (.awkd, lists in stores)")
-    group.add_argument(
+    _add_chunk_options(made)
+    _add_reference_options(made)
+    made.option(
+        LIMITS,
         "--max-size",
         type=size,
         default=DEFAULT_MAX_SIZE,
         metavar="SIZE",
-        help="bytes that a netCDF file or archive may declare (16GiB)",
+        help="refuse a netCDF file or archive whose variables are larger (default: 16GiB)",
     )
-    group.add_argument(
-        "--memory", type=size, default=DEFAULT_MEMORY, metavar="SIZE", help="bytes of chunks under way (1GiB)"
+    add_memory(made, DEFAULT_MEMORY)
+    add_workers(made)
+
+
+def _add_chunk_options(made: Command) -> None:
+    """Add chunks, shards, codecs and their order."""
+    made.option(
+        CHUNKS,
+        "--chunks",
+        action="append",
+        default=[],
+        metavar="SPEC",
+        help="chunk lengths by dimension (time=1,lat=100) or of one variable (/g1/temp=1,12); repeatable (default: "
+        "those of the source)",
     )
-    group.add_argument("--workers", type=workers, metavar="N", help="threads (default: one a processor)")
-    references = parser.add_argument_group("options of references (--to reference)")
-    references.add_argument(
+    made.option(
+        CHUNKS,
+        "--shards",
+        action="append",
+        default=[],
+        metavar="SPEC",
+        help="auto, none, or shard lengths as for --chunks; Zarr v3 only; repeatable (default: none)",
+    )
+    made.option(
+        CHUNKS,
+        "--codec",
+        action="append",
+        default=[],
+        metavar="SPEC",
+        help="codecs of all variables (zlib:5, zstd:3, none) or of one (/g1/temp=zlib:5); repeatable (default: those "
+        "of the source)",
+    )
+    made.option(
+        CHUNKS,
+        "--separator",
+        choices=(".", "/"),
+        help="separator of indices in chunk keys, where the format has a choice (default: that of the source)",
+    )
+    made.option(
+        CHUNKS,
+        "--order",
+        choices=("C", "F"),
+        help="order of elements in chunks, where the format has a choice (default: that of the source)",
+    )
+
+
+def _add_reference_options(made: Command) -> None:
+    """Add the options of a target that is a reference document."""
+    made.option(
+        REFERENCES,
         "--metadata",
         choices=METADATA,
         default=METADATA[0],
-        help="format of the documents in them (default: nczarr)",
+        help=f"format of the Zarr metadata in a reference document (default: {METADATA[0]})",
     )
-    references.add_argument(
-        "--inline", type=size, default=Writing().inline, metavar="N", help="chunks of at most N bytes stand in it (64)"
+    made.option(
+        REFERENCES,
+        "--inline",
+        type=size,
+        default=Writing().inline,
+        metavar="SIZE",
+        help="largest chunk to store in the document itself (default: 64)",
     )
-    references.add_argument(
+    made.option(
+        REFERENCES,
         "--embed",
         type=size,
         default=Writing().embed,
         metavar="SIZE",
-        help="bytes that it may hold of a variable that no reference leads to (4MiB)",
+        help="largest variable to store in the document if its chunks cannot be referenced (default: 4MiB)",
     )
-    references.add_argument("--base", metavar="URL", help="folder or URL where targets lie for readers")
-    references.add_argument("--relative", action="store_true", help="name targets as seen from the document")
-    group.add_argument("--overwrite", action="store_true", help="replace a target that exists")
-    group.add_argument(
-        "--allow-loss", action="append", type=loss, default=[], metavar="KIND", help="accept a loss by its code, or all"
+    made.option(
+        REFERENCES,
+        "--base",
+        metavar="URL",
+        help="folder or URL where readers find the referenced files (default: where they are now)",
     )
+    made.option(REFERENCES, "--relative", action="store_true", help="name referenced files relative to the document")
 
 
 def options_of(arguments: argparse.Namespace) -> Options:

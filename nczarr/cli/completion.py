@@ -1,0 +1,87 @@
+"""`nczarr completion SHELL`: print a script that completes commands and options in a shell."""
+
+from __future__ import annotations
+
+import argparse
+
+from nczarr.cli import COMMANDS, parser_of
+from nczarr.cli.parser import ARGUMENTS, Command, command
+from nczarr.cli.shared import Messages
+from nczarr.cli.streams import write_product
+
+SHELLS = ("bash", "zsh", "tcsh")
+
+EXAMPLES = (
+    ("write a script for bash; `source nczarr.bash` loads it", "completion bash > nczarr.bash"),
+    ("write a script for zsh, to be put into a folder of `fpath`", "completion zsh > _nczarr"),
+)
+
+_FILES = {"bash": "_shtab_compgen_files", "zsh": "_files", "tcsh": "f"}
+"""Completion of paths in shtab's words."""
+
+PATHS = {"SRC", "DST", "A", "B", "SCHEMA", "ROOT", "FILE", "URL"}
+"""Metavars of arguments that may be paths."""
+
+
+def parser() -> Command:
+    """Return the parser of `completion`."""
+    made = command(
+        "completion",
+        "[OPTION]… SHELL",
+        "Print a script for a shell that completes commands, options, formats, topics and paths. The script is static: "
+        "completion does not start nczarr.",
+        EXAMPLES,
+        places=False,
+    )
+    made.option(ARGUMENTS, "shell", metavar="SHELL", choices=SHELLS, help="bash, zsh or tcsh")
+    return made
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the script."""
+    return Messages(arguments).guard(lambda: write_product([script(arguments.shell).encode()]))
+
+
+def script(shell: str) -> str:
+    """Return the script for a shell. Raises ImportError without shtab."""
+    import shtab
+
+    text: str = shtab.complete(tree(), shell)
+    return text
+
+
+def tree() -> argparse.ArgumentParser:
+    """Return one parser with all commands, as shtab reads it."""
+    top = argparse.ArgumentParser(prog="nczarr", add_help=False)
+    top.add_argument("-h", "--help", action="store_true", help="show this help and exit")
+    top.add_argument("--version", action="store_true", help="show the version and exit")
+    commands = top.add_subparsers(metavar="COMMAND")
+    families: dict[str, argparse._SubParsersAction[argparse.ArgumentParser]] = {}
+    for name, (_, line) in COMMANDS.items():
+        own = parser_of(name)
+        _prepare(name, own)
+        family, _, verb = name.rpartition(" ")
+        if family and family not in families:
+            made = commands.add_parser(family, help=f"{family} COMMAND", add_help=False)
+            families[family] = made.add_subparsers(metavar="COMMAND")
+        place = families[family] if family else commands
+        place.add_parser(verb, help=line, parents=[own], add_help=False)
+    return top
+
+
+def _prepare(name: str, own: Command) -> None:
+    """Tell shtab what the arguments of a command may be."""
+    from nczarr.cli.help import topics
+    from nczarr.diagnostics.catalog import CODES, KINDS
+    from nczarr.diagnostics.value_losses import ALLOWED
+    from nczarr.registry import formats
+
+    for action in own.actions():
+        if action.metavar in PATHS:
+            action.complete = _FILES  # type: ignore[attr-defined]
+        elif action.metavar == "FORMAT" and action.choices is None:
+            action.choices = [form.name for form in formats()]
+        elif action.metavar == "CODE":
+            action.choices = sorted({*CODES, *KINDS} if name == "explain" else ALLOWED)
+        elif name == "help" and action.dest == "name":
+            action.choices = sorted({*topics(), *(word for each in COMMANDS for word in each.split())})

@@ -1,0 +1,157 @@
+"""`nczarr help`: list the commands and topics, explain one of them. Topics are Markdown files in the package."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nczarr.cli import COMMANDS, DONE, MISUSED, parser_of
+from nczarr.cli.streams import misuse, write_product
+
+if TYPE_CHECKING:
+    import argparse
+
+    from nczarr.cli.parser import Command
+
+TASKS = {
+    "write datasets": ("convert", "compile", "serve"),
+    "inspect datasets": ("dump", "check", "diff", "digest"),
+    "work with reference documents": ("refs combine", "refs verify", "refs expand", "refs compact"),
+    "get help": ("help", "explain", "formats", "completion"),
+}
+"""Commands by task."""
+
+TOPICS = Path(__file__).with_name("topics")
+"""Folder of the topics: one Markdown file for each."""
+
+USAGE = "usage: nczarr COMMAND [OPTION]…\n"
+
+OPTIONS = """\
+options:
+  -h, --help      show this help and exit
+  --version       show the version and exit
+
+`nczarr help COMMAND` shows the options and two examples of a command.
+`nczarr help TOPIC` explains a topic.
+"""
+
+
+def parser() -> Command:
+    """Return the parser of `help`."""
+    from nczarr.cli.parser import ARGUMENTS, command
+
+    made = command(
+        "help",
+        "[COMMAND | TOPIC]",
+        "Show the help of a command, or explain a topic. Without an argument, list the commands and topics.",
+        (("show the options of a command", "help convert"), ("explain what conversions may lose", "help losses")),
+        messages=False,
+        places=False,
+    )
+    made.option(ARGUMENTS, "name", metavar="COMMAND | TOPIC", nargs="*", help="name of a command or topic")
+    return made
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the help; return 2 for an unknown name."""
+    name = " ".join(arguments.name)
+    pages = list(_pages(name))
+    if not pages:
+        return misuse("help", _unknown(name))
+    write_product(["\n".join(pages).encode()])
+    return DONE
+
+
+def _pages(name: str) -> Iterator[str]:
+    """Yield the help of a command or family of commands, and the topic of that name."""
+    if not name:
+        yield overview()
+    elif name in COMMANDS:
+        yield parser_of(name).format_help()
+    elif _family(name):
+        yield family(name)
+    if name in topics():
+        yield (TOPICS / f"{name}.md").read_text(encoding="utf-8")
+
+
+def topics() -> list[str]:
+    """Return the names of the topics."""
+    return sorted(path.stem for path in TOPICS.glob("*.md"))
+
+
+def overview() -> str:
+    """Return the list of commands by task, and of topics."""
+    lines = [USAGE, "Convert between netCDF, Zarr, kerchunk references and CDL, without silent loss.\n", "commands:"]
+    for task, names in TASKS.items():
+        lines += [f"  {task}", *(_line(name, 4) for name in names)]
+    lines += ["", "topics:"]
+    for name in topics():
+        with (TOPICS / f"{name}.md").open(encoding="utf-8") as file:
+            lines.append(f"  {name:<15} {_lowered(file.readline().removeprefix('# ').strip())}")
+    return "\n".join([*lines, "", OPTIONS])
+
+
+def _line(name: str, indent: int) -> str:
+    return f"{' ' * indent}{name:<{17 - indent}} {COMMANDS[name][1]}"
+
+
+def _lowered(title: str) -> str:
+    """Return a title that begins in lower case, unless its first word is a name (`URLs`)."""
+    return title if title[1:2].isupper() else title[:1].lower() + title[1:]
+
+
+def _family(name: str) -> list[str]:
+    """Return the commands whose first word is the name."""
+    return [each for each in COMMANDS if each.startswith(f"{name} ")]
+
+
+def family(name: str) -> str:
+    """Return the list of the commands of a family."""
+    lines = [_line(each, 2) for each in _family(name)]
+    tail = f"`nczarr {name} COMMAND --help` shows the options and two examples of a command.\n"
+    return "\n".join([f"usage: nczarr {name} COMMAND [OPTION]…\n", "commands:", *lines, "", tail])
+
+
+def _unknown(name: str) -> str:
+    """Return the message for an unknown name."""
+    from nczarr.diagnostics.catalog import CODES, KINDS
+    from nczarr.names import closest
+
+    if name in {*CODES, *KINDS}:
+        return f"`{name}` is a diagnostic code; `nczarr explain {name}` explains it"
+    meant = closest(name, [*topics(), *COMMANDS])
+    return f"unknown command or topic `{name}`; " + (
+        f"did you mean `{meant}`?" if meant else "`nczarr help` lists the commands and topics"
+    )
+
+
+def without_command(arguments: list[str]) -> int:
+    """Run a command line that does not begin with a command; return its status."""
+    first, *rest = arguments or [""]
+    if first == "--version":
+        from nczarr import __version__
+
+        write_product([f"nczarr {__version__}\n".encode()])
+        return DONE
+    family_of = _family(first) if first else []
+    if first in ("-h", "--help") or (family_of and rest[:1] in (["-h"], ["--help"])):
+        write_product([(family(first) if family_of else overview()).encode()])
+        return DONE
+    if family_of:
+        problem = f"name a command: {', '.join(each.removeprefix(f'{first} ') for each in family_of)}"
+        return misuse(first, _not_known(" ".join([first, rest[0]]), family_of) if rest else problem)
+    if not first:
+        sys.stderr.write(USAGE)
+    sys.stderr.write(f"nczarr: {_not_known(first, list(COMMANDS)) if first else 'name a command'}\n")
+    sys.stderr.write("`nczarr help` lists the commands\n")
+    return MISUSED
+
+
+def _not_known(name: str, known: list[str]) -> str:
+    from nczarr.names import closest
+
+    meant = closest(name, known)
+    what = "option" if name.startswith("-") else "command"
+    return f"unknown {what} `{name}`" + (f"; did you mean `{meant}`?" if meant else "")
