@@ -23,7 +23,7 @@ EXTRAS = {
 }
 """Package extra that installs a module."""
 
-DISTRIBUTIONS = {"antlr4": "antlr4-python3-runtime", "yaml": "pyyaml", "zlib_ng": "zlib-ng"}
+DISTRIBUTIONS = {"antlr4": "antlr4-python3-runtime", "google": "protobuf", "yaml": "pyyaml", "zlib_ng": "zlib-ng"}
 """Package names that differ from their module."""
 
 
@@ -37,8 +37,9 @@ def missing(error: ImportError) -> Diagnostic | None:
         return None
     if module == "nczarr" or module in sys.stdlib_module_names:
         return None
-    wanted = f"nczarr[{EXTRAS[module]}]" if module in EXTRAS else DISTRIBUTIONS.get(module, module)
-    return _diagnostic(f"this needs `{error.name}`, which is not installed", f"run `pip install {wanted}`")
+    library = DISTRIBUTIONS.get(module, module)
+    wanted = f"'nczarr[{EXTRAS[module]}]'" if module in EXTRAS else library
+    return _diagnostic(f"this needs `{library}`, which is not installed", f"run `pip install {wanted}`")
 
 
 def _diagnostic(text: str, remedy: str) -> Diagnostic:

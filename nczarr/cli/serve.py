@@ -133,7 +133,7 @@ def _serve(arguments: argparse.Namespace, messages: Messages) -> None:
         server = sockets.server(application, verbose=arguments.verbose)
     except ImportError:
         text = "`nczarr serve` needs `uvicorn`, which is not installed"
-        messages.report.error("missing-library", text, helps=["run `pip install nczarr[serve]`"])
+        messages.report.error("missing-library", text, helps=["run `pip install 'nczarr[serve]'`"])
         return
     gc.set_threshold(*SWEEPING)
     sockets.return_memory()

@@ -25,7 +25,7 @@ def is_divisible(path: str, form: Format, address: str, report: Report) -> bool:
         report.error("bad-url", f"`{shown(address)}` is not the address of a scheduler; write tcp://HOST:PORT")
         return False
     if find_spec("distributed") is None:
-        helps = ["run `pip install nczarr[dask]`"]
+        helps = ["run `pip install 'nczarr[dask]'`"]
         report.error("missing-library", "`--dask` needs `distributed`, which is not installed", helps=helps)
         return False
     return True

@@ -83,8 +83,9 @@ class Service(Connection):
     def _opened(self) -> tuple[AbstractFileSystem, str]:
         try:
             system: AbstractFileSystem = _asking()(**self._arguments())
-        except ImportError:
-            raise MissingProtocolError("fsspec", self.protocol) from None
+        except ImportError as error:
+            library = (error.name or "aiohttp").partition(".")[0]
+            raise MissingProtocolError(self.protocol, f"CDM Remote needs `{library}`, which is not installed") from None
         except Exception as error:  # the library refuses options as it likes
             raise self.failure(error) from None
         return system, self.place.path

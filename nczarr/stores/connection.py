@@ -107,16 +107,23 @@ LIBRARIES = {
 """Libraries for protocols that our extra does not include."""
 
 
-class MissingProtocolError(ImportError):
-    """A missing protocol library; the text names it, and `remedy` says how to install it."""
+REMOTE = "'nczarr[remote]'"
+"""Our extra for remote places, as a shell takes it."""
 
-    def __init__(self, text: str, protocol: str) -> None:
-        super().__init__(text)
-        ours = text == "fsspec" or protocol in WEB | S3
+
+class MissingProtocolError(ImportError):
+    """A missing protocol library; the text names it, and `remedy` says how to install it.
+
+    Without `text`, fsspec itself is missing.
+    """
+
+    def __init__(self, protocol: str, text: str | None = None) -> None:
+        super().__init__(text or "URLs need `fsspec`, which is not installed")
+        ours = text is None or protocol in WEB | S3
         library = LIBRARIES.get(protocol)
-        self.remedy = f"install what fsspec needs for `{protocol}`"
+        self.remedy = f"install the library that fsspec needs for `{protocol}`"
         if ours or library is not None:
-            self.remedy = f"run `pip install {'nczarr[remote]' if ours else library}`"
+            self.remedy = f"run `pip install {REMOTE if ours else library}`"
 
 
 class Connection:
@@ -185,7 +192,7 @@ class Connection:
             from fsspec.core import url_to_fs
             from fsspec.registry import known_implementations
         except ImportError:
-            raise MissingProtocolError("fsspec", self.protocol) from None
+            raise MissingProtocolError(self.protocol) from None
         for part in self.place.path.split("::"):
             protocol = part.partition("://")[0].lower()
             if "/" not in protocol and protocol not in known_implementations and protocol not in _registered():
@@ -193,7 +200,7 @@ class Connection:
         try:
             system, root = url_to_fs(self.place.path, **self._arguments())
         except ImportError as error:
-            raise MissingProtocolError(scrubbed(str(error), self.url, self.options), self.protocol) from None
+            raise MissingProtocolError(self.protocol, scrubbed(str(error), self.url, self.options)) from None
         except Exception as error:  # libraries look for servers and credentials here, and raise what they like
             raise self.failure(error) from None
         return system, root
@@ -287,10 +294,10 @@ class Connection:
         return "kms" not in str(answer.get("ServerSideEncryption", "")) and not answer.get("SSECustomerAlgorithm")
 
     def _tried(self, what: str, arguments: tuple[Any, ...], named: dict[str, Any], key: str, size: int) -> Any:
-        silent = 0
+        system, silent = self.system, 0
         for number in range(self._retries + 1):
             try:
-                return asked(self.system, what, arguments, named, PATIENCE + size / SLOWEST)
+                return asked(system, what, arguments, named, PATIENCE + size / SLOWEST)
             except Exception as error:  # libraries raise classes of their own, not all of them OSErrors
                 silent += isinstance(error, TimeoutError)
                 over = number == self._retries or silent == SILENT or is_interrupted()

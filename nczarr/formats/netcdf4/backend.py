@@ -21,7 +21,7 @@ def build(plan: FilePlan, path: str, report: Report, counts: Counts) -> bool:
         lib = library()
     except MissingLibraryError:
         text = "netCDF-4 files need the netCDF library of netCDF4-python, which is not installed"
-        report.error("missing-library", text, helps=["run `pip install nczarr[netcdf]`, or write a store"])
+        report.error("missing-library", text, helps=["run `pip install 'nczarr[netcdf]'`, or write a store"])
         return False
     from nczarr.formats.netcdf4.define import define
     from nczarr.formats.netcdf4.no_fill import define_fills, take_fills, undefined, unfilled

@@ -66,7 +66,7 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
         lib = library()
     except MissingLibraryError:
         text = "netCDF-4 files need the netCDF library of netCDF4-python, which is not installed"
-        report.error("missing-library", text, helps=["run `pip install nczarr[netcdf]`"])
+        report.error("missing-library", text, helps=["run `pip install 'nczarr[netcdf]'`"])
         return None
     if c.is_here():
         return _read(lib, source, report)

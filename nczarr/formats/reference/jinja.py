@@ -45,7 +45,8 @@ def pieces(text: str, limits: Limits, account: Account) -> Pieces:
 def _beyond(text: str, limits: Limits, account: Account) -> Beyond:
     """Compile a text by jinja2. Raises RefusedTextError."""
     if find_spec("jinja2") is None:
-        raise RefusedTextError("missing-library", "rendering it needs `jinja2`, which is not installed")
+        text = "rendering it needs `jinja2`, which is not installed; `pip install 'nczarr[references]'` installs it"
+        raise RefusedTextError("missing-library", text)
     account.compile(len(text), limits)
     from jinja2 import TemplateError, nodes
 

@@ -209,7 +209,7 @@ def opened(store: Store, report: Report, limits: Limits = DEFAULT) -> ParquetRef
     """Return the references of a folder, or None (reported). Raises OSError."""
     if find_spec("pyarrow") is None:
         text = "reading Parquet references needs `pyarrow`, which is not installed"
-        report.error("missing-library", text, helps=["run `pip install nczarr[references]`"])
+        report.error("missing-library", text, helps=["run `pip install 'nczarr[references]'`"])
         return None
     data = store.get(METADATA)
     if data is None:

@@ -82,7 +82,7 @@ def _arrays(
     """Return the content to write, by array; report unsupported content."""
     if find_spec("pyarrow") is None:
         text = "writing Parquet references needs `pyarrow`, which is not installed"
-        report.error("missing-library", text, helps=["run `pip install nczarr[references]`"])
+        report.error("missing-library", text, helps=["run `pip install 'nczarr[references]'`"])
     grids: dict[str, Grid] = {}
     for key, data in documents.items():
         folder, slash, name = key.rpartition("/")

@@ -84,7 +84,7 @@ def test_a_missing_library_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> N
     done = run_command("completion", "bash")
     assert done.status == 3
     assert "error[missing-library]" in done.err
-    assert "nczarr[completion]" in done.err
+    assert "`pip install 'nczarr[completion]'`" in done.err
 
 
 def test_an_unknown_shell_is_wrong_usage() -> None:

@@ -21,6 +21,8 @@ sys.exit(main(sys.argv[2:]))
 
 CDL = "netcdf t { dimensions: x = 2 ; variables: int v(x) ; data: v = 1, 2 ; }"
 
+JINJA = '{"version": 1, "templates": {"u": "b"}, "refs": {"k": ["{% if 1 %}a{{u}}{% endif %}.nc"]}}'
+
 
 def run(blocked: str, arguments: Sequence[str], folder: Path) -> tuple[int, str]:
     """Run a command where some modules cannot be imported."""
@@ -33,6 +35,7 @@ def run(blocked: str, arguments: Sequence[str], folder: Path) -> tuple[int, str]
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("missing")
     (made / "t.cdl").write_text(CDL)
+    (made / "jinja.json").write_text(JINJA)
     found = nczarr.from_cdl(CDL)
     for name, more in (("t.nc", {"kind": "nc4"}), ("t.zarr", {}), ("t.ncs", {}), ("t.awkd", {})):
         nczarr.write(found, made / name, **more)
@@ -47,10 +50,12 @@ CASES = {
          "diff t.zarr t.ncs", "digest t.ncs"],
     ),
     "fsspec": ("remote", ["dump s3://b/t.zarr", "convert t.zarr s3://b/t.zarr", "convert t.zarr memory://b/t.nc",
-                          "convert http://127.0.0.1:1/t.zarr o.nc", "compile t.cdl -o s3://b/t.zarr"]),
+                          "convert http://127.0.0.1:1/t.zarr o.nc", "compile t.cdl -o s3://b/t.zarr",
+                          "dump cdmremote:http://127.0.0.1:1/t.nc"]),
     "s3fs": ("remote", ["dump s3://b/t.zarr", "convert t.zarr s3://b/t.zarr", "convert t.zarr s3://b/t.nc"]),
-    "aiohttp": ("remote", ["dump http://127.0.0.1:1/t.zarr"]),
+    "aiohttp": ("remote", ["dump http://127.0.0.1:1/t.zarr", "dump cdmremote:http://127.0.0.1:1/t.nc"]),
     "pyarrow": ("references", ["convert t.zarr o.parq"]),
+    "jinja2": ("references", ["refs expand jinja.json --jinja"]),
     "distributed": ("dask", ["convert t.zarr o.zarr --dask tcp://127.0.0.1:1"]),
     "uvicorn": ("serve", ["serve ."]),
 }  # fmt: skip
@@ -65,7 +70,7 @@ def test_an_extra_that_is_not_installed(module: str, command: str, folder: Path)
     status, said = run(module, command.split(), folder)
     assert said.count("error[") == 1, said
     assert "error[missing-library]" in said
-    assert f"`pip install nczarr[{extra}]" in said
+    assert f"`pip install 'nczarr[{extra}]'`" in said
     assert status == 3
     assert not list(folder.glob("o.*"))
 

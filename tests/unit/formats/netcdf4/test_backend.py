@@ -142,7 +142,7 @@ def test_a_missing_library_says_what_to_install(tmp_path: Path, monkeypatch: pyt
     with pytest.raises(CompileError) as error:
         nczarr.write(text(""), tmp_path / "t.nc", "netcdf4")
     assert codes(error) == ["missing-library"]
-    assert "pip install nczarr[netcdf]" in error.value.diagnostics[0].helps[0]
+    assert "pip install 'nczarr[netcdf]'" in error.value.diagnostics[0].helps[0]
 
 
 def test_the_same_text_makes_the_same_bytes(tmp_path: Path, peer: Peer) -> None:
