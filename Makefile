@@ -8,6 +8,7 @@ RUN := $(VENV)/bin/python
 READY := $(VENV)/.ready
 SITE := .venv-site
 SITE_READY := $(SITE)/.ready
+PACKAGER := .venv-package
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test proof check grammar grammar-check format lint types docs docs-check site site-serve lock bench clean
@@ -68,6 +69,27 @@ site: $(SITE_READY) ## build the documentation site into site/; any broken link 
 site-serve: $(SITE_READY) ## show the documentation site at http://127.0.0.1:8001/
 	@NO_MKDOCS_2_WARNING=1 $(SITE)/bin/python -m mkdocs serve --dev-addr 127.0.0.1:8001
 
+.PHONY: man completions package package-check
+man: $(READY) ## write the man pages to build/man
+	@$(RUN) tools/man.py build/man
+
+completions: $(READY) ## write completion scripts for bash, zsh and tcsh to build/completions
+	@mkdir -p build/completions
+	@for shell in bash zsh tcsh; do $(RUN) -m nczarr completion $$shell >build/completions/nczarr.$$shell || exit 1; done
+
+$(PACKAGER)/.ready:
+	@$(PYTHON) -m venv $(PACKAGER)
+	@$(PACKAGER)/bin/python -m pip install --quiet --disable-pip-version-check 'build==1.6.1' 'twine==7.0.0'
+	@touch $@
+
+package: $(PACKAGER)/.ready ## build the wheel and the source archive in dist/, and check their metadata
+	@rm -rf dist build/lib build/bdist.*
+	@$(PACKAGER)/bin/python -m build --outdir dist . >/dev/null
+	@$(PACKAGER)/bin/python -m twine check --strict dist/*
+
+package-check: $(READY) package ## try every command of the wheel with the base dependencies alone
+	@$(RUN) tools/package_check.py dist/*.whl
+
 bench: $(READY) ## the rows of benchmarks/, small sizes
 	@benchmarks/run --quick
 
@@ -80,4 +102,4 @@ lock: ## write requirements-lock.txt anew from a clean environment
 	@rm -rf .venv-lock
 
 clean: ## remove the environment and caches
-	@rm -rf $(VENV) $(SITE) site .venv-lock .venv-awkward0 .venv-newest .venv-virtualizarr .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info
+	@rm -rf $(VENV) $(SITE) $(PACKAGER) site build dist .venv-lock .venv-awkward0 .venv-newest .venv-virtualizarr .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info
