@@ -69,7 +69,7 @@ site: $(SITE_READY) ## build the documentation site into site/; any broken link 
 site-serve: $(SITE_READY) ## show the documentation site at http://127.0.0.1:8001/
 	@NO_MKDOCS_2_WARNING=1 $(SITE)/bin/python -m mkdocs serve --dev-addr 127.0.0.1:8001
 
-.PHONY: man completions package package-check
+.PHONY: man completions package package-check release-check
 man: $(READY) ## write the man pages to build/man
 	@$(RUN) tools/man.py build/man
 
@@ -89,6 +89,12 @@ package: $(PACKAGER)/.ready ## build the wheel and the source archive in dist/, 
 
 package-check: $(READY) package ## try every command of the wheel with the base dependencies alone
 	@$(RUN) tools/package_check.py dist/*.whl
+
+release-check: ## is TAG (v1.2.0) the version of the package, with a date in the changelog?
+	@test "$(TAG)" = "v$$(sed -n 's/^__version__ = "\(.*\)"$$/\1/p' nczarr/__init__.py)" || \
+	  { echo "TAG is $(TAG), and nczarr/__init__.py has another version"; exit 1; }
+	@grep -qE '^## \[$(TAG:v%=%)\] - [0-9]{4}-[0-9]{2}-[0-9]{2}$$' CHANGELOG.md || \
+	  { echo "CHANGELOG.md has no dated section [$(TAG:v%=%)]"; exit 1; }
 
 bench: $(READY) ## the rows of benchmarks/, small sizes
 	@benchmarks/run --quick

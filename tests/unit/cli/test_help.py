@@ -111,6 +111,7 @@ def clear_target(words: list[str]) -> None:
 
 
 def serves(words: list[str]) -> None:
+    pytest.importorskip("uvicorn")
     command = [sys.executable, "-c", "from nczarr.__main__ import process; process()", *words]
     environment = {"PYTHONPATH": str(ROOT)}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as server:
