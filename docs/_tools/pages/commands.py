@@ -6,9 +6,9 @@ import argparse
 import html
 import re
 from collections.abc import Iterator
-from importlib import import_module
 
-from nczarr.cli import COMMANDS
+from nczarr.cli import COMMANDS, parser_of
+from nczarr.cli.parser import Command
 
 FOLDER = "reference/commands"
 TITLES = {"positional arguments": "Arguments"}
@@ -18,12 +18,18 @@ TITLES = {"positional arguments": "Arguments"}
 def pages() -> Iterator[tuple[str, str]]:
     """Yield the path and text of each page: the list of commands, then one page a command."""
     yield f"{FOLDER}/index.md", _index()
-    for name, (module, line) in COMMANDS.items():
-        yield f"{FOLDER}/{name}.md", _page(name, line, import_module(module).parser())
+    for name, (_, line) in COMMANDS.items():
+        yield f"{FOLDER}/{_file(name)}", _page(name, line, parser_of(name))
+
+
+def _file(name: str) -> str:
+    return f"{name.replace(' ', '-')}.md"
 
 
 def _index() -> str:
-    rows = "".join(f"| [`nczarr {name}`]({name}.md) | {_sentence(line)} |\n" for name, (_, line) in COMMANDS.items())
+    rows = "".join(
+        f"| [`nczarr {name}`]({_file(name)}) | {_sentence(line)} |\n" for name, (_, line) in COMMANDS.items()
+    )
     return f"""# Commands
 
 Look up a command and its options here. `nczarr COMMAND --help` prints the same text.
@@ -43,53 +49,26 @@ Commands write their product to standard output and diagnostics to standard erro
 """
 
 
-def _page(name: str, line: str, parser: argparse.ArgumentParser) -> str:
-    """Return the page of a command. Verbs of a command are sections of its page."""
-    parts = [f"---\ntitle: nczarr {name}\ndescription: {_sentence(line)}\n---\n\n# nczarr {name}\n\n"]
-    parts += _described(parser, "##")
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for verb, below in action.choices.items():
-                parts.append(f"## nczarr {name} {verb}\n\n")
-                parts += _described(below, "###")
-    return "".join(parts)
+def _page(name: str, line: str, parser: Command) -> str:
+    """Return the page of a command."""
+    head = f"---\ntitle: nczarr {name}\ndescription: {_sentence(line)}\n---\n\n# nczarr {name}\n\n"
+    return head + "".join(_described(parser))
 
 
-def _described(parser: argparse.ArgumentParser, level: str) -> Iterator[str]:
-    """Yield description, usage, the groups of options, and the epilog."""
-    if parser.description:
-        yield f"{_prose(parser.description)}\n\n"
-    yield f"```text\n{_usage(parser)}\n```\n\n"
-    for group in parser._action_groups:
-        shown = [each for each in group._group_actions if each.help != argparse.SUPPRESS]
-        if not shown:
-            continue
-        yield f"{level} {_title(group.title or 'Options')}\n\n"
-        if group.description:
-            yield f"{_prose(group.description)}\n\n"
-        for action in shown:
+def _described(parser: Command) -> Iterator[str]:
+    """Yield description, usage, the sections of options, and the examples."""
+    yield f"{_prose(parser.description or '')}\n\n```text\n{parser.usage}\n```\n\n"
+    for title, actions in parser.sections():
+        yield f"## {_title(title)}\n\n"
+        for action in actions:
             yield from _option(parser, action)
-    if parser.epilog:
-        yield f"{level} Examples\n\n```text\n{parser.epilog.strip()}\n```\n\n"
-
-
-def _usage(parser: argparse.ArgumentParser) -> str:
-    """Return the usage line with required arguments alone; options have their own section."""
-    optional = any(action.option_strings for action in parser._actions)
-    given = [
-        " ".join(filter(None, [action.option_strings[0] if action.option_strings else "", _value(parser, action)]))
-        for action in parser._actions
-        if not action.option_strings or action.required
-    ]
-    return " ".join([parser.prog, *(["[OPTION]…"] if optional else []), *given])
+    yield "## Examples\n\n"
+    for text, call in parser.examples:
+        yield f"{_title(text)}:\n\n```sh\nnczarr {call}\n```\n\n"
 
 
 def _option(parser: argparse.ArgumentParser, action: argparse.Action) -> Iterator[str]:
     """Yield one option as a definition: its spellings with their value, then the help text."""
-    if isinstance(action, argparse._SubParsersAction):
-        for verb in action._choices_actions:
-            yield f"`{verb.dest}`\n:   {_sentence(_prose(verb.help or ''))}\n\n"
-        return
     value = _value(parser, action)
     names = [f"{name} {value}".strip() for name in action.option_strings] or [value]
     yield ", ".join(f"`{name}`" for name in names) + "\n"
