@@ -1,0 +1,65 @@
+"""Repository files: workflows call tasks of the Makefile, and versions stand in one place."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tomllib
+
+import pytest
+
+from nczarr import __version__
+from tests.conftest import ROOT
+
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+
+
+def project() -> dict[str, object]:
+    found: dict[str, object] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return found
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_workflows_call_tasks_of_the_makefile(path: object) -> None:
+    tasks = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    lines = re.findall(r"^ *- run: (.*)$", path.read_text(encoding="utf-8"), re.MULTILINE)  # type: ignore[attr-defined]
+    assert lines
+    for line in lines:
+        program, *words = line.split()
+        assert program == "make"
+        assert {word for word in words if "=" not in word} <= tasks
+
+
+def test_every_version_of_python_in_the_classifiers_is_tested() -> None:
+    listed = {word.rpartition(" ")[2] for word in project()["classifiers"]}  # type: ignore[attr-defined]
+    stated = {word for word in listed if re.fullmatch(r"3\.[0-9]+", word)}
+    matrix = re.search(r"python: \[(.*)\]", (ROOT / ".github/workflows/tests.yml").read_text(encoding="utf-8"))
+    assert matrix is not None
+    assert stated == set(re.findall(r"[0-9.]+", matrix[1]))
+    assert min(stated, key=lambda word: int(word[2:])) == str(project()["requires-python"]).removeprefix(">=")
+
+
+def test_the_version_stands_in_one_place() -> None:
+    assert project()["dynamic"] == ["version"]
+    assert "version:" not in (ROOT / "CITATION.cff").read_text(encoding="utf-8").replace("cff-version:", "")
+    assert f"## [{__version__}] - " in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("tag", "status"), [(f"v{__version__}", None), ("v0.0.0", 2), ("", 2)])
+def test_release_check_compares_tag_version_and_changelog(tag: str, status: int | None) -> None:
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    dated = re.search(rf"^## \[{re.escape(__version__)}\] - [0-9-]{{10}}$", changelog, re.MULTILINE)
+    wanted = (0 if dated else 2) if status is None else status
+    done = subprocess.run(["make", "release-check", f"TAG={tag}"], cwd=ROOT, capture_output=True, check=False)
+    assert done.returncode == wanted
+
+
+def test_the_changelog_has_the_wanted_sections() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    heads = re.findall(r"^## (.*)$", text, re.MULTILINE)
+    assert heads
+    for head in heads:
+        assert re.fullmatch(r"\[[0-9]+\.[0-9]+\.[0-9]+\] - (unreleased|[0-9]{4}-[0-9]{2}-[0-9]{2})", head)
+    assert set(re.findall(r"^### (.*)$", text, re.MULTILINE)) <= {
+        *("Added", "Changed", "Deprecated", "Removed", "Fixed", "Security")
+    }
