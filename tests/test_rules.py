@@ -375,7 +375,7 @@ NO_SENTENCE = re.compile(r"(?:What|That|How|Whether)\b")
 
 
 def _prose() -> Iterator[tuple[str, str]]:
-    """The strings, docstrings and comments of the package, and its pages, with their places."""
+    """The strings, docstrings and comments of the package, and all pages, with their places."""
     for path in modules():
         text = path.read_text(encoding="utf-8")
         for node in ast.walk(ast.parse(text)):
@@ -384,7 +384,7 @@ def _prose() -> Iterator[tuple[str, str]]:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             if token.type == tokenize.COMMENT:
                 yield f"{name_of(path)}:{token.start[0]}", token.string
-    for path in sorted(PACKAGE.rglob("*.md")):
+    for path in [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")), *sorted(PACKAGE.rglob("*.md"))]:
         yield str(path.relative_to(ROOT)), path.read_text(encoding="utf-8")
 
 

@@ -73,9 +73,9 @@ def test_every_code_has_a_page_and_stands_in_the_index() -> None:
 
 def test_every_command_has_a_page_with_every_option() -> None:
     made = dict(commands.pages())
-    assert set(made) == {f"{commands.FOLDER}/{name}.md" for name in ("index", *COMMANDS)}
+    assert set(made) == {f"{commands.FOLDER}/{name.replace(' ', '-')}.md" for name in ("index", *COMMANDS)}
     assert "`--allow-loss" in made[f"{commands.FOLDER}/convert.md"]
-    assert "## nczarr refs verify" in made[f"{commands.FOLDER}/refs.md"]
+    assert "`--chunks" in made[f"{commands.FOLDER}/refs-verify.md"]
     for path in made:
         assert path in CONFIGURATION
 

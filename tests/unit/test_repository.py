@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 import subprocess
 import tomllib
 
@@ -40,7 +41,7 @@ def test_every_version_of_python_in_the_classifiers_is_tested() -> None:
 
 
 def test_the_version_stands_in_one_place() -> None:
-    assert project()["dynamic"] == ["version"]
+    assert "version" in project()["dynamic"]  # type: ignore[operator]
     assert "version:" not in (ROOT / "CITATION.cff").read_text(encoding="utf-8").replace("cff-version:", "")
     assert f"## [{__version__}] - " in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
@@ -63,3 +64,16 @@ def test_the_changelog_has_the_wanted_sections() -> None:
     assert set(re.findall(r"^### (.*)$", text, re.MULTILINE)) <= {
         *("Added", "Changed", "Deprecated", "Removed", "Fixed", "Security")
     }
+
+
+@pytest.mark.parametrize("home", ["", "https://host.example/owner/nczarr/blob/v1.0.0/"])
+def test_links_of_the_long_description_work_outside_the_repository(home: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    setuptools = pytest.importorskip("setuptools")
+    given: dict[str, str] = {}
+    monkeypatch.setattr(setuptools, "setup", lambda **options: given.update(options))
+    monkeypatch.setenv("NCZARR_LINKS", home)
+    runpy.run_path(str(ROOT / "setup.py"))
+    links = re.findall(r"\]\(([^)]+)\)", given["long_description"])
+    assert all(link.startswith("https://") for link in links)
+    assert bool(home) == (f"{home}CONTRIBUTING.md" in links)
+    assert "CONTRIBUTING.md" in given["long_description"]
