@@ -132,7 +132,7 @@ def _check_ranges(each: Referred, report: Report) -> None:
     empty = np.flatnonzero((columns.length == 0) & (columns.offset == 0))
     for row in empty[:1].tolist():
         key = each.chunk_keys.prefix + _grid(each).name(int(columns.chunk[row]))
-        more = f", and  {len(empty) - 1} others" if len(empty) > 1 else ""
+        more = f", and {len(empty) - 1} others" if len(empty) > 1 else ""
         _refuse(report, key, f"an empty range at 0 would mean the whole target{more}")
 
 
