@@ -49,7 +49,7 @@ class Bands:
             self._rows = chunks[self._axis] * max(1, room // max(1, row))
 
     def read(self, selection: Selection) -> NDArray[Any]:
-        """Return the values of a region, possibly as a view. Raises OSError."""
+        """Return the values of a region, in its shape and the layout's dtype. May be a view. Raises OSError."""
         axis = self._axis
         if not self._encoded or self._is_of_whole_bands(selection):
             return self._source.read(selection)
@@ -82,7 +82,7 @@ class Bands:
         )
 
     def _of_band(self, number: int, selection: Selection) -> NDArray[Any]:
-        """Return a region within one band."""
+        """Return a region within one band, in its shape and the layout's dtype."""
         key = (*(part.start for part in selection[: self._axis]), number)
         if key != self._key:
             self._load(number, selection[: self._axis])

@@ -163,7 +163,7 @@ class StoredArray(KeyedArray):
         return Place(shard.path, shard.offset + offset, length) if isinstance(shard, Range) else None
 
     def read(self, selection: Selection) -> NDArray[Any]:
-        """Return the decoded values of a region; NIL strings are None."""
+        """Return the values of a region, in its shape and the layout's dtype; NIL strings are None."""
         layout = self.layout
         bounds = [part.indices(length)[:2] for part, length in zip(selection, layout.shape, strict=True)]
         source = self
@@ -176,7 +176,11 @@ class StoredArray(KeyedArray):
         return out
 
     def _put_nil(self, out: NDArray[Any], starts: list[int]) -> None:
-        """Replace empty texts that are NIL by None."""
+        """Replace empty texts that are NIL by None, in place.
+
+        `out`: object array of a region; `starts`: its first index in each
+        dimension.
+        """
         firsts = np.array([first for first, _ in self.nil], np.int64)
         ends = np.array([first + count for first, count in self.nil], np.int64)
         linear = np.zeros((), np.int64)

@@ -98,7 +98,7 @@ class Joined(ArraySource):
             number += 1
 
     def read(self, selection: Selection) -> NDArray[Any]:
-        """Return decoded values of a region, assembled from the sources."""
+        """Return the values of a region, in its shape and the layout's dtype, assembled from the sources."""
         bounds = zip(selection, self.layout.shape, strict=True)
         selection = tuple(slice(*part.indices(length)[:2]) for part, length in bounds)
         pieces = list(self._pieces(selection))

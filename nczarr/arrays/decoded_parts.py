@@ -45,7 +45,7 @@ class Sections:
         raise NotImplementedError
 
     def decoded(self, section: Any) -> Values:
-        """Return the values of a section, in its shape."""
+        """Return the values of a section by part path, in its shape and the parts' dtypes."""
         raise NotImplementedError
 
     def each(self, call: Callable[[Any], None], sections: Iterable[Any]) -> None:
@@ -62,7 +62,7 @@ class Sections:
         raise NotImplementedError
 
     def content(self, stretch: int) -> Values:
-        """Return the values of a stretch."""
+        """Return the values of a stretch by part path, in the parts' dtypes."""
         raise NotImplementedError
 
 
@@ -83,7 +83,7 @@ class DecodedCells(ArraySource):
         return self.sections.distant
 
     def read(self, selection: Selection) -> NDArray[Any]:
-        """Return a region, assembled from its sections. Raises OSError."""
+        """Return the values of a region, in its shape and the layout's dtype. Raises OSError."""
         whole = tuple(range(*part.indices(size)[:2]) for part, size in zip(selection, self.layout.shape, strict=True))
         shape = tuple(map(len, whole))
         if not all(shape):
@@ -161,7 +161,7 @@ class DecodedContent(ArraySource):
         return in_one_piece(self._dtype, (ends[-1] if ends else 0, *inner))
 
     def read(self, selection: Selection) -> NDArray[Any]:
-        """Return a region from the stretches that contain it. Raises OSError."""
+        """Return the values of a region, in its shape and the layout's dtype. Raises OSError."""
         start, stop = selection[0].start, selection[0].stop
         ends = self.sections.ends(self.part.path, stop)
         found = []

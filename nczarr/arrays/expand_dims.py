@@ -62,7 +62,7 @@ class Raised(DerivedSource):
         return ((0, *index) for index in self.source.occupied(chunks[1:]))
 
     def read(self, selection: Selection) -> NDArray[Any]:
-        """Return the source's values of a region."""
+        """Return the source's values of a region, in its shape (one more dimension) and the source's dtype."""
         return np.asarray(self.source.read(selection[1:]))[np.newaxis][selection[0]]
 
 

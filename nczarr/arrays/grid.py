@@ -75,7 +75,10 @@ class Kept:
             self._size -= self._sizes.pop(oldest, 0)
 
     def put_chunk(self, identity: object, index: Index, values: NDArray[Any]) -> None:
-        """Cache a decoded chunk of the array that `identity` identifies."""
+        """Cache a decoded chunk of the array that `identity` identifies.
+
+        `values`: the chunk's shape, the layout's dtype.
+        """
         size = values.nbytes + (64 * values.size if values.dtype.hasobject else 0)
         self.put((identity, "chunk", index), values, size)
 

@@ -85,7 +85,7 @@ class Woven(ArraySource):
         return any(source.distant for source in self.sources)
 
     def read(self, selection: Selection) -> NDArray[Any]:
-        """Return the values of a region; one contiguous read per source."""
+        """Return the values of a region, in its shape and the layout's dtype; one contiguous read per source."""
         first, last = selection[0].start, selection[0].stop
         out = np.empty([part.stop - part.start for part in selection], numpy_dtype(self.layout.dtype))
         edges, count = self.bounds.edges, len(self.sources)

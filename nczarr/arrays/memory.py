@@ -19,7 +19,7 @@ from nczarr.arrays.source import ArraySource, Layout, numpy_dtype
 
 
 def fill_array(layout: Layout, shape: tuple[int, ...]) -> NDArray[Any]:
-    """Return a new array of the layout's fill value (default: zeros or empty strings)."""
+    """Return a new array of this shape, in the layout's dtype and fill value (default: zeros or empty strings)."""
     dtype = numpy_dtype(layout.dtype)
     if dtype.hasobject:
         out = np.empty(shape, dtype=object)
@@ -42,7 +42,7 @@ class ArrayInMemory(ArraySource):
     """All values, in the shape and dtype of the layout."""
 
     def read(self, selection: Selection) -> NDArray[Any]:
-        """Return a view of the region."""
+        """Return a view of the region, in its shape and the layout's dtype."""
         region: NDArray[Any] = self.values[selection] if selection else self.values
         return region
 
@@ -63,7 +63,7 @@ class Runs(ArraySource):
     """True if cells outside of runs have undefined values."""
 
     def read(self, selection: Selection) -> NDArray[Any]:
-        """Return the values of a region."""
+        """Return the values of a region, in its shape and the layout's dtype."""
         shape = self.layout.shape
         bounds = [part.indices(length)[:2] for part, length in zip(selection, shape, strict=True)]
         out = fill_array(self.layout, tuple(max(0, stop - start) for start, stop in bounds))
@@ -85,7 +85,7 @@ class Runs(ArraySource):
         return out
 
     def _copy(self, start: int, out: NDArray[Any]) -> None:
-        """Overlay the runs that meet the linear range of `out` from `start`."""
+        """Overlay the runs that meet the linear range of `out` from `start`. `out`: 1-D, the layout's dtype."""
         stop = start + len(out)
         run = max(0, bisect_right(self.starts, start) - 1)
         while run < len(self.starts) and self.starts[run] < stop:

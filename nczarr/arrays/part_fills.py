@@ -65,7 +65,7 @@ class Repeated(ArraySource):
         return True
 
     def read(self, selection: Selection) -> NDArray[Any]:
-        """Return the values of a region."""
+        """Return the values of a region, in its shape and the layout's dtype."""
         dtype = numpy_dtype(self.layout.dtype)
         if dtype.hasobject:
             values = np.empty(len(self.pattern), dtype=object)

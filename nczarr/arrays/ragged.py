@@ -32,7 +32,7 @@ class Mask(Protocol):
     """Selected cells of an array, by linear index in C order."""
 
     def mask(self, start: int, stop: int) -> NDArray[np.bool_]:
-        """Return which cells from `start` to `stop` are selected."""
+        """Return which cells from `start` to `stop` are selected: bool, shape (stop - start,)."""
 
 
 class Kept(Mask, Protocol):
@@ -56,7 +56,7 @@ class Cells:
     """Selected indices along each dimension."""
 
     def mask(self, start: int, stop: int) -> NDArray[np.bool_]:
-        """Return which cells from `start` to `stop` are selected."""
+        """Return which cells from `start` to `stop` are selected: bool, shape (stop - start,)."""
         rest = np.arange(start, stop, dtype=np.int64)
         found = np.ones(stop - start, np.bool_)
         for length, indices in zip(reversed(self.shape), reversed(self.ranges), strict=True):
@@ -160,7 +160,7 @@ class Ragged:
 
 
 def _merged(starts: NDArray[np.int64], stops: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Yield the nonempty ascending ranges, with adjacent ones merged."""
+    """Yield the nonempty ascending ranges, with adjacent ones merged. `starts`, `stops`: int64, shape (ranges,)."""
     some = stops > starts
     starts, stops = starts[some], stops[some]
     if not len(starts):
@@ -180,7 +180,7 @@ class Inner:
     """Number of elements of the field in one cell."""
 
     def mask(self, start: int, stop: int) -> NDArray[np.bool_]:
-        """Return which cells from `start` to `stop` are selected."""
+        """Return which cells from `start` to `stop` are selected: bool, shape (stop - start,)."""
         first, last = start // self.inner, -(-stop // self.inner)
         found = np.repeat(self.whole.mask(first, last), self.inner)
         return found[start - first * self.inner : stop - first * self.inner]
@@ -209,7 +209,7 @@ class Gathered(ArraySource):
         return self.source.distant
 
     def read(self, selection: Selection) -> NDArray[Any]:
-        """Return the values of a region; nearby runs are read together."""
+        """Return the values of a region, in its shape and the layout's dtype; nearby runs are read together."""
         first, last = selection[0].start, selection[0].stop
         shape = (last - first, *(part.stop - part.start for part in selection[1:]))
         out = np.empty(shape, numpy_dtype(self.source.layout.dtype))

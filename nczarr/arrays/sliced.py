@@ -118,7 +118,10 @@ class Sliced(DerivedSource):
         return tuple(number + indices.start // length for number, indices, length in lengths)
 
     def read(self, selection: Selection) -> NDArray[Any]:
-        """Return the values of a region: from one small source box, else piece by piece."""
+        """Return the values of a region, in its shape and the layout's dtype.
+
+        Reads one small box of the source, or several boxes.
+        """
         wanted = [indices[part] for indices, part in zip(self.ranges, selection, strict=True)]
         boxes = list(_boxes(wanted))
         if len(boxes) == 1:
@@ -129,7 +132,7 @@ class Sliced(DerivedSource):
         return out
 
     def _box(self, wanted: list[range]) -> NDArray[Any]:
-        """Return the values at some indices, from their bounding box."""
+        """Return the values at some indices, from their bounding box, in their shape and the source's dtype."""
         values = self.source.read(_box_of(wanted))
         if all(indices.step == 1 for indices in wanted):
             return values

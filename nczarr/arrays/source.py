@@ -36,7 +36,7 @@ def numpy_dtype(descr: Descr) -> np.dtype[Any]:
 
 
 def little(values: NDArray[Any]) -> NDArray[Any]:
-    """Return values in little-endian order, as in the tree's constants; without a copy if possible."""
+    """Return values as a little-endian array of the same shape, as in the tree's constants; no copy if possible."""
     return values.astype(values.dtype.newbyteorder("<"), copy=False)
 
 
@@ -125,7 +125,7 @@ class ArraySource:
             """Layout of the array in the source."""
 
     def read(self, selection: Selection) -> NDArray[Any]:
-        """Return the values of a region in the dtype of `layout`; unwritten cells are fill.
+        """Return the values of a region, in its shape and the dtype of `layout`; unwritten cells are fill.
 
         The result may be a read-only view of either byte order; see `little`.
         """

@@ -106,7 +106,7 @@ class Pieces(DerivedSource):
         return Columns(table.sources, found, table.source[rows], offset, length, table.mask[rows])
 
     def read(self, selection: Selection) -> NDArray[Any]:
-        """Return the source's values of a region."""
+        """Return the source's values of a region, in its shape and the source's dtype."""
         return self.source.read(selection)
 
     def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:

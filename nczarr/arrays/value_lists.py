@@ -37,7 +37,7 @@ class Columns:
         self.values: list[Constant | NDArray[Any]] = []
 
     def add(self, prefix: tuple[int, ...], length: int, values: Constant | NDArray[Any]) -> None:
-        """Append a run."""
+        """Append a run of `length` values: a constant, or numbers of shape (length,) in the variable's dtype."""
         self.prefixes.append(prefix)
         self.lengths.append(length)
         self.values.append(values)

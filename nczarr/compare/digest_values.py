@@ -158,7 +158,11 @@ class Dense(Values):
         return Hashed(self, self._hashes(values), places)
 
     def _hashes(self, values: NDArray[Any]) -> bytes:
-        """Return the hashes of leaves in a region, or in a part along its first length other than 1."""
+        """Return the concatenated hashes of the leaves of a region, 32 bytes each.
+
+        `values`: the region, or a part of it along its first dimension whose
+        length is not 1; the layout's dtype.
+        """
         cut, found = self.folding.cut, []
         inner = math.prod(values.shape[cut + 1 :])
         row, step = values.shape[cut] * inner, self.leaf[cut] * inner

@@ -60,7 +60,10 @@ class Found:
 
 
 def largest_distance(one: NDArray[Any], other: NDArray[Any]) -> float | int | None:
-    """Return the largest distance of finite numbers at one place, or None."""
+    """Return the largest distance of finite numbers at the same index; None if no pair is finite.
+
+    Both arrays have the same shape and dtype; byte orders may differ.
+    """
     one, other = little(one), little(other)
     if one.dtype.kind == "f":
         some = np.isfinite(one) & np.isfinite(other)

@@ -85,7 +85,7 @@ class Cells:
         return False
 
     def unequal(self, tree: PartTree, stretch: Stretch) -> NDArray[np.bool_]:
-        """Return which cells of a stretch differ."""
+        """Return which cells of a stretch differ: bool, shape (cells,)."""
         if isinstance(tree, ListTree):
             return self._sequences(tree, stretch)
         if isinstance(tree, RecordTree):
@@ -102,7 +102,10 @@ class Cells:
         return differ
 
     def _sequences(self, tree: ListTree, stretch: Stretch) -> NDArray[np.bool_]:
-        """Return which sequences differ. Runs of cells with equal lengths have contiguous contents."""
+        """Return which sequences of a stretch differ: bool, shape (cells,).
+
+        Runs of cells with equal lengths have contiguous contents.
+        """
         one, other = (
             side[tree.counts.path].read(region).reshape(-1).astype(np.int64)
             for side, region in zip(self.sides, (stretch.one, stretch.other), strict=True)
@@ -125,7 +128,10 @@ class Cells:
         return differ
 
     def _start(self, which: int, path: str, stretch: Stretch, counts: NDArray[np.int64]) -> int:
-        """Return the start of a stretch's content; also count the cells skipped since the previous stretch."""
+        """Return the start of a stretch's content; also count the cells skipped since the previous stretch.
+
+        `counts`: items of each cell of the stretch, int64, shape (cells,).
+        """
         first = stretch.firsts[which]
         cell, end = self.ends.get((which, path), (0, 0))
         if "content" in path.split("/"):

@@ -142,7 +142,11 @@ def fill_chunk(array: Array) -> bytes:
 
 
 def _texts(array: Array, values: NDArray[Any]) -> bytes | None:
-    """Return strings as a fixed-length array, or length-prefixed; NIL becomes an empty text."""
+    """Return strings as a fixed-length array, or length-prefixed; NIL becomes an empty text.
+
+    `values`: object array of `bytes | None`, at most the chunk's shape. Returns
+    None if the chunk has only fill and may be missing.
+    """
     layout, pad = array.target.layout, array.target.pad
     texts = [text or b"" for text in padded(values, layout.chunks, pad).reshape(-1).tolist()]
     if array.target.sparse and all(text == pad for text in texts):

@@ -57,7 +57,11 @@ def refer(
 def _rest(
     array: Array, grid: tuple[int, ...], kept: Columns, columns: Columns, short: NDArray[Any]
 ) -> tuple[Index, ...]:
-    """Return the existing chunks without reference, in C order."""
+    """Return the existing chunks without reference, in C order.
+
+    `short`: bool, shape (rows of `columns`,); True for chunks that are too
+    short for a reference.
+    """
     if len(columns.chunk) == math.prod(grid):
         return tuple(index_of(number, grid) for number in columns.chunk[short].tolist())
     known = set(kept.chunk.tolist())

@@ -45,7 +45,7 @@ class Window(ArraySource):
     """Values of the region."""
 
     def read(self, selection: Selection) -> NDArray[Any]:
-        """Return a view of a region inside the window."""
+        """Return a view of a region inside the window, in its shape and the layout's dtype."""
         found: NDArray[Any] = self.values[inside(selection, self.region)]
         return found
 

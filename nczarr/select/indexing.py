@@ -111,7 +111,12 @@ class Reader:
         return stepped
 
     def box(self, path: str, type_name: str, selection: Selection) -> NDArray[Any]:
-        """Return a part's values in a region, with decoded strings, and assembled records and sequences."""
+        """Return a part's values in a region, in its shape.
+
+        Fixed-size types have their packed little-endian dtype. Strings are
+        objects (`str | None`), sequences are objects (one array each), and
+        other records are structured arrays of such fields.
+        """
         declared = self.types.get(type_name)
         inside = path + "/" if path else ""
         if is_fixed(type_name, self.types):

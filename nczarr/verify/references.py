@@ -40,7 +40,11 @@ class Table(NamedTuple):
     """Lengths in bytes."""
 
     def beyond(self, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the rows beyond the end of their target, by all targets' sizes; unknown sizes are ignored."""
+        """Return the rows beyond the end of their target: int64, shape (rows,).
+
+        `sizes`: bytes of every target, int64, shape (targets,); rows of targets
+        of unknown size are not returned.
+        """
         ends = self.offset + np.maximum(self.length, 0)
         size = sizes[self.target]
         found: NDArray[np.int64] = np.flatnonzero((ends > size) & (size != UNKNOWN))
