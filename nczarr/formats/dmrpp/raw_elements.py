@@ -54,7 +54,7 @@ class RawElements(DerivedSource):
         return self.source.occupied(chunks)
 
     def read(self, selection: Selection) -> NDArray[Any]:
-        """Return the values of a region. Raises OSError, CompileError."""
+        """Return the values of a region, in its shape and the layout's dtype. Raises OSError, CompileError."""
         values = np.ascontiguousarray(self.source.read(selection))
         shape = tuple(len(range(*part.indices(size))) for part, size in zip(selection, self.layout.shape, strict=True))
         values = values.reshape(shape)  # numpy makes one dimension of none

@@ -56,7 +56,10 @@ class Column(NamedTuple):
         return self.shape[self.place.record :]
 
     def read(self, region: Selection) -> NDArray[Any]:
-        """Return the values of a region; regions advance in order. Raises OSError."""
+        """Return the values of a region, in its shape and the source's dtype. Raises OSError.
+
+        Regions advance in order.
+        """
         reader = self.bands or self.source
         assert reader is not None
         return reader.read(region)

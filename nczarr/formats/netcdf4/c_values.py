@@ -166,7 +166,11 @@ def read_flat(source: Any, shape: tuple[int, ...], first: int, count: int) -> ND
 
 
 def recast(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Convert fixed-size values: packed ones to C structs, or the reverse. Fields go by position: names differ."""
+    """Convert fixed-size values: packed ones to C structs, or the reverse.
+
+    Returns an array of the same shape and the given dtype. Fields go by
+    position: names differ.
+    """
     if dtype.names is None:
         return np.ascontiguousarray(values, dtype).reshape(values.shape)
     assert values.dtype.names is not None
@@ -178,7 +182,7 @@ def recast(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
 
 
 def texts(values: NDArray[Any]) -> Values:
-    """Return pointers to texts; None is NIL."""
+    """Return pointers to texts: uint64, shape (texts,). `values`: objects (`bytes | None`); None is NIL."""
     pieces = [b"" if text is None else text for text in values.tolist()]
     whole = np.frombuffer(b"\0".join(pieces) + b"\0", np.uint8)
     starts = list(accumulate((len(piece) + 1 for piece in pieces), initial=0))[: len(pieces)]
@@ -190,7 +194,11 @@ def texts(values: NDArray[Any]) -> Values:
 
 
 def unpacked(memory: NDArray[Any], type_name: str, types: Types) -> Iterator[tuple[str, NDArray[Any]]]:
-    """Yield the arrays of `parts(T)` for C structs, inverting `Reader`. Frees nothing."""
+    """Yield path and array of each of `parts(T)` for C structs, inverting `Reader`. Frees nothing.
+
+    `memory`: structs of `c_dtype(T)` in any shape. The arrays have the shapes
+    and packed dtypes of their parts; strings are objects (`bytes | None`).
+    """
     import ctypes
 
     def array(leaf: Leaf, memory: NDArray[Any]) -> NDArray[Any]:

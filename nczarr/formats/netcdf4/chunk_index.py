@@ -52,7 +52,10 @@ class _Turn(NamedTuple):
     """Number of chunks along the other axes."""
 
     def right(self, told: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the correct positions (rows of chunk indices) for reported ones."""
+        """Return the correct positions for reported ones: int64, shape (chunks, dimensions).
+
+        A row has the index of a chunk along each dimension.
+        """
         number = told[:, self.axis].copy()
         for axis in range(self.axis + 1, told.shape[1]):
             number = number * self.counts[axis] + told[:, axis]

@@ -200,7 +200,10 @@ class ChunkedArray(ArraySource):
         return None if place is None or place.mask else ranges.read(Range(*place[:3]))
 
     def read(self, selection: Selection) -> NDArray[Any]:
-        """Return the values of a region. Raises OSError, CompileError with `unreadable-chunk`."""
+        """Return the values of a region, in its shape and the layout's dtype.
+
+        Raises OSError, CompileError with `unreadable-chunk`.
+        """
         if self.steps is None:
             return self.library.read(selection)
         if self.own == self.layout.fill:

@@ -110,7 +110,10 @@ class StoredVariable(Sections):
         return str(self.file.path)
 
     def decoded(self, section: Selection) -> dict[str, NDArray[Any]]:
-        """Return the parts of a nonempty region."""
+        """Return the parts of a nonempty region by path, in their shapes and dtypes.
+
+        Raises OSError, CompileError with `unreadable-chunk`.
+        """
         if self.extent is None or all(part.stop <= end for part, end in zip(section, self.extent, strict=True)):
             return self._given(section)
         given = tuple(slice(part.start, min(part.stop, end)) for part, end in zip(section, self.extent, strict=True))
@@ -131,7 +134,10 @@ class StoredVariable(Sections):
         return whole
 
     def _given(self, region: Selection) -> dict[str, NDArray[Any]]:
-        """Return the parts of a region within the extent."""
+        """Return the parts of a region within the extent by path, in their shapes and dtypes.
+
+        Raises OSError, CompileError with `unreadable-chunk`.
+        """
         try:
             found: dict[str, NDArray[Any]] = called(self.path, StoredVariable.given_here, self, region)
         except OSError as error:
@@ -142,7 +148,12 @@ class StoredVariable(Sections):
         return found
 
     def given_here(self, region: Selection) -> dict[str, NDArray[Any]]:
-        """Read the parts of a region within the extent by the library of this process."""
+        """Read the parts of a region within the extent by the library of this process.
+
+        Returns them by path, in their shapes and dtypes.
+
+        Raises OSError, CompileError with `unreadable-chunk`.
+        """
         if self.fixed is not None:
             with LOCK:
                 self.file.check()
@@ -196,7 +207,10 @@ class StoredVariable(Sections):
         yield tuple(slice(each.start, each.stop) for each in region), region
 
     def content(self, stretch: int) -> dict[str, NDArray[Any]]:
-        """Return the values of a stretch of the variable by part."""
+        """Return the values of a stretch by part path, in the parts' shapes and dtypes.
+
+        Raises OSError, CompileError with `unreadable-chunk`.
+        """
         return self.decoded(self._stretches[stretch])
 
     def ends(self, part: str, stop: int | None = None) -> list[int]:
@@ -222,7 +236,7 @@ _SELECT_SET = 0
 def read_texts(
     h5: Hdf5, path: str, group: tuple[str, ...], name: str, kind: FixedText, region: Selection
 ) -> NDArray[Any]:
-    """Return the texts of a region as an object array. Expects the lock. Raises OSError.
+    """Return the texts of a region as objects (`bytes`), in its shape. Expects the lock. Raises OSError.
 
     HDF5 reads fixed-length texts, which the netCDF library cuts at the first
     NUL. A text ends before trailing NULs, or at the first NUL in NUL-terminated

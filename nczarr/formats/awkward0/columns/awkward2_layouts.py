@@ -276,7 +276,7 @@ def _joined(layouts: list[Any]) -> Any:
 
 
 def _fits(value: Any, values: NDArray[Any]) -> bool:
-    """Return whether an array can hold a value exactly."""
+    """Return whether the dtype of an array (any shape) can represent a value exactly."""
     if not isinstance(value, int | float) or isinstance(value, bool) != (values.dtype.kind == "b"):
         return False
     if values.dtype.kind not in "biufc":

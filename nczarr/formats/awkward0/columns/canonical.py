@@ -37,7 +37,7 @@ class Room:
         self._taken: WeakValueDictionary[int, NDArray[Any]] = WeakValueDictionary()
 
     def take(self, given: NDArray[Any], count: int) -> None:
-        """Charge for a copy of `count` items. Raises UnsayableError.
+        """Charge for a copy of `count` items of an array of shape (items, …), any dtype. Raises UnsayableError.
 
         The first copy is free up to the size of the array.
         """
@@ -66,7 +66,8 @@ class Deep(NamedTuple):
 def plain(column: nodes.Column, where: NDArray[Any] | None = None, deep: Deep | None = None) -> nodes.Column:
     """Return the items at `where` (None: all) in canonical form.
 
-    Raises UnsayableError for unions, cycles and excessive expansion.
+    `where`: integers, shape (items,). Raises UnsayableError for unions, cycles
+    and excessive expansion.
     """
     level, room = deep or Deep(0, Room())
     if level > DEEPEST:
@@ -119,7 +120,11 @@ def plain(column: nodes.Column, where: NDArray[Any] | None = None, deep: Deep | 
 
 
 def _days(values: NDArray[Any]) -> NDArray[Any]:
-    """Convert dates in years or months to days, because calendar years vary in length."""
+    """Convert dates in years or months to days (`<M8[D]`), because calendar years vary in length.
+
+    The shape and other dtypes stay. Raises UnsayableError if a number of days
+    exceeds 64 bits.
+    """
     if values.dtype.kind != "M" or np.datetime_data(values.dtype)[0] not in "YM":
         return values
     days = values.astype("<M8[D]")
@@ -183,7 +188,11 @@ def _sparse(column: nodes.Sparse, where: NDArray[Any] | None, deep: Deep) -> nod
 
 
 def _union(column: nodes.Union, where: NDArray[Any] | None, deep: Deep) -> nodes.Column:
-    """Return the items of a union that uses only one content; the model has no other unions."""
+    """Return the items of a union that uses only one content; the model has no other unions.
+
+    `where`: integers, shape (items,); None: all. Raises UnsayableError for
+    other unions.
+    """
     tags = column.tags if where is None else column.tags[where]
     index = column.index[: len(column)] if where is None else column.index[where]
     used = np.unique(tags)
@@ -198,7 +207,7 @@ def _union(column: nodes.Union, where: NDArray[Any] | None, deep: Deep) -> nodes
 
 
 def joined(pieces: list[nodes.Column]) -> nodes.Column:
-    """Concatenate canonical columns."""
+    """Concatenate canonical columns. Raises UnsayableError if their types of items differ."""
     filled = [each for each in pieces if len(each)] or pieces[:1]
     if not filled:
         return nodes.Flat(np.zeros(0))
@@ -240,6 +249,9 @@ def joined(pieces: list[nodes.Column]) -> nodes.Column:
 
 
 def _alike(values: NDArray[Any]) -> tuple[Any, ...]:
-    """Return the property that arrays must share to be concatenated: numbers and texts may differ in size."""
+    """Return the properties that arrays must share to be concatenated: kind of dtype, and shape of an item.
+
+    Numbers and texts may differ in size.
+    """
     dtype = values.dtype
     return dtype.newbyteorder("<") if dtype.kind in "mMV" else dtype.kind, values.shape[1:]

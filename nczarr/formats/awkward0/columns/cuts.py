@@ -88,7 +88,7 @@ def bits(mask: NDArray[Any], count: int, *, lsb_order: bool) -> NDArray[Any]:
 
 
 def missing(column: nodes.Masked | nodes.BitMasked) -> NDArray[Any]:
-    """Return for each item whether it is missing."""
+    """Return which items are missing: bool, shape (items,)."""
     length = len(column)
     if isinstance(column, nodes.Masked):
         mask = column.mask[:length] != 0

@@ -33,7 +33,11 @@ class _Walk:
         self._depth = 0
 
     def take(self, column: nodes.Column, where: NDArray[Any]) -> list[Any]:
-        """Return the items at these positions."""
+        """Return the items at these positions as Python objects.
+
+        `where`: integers, shape (items,). Raises ValueError for too many items
+        or an infinite nesting.
+        """
         self._left -= len(where)
         self._depth += 1
         if self._left < 0 or self._depth > DEEPEST:
@@ -137,7 +141,11 @@ class _Walk:
         return self._mixed(column.pieces, piece, where - (ends - sizes)[piece])
 
     def _mixed(self, columns: tuple[nodes.Column, ...], which: NDArray[Any], index: NDArray[Any]) -> list[Any]:
-        """Return items of several columns: of which one, and at which position."""
+        """Return items of several columns as Python objects.
+
+        Item i is item `index[i]` of column `which[i]`. `which`, `index`:
+        integers, shape (items,).
+        """
         found: list[Any] = [None] * len(which)
         for number in sorted(set(which.tolist())):
             places = (which == number).nonzero()[0]

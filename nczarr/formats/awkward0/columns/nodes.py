@@ -58,12 +58,15 @@ class Spans:
 
 
 def bounds(lists: Lists | Spans) -> tuple[Integers, Integers]:
-    """Return the starts and stops of the lists in their content."""
+    """Return the starts and stops of the lists in their content: integers, shape (lists,).
+
+    The stops of `Spans` may be longer.
+    """
     return (lists.offsets[:-1], lists.offsets[1:]) if isinstance(lists, Lists) else (lists.starts, lists.stops)
 
 
 def offsets_of(counts: Any) -> NDArray[np.int64]:
-    """Return the offsets of consecutive lists with these item counts."""
+    """Return the offsets of consecutive lists with these item counts: int64, shape (lists + 1,)."""
     offsets = np.zeros(len(counts) + 1, np.int64)
     np.cumsum(counts, dtype=np.int64, out=offsets[1:])
     return offsets

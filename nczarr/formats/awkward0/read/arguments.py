@@ -52,7 +52,7 @@ class Arguments:
 
     @contextmanager
     def about(self, name: str) -> Iterator[None]:
-        """Add this argument's position to errors inside that have none."""
+        """Add this argument's position to each RefusedError inside that has no position."""
         try:
             yield
         except RefusedError as error:
@@ -70,7 +70,7 @@ class Arguments:
         return self.column_of(name, self.value(name), dtype, later=later)
 
     def column_of(self, name: str, value: Any, dtype: str = "<f8", *, later: bool = False) -> Column:
-        """Return a value inside an argument as an array."""
+        """Return a value inside an argument as an array. Raises RefusedError if it is not an array."""
         if isinstance(value, Later) and not later:
             raise self.refused(name, f"`{name}` is an array that encloses this call: its length would depend on itself")
         if isinstance(value, Column):
@@ -88,14 +88,14 @@ class Arguments:
         raise self.wrong(name, "an array")
 
     def columns(self, name: str, *, later: bool = False) -> tuple[Column, ...]:
-        """Return a list of arrays."""
+        """Return a list of arrays. Raises RefusedError for other values."""
         values = self.value(name)
         if not isinstance(values, list | tuple):
             raise self.wrong(name, "a list of arrays")
         return tuple(self.column_of(name, each, later=later) for each in values)
 
     def integers(self, name: str) -> NDArray[Any]:
-        """Return integers below 2^63, in one or more dimensions."""
+        """Return integers below 2^63, in one or more dimensions. Raises RefusedError for other values."""
         column = self.column(name, "<i8")
         with self.about(name):
             made: NDArray[Any] = self.workspace.once(
@@ -117,7 +117,7 @@ class Arguments:
         return found
 
     def bounds(self, numbers: NDArray[Any]) -> tuple[int, int]:
-        """Return the minimum and maximum; (0, -1) if empty."""
+        """Return the minimum and maximum of integers of shape (items,); (0, -1) if empty."""
         if not len(numbers):
             return (0, -1)
         found: tuple[int, int] = self.workspace.once(
@@ -126,14 +126,14 @@ class Arguments:
         return found
 
     def flat_integers(self, name: str) -> NDArray[Any]:
-        """Return one-dimensional integers."""
+        """Return integers below 2^63, shape (items,). Raises RefusedError for other values."""
         found = self.integers(name)
         if found.ndim != 1:
             raise self.refused(name, f"`{name}` must have one dimension, not {found.ndim}")
         return found
 
     def integer(self, name: str, default: int | None = None) -> int | None:
-        """Return an integer, or None if that is the default."""
+        """Return an integer of 64 bits, or None if that is the default. Raises RefusedError for other values."""
         value = self.value(name, default)
         if value is None and default is None:
             return None
@@ -144,7 +144,7 @@ class Arguments:
         return value
 
     def length(self, name: str) -> int:
-        """Return a non-negative integer."""
+        """Return a non-negative integer. Raises RefusedError for other values."""
         found = self.integer(name)
         if found is None:
             raise self.wrong(name, "an integer")
@@ -153,7 +153,7 @@ class Arguments:
         return found
 
     def flag(self, name: str, default: bool) -> bool:
-        """Return a boolean; accepts 0 and 1."""
+        """Return a boolean; accepts 0 and 1. Raises RefusedError for other values."""
         value = self.value(name, default)
         if value not in (False, True) or not isinstance(value, bool | int):
             raise self.wrong(name, "a boolean")

@@ -77,7 +77,7 @@ def children(value: Any) -> tuple[Any, ...]:
 
 
 def own(value: Any) -> tuple[NDArray[Any], ...]:
-    """Return the arrays that a column itself contains."""
+    """Return the arrays that a column itself contains, in any shapes and dtypes; not those of its contents."""
     if not isinstance(value, nodes.Column):
         return ()
     return tuple(getattr(value, name) for name in _ARRAYS if hasattr(value, name))

@@ -211,8 +211,9 @@ def rows(column: Flat) -> Lists:
 def arrays(column: Column, tree: PartTree, shape: tuple[int, ...], types: Known) -> Iterator[tuple[str, NDArray[Any]]]:
     """Yield path and array of each part of a type, in the order of `nczarr.arrays.parts.parts`.
 
-    Raises UnsayableError (`unreadable-array`) if the type or number of items
-    does not match.
+    An array has the shape of its part and a packed little-endian dtype; counts
+    are int64, strings objects (`bytes | None`). Raises UnsayableError
+    (`unreadable-array`) if the type or number of items does not match.
     """
     match tree:
         case Leaf(type="string"):
@@ -245,7 +246,7 @@ def _records(column: Column) -> Table | None:
 
 
 def _missing(mask: NDArray[Any], column: Column) -> Masked:
-    """Return a column with additional missing items."""
+    """Return a column with additional missing items. `mask`: bool, shape (items,), True for missing items."""
     return Masked(mask | column.mask, column.content) if isinstance(column, Masked) else Masked(mask, column)
 
 
@@ -314,7 +315,11 @@ def _texts(column: Column, shape: tuple[int, ...]) -> NDArray[Any]:
 
 
 def _elements(column: Column, type_name: TypeName, types: Known, shape: tuple[int, ...]) -> NDArray[Any]:
-    """Return values of a fixed-size type, little-endian and packed."""
+    """Return values of a fixed-size type in this shape, in its packed little-endian dtype.
+
+    Missing items are zero. Raises UnsayableError if the column has other
+    values.
+    """
     wanted = numpy_dtype(descr(type_name, types))
     if isinstance(column, Masked):
         found = _elements(column.content, type_name, types, shape).copy()

@@ -344,7 +344,11 @@ class _Reader:
         types: Known,
         fills: Mapping[str, bytes] = MappingProxyType({}),
     ) -> None:
-        """Store the arrays of a variable and their fill values."""
+        """Store the arrays of a variable by part path, and their fill values.
+
+        Each array has the shape and dtype of its part. Raises UnsayableError if
+        a fill value is not an element of its part.
+        """
         kinds = {part.path: part.type for part in parts(type_name, (), types)}
         held: dict[str, ArraySource] = {}
         for part, array in values:

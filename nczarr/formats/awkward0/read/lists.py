@@ -88,7 +88,11 @@ def _of_offsets(given: Arguments, content: Column) -> Lists:
 
 
 def _of_spans(given: Arguments, starts: NDArray[Any], content: Column) -> Spans:
-    """Return lists from starts and stops. Empty lists may start anywhere from 0 on, as in awkward0."""
+    """Return lists from starts and stops. Empty lists may start anywhere from 0 on, as in awkward0.
+
+    `starts`: integers of any shape, which the result flattens. Raises
+    RefusedError for invalid bounds.
+    """
     stops = given.integers("stops")
     if len(stops) < len(starts) or stops.shape[1:] != starts.shape[1:]:
         text = f"there are {len(starts)} starts of shape {starts.shape[1:]}, and {len(stops)} stops"

@@ -66,7 +66,7 @@ class Rule(NamedTuple):
     """Case-sensitive patterns of blob names, such as `JaggedArray.counts`."""
 
     def applies(self, array: NDArray[Any], context: str) -> bool:
-        """Return whether this rule compresses an array."""
+        """Return whether this rule compresses an array of any shape, by its bytes, dtype and context."""
         return (
             array.nbytes >= self.minsize
             and issubclass(array.dtype.type, self.types)
@@ -74,7 +74,11 @@ class Rule(NamedTuple):
         )
 
     def compressed(self, array: NDArray[Any]) -> bytes:
-        """Return the compressed bytes of an array in C order. Raises ValueError if the named inverse fails."""
+        """Return the compressed bytes of an array (any shape and dtype) in C order.
+
+        Raises ValueError if the named inverse fails, TypeError if the function
+        does not return bytes.
+        """
         plain = array.tobytes()
         made = self.compress(plain)
         if not isinstance(made, bytes | bytearray | memoryview):
@@ -108,7 +112,7 @@ def rules(policy: Policy) -> tuple[Rule, ...]:
 
 
 def first(policy: Iterable[Rule], array: NDArray[Any], context: str) -> Rule | None:
-    """Return the first rule that compresses an array, or None."""
+    """Return the first rule that compresses an array (any shape), by its bytes, dtype and context, or None."""
     return next((rule for rule in policy if rule.applies(array, context)), None)
 
 

@@ -111,7 +111,10 @@ class Encoder:
     def _ragged(
         self, kind: str, bounds: tuple[NDArray[Any], NDArray[Any]], content: nodes.Column, place: str, inner: str
     ) -> Iterator[Any]:
-        """Yield the constructor of lists or texts and its arguments: counts if contiguous."""
+        """Yield the constructor of lists or texts and its arguments: counts if contiguous.
+
+        `bounds`: starts and stops, int64, shape (lists,).
+        """
         starts, stops = bounds
         if len(starts) and _contiguous(starts, stops):
             content = self._cut(content, int(starts[0]), int(stops[-1]))
@@ -252,7 +255,7 @@ class Encoder:
             return self._unsuited(place, f"has an argument that documents cannot represent: {error}")
 
     def _array(self, values: NDArray[Any], context: str, place: str) -> Expression:
-        """Return the buffer of an array, or a reference if it was written before."""
+        """Return the buffer of an array (any shape and dtype), or a reference if it was written before."""
         known = self._ids.get(id(values))
         if known is not None:
             return made.reference(known[0])
@@ -271,7 +274,10 @@ class Encoder:
         return made.buffer(raw, described, self._numbers.constant(len(plain)), number)
 
     def _bounds(self, column: nodes.Lists | nodes.Spans, place: str) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return checked starts and stops; empty lists are moved into the content."""
+        """Return checked starts and stops: int64, shape (lists,). Empty lists are moved into the content.
+
+        Raises _UnsuitedError for lists outside the content.
+        """
         if isinstance(column, nodes.Lists):
             offsets = self._integers(column.offsets, place)
             starts, stops = offsets[:-1], offsets[1:]
@@ -291,7 +297,10 @@ class Encoder:
         return starts, stops
 
     def _integers(self, values: NDArray[Any], place: str) -> NDArray[Any]:
-        """Return integers as `<i8`, cached by object."""
+        """Return integers of shape (items,) as `<i8`, cached by object.
+
+        Raises _UnsuitedError for other arrays.
+        """
         if id(values) not in self._converted:
             found = np.asarray(values)
             if (
@@ -310,10 +319,10 @@ class Encoder:
 
 
 def _contiguous(starts: NDArray[Any], stops: NDArray[Any]) -> bool:
-    """Return whether each list starts where the previous one stops."""
+    """Return whether each list starts where the previous one stops. Both arrays: integers, shape (lists,)."""
     return bool((starts[1:] == stops[:-1]).all())
 
 
 def _range(values: NDArray[Any]) -> tuple[int, int]:
-    """Return minimum and maximum; (0, -1) if empty."""
+    """Return minimum and maximum of integers, shape (items,); (0, -1) if empty."""
     return (int(values.min()), int(values.max())) if len(values) else (0, -1)

@@ -65,7 +65,10 @@ class _Growing:
         self.length = 0
 
     def extend(self, numbers: NDArray[Any], *, remaining: float) -> None:
-        """Append numbers; `remaining`: ratio of the unread text, current slab included, to theirs."""
+        """Append numbers: shape (numbers,), the same dtype in each call.
+
+        `remaining`: ratio of the unread text, current slab included, to theirs.
+        """
         length = self.length + len(numbers)
         if self.room is None or length > len(self.room):
             room = np.empty(self.length + int(len(numbers) * remaining * 1.1) + 1, numbers.dtype)
@@ -76,7 +79,7 @@ class _Growing:
         self.length = length
 
     def values(self) -> NDArray[Any] | None:
-        """Return all numbers; unused capacity costs no memory."""
+        """Return all numbers, shape (numbers,); None before the first. Unused capacity costs no memory."""
         return None if self.room is None else self.room[: self.length]
 
 
@@ -95,7 +98,7 @@ class _Slabs:
             self.fill = repr(value).encode()
 
     def read(self, text: bytes, *, last: bool) -> NDArray[Any]:
-        """Return the numbers of one slab. Raises _GiveUp."""
+        """Return the numbers of one slab: the variable's dtype, shape (numbers,). Raises _GiveUp."""
         if b"\v" in text:
             raise _GiveUp  # white space to numpy, but not to CDL
         codes = np.frombuffer(text, np.uint8)
@@ -116,7 +119,10 @@ class _Slabs:
         return self._narrow(self._parse(stripped, _commas(stripped) + 1))
 
     def _rewrite(self, text: bytes, odd: NDArray[Any]) -> bytes:
-        """Rewrite tokens with odd characters for NumPy. Raises _GiveUp."""
+        """Rewrite tokens with odd characters for NumPy. Raises _GiveUp.
+
+        `odd`: bool, shape (bytes of `text`,).
+        """
         pieces: list[bytes] = []
         done = 0
         for start, end in _odd_tokens(text, odd):
@@ -127,7 +133,11 @@ class _Slabs:
         return b" ".join(pieces)
 
     def _decimals(self, text: bytes, codes: NDArray[Any], odd: NDArray[Any], *, last: bool) -> NDArray[Any] | None:
-        """Return the numbers of a slab with few exponents. None: try NumPy. Raises _GiveUp."""
+        """Return the numbers of a slab with few exponents: float64, shape (numbers,). None: try NumPy.
+
+        `codes`: the bytes of `text`, uint8; `odd`: bool for each byte. Raises
+        _GiveUp.
+        """
         commas = codes == 44
         count = int(np.count_nonzero(commas)) + last
         if not odd.any():
@@ -165,7 +175,7 @@ class _Slabs:
         return found
 
     def _narrow(self, found: NDArray[Any]) -> NDArray[Any]:
-        """Return the numbers in the variable's type. Raises _GiveUp if one does not fit."""
+        """Return the numbers in the variable's dtype and the same shape. Raises _GiveUp if one does not fit."""
         if self.atomic.is_integer:
             low, high = int(found.min()), int(found.max())
             limits = np.iinfo(found.dtype)
@@ -211,7 +221,10 @@ class _Slabs:
 
 
 def _odd_tokens(text: bytes, odd: NDArray[Any]) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of tokens between commas that contain a marked byte."""
+    """Yield the ranges of tokens between commas that contain a marked byte.
+
+    `odd`: bool, shape (bytes of `text`,).
+    """
     done = 0
     for at in odd.nonzero()[0].tolist():
         if at < done:

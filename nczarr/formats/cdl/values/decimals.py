@@ -23,7 +23,10 @@ LARGEST = 2**53
 
 
 def decimals(text: bytes, count: int) -> NDArray[Any] | None:
-    """Return `count` doubles. Expects only digits, points, signs before numbers, commas and white space."""
+    """Return `count` numbers: float64, shape (count,). None: the exact value needs another parser.
+
+    Expects only digits, points, signs before numbers, commas and white space.
+    """
     digits = parsed(text.translate(None, b"."), np.int64)
     if digits is None or len(digits) != count or int(digits.max()) > LARGEST or int(digits.min()) < -LARGEST:
         return None
@@ -53,7 +56,7 @@ def decimals(text: bytes, count: int) -> NDArray[Any] | None:
 
 
 def parsed(text: bytes, dtype: Any) -> NDArray[Any] | None:
-    """Return comma-separated numbers parsed by NumPy, None on anything else."""
+    """Return comma-separated numbers parsed by NumPy: this dtype, shape (numbers,). None on anything else."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         try:

@@ -61,7 +61,7 @@ def can_be_odd(type_name: str, types: Types) -> bool:
 
 
 def in_array(values: NDArray[Any], type_name: str, types: Types) -> Counter[str]:
-    """Count the unspellable values in an array of a fixed-size type."""
+    """Count the unspellable values in an array of any shape, in the packed dtype of a fixed-size type."""
     declared = types.get(type_name)
     found: Counter[str] = Counter()
     if isinstance(declared, CompoundType):

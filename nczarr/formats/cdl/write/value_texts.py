@@ -19,7 +19,11 @@ from nczarr.formats.cdl.spelling import identifier, plain_float, quoted
 
 
 def value_texts(values: NDArray[Any], type_name: str, types: Types, fill: bytes | None = None) -> list[str]:
-    """Return the texts of all values; those bit-equal to `fill` are `_`. For chars see `char_texts`."""
+    """Return the texts of all values; those bit-equal to `fill` are `_`. For chars see `char_texts`.
+
+    `values`: shape (values,), the packed dtype of the type, or objects for
+    strings. Raises TypeError for vlens.
+    """
     declared = types.get(type_name)
     match declared:
         case None if type_name == "string":
@@ -57,7 +61,10 @@ def string_texts(values: Sequence[bytes | None], fill: bytes | None = None) -> l
 
 
 def field_texts(values: NDArray[Any], type_name: str, shape: tuple[int, ...], count: int, types: Types) -> list[str]:
-    """Return one text per record for a field, in braces if it is an array."""
+    """Return one text per record for a field, in braces if it is an array.
+
+    `values`: shape (count, *shape), the packed dtype of the field's type.
+    """
     flat = values.reshape(-1)
     if type_name == "char":
         return char_texts(flat.tobytes(), shape, count)
@@ -86,7 +93,7 @@ def char_texts(data: bytes, shape: tuple[int, ...], count: int) -> list[str]:
 
 
 def _mark(texts: list[str], values: NDArray[Any], fill: bytes) -> None:
-    """Replace the texts of values bit-equal to the fill value."""
+    """Replace the texts of values bit-equal to the fill value, in place. `values`: one for each text, any dtype."""
     plain = np.ascontiguousarray(values).view(np.uint8).reshape(len(values), -1)
     same = (plain == np.frombuffer(fill, np.uint8)).all(axis=1)
     if same.all():
@@ -117,7 +124,10 @@ def _numbers(values: NDArray[Any], atomic: Atomic) -> list[str]:
 
 
 def _enumerated(values: NDArray[Any], declared: EnumType, types: Types) -> list[str]:
-    """Return constants by name; as `enum.name` if another enum has the name, because ncgen takes the first match."""
+    """Return constants by name; as `enum.name` if another enum has the name, because ncgen takes the first match.
+
+    `values`: integers, shape (values,). Values without a name become numbers.
+    """
     enums = [other for other in types.values() if isinstance(other, EnumType) and other is not declared]
     others = {constant.name for other in enums for constant in other.constants}
     unique = all(other.name != declared.name for other in enums) and "." not in declared.name
