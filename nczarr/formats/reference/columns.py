@@ -65,12 +65,12 @@ class Axis:
         return (min(ends), max(ends)) if max(map(abs, ends)) < _WIDEST else None
 
     def indices(self, entries: Integers) -> Integers:
-        """Return the value index of each entry."""
+        """Return the value index of each entry. Both: int64, shape (entries,)."""
         found: Integers = entries // self.stride % self.length
         return found
 
     def column(self, entries: Integers) -> Integers:
-        """Return the value of each entry, if all are 64-bit integers."""
+        """Return the value of each entry, if all are 64-bit integers. Both: int64, shape (entries,)."""
         indices = self.indices(entries)
         if isinstance(self.values, range):
             return indices * self.values.step + self.values.start
@@ -134,7 +134,10 @@ Column = Callable[["Integers"], "list[Any]"]
 
 
 def numbers(hole: Hole, context: Context) -> Callable[[Integers], Integers] | None:
-    """Return the expression as 64-bit integers; None unless all combinations yield such."""
+    """Return the expression as a function of entries; None unless all combinations yield 64-bit integers.
+
+    The function takes entries and returns values: int64, shape (entries,).
+    """
     return functools.partial(_column, hole.expression, context) if _bounds(hole.expression, context) else None
 
 
@@ -272,7 +275,10 @@ _INTERVALS: dict[str, Callable[..., tuple[int, int] | None]] = {
 
 
 def _column(expression: Expression, context: Context, entries: Integers) -> Any:
-    """Return the values of an expression with bounds: an array, or one integer for all."""
+    """Return the values of an expression with bounds: int64, shape (entries,), or one integer for all.
+
+    `entries`: int64, shape (entries,).
+    """
     match expression:
         case Literal(value):
             return np.full(len(entries), value, dtype=np.int64)

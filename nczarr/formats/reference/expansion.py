@@ -123,7 +123,11 @@ def _distinct(parts: list[tuple[Path, Part]]) -> bool:
 
 
 def _shared_hashes(parts: list[tuple[Path, Part]], current: list[Block]) -> NDArray[np.int64] | None:
-    """Return the sorted hashes that occur repeatedly, or None. Equal keys have equal hashes."""
+    """Return the sorted hashes that occur repeatedly, or None. Equal keys have equal hashes.
+
+    The result is int64, shape (hashes,); a hash with n occurrences is in it n -
+    1 times.
+    """
     hashes = np.empty(sum(part.count for _, part in parts), dtype=np.int64)
     at = 0
     for block in _blocks(parts):
@@ -138,7 +142,10 @@ def _shared_hashes(parts: list[tuple[Path, Part]], current: list[Block]) -> NDAr
 def _last_values(
     parts: list[tuple[Path, Part]], shared: NDArray[np.int64] | None, current: list[Block]
 ) -> dict[str, str]:
-    """Return the last value of each key that may repeat."""
+    """Return the last value of each key that may repeat.
+
+    `shared`: hashes of such keys, int64, shape (hashes,).
+    """
     if shared is None:
         return {}
     wanted = frozenset(shared.tolist())

@@ -167,7 +167,10 @@ def bundle(families: Sequence[Family]) -> dict[str, Any] | None:
 
 
 def _chain(members: Sequence[Family]) -> list[Integers]:
-    """Return gap and length columns of each array; the first gap is the first array's offset."""
+    """Return gap and length columns of each array; the first gap is the first array's offset.
+
+    All columns: int64, shape (chunks,).
+    """
     found: list[Integers] = []
     end: Integers | int = 0
     for member in members:

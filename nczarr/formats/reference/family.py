@@ -175,7 +175,10 @@ class _Text:
         self.varies = bool(self._columns)
 
     def columns(self, entries: Integers) -> list[list[Any]]:
-        """Return the column of each `%s`, and set `bound` to the maximum text length."""
+        """Return the column of each `%s`, and set `bound` to the maximum text length.
+
+        `entries`: int64, shape (entries,); a column has one item for each.
+        """
         with _blamed(self._member):
             found = [column(entries) for column in self._columns]
         longest = (max(map(len, each)) if isinstance(each[0], str) else 20 for each in found)
@@ -183,7 +186,7 @@ class _Text:
         return found
 
     def lines(self, entries: Integers) -> list[str]:
-        """Return the texts as JSON."""
+        """Return the texts as JSON, one for each entry. `entries`: int64, shape (entries,)."""
         found = _filled(self.form, self.columns(entries), len(entries))
         if self.bound > self._limits.text:
             with _blamed(self._member):
@@ -218,7 +221,7 @@ class _Number:
             self._text = joined(parts, context, str)
 
     def column(self, entries: Integers) -> list[int]:
-        """Return the numbers, which may be negative."""
+        """Return the numbers, one for each entry, which may be negative. `entries`: int64, shape (entries,)."""
         if self._fixed is not None:
             return [self._fixed] * len(entries)
         if self._fast is not None:

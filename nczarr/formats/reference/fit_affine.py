@@ -52,7 +52,10 @@ def grid(indices: list[Integers]) -> Grid | None:
 
 
 def fit(column: Integers, found: Grid) -> Fit:
-    """Return the affine function that most of a column, in grid order, follows; not negative in any cell."""
+    """Return the affine function that most of a column, in grid order, follows; not negative in any cell.
+
+    `column`: int64, shape (cells of the grid,).
+    """
     cells = column.reshape(found.shape)
     factors = []
     left, most = cells, int(np.abs(cells).max())
@@ -76,7 +79,7 @@ def fit(column: Integers, found: Grid) -> Fit:
 
 
 def _middle(values: Integers) -> int:
-    """Return the median, which equals any value with more than half of the occurrences."""
+    """Return the median of int64 values of any shape, which equals any value with more than half of the occurrences."""
     flat = values.ravel()
     return int(np.partition(flat, len(flat) // 2)[len(flat) // 2])
 

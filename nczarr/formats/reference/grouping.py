@@ -69,7 +69,7 @@ class Group:
         self.lengths = array("q")
 
     def column(self, numbers: array[int]) -> Integers:
-        """Return an array as a column that shares its memory."""
+        """Return an array as a column that shares its memory: int64, shape (chunks,)."""
         return np.frombuffer(numbers, dtype=np.int64)
 
     def axes(self) -> list[Integers]:

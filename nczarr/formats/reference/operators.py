@@ -129,7 +129,10 @@ def _integer(value: Value, default: Value) -> Value:
 
 
 def formatted(text: str, values: tuple[Value, ...], limits: Limits) -> str:
-    """Apply the filter `format`: C conversions without names and `*`, of bounded width."""
+    """Apply the filter `format`: C conversions without names and `*`, of bounded width.
+
+    Raises RefusedTextError.
+    """
     length = len(text) + sum(len(str(each)) + 320 for each in values)
     for found in _PERCENT.finditer(text):
         if found[4] is not None:

@@ -111,7 +111,7 @@ class ParquetReferences:
         return [key for key in self.documents if not is_safe(key)]
 
     def named(self) -> Iterator[tuple[str | None, str]]:
-        """Yield every URL once with a key that names it. Reads all files. Raises as `find`."""
+        """Yield every URL once with a key that names it. Reads all files. Raises OSError, CompileError."""
         known: set[str] = set()
         for folder, array in self._header.arrays.items():
             for place, record in self._records(folder):

@@ -112,7 +112,7 @@ class Record(NamedTuple):
         return Reference(url, offset, size) if offset or size else Reference(url)
 
     def present(self) -> NDArray[np.int64]:
-        """Return the nonempty rows."""
+        """Return the numbers of the nonempty rows: int64, shape (rows,)."""
         there = np.zeros(self.rows, dtype=bool)
         for column in (self.path, self.raw):
             if column is not None:

@@ -117,7 +117,7 @@ class Environment(ImmutableSandboxedEnvironment):
         return self.run.spend(_operated(operator, left, right, self.run.limits))
 
     def getattr(self, obj: Any, attribute: str) -> Any:
-        """Return a permitted attribute."""
+        """Return a permitted attribute. Raises RefusedTextError for others."""
         if isinstance(obj, str) and attribute in METHODS:
             return _Method(attribute, obj)
         if isinstance(obj, LoopContext) and attribute in LOOP:
@@ -127,13 +127,13 @@ class Environment(ImmutableSandboxedEnvironment):
         raise RefusedTextError("bad-expression", f"attribute access is not allowed: `{attribute[:40]}`")
 
     def getitem(self, obj: Any, argument: Any) -> Any:
-        """Return an element of a text or list."""
+        """Return an element of a text or list. Raises RefusedTextError for other objects."""
         if isinstance(obj, str | list | tuple | range) and isinstance(argument, int):
             return self.run.spend(obj[argument])
         raise RefusedTextError("bad-expression", "index access is allowed only for strings and lists, by integers")
 
     def call(self, context: Any, obj: Any, *args: Any, **kwargs: Any) -> Any:
-        """Call a template, method, range or namespace."""
+        """Call a template, method, range or namespace. Raises RefusedTextError for other objects."""
         run = self.run
         for name in ("_loop_vars", "_block_vars"):  # what jinja2 hands on inside of loops
             kwargs.pop(name, None)

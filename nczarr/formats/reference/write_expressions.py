@@ -27,7 +27,10 @@ class Packed(NamedTuple):
 
 
 def pack(columns: Sequence[Integers]) -> Packed:
-    """Pack equally long columns; the last has the lowest digits, constant ones none."""
+    """Pack equally long columns; the last has the lowest digits, constant ones none.
+
+    `columns`: int64, shape (entries,) each.
+    """
     bounds = [(int(column.min()), int(column.max())) for column in columns]
     small = math.prod(most - least + 1 for least, most in bounds) < WIDEST
     scale, written = 1, []

@@ -121,7 +121,11 @@ def _source(values: NDArray[Any], form: Any) -> ArrayInMemory:
 
 
 def _texts(collection: Collection, found: NDArray[Any]) -> dict[int, NDArray[Any]]:
-    """Return the values of the string members by member number."""
+    """Return the values of the string members by member number: objects (`bytes`), shape (features, *member shape).
+
+    `found`: the rows, a structured array of shape (features,). Raises
+    RefusedError for indices outside the strings of a row.
+    """
     numbers = [number for number, each in enumerate(collection.members) if each.type == "string"]
     members = [collection.members[number] for number in numbers]
     count = len(found)
@@ -172,7 +176,11 @@ def _starts(indices: Sequence[int], lengths: Sequence[int]) -> list[int]:
 def rows(
     columns: Sequence[NDArray[Any]], members: Sequence[Member], count: int
 ) -> tuple[list[bytes], list[list[bytes]]]:
-    """Return the packed rows of `count` features and the strings of each. NIL becomes an empty string."""
+    """Return the packed rows of `count` features and the strings of each. NIL becomes an empty string.
+
+    `columns`: for each member an array of shape (count, *member shape) in its
+    dtype, or objects (`bytes | None`).
+    """
     made = np.zeros(count, row_dtype(members))
     texts: list[list[bytes]] = [[] for _ in range(count)]
     index = 0

@@ -176,7 +176,11 @@ def _header(plan: _Plan) -> points_pb.PointFeatureCollection:
 
 
 def _columns(sources: Parts, checked: Checked, plan: _Plan, region: Selection) -> dict[str, NDArray[Any]]:
-    """Return the values of a region of records by member."""
+    """Return the values of a region of records by member.
+
+    Each array has the region's shape, followed by the member's, in the layout's
+    dtype.
+    """
     if is_fixed(plan.variable.type, checked.types):
         values = sources[""].read(region)
         return {field.name: values[field.name] for field in plan.record.fields}
@@ -187,7 +191,10 @@ def _columns(sources: Parts, checked: Checked, plan: _Plan, region: Selection) -
 
 
 def _where(columns: Mapping[str, NDArray[Any]], plan: _Plan, count: int) -> Iterator[tuple[float, ...]]:
-    """Yield the five location values of each point, in message order."""
+    """Yield the five location values of each point, in message order.
+
+    `columns`: numeric arrays of shape (count,).
+    """
     time = columns[plan.places[0] or ""]
     instead = (None, None, None, np.full(count, math.nan), time)
     found = [

@@ -15,7 +15,10 @@ from nczarr.names import from_bytes
 
 
 def arrays(found: Iterable[pb.GeoReferencedArray], offset: int, limits: Limits) -> dict[str, NDArray[Any]]:
-    """Return the arrays of an answer by coverage name, in the flagged byte order. Raises RefusedError."""
+    """Return the arrays of an answer by coverage name, in the declared shape and the flagged byte order.
+
+    Raises RefusedError.
+    """
     return {from_bytes(each.coverageName): _array(each, offset, limits) for each in found}
 
 
@@ -37,7 +40,7 @@ def _array(each: pb.GeoReferencedArray, offset: int, limits: Limits) -> NDArray[
 
 
 def axes(found: Iterable[pb.CoordAxis], offset: int) -> dict[str, NDArray[Any]]:
-    """Return the axis values that are present, by name, as big-endian doubles. Raises RefusedError."""
+    """Return the axis values that are present, by name: big-endian float64, shape (values,). Raises RefusedError."""
     made = {}
     for each in found:
         if not each.values:

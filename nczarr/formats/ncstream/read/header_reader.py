@@ -147,7 +147,11 @@ def suited_fills(
 def immediate_values(
     declared: Declared | None, type_name: TypeName, shape: tuple[int, ...], types: Types
 ) -> NDArray[Any] | None:
-    """Return the values of a variable that the header contains, or None. Raises ValueError if they do not fit."""
+    """Return the values of a variable that the header contains, or None.
+
+    They have this shape and the packed little-endian dtype of the type. Raises
+    ValueError if they do not fit.
+    """
     if not isinstance(declared, pb.Variable) or not declared.HasField("data"):
         return None
     return fixed(_numbers(declared), type_name, shape, types)

@@ -160,11 +160,15 @@ class Decoder(Sections):
                 yield number, piece.ranges
 
     def decoded(self, section: int) -> dict[str, NDArray[Any]]:
-        """Return the values of a message by part. Raises OSError."""
+        """Return the values of a message by part, in the parts' shapes and dtypes. Raises OSError."""
         return self._recent(section)
 
     def content(self, stretch: int) -> dict[str, NDArray[Any]]:
-        """Return the values of a message, or of all messages merged once if they are not consecutive."""
+        """Return the values of a message by part, in the parts' shapes and dtypes. Raises OSError.
+
+        If messages are not consecutive, returns the ragged parts of all of
+        them, merged once.
+        """
         if self.is_consecutive:
             return self.decoded(stretch)
         if self._whole is None:
@@ -194,7 +198,7 @@ class Decoder(Sections):
 
 
 def _read(call: Any) -> dict[str, NDArray[Any]]:
-    """Return the result of `call`. Raises OSError for any fault in a message."""
+    """Return the arrays of `call` by part path, in any shape and dtype. Raises OSError for any fault in a message."""
     try:
         found: dict[str, NDArray[Any]] = call()
     except ValueError as fault:
@@ -213,14 +217,17 @@ def sources(held: Held, fills: Mapping[str, bytes]) -> Parts:
 
 
 def joined(every: Sequence[Values]) -> dict[str, NDArray[Any]]:
-    """Concatenate values."""
+    """Concatenate values by part: 1-D arrays in the parts' dtypes.
+
+    Values of a single message keep their shapes.
+    """
     if len(every) == 1:
         return dict(every[0])
     return {part: np.concatenate([each[part].reshape(-1) for each in every]) for part in every[0]}
 
 
 def taken(values: Values, cells: NDArray[np.int64], type_name: TypeName, types: Types) -> Values:
-    """Return the values of the cells with these numbers."""
+    """Return the values of the cells with these numbers by part: 1-D. `cells`: int64, shape (cells,)."""
     flat = {path: each.reshape(-1) for path, each in values.items()}
     found = spread(
         part_tree(type_name, types),
@@ -233,7 +240,11 @@ def taken(values: Values, cells: NDArray[np.int64], type_name: TypeName, types: 
 
 
 def _items(counts: NDArray[Any], cells: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the item numbers of the lists in the given cells."""
+    """Return the item numbers of the lists in the given cells: int64, shape (items,).
+
+    `counts`: items of each list, integers, shape (lists,); `cells`: int64,
+    shape (cells,).
+    """
     kept = counts[cells]
     starts = (np.cumsum(counts) - counts)[cells]
     ends = np.cumsum(kept)

@@ -73,14 +73,14 @@ class Blocks(Sections):
             each_at_once(call, some)
 
     def decoded(self, section: int) -> dict[str, NDArray[Any]]:
-        """Return the values of a block by part. Raises OSError."""
+        """Return the values of a block by part, in the parts' shapes and dtypes. Raises OSError."""
         return self._recent(section)
 
     def _requested(self, section: int) -> dict[str, NDArray[Any]]:
         return self.variable.values(self.region(section), keep=True)
 
     def content(self, stretch: int) -> dict[str, NDArray[Any]]:
-        """Return the values of a block by part. Raises OSError."""
+        """Return the values of a block by part, in the parts' shapes and dtypes. Raises OSError."""
         return self.decoded(stretch)
 
     def ends(self, part: str, stop: int | None = None) -> list[int]:

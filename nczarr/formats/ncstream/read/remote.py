@@ -69,7 +69,7 @@ class Answers(Sections):
         return ((piece, piece) for piece in divided(region, width or TEXT))
 
     def decoded(self, section: Region) -> dict[str, NDArray[Any]]:
-        """Return the values of a piece."""
+        """Return the values of a piece by part, in the parts' shapes and dtypes. Raises OSError."""
         is_record = self.variable.behind == 0 and isinstance(self.types.get(self.type), CompoundType)
         return self.variable.values(section, keep=is_record)  # old servers send all records every time
 
@@ -139,7 +139,7 @@ class _Reader(HeaderReader):
         return sources(Blocks(variable), filled)
 
     def _immediate(self, path: str, type_name: TypeName, shape: tuple[int, ...], types: Types) -> NDArray[Any] | None:
-        """Return the values of a variable in the header, None if missing or unfit."""
+        """Return a variable's values in the header, in this shape and the type's dtype; None if missing or unfit."""
         try:
             return immediate_values(self._declared(path), type_name, shape, types)
         except ValueError:

@@ -58,7 +58,10 @@ class Variable:
     """Serialized header that declares only this variable."""
 
     def values(self, region: Region, *, keep: bool = False) -> dict[str, NDArray[Any]]:
-        """Return the values of a region by part. `keep`: cache the answer. Raises OSError."""
+        """Return the values of a region by part, in the parts' shapes and dtypes. Raises OSError.
+
+        `keep`: cache the answer.
+        """
         held = Held(self.type, self.shape, self.types, None, ())
         try:
             return held.decoded(Piece(region, _Message(self, region, keep)))

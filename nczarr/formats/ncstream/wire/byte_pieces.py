@@ -51,7 +51,10 @@ def written(pieces: Iterable[Piece | Raw]) -> Iterator[Piece]:
 
 
 def raw(values: NDArray[Any], dtype: np.dtype[Any]) -> Iterator[memoryview]:
-    """Yield the bytes of an array in C order, converted to a dtype of the same width."""
+    """Yield the bytes of an array (any shape) in C order, converted to a dtype of the same width.
+
+    Raises UnwritableError for another width, or elements without fixed size.
+    """
     if not values.size:
         return
     if values.dtype.itemsize != dtype.itemsize or values.dtype.kind not in "iufbSV":

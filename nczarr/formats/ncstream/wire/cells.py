@@ -54,7 +54,11 @@ class Cursor:
 
 
 def flat(values: NDArray[Any], type_name: TypeName, types: Types) -> Tree:
-    """Convert values of a fixed-size type, or strings, to a tree."""
+    """Convert values of a fixed-size type, or strings, to a tree.
+
+    `values`: shape (cells,), the packed dtype of the type, or objects (`bytes |
+    None`).
+    """
     declared = types.get(type_name)
     if type_name == "string":
         return Texts(values.tolist())
@@ -95,7 +99,11 @@ def _arrays(tree: Tree, parts: PartTree, shape: tuple[int, ...], types: Types) -
 
 
 def fixed(tree: Tree, type_name: TypeName, shape: tuple[int, ...], types: Types) -> NDArray[Any]:
-    """Return values of fixed size, or strings, as a packed little-endian array. Raises UnsuitedError."""
+    """Return values of fixed size, or strings, in this shape. Raises UnsuitedError.
+
+    They have the packed little-endian dtype of the type; strings are objects
+    (`bytes | None`).
+    """
     declared = types.get(type_name)
     if type_name == "string":
         if not isinstance(tree, Texts):

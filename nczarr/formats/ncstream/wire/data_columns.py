@@ -75,7 +75,7 @@ class Columns:
         self._left = limits.columns
 
     def column(self, start: int, end: int, depth: int = 0) -> Column:
-        """Return a column with its members."""
+        """Return a column with its members. Raises RefusedError."""
         offset = self._base + start
         if depth > self._limits.nesting:
             raise oversized(f"members are nested more than {self._limits.nesting} deep", offset)

@@ -273,7 +273,7 @@ def _joined(buffer: Buffer, bounds: Bounds) -> bytes | NDArray[np.uint8]:
 
 
 def inflated(block: Buffer, wanted: int | None, limits: Limits, offset: int) -> bytes:
-    """Inflate a block to exactly `wanted` bytes; None: to any size within the limit."""
+    """Inflate a block to exactly `wanted` bytes; None: to any size within the limit. Raises RefusedError."""
     from zlib_ng import zlib_ng  # inflates in a third of the time of zlib
 
     end = offset + len(block)

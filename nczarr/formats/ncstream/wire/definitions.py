@@ -99,7 +99,8 @@ class Layouts:
     def layout(self, structure: pb.Structure, only: Sequence[int] = (), depth: int = 0) -> Layout:
         """Return the row layout of a structure; `only`: positions of the members present, if not all.
 
-        Omits lists, opaque values and sequences, as writers do.
+        Omits lists, opaque values and sequences, as writers do. Raises
+        RefusedError.
         """
         if depth > self._limits.nesting:
             raise oversized(f"structures are nested more than {self._limits.nesting} deep", self._offset)

@@ -122,7 +122,8 @@ def section_of(
 ) -> tuple[Section | None, int | None]:
     """Return the section of a message (or None), and the position of its removed ragged dimension.
 
-    `ragged`: allow a ragged dimension.
+    `ragged`: allow a ragged dimension. Raises RefusedError for an impossible
+    shape.
     """
     if not message.HasField("section"):
         return None, None

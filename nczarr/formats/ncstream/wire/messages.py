@@ -122,7 +122,7 @@ class CoverageHeader(_Block):
 
     @cached_property
     def axes(self) -> dict[str, NDArray[Any]]:
-        """Values of the axes by name, where present."""
+        """Values of the axes by name, where present: big-endian float64, shape (values,). Raises RefusedError."""
         return axes(self.message.coordAxes, self.offset or 0)
 
 
@@ -244,9 +244,11 @@ def of_values(
 ) -> Data | DataColumn:
     """Return a message with the values of a NumPy array, in the form that `values` of messages has.
 
-    `section`: None means the whole array. `data_type`: needed if the dtype does
-    not imply it (OPAQUE, ENUM1, …). `column`: message kind; None: columns for
-    lists and records, else `Data`.
+    `array`: any shape; numbers, structured records, or objects (strings or
+    lists). `section`: None means the whole array. `data_type`: needed if the
+    dtype does not imply it (OPAQUE, ENUM1, …). `column`: message kind; None:
+    columns for lists and records, else `Data`. Raises ValueError if the array
+    is unrepresentable, or its shape is not that of the section.
     """
     number = None if data_type is None else pb.DataType.Value(data_type)
     found = np.asarray(array)

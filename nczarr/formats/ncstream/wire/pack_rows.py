@@ -92,7 +92,7 @@ def check_places(count: int, section: Section, what: str = "values", each: int =
 
 
 def sequence(name: bytes, tree: Records | Rows) -> Iterator[Piece]:
-    """Yield a message with one block per record."""
+    """Yield a message with one block per record. Raises UnwritableError for undefined records with strings."""
     if isinstance(tree, Rows):
         if tree.heap:
             raise UnwritableError("undefined records of a sequence have strings")
@@ -177,7 +177,7 @@ class _Heap:
         self._next = 0
 
     def take(self, cells: int) -> NDArray[np.int64]:
-        """Return the entries of a member with `cells` cells in total."""
+        """Return the entries of a member with `cells` cells in total: int64, shape (cells,)."""
         one = cells // self.records if self.records and self._each else cells
         found = np.arange(cells, dtype=np.int64)
         if self._each and one:

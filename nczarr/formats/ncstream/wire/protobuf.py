@@ -32,7 +32,10 @@ class Walked(NamedTuple):
 
 
 def varint(buffer: Buffer, at: int, end: int, base: int = 0) -> tuple[int, int]:
-    """Return an integer of at most ten bytes, and its end. `base`: stream offset of the buffer."""
+    """Return an integer of at most ten bytes, and its end. Raises RefusedError.
+
+    `base`: stream offset of the buffer.
+    """
     first = at
     value = shift = 0
     while at < end:
@@ -48,7 +51,10 @@ def varint(buffer: Buffer, at: int, end: int, base: int = 0) -> tuple[int, int]:
 
 
 def fields(buffer: Buffer, at: int, end: int, base: int = 0) -> Iterator[tuple[int, int, int, int, int]]:
-    """Yield the fields of a message: number, wire type, start of tag, start of value, start of next field."""
+    """Yield the fields of a message: number, wire type, start of tag, start of value, start of next field.
+
+    Raises RefusedError.
+    """
     while at < end:
         tag = at
         key, at = varint(buffer, at, end, base)
@@ -152,7 +158,10 @@ def _run(buffer: Buffer, tag: int, value: int, after: int, end: int, base: int) 
 
 
 def integers(buffer: Buffer, start: int, end: int, *, wide: bool = False, base: int = 0) -> NDArray[np.uint64]:
-    """Decode packed integers at once: `uint32`, or `uint64` if `wide`."""
+    """Decode packed integers at once: uint64, shape (values,). Raises RefusedError.
+
+    Keeps the lower 32 bits of each, or all 64 if `wide`.
+    """
     raw = np.frombuffer(buffer, np.uint8, end - start, start)
     ends = np.flatnonzero(raw < 0x80)
     if not len(raw):
@@ -196,7 +205,7 @@ def tagged(number: int, length: int) -> bytes:
 
 
 def packed(values: NDArray[np.integer]) -> bytes:
-    """Encode integers as the content of a packed field."""
+    """Encode integers of any dtype, shape (values,), as the content of a packed field."""
     rest = values.astype(np.uint64)
     if not len(rest) or int(rest.max()) < 0x80:
         return rest.astype(np.uint8).tobytes()

@@ -70,7 +70,11 @@ class RowReader:
         self._big = message.bigend if message.HasField("bigend") else message.version < 3
 
     def structure(self, section: Section | None, nil: NDArray[np.uint64]) -> Tree:
-        """Return the records of a structure. Selects the section if a server sends all records."""
+        """Return the records of a structure. Selects the section if a server sends all records.
+
+        `nil`: runs of NIL strings, alternating start and count, shape (2 ×
+        runs,). Raises RefusedError.
+        """
         block = self._block(self._start, self._end)
         _check_rows(block.rows, block.length, block.end - block.start, self._base + block.start)
         layout = self._layout(block.members)
@@ -82,7 +86,7 @@ class RowReader:
         return self._tree(rows, layout, block.counts, with_nil(block.strings, nil, self._entry.offset))
 
     def bare(self, cells: int) -> Tree:
-        """Return rows without a StructureData, as the oldest writers store them."""
+        """Return rows without a StructureData, as the oldest writers store them. Raises RefusedError."""
         size = self._end - self._start
         layout = self._layout(())
         length = size // cells if cells and layout is None else 0 if layout is None else layout.dtype.itemsize
@@ -94,7 +98,11 @@ class RowReader:
         return self._tree(rows, layout, np.zeros(0, np.int64), [])
 
     def sequence(self, nil: NDArray[np.uint64]) -> Tree:
-        """Return the records of a sequence, each with its own heap, as one array."""
+        """Return the records of a sequence, each with its own heap, as one array.
+
+        `nil`: runs of NIL strings, alternating start and count, shape (2 ×
+        runs,). Raises RefusedError.
+        """
         entry = self._entry
         found = Sequence(self._buffer, self._start, self._end, entry.blocks, self._base).gathered()
         layout = self._layout(found.members)
@@ -148,7 +156,11 @@ class RowReader:
         raise contradictory(text, self._entry.offset)
 
     def _chosen(self, section: Section | None, rows: int) -> NDArray[np.int64] | None:
-        """Return the row numbers of a section if all rows are present. None: use the rows unchanged."""
+        """Return the row numbers of a section if all rows are present: int64, shape (rows,).
+
+        None: use the rows unchanged. Raises RefusedError if the number of rows
+        suits neither.
+        """
         if section is None or rows == math.prod(shape_of(section)):
             return None
         whole = known.shape_of(self._declared) if self._declared is not None else (rows,)
@@ -171,7 +183,12 @@ class RowReader:
         strings: list[Any],
         heaps: NDArray[np.int64] | None = None,
     ) -> Tree:
-        """Convert rows to a tree. `heaps`: by row, entries in the heaps before its own."""
+        """Convert rows to a tree.
+
+        `rows`: shape (rows,), structured or `V{length}`. `counts`: strings of
+        each heap entry, int64. `heaps`: by row, entries in the heaps before its
+        own, int64, shape (rows,).
+        """
         if layout is None:
             starts = [0, *np.cumsum(counts).tolist()]
             heap = tuple(tuple(strings[a:b]) for a, b in itertools.pairwise(starts))

@@ -151,7 +151,7 @@ def values(tree: Tree, shape: tuple[int, ...]) -> NDArray[Any]:
 
 
 def objects(items: Sequence[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-    """Return an array of objects."""
+    """Return an array of objects: dtype object, this shape."""
     made = np.empty(len(items), object)
     made[:] = items
     return made.reshape(shape)
@@ -211,7 +211,7 @@ def _records(tree: Records) -> NDArray[Any]:
 
 
 def _put(tree: Records, into: NDArray[Any]) -> None:
-    """Fill a record array's fields; numbers are copied once."""
+    """Fill a record array's fields; numbers are copied once. `into`: the structured dtype of the records, any shape."""
     for name, member, shape in zip(tree.names, tree.members, tree.shapes, strict=True):
         whole = (*into.shape, *shape)
         if not isinstance(member, Records):
@@ -277,7 +277,11 @@ def _of_objects(items: list[Any], data_type: int | None) -> Tree:
 
 
 def with_nil(items: list[Any], runs: NDArray[np.uint64], offset: int) -> list[Any]:
-    """Replace the strings in `runs` (alternating start and count) by None, in place."""
+    """Replace the strings in `runs` by None, in place.
+
+    `runs`: alternating start and count, uint64, shape (2 × runs,). Raises
+    RefusedError for runs outside the strings.
+    """
     if not len(runs):
         return items
     if len(runs) % 2:
