@@ -169,7 +169,7 @@ def verify(
 
 
 def expanded(source: Source | Store, report: Report, limits: Limits, templates: Mapping[str, str]) -> Iterator[bytes]:
-    """Yield as `lines`, for a source or folder; warnings are in the report."""
+    """Yield as `lines`, for a source or folder; warnings are in the report. Raises OSError, CompileError."""
     from nczarr.formats.reference import expansion, parquet, wire
 
     if not isinstance(source, Source):
@@ -185,7 +185,10 @@ def expanded(source: Source | Store, report: Report, limits: Limits, templates: 
 
 
 def compacted(source: Source | Store, report: Report, limits: Limits) -> dict[str, Any]:
-    """Return as `compact`, for a source or folder; warnings are in the report. Recorded target properties remain."""
+    """Return as `compact`, for a source or folder; warnings are in the report. Raises OSError, CompileError.
+
+    Recorded target properties remain.
+    """
     from nczarr.formats.reference import compaction, expansion, parquet, wire
 
     if not isinstance(source, Source):

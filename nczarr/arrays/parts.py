@@ -66,7 +66,7 @@ def inner_types(type_name: TypeName, types: Types) -> Iterator[TypeName]:
 
 
 def descr(type_name: TypeName, types: Types) -> Descr:
-    """Return the dtype of a fixed-size type or string: packed, little-endian."""
+    """Return the dtype of a fixed-size type or string: packed, little-endian. Raises TypeError for vlens."""
     declared = types.get(type_name)
     match declared:
         case None:

@@ -74,7 +74,10 @@ class _Chunks:
         return self._targets[part].layout.shape[0]
 
     def flat(self, part: str, type_name: str, count: int, rows: tuple[int, ...], numbers: Numbers) -> Expression:
-        """Return the elements of one array: a buffer, or several consecutive ones."""
+        """Return the elements of one array: a buffer, or several consecutive ones.
+
+        Raises UnsayableError if chunks are encoded or cut a value.
+        """
         source = self._sources.get(part)
         if source is not None and not rows and isinstance(self._types.get(type_name), CompoundType):
             size = count * itemsize(descr(type_name, self._types))

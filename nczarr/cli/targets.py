@@ -188,7 +188,10 @@ def chunk_pairs(spec: str) -> list[tuple[str, tuple[int, ...]]]:
 
 
 def shard_pairs(spec: str) -> list[tuple[str, str | tuple[int, ...]]]:
-    """Return shard lengths as `chunk_pairs` does, or `auto` or `none`, for one variable or (`""`) all."""
+    """Return shard lengths as `chunk_pairs` does, or `auto` or `none`, for one variable or (`""`) all.
+
+    Raises ValueError for other texts.
+    """
     name, _, word = spec.rpartition("=")
     if word in ("auto", "none") and (not name or name.startswith("/")):
         return [(name, word)]
@@ -217,7 +220,7 @@ def positive(text: str, option: str) -> int:
 
 
 def codec_pair(spec: str) -> tuple[str, str]:
-    """Return the FQN of a variable (empty: all) and its codec specification."""
+    """Return the FQN of a variable (empty: all) and its codec specification. Raises ValueError for other texts."""
     name, equals, codec = spec.rpartition("=") if spec.startswith("/") else ("", "=", spec)
     if not (equals and codec):
         raise ValueError(f"--codec {spec}: write CODEC or /VARIABLE=CODEC")

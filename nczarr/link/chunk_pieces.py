@@ -105,7 +105,11 @@ def shard(chunks: Iterable[Made | None]) -> Iterator[Piece]:
 
 
 def chunk_bytes(array: Array, index: Index) -> bytes | None:
-    """Return the encoded bytes of a chunk; None if it has only fill and may be missing."""
+    """Return the encoded bytes of a chunk; None if it has only fill and may be missing.
+
+    Raises OSError, CompileError with `value-range` if the target cannot store a
+    value.
+    """
     if array.source is None:
         return fill_chunk(array)
     values = array.source.read(array.region(index))

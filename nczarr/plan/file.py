@@ -27,7 +27,7 @@ GROWING = 2**31 - 1
 
 
 def plan_file(checked: Checked, form: Format, options: Options, report: Report) -> FilePlan | None:
-    """Return the plan of a netCDF file; None after an error.
+    """Return the plan of a netCDF file; None after an error. Raises ValueError without a kind.
 
     Expects the kind in the options. Reports format-conflict, variables larger
     than the kind or the run allows, and storage hints that a classic file

@@ -81,7 +81,7 @@ class Store(Protocol):
         return False
 
     def put(self, key: str, data: bytes) -> None:
-        """Set a new key. Threads may put different keys concurrently."""
+        """Set a new key. Threads may put different keys concurrently. Raises OSError for read-only stores."""
         raise OSError(errno.EROFS, os.strerror(errno.EROFS), self.path)
 
     def put_pieces(self, key: str, pieces: Iterable[bytes | Range]) -> None:

@@ -51,7 +51,10 @@ class _Writer:
         self.target = next((each[0] for each in places), None)
 
     def url(self, place: str) -> str:
-        """Return the URL of a target: its bare name if it is in the folder of the document."""
+        """Return the URL of a target: its bare name if it is in the folder of the document.
+
+        Raises CompileError with `unnamed-target`.
+        """
         target, writing = self.options.target, self.options.writing
         near = target is not None and not is_remote(target) and not is_remote(place) and writing.base is None
         if near and os.path.dirname(os.path.abspath(target or "")) == os.path.dirname(os.path.abspath(place)):

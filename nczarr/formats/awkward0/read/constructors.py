@@ -22,7 +22,7 @@ def from_buffer(given: Arguments) -> nodes.Flat:
     """Build `numpy.frombuffer`: elements of a blob, which must have exactly their bytes.
 
     Absolute reads allow more bytes: a last Zarr chunk is padded. Without a
-    count, the bytes determine it.
+    count, the bytes determine it. Raises RefusedError.
     """
     raw = given.value("buffer")
     if not isinstance(raw, Blob | Packed):
@@ -68,7 +68,7 @@ def _dtype(given: Arguments) -> np.dtype[Any]:
 
 
 def table(given: Arguments) -> nodes.Table:
-    """Build `Table`: columns by name."""
+    """Build `Table`: columns by name. Raises RefusedError."""
     value = given.value("columns1", {})
     if not isinstance(value, dict):
         raise given.wrong("columns1", "an object of arrays")
@@ -76,7 +76,10 @@ def table(given: Arguments) -> nodes.Table:
 
 
 def table_of_pairs(given: Arguments) -> nodes.Table:
-    """Build `Table.frompairs`: names and columns in order. Ignores `rowstart`, which numbers rows for display."""
+    """Build `Table.frompairs`: names and columns in order. Raises RefusedError.
+
+    Ignores `rowstart`, which numbers rows for display.
+    """
     value = given.value("pairs")
     given.integer("rowstart")
     if not isinstance(value, list | tuple) or not all(_is_pair(each) for each in value):
@@ -98,7 +101,7 @@ def _table(given: Arguments, name: str, pairs: list[tuple[str, Any]]) -> nodes.T
 
 
 def table_view(given: Arguments) -> nodes.Column:
-    """Build `Table.fromview`: all rows (null), start, step and length, or an index array."""
+    """Build `Table.fromview`: all rows (null), start, step and length, or an index array. Raises RefusedError."""
     base, view = given.value("base"), given.value("view")
     if not isinstance(base, nodes.Table):
         raise given.wrong("base", "a table")
@@ -129,7 +132,10 @@ def table_view(given: Arguments) -> nodes.Column:
 
 
 def masked(given: Arguments) -> nodes.Masked:
-    """Build `MaskedArray`: an item is missing if its mask is `maskedwhen`; items beyond the mask are dropped."""
+    """Build `MaskedArray`: an item is missing if its mask is `maskedwhen`. Raises RefusedError.
+
+    Items beyond the mask are dropped.
+    """
     mask = _flat(given, "mask", "|b1")
     content = given.column("content")
     if len(mask) > len(content):
@@ -140,7 +146,10 @@ def masked(given: Arguments) -> nodes.Masked:
 
 
 def bit_masked(given: Arguments) -> nodes.BitMasked:
-    """Build `BitMaskedArray`: as `MaskedArray` with a bit mask, by default highest bit first."""
+    """Build `BitMaskedArray`: as `MaskedArray` with a bit mask, by default highest bit first.
+
+    Raises RefusedError.
+    """
     mask = np.ascontiguousarray(_flat(given, "mask", "|u1")).view(np.uint8)
     content = given.column("content")
     if len(mask) * 8 < len(content):
@@ -151,7 +160,7 @@ def bit_masked(given: Arguments) -> nodes.BitMasked:
 
 
 def _flat(given: Arguments, name: str, dtype: str) -> NDArray[Any]:
-    """Return booleans or integers in one dimension."""
+    """Return booleans or integers, shape (items,). Raises RefusedError for other elements."""
     found = given.elements(name, dtype)
     if found.ndim != 1 or found.dtype.kind not in "biu":
         raise given.refused(name, f"`{name}` must be one-dimensional booleans or integers")
@@ -168,7 +177,7 @@ def indexed(given: Arguments) -> nodes.Column:
 
 
 def indexed_masked(given: Arguments) -> nodes.Indexed:
-    """Build `IndexedMaskedArray`: items by number, missing where the mask is `maskedwhen`."""
+    """Build `IndexedMaskedArray`: items by number, missing where the mask is `maskedwhen`. Raises RefusedError."""
     index = given.flat_integers("mask")
     content = given.column("content", later=True)
     missing = given.integer("maskedwhen", -1)
@@ -223,7 +232,7 @@ def sparse(given: Arguments) -> nodes.Sparse:
 
 
 def union(given: Arguments) -> nodes.Column:
-    """Build `UnionArray`: items of several contents, by tag and index."""
+    """Build `UnionArray`: items of several contents, by tag and index. Raises RefusedError."""
     tags, index = given.integers("tags"), given.integers("index")
     contents = given.columns("contents", later=True)
     if len(index) < len(tags) or index.shape[1:] != tags.shape[1:]:
@@ -280,7 +289,7 @@ def _union(
 
 
 def chunked(given: Arguments) -> nodes.Chunks:
-    """Build `ChunkedArray`: consecutive pieces; given sizes apply to the first pieces.
+    """Build `ChunkedArray`: consecutive pieces; given sizes apply to the first pieces. Raises RefusedError.
 
     Drops empty pieces, as awkward0 does when writing: their type is not that of
     the array.
@@ -293,7 +302,7 @@ def chunked(given: Arguments) -> nodes.Chunks:
 
 
 def appendable(given: Arguments) -> nodes.Chunks:
-    """Build `AppendableArray`: pieces of one type, the last of which may have grown."""
+    """Build `AppendableArray`: pieces of one type, the last of which may have grown. Raises RefusedError."""
     shape = given.value("chunkshape")
     shape = (shape,) if type(shape) is int else shape
     if not isinstance(shape, list | tuple) or not shape or not all(type(each) is int and each > 0 for each in shape):

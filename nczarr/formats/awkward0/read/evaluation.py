@@ -53,7 +53,7 @@ class Evaluation:
         self._depth = 0
 
     def result(self) -> Any:
-        """Return the value of the document."""
+        """Return the value of the document. Raises RefusedError."""
         found = self._value(self._document.schema)
         for later, at in self._enclosing:
             made = self._values[later.id]

@@ -66,7 +66,7 @@ class Workspace:
             raise RefusedError("oversized-awkward", text)
 
     def charge(self, count: int) -> None:
-        """Count bytes without input."""
+        """Count bytes without input. Raises RefusedError if they exceed the limit."""
         self._charged += count
         if self._charged > self.limits.expanded:
             text = f"items without bytes exceed the limit, {self.limits.expanded}"

@@ -135,7 +135,10 @@ def encode(
     doc: str | None = None,
     metadata: Mapping[str, Any] | None = None,
 ) -> Encoded | None:
-    """Return the document and blobs of an array. Returns None and reports errors if it is unwritable."""
+    """Return the document and blobs of an array. Returns None and reports errors if it is unwritable.
+
+    Raises ValueError if the document and a blob would have the same key.
+    """
     before = report.errors
     encoder = Encoder(names.suffix, policy, report)
     try:

@@ -34,7 +34,10 @@ class Chain(NamedTuple):
 
 
 def named(written: Any, member: str) -> tuple[str, Json]:
-    """Return name and configuration of an extension point; a text is a name alone."""
+    """Return name and configuration of an extension point; a text is a name alone.
+
+    Raises BadDocumentError.
+    """
     if isinstance(written, str):
         return written, {}
     if isinstance(written, dict) and isinstance(written.get("name"), str):
@@ -45,7 +48,10 @@ def named(written: Any, member: str) -> tuple[str, Json]:
 
 
 def read_chain(written: Any, chunks: tuple[int, ...], *, inner: bool = False) -> Chain:
-    """Parse the codecs, by the array-to-bytes codec. `inner`: codecs inside a shard."""
+    """Parse the codecs, by the array-to-bytes codec. Raises BadDocumentError.
+
+    `inner`: codecs inside a shard.
+    """
     if not isinstance(written, list) or not written:
         raise BadDocumentError("the codecs are not a list", "codecs")
     steps = [named(each, "codecs") for each in written]
