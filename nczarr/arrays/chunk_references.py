@@ -57,7 +57,7 @@ def columns_of(manifest: Manifest) -> Columns:
 
 
 def some(columns: Columns, rows: NDArray[Any] | slice) -> Columns:
-    """Select rows by a mask, numbers, or a slice."""
+    """Select rows by a slice, a mask (bool, shape (rows,)) or row numbers (integers, shape (selected rows,))."""
     sources, chunk, source, offset, length, mask = columns
     return Columns(sources, chunk[rows], source[rows], offset[rows], length[rows], mask[rows])
 

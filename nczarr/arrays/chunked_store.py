@@ -178,7 +178,7 @@ class StoredArray(KeyedArray):
     def _put_nil(self, out: NDArray[Any], starts: list[int]) -> None:
         """Replace empty texts that are NIL by None, in place.
 
-        `out`: object array of a region; `starts`: its first index in each
+        `out`: a region, dtype object; `starts`: its first index in each
         dimension.
         """
         firsts = np.array([first for first, _ in self.nil], np.int64)

@@ -170,7 +170,10 @@ def chunk_of(
 
 
 def converted(values: NDArray[Any], dtype: Descr) -> NDArray[Any]:
-    """Convert stored elements to a layout's: little-endian, fields in their own types."""
+    """Convert stored elements to a layout's dtype, in the same shape.
+
+    The result is little-endian, with fields in their own types.
+    """
     if dtype == "|O":  # texts of fixed length
         out = np.empty(values.shape, dtype=object)
         out[...] = values.tolist()

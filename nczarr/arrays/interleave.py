@@ -43,7 +43,11 @@ class Bounds:
 
     @property
     def edges(self) -> NDArray[np.int64]:
-        """Content bounds, one row per source: index i has elements row[i] to row[i + 1]. Reads counts once."""
+        """Content bounds: int64, shape (sources, indices + 1). Reads counts once.
+
+        Index i of a source has the elements row[i] to row[i + 1] of its
+        content.
+        """
         if not self._known:
             self._known.append(np.stack([self._edges(number) for number in range(len(self.counts))]))
         return self._known[0]

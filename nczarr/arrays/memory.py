@@ -136,7 +136,10 @@ def fill_source(layout: Layout, *, undefined: bool = False) -> Runs:
 
 
 def padded(values: NDArray[Any], chunks: tuple[int, ...], fill: bytes) -> NDArray[Any]:
-    """Return the values as a whole chunk in C order. `fill`: one element as bytes, or one text."""
+    """Return the values as a whole chunk in C order: shape `chunks`, the same dtype.
+
+    `fill`: one element as bytes, or one text.
+    """
     if values.shape == chunks:
         return np.ascontiguousarray(values)
     full = np.empty(chunks, values.dtype)
@@ -151,7 +154,10 @@ def padded(values: NDArray[Any], chunks: tuple[int, ...], fill: bytes) -> NDArra
 
 
 def is_all(values: NDArray[Any], fill: bytes) -> bool:
-    """Return whether a C-order chunk repeats the element `fill` bit by bit; its ends decide mostly."""
+    """Return whether a C-order chunk repeats the element `fill` bit by bit; its ends decide mostly.
+
+    `values`: any shape, a fixed-size dtype.
+    """
     flat = values.reshape(-1)
     if not flat.size or flat[0].tobytes() != fill or flat[-1].tobytes() != fill:
         return not flat.size

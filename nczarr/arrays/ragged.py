@@ -124,7 +124,7 @@ class Ragged:
         return self.blocks[-1].kept
 
     def mask(self, start: int, stop: int) -> NDArray[np.bool_]:
-        """Return which elements from `start` to `stop` are selected."""
+        """Return which elements from `start` to `stop` are selected: bool, shape (stop - start,)."""
         found = np.zeros(stop - start, np.bool_)
         blocks = self.blocks
         for number in range(self._block_of(start), len(blocks) - 1):

@@ -60,7 +60,10 @@ class KeyedArray(ArraySource):
 
 
 def in_shard(array: KeyedArray, chunk: Index) -> tuple[bytes | Range | None, int, int] | None:
-    """Return the shard of a chunk, and the chunk's offset and length in it; None if not stored."""
+    """Return the shard of a chunk, and the chunk's offset and length in it; None if not stored.
+
+    Raises OSError, CompileError with `unreadable-chunk`.
+    """
     shards = array.layout.shards or array.layout.chunks
     counts = grid_of(shards, array.layout.chunks)
     home = array.home(chunk)
@@ -78,7 +81,11 @@ def in_shard(array: KeyedArray, chunk: Index) -> tuple[bytes | Range | None, int
 
 
 def _shard(array: KeyedArray, index: Index, count: int) -> tuple[bytes | Range | None, NDArray[np.uint64]] | None:
-    """Return a shard (bytes, a range of its file, or None if distant), and its index of offsets and lengths."""
+    """Return a shard (bytes, a range of its file, or None if distant), and its index of offsets and lengths.
+
+    The index is uint64 in either byte order, shape (2 × chunks,): offset and
+    length alternate. Raises OSError, CompileError with `unreadable-chunk`.
+    """
     known: tuple[bytes | Range | None, NDArray[np.uint64]] | None = kept.get((array.keys, "shard", index))
     if known is not None:
         return known
@@ -108,7 +115,7 @@ def _shard(array: KeyedArray, index: Index, count: int) -> tuple[bytes | Range |
 
 
 def _distant_shard(array: KeyedArray, index: Index, key: str, count: int) -> tuple[None, NDArray[np.uint64]] | None:
-    """Return the index of a distant shard."""
+    """Return None (no shard) and the index of a distant shard: uint64, shape (2 × chunks,); None if not stored."""
     size = _index_size(array, count)
     table = array.store.part(key, 0 if array.encoding.index_first else -size, size)
     if table is None:
@@ -125,7 +132,10 @@ def _index_size(array: KeyedArray, count: int) -> int:
 
 
 def _table(array: KeyedArray, data: bytes, key: str, count: int) -> NDArray[np.uint64]:
-    """Decode a shard's index."""
+    """Decode a shard's index: uint64 in either byte order, shape (2 × chunks,), offset and length alternate.
+
+    Raises CompileError with `unreadable-chunk`.
+    """
     steps = array.encoding.index_steps
     try:
         plain = decoded(data, steps[1:], 8, 16 * count)
@@ -138,7 +148,10 @@ def _table(array: KeyedArray, data: bytes, key: str, count: int) -> NDArray[np.u
 
 
 def _overlap(offset: NDArray[np.uint64], length: NDArray[np.uint64]) -> bool:
-    """Return whether chunks share bytes; else a few bytes could expand to any number of chunks. No writer does that."""
+    """Return whether chunks share bytes; else a few bytes could expand to any number of chunks.
+
+    No writer does that. `offset`, `length`: uint64, shape (chunks,).
+    """
     there = (offset != ABSENT) & (length > 0)
     begin, size = offset[there].astype(np.uint64), length[there].astype(np.uint64)
     order = np.argsort(begin, kind="stable")

@@ -218,7 +218,10 @@ class AffineArray(ArraySource):
         return grid_of(self.layout.shape, self.layout.chunks)
 
     def read(self, selection: Selection) -> NDArray[Any]:
-        """Return a region in file byte order: a view if the file contains it all, else a copy."""
+        """Return the values of a region, in its shape and the layout's dtype, which has the file's byte order.
+
+        Returns a view if the file contains the whole region, else a copy.
+        """
         bounds = [part.indices(length)[:2] for part, length in zip(selection, self.layout.shape, strict=True)]
         shape = tuple(max(0, stop - start) for start, stop in bounds)
         dtype, steps = numpy_dtype(self.layout.dtype), self._steps()
@@ -235,7 +238,10 @@ class AffineArray(ArraySource):
         return out
 
     def _copy(self, out: NDArray[Any], base: int, steps: tuple[int, ...]) -> None:
-        """Copy existing file data of a region from byte `base`: whole rows, then part of the next."""
+        """Copy existing file data of a region from byte `base`: whole rows, then part of the next.
+
+        `out`: the region's shape, the layout's dtype.
+        """
         size, target = self.file.size, out
         for axis, step in enumerate(steps):
             shape = target.shape

@@ -115,7 +115,11 @@ class Ragged(Values):
         self._feed(tree.content, None, ends, hashers)
 
     def _pieces(self, path: str, region: Selection | None, bounds: list[int]) -> Iterator[tuple[int, NDArray[Any]]]:
-        """Yield the elements of one array in pieces, each with the number of its leaf."""
+        """Yield the elements of one array in pieces, each with the number of its leaf.
+
+        A piece has the layout's dtype; shape (elements,) for a region, else
+        (elements, *inner shape).
+        """
         source = self.sources[path]
         layout = source.layout
         if region is not None:
@@ -158,7 +162,10 @@ def _whole_leaves(shape: tuple[int, ...], leaf: tuple[int, ...], room: int) -> t
 
 
 def _cut(values: NDArray[Any], first: int, bounds: list[int]) -> Iterator[tuple[int, NDArray[Any]]]:
-    """Cut elements that begin at `first` at the ends of leaves."""
+    """Cut elements that begin at `first` at the ends of leaves, along their first dimension; keep the dtype.
+
+    Yields the number of a leaf and its elements.
+    """
     for number, (low, high) in enumerate(pairwise(bounds)):
         some = values[max(0, low - first) : max(0, high - first)]
         if len(some):

@@ -106,7 +106,11 @@ class Dense(Values):
         return sha256(encoded(fill_array(self.source.layout, (count,)))).digest()
 
     def tasks(self, crew: Crew, memory: int) -> Iterator[Task]:
-        """Yield one task per region, or, for large ones, tasks that read and tasks that hash."""
+        """Yield one task per region, or, for large ones, tasks that read and tasks that hash.
+
+        Raises CompileError with `oversized-chunk` if a chunk exceeds the
+        memory.
+        """
         if self.empty:
             return
         cells = None if self.scalar else decoded_in(self.source)
@@ -183,7 +187,11 @@ class Dense(Values):
 
 
 def encoded(values: NDArray[Any]) -> bytes:
-    """Return elements as hashed: packed and little-endian; strings with length prefixes."""
+    """Return elements of an array (any shape) in C order, as hashed.
+
+    Fixed-size dtypes are packed and little-endian; strings have length
+    prefixes.
+    """
     if not values.dtype.hasobject:
         return little(values).tobytes()
     found: list[bytes] = []

@@ -73,7 +73,10 @@ def _numbers(one: NDArray[Any], other: NDArray[Any], tolerance: Tolerance | None
 
 
 def _bits(values: NDArray[Any]) -> NDArray[Any]:
-    """Return elements as integers of their size, or, for other sizes, as rows of bytes."""
+    """Return elements as unsigned integers of their size, in the same shape.
+
+    Other sizes become rows of bytes: uint8, one more dimension.
+    """
     values = np.ascontiguousarray(values).reshape(values.shape)  # the first makes one dimension of none
     size = values.dtype.itemsize
     if size in (1, 2, 4, 8):

@@ -94,7 +94,10 @@ class Reader:
         self._ends: dict[str, NDArray[np.int64]] = {}
 
     def stepped(self, type_name: str, axes: Sequence[range]) -> NDArray[Any]:
-        """Return values at stepped ranges: from the bounding box if it is small, else index by index."""
+        """Return values at stepped ranges, in their shape: from the bounding box if it is small, else index by index.
+
+        For the dtypes see `box`.
+        """
         if any(not len(axis) for axis in axes):
             return np.empty([len(axis) for axis in axes], dtype_of(type_name, self.types))
         box = [(min(axis[0], axis[-1]), max(axis[0], axis[-1]) + 1) for axis in axes]

@@ -79,7 +79,10 @@ def _called(data: Any, method: str) -> Any:
 
 
 def _mask(made: Any) -> NDArray[np.bool_] | None:
-    """Return the mask of the elements, or None. Raises RefusedError for partly masked records."""
+    """Return the mask of the elements (True: masked): bool, the array's shape; None if no element is masked.
+
+    Raises RefusedError for partly masked records.
+    """
     mask = np.ma.getmaskarray(made)
     if mask.dtype.names is not None:
         columns = _columns(mask)

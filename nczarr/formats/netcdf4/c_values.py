@@ -128,7 +128,7 @@ class Reader:
                 child.go_to(place * math.prod(field.shape))
 
     def _next(self, count: int) -> NDArray[Any]:
-        """Return the next elements of the part's own array, flat, read by rows."""
+        """Return the next elements of the part's own array, read by rows: shape (count,), the layout's dtype."""
         assert self._source is not None
         shape = self._source.layout.shape
         first, self._at = self._at, self._at + count
@@ -154,7 +154,10 @@ class Reader:
 
 
 def read_flat(source: Any, shape: tuple[int, ...], first: int, count: int) -> NDArray[Any]:
-    """Return `count` elements from `first` in C order, reading whole rows of the first axis."""
+    """Return `count` elements from `first` in C order: shape (count,), the source's dtype.
+
+    Reads whole rows of the first axis.
+    """
     if not shape:
         return np.ascontiguousarray(source.read(())).reshape(-1)[:count]
     row = math.prod(shape[1:])

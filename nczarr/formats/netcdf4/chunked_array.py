@@ -240,7 +240,10 @@ class ChunkedArray(ArraySource):
         return values
 
     def _mapped(self, place: Place) -> NDArray[Any]:
-        """Return an unfiltered chunk as a view of the file, in its byte order. Raises ValueError if truncated."""
+        """Return an unfiltered chunk as a view of the file, in the chunk's shape and the stored dtype.
+
+        Raises ValueError if the file is too short.
+        """
         dtype, chunks = numpy_dtype(self.stored.dtype), self.layout.chunks
         if place.offset + place.length > self.file.size:
             raise ValueError(misfit(max(0, self.file.size - place.offset), place.length))

@@ -225,7 +225,7 @@ def open_file(h5: Hdf5, path: str, *, writing: bool = False) -> int:
 
 @contextmanager
 def opened_file(h5: Hdf5, path: str, *, needed: bool = False) -> Iterator[int]:
-    """Yield a file's identifier and close the file; -1 on failure, or OSError if `needed`."""
+    """Yield a file's identifier and close the file; -1 on failure. Raises OSError instead if `needed`."""
     file = open_file(h5, path)
     if file >= 0:
         with closing(h5, "H5Fclose", file):

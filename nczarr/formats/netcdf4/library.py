@@ -142,19 +142,19 @@ class Library:
         return found[0] if found else ""
 
     def do(self, name: str, *arguments: Any) -> None:
-        """Call a function without a result."""
+        """Call a function without a result. Raises OSError, CallError."""
         status = self._call[name](*arguments)
         if status:
             self._fail(name, status)
 
     def call(self, name: str, *arguments: Any) -> None:
-        """Call a function with C arguments."""
+        """Call a function with C arguments. Raises OSError, CallError."""
         status = getattr(self.dll, name)(*arguments)
         if status:
             self._fail(name, status)
 
     def make(self, name: str, *arguments: Any) -> int:
-        """Call a function whose last argument returns an id."""
+        """Call a function whose last argument returns an id. Raises OSError, CallError."""
         found = c_int()
         status = self._call[name](*arguments, byref(found))
         if status:

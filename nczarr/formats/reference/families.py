@@ -106,7 +106,8 @@ def _packed(family: Family, fits: list[Fit], rows: Integers) -> dict[str, Any]:
     """Return a generator with one dimension: a number for each row.
 
     It packs the indices, within their bounding box, and the columns'
-    differences from their affine parts.
+    differences from their affine parts. `rows`: row numbers, int64, shape
+    (rows,).
     """
     indices = [column[rows] for column in family.indices]
     found = pack([*indices, *(each.rest[rows] for each in fits)])

@@ -44,7 +44,10 @@ class Fit(NamedTuple):
 
 
 def grid(indices: list[Integers]) -> Grid | None:
-    """Return the grid that distinct index tuples fill; None if a cell is missing."""
+    """Return the grid that distinct index tuples fill; None if a cell is missing.
+
+    `indices`: for each dimension an int64 column, shape (tuples,).
+    """
     values = [np.unique(column) for column in indices]
     if math.prod(map(len, values)) != len(indices[0]):
         return None
@@ -85,7 +88,10 @@ def _middle(values: Integers) -> int:
 
 
 def as_range(values: Integers) -> dict[str, int] | list[int]:
-    """Return a dimension's values for a document: a range if possible."""
+    """Return a dimension's values for a document: a range if possible.
+
+    `values`: int64, shape (values,), ascending.
+    """
     steps = np.diff(values)
     step = int(steps[0]) if len(steps) else 1
     if (steps != step).any():

@@ -73,7 +73,7 @@ class Group:
         return np.frombuffer(numbers, dtype=np.int64)
 
     def axes(self) -> list[Integers]:
-        """Return the indices, a column for each dimension."""
+        """Return the indices: for each dimension an int64 column, shape (chunks,)."""
         count = len(self.pattern.key) - 1
         return [np.ascontiguousarray(each) for each in self.column(self.indices).reshape(-1, count).T]
 

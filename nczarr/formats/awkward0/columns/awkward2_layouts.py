@@ -109,7 +109,10 @@ class _Layouts:
         return contents.NumpyArray(native) if values.ndim == 1 else contents.NumpyArray(native).to_RegularArray()
 
     def _fixed(self, values: NDArray[Any], place: str) -> Any:
-        """Convert fixed-length texts and bytes without trailing NULs; opaque bytes retain them."""
+        """Convert fixed-length texts and bytes without trailing NULs; opaque bytes retain them.
+
+        `values`: shape (items,), dtype `U`, `S` or `V`.
+        """
         from awkward import contents, index
 
         if values.dtype.kind == "U":
@@ -153,7 +156,11 @@ class _Layouts:
     def _recoded(
         self, lists: nodes.Lists | nodes.Spans, data: NDArray[Any], encoding: str, place: str
     ) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return offsets and bytes of texts recoded to UTF-8, awkward's only encoding."""
+        """Return offsets and bytes of texts recoded to UTF-8, awkward's only encoding.
+
+        The offsets are int64, shape (texts + 1,); the bytes uint8, shape
+        (bytes,), as `data`.
+        """
         starts, stops = nodes.bounds(lists)
         raw = data.tobytes()
         try:
@@ -226,7 +233,10 @@ class _Layouts:
 
 
 def _index(values: NDArray[Any], *, signed: bool = False) -> Any:
-    """Return positions as an awkward index; shares 32-bit and 64-bit ones."""
+    """Return positions as an awkward index; shares 32-bit and 64-bit ones.
+
+    `values`: integers, shape (items,).
+    """
     from awkward import index
 
     native = np.ascontiguousarray(values)
@@ -237,7 +247,7 @@ def _index(values: NDArray[Any], *, signed: bool = False) -> Any:
 
 
 def _alike(starts: NDArray[Any], stops: NDArray[Any]) -> tuple[Any, Any]:
-    """Return starts and stops as indexes of one width."""
+    """Return starts and stops as indexes of one width. Both: integers, shape (lists,); stops may be longer."""
     low, high = _index(starts), _index(stops[: len(starts)])
     if type(low) is type(high):
         return low, high
@@ -245,7 +255,7 @@ def _alike(starts: NDArray[Any], stops: NDArray[Any]) -> tuple[Any, Any]:
 
 
 def _truths(mask: NDArray[Any]) -> NDArray[Any]:
-    """Return a mask of bytes 0 and 1, as awkward requires."""
+    """Return a mask of bytes 0 and 1, as awkward requires: int8, in the same shape."""
     return np.ascontiguousarray(mask if mask.dtype == np.bool_ else mask != 0).view("i1")
 
 

@@ -155,7 +155,11 @@ def _lists(
 def _masked(
     mask: NDArray[Any], content: nodes.Column, index: NDArray[Any], where: NDArray[Any] | None, deep: Deep
 ) -> nodes.Column:
-    """Return the items at an index; missing ones have arbitrary values."""
+    """Return the items at an index; missing ones have arbitrary values.
+
+    `mask`: bool, True for missing items; `index`, `where`: integers. All have
+    the shape (items,).
+    """
     if where is not None:
         mask, index = mask[where], index[where]
     if not mask.any():

@@ -82,7 +82,7 @@ class Cuts:
 
 
 def bits(mask: NDArray[Any], count: int, *, lsb_order: bool) -> NDArray[Any]:
-    """Return the first `count` bits of a mask as booleans."""
+    """Return the first `count` bits of a mask: bool, shape (count,)."""
     raw = np.asarray(mask).view(np.uint8)
     return np.unpackbits(raw, count=count, bitorder="little" if lsb_order else "big").view(np.bool_)
 

@@ -156,7 +156,10 @@ class _Walk:
 
 
 def bits(column: nodes.BitMasked, where: NDArray[Any]) -> NDArray[Any]:
-    """Return the mask bits of the items at these positions as booleans."""
+    """Return the mask bits of the items at these positions: bool, shape (items,).
+
+    `where`: integers, shape (items,).
+    """
     bit = where & 7 if column.lsb_order else 7 - (where & 7)
     found: NDArray[Any] = (column.mask[where >> 3] >> bit.astype("u1")) & 1 == 1
     return found

@@ -95,7 +95,7 @@ class Arguments:
         return tuple(self.column_of(name, each, later=later) for each in values)
 
     def integers(self, name: str) -> NDArray[Any]:
-        """Return integers below 2^63, in one or more dimensions. Raises RefusedError for other values."""
+        """Return integers below 2^63: native dtype, one or more dimensions. Raises RefusedError for other values."""
         column = self.column(name, "<i8")
         with self.about(name):
             made: NDArray[Any] = self.workspace.once(
@@ -110,7 +110,7 @@ class Arguments:
             return self.plain(column)
 
     def plain(self, column: Column) -> NDArray[Any]:
-        """Return the items of an element column as one NumPy array."""
+        """Return an element column as one NumPy array, in its dtype and the shape (items, …). Raises RefusedError."""
         if isinstance(column, Flat):
             return column.values
         found: NDArray[Any] = self.workspace.once("elements", (column,), lambda: array_values.plain(column, self.plain))

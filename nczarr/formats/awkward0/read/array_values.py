@@ -32,7 +32,10 @@ class Measure(NamedTuple):
 
 
 def elements(values: NDArray[Any]) -> nodes.Flat:
-    """Return stored elements as a column; booleans become 0 or 1. Raises RefusedError for invalid characters."""
+    """Return stored elements (any shape and dtype) as a column; booleans become 0 or 1.
+
+    Raises RefusedError for invalid characters.
+    """
     if values.dtype == np.bool_ and values.size and int(values.view(np.uint8).max()) > 1:
         values = values.view(np.uint8) != 0
     _check_characters(values)
@@ -157,7 +160,10 @@ def _texts(values: Any) -> nodes.Texts:
 
 
 def plain(column: nodes.Column, inside: Callable[[nodes.Column], NDArray[Any]]) -> NDArray[Any]:
-    """Return an element column as one array; `inside` does this for contents. Raises RefusedError."""
+    """Return an element column as one array: shape (items, …), the elements' dtype.
+
+    `inside` does this for contents. Raises RefusedError.
+    """
     match column:
         case nodes.Flat():
             return column.values
@@ -183,7 +189,7 @@ def integers_of(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def flat(values: NDArray[Any]) -> NDArray[Any]:
-    """Return the items in one dimension, without copying if they are."""
+    """Return the items in their dtype and the shape (items,), without a copy if possible."""
     return values if values.ndim == 1 else values.reshape(-1)
 
 
@@ -238,6 +244,9 @@ def item(value: Any) -> Any:
 
 
 def zero(values: NDArray[Any]) -> Any:
-    """Return the zero element: a NumPy number or array, a dictionary for a structure."""
+    """Return the zero element of an array of shape (items, …).
+
+    It is a NumPy number or array of the dtype, or a dictionary for a structure.
+    """
     made = np.zeros(values.shape[1:], values.dtype)
     return items(nodes.Flat(made[np.newaxis]))[0] if values.dtype.names is not None else made[()]

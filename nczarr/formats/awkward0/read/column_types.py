@@ -266,7 +266,7 @@ def _flattened(column: Column, shape: tuple[int, ...]) -> Column:
 
 
 def _spread(mask: NDArray[Any], count: int) -> NDArray[Any]:
-    """Repeat each item of a mask to a total of `count`."""
+    """Repeat each item of a mask to a total of `count`: bool, shape (count,)."""
     return mask.repeat(count // max(1, len(mask)))
 
 
@@ -288,7 +288,10 @@ def _lists(column: Column) -> Lists:
 
 
 def _texts(column: Column, shape: tuple[int, ...]) -> NDArray[Any]:
-    """Return texts as `bytes | None`."""
+    """Return texts as objects (`bytes | None`) in this shape.
+
+    Raises UnsayableError if the column has other values.
+    """
     mask = column.mask if isinstance(column, Masked) else None
     inner = column.content if isinstance(column, Masked) else column
     if isinstance(inner, Flat) and inner.values.dtype.kind in "SU":

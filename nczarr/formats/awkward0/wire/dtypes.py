@@ -172,7 +172,10 @@ def described(dtype: np.dtype[Any]) -> Any:
 
 
 def rows(values: NDArray[Any]) -> tuple[NDArray[Any], Any]:
-    """Return the packed values in C order, and the JSON of one element of the first dimension."""
+    """Return the values in C order, in their shape and packed dtype, and the JSON of one element.
+
+    An element is one of the first dimension.
+    """
     plain = np.asarray(values)
     kind = packed(plain.dtype)
     if kind != plain.dtype or kind.itemsize != plain.dtype.itemsize:

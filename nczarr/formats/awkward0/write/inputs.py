@@ -86,7 +86,10 @@ def _number(given: Any) -> bool | int | float | None:
 
 
 def of_numpy(values: NDArray[Any], report: Report) -> nodes.Column | None:
-    """Return a NumPy array as a column, masked if it has a mask. 0-d arrays: None and an error."""
+    """Return a NumPy array of any dtype as a column, masked if it has a mask.
+
+    Shape (): None and an error.
+    """
     if values.ndim == 0:
         report.error(
             "unsuited-array",

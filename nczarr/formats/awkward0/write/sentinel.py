@@ -17,8 +17,9 @@ _NAMES = {known[1:]: name for name, known in NUMPY.items() if known[1] in "iuf"}
 def free_value(values: NDArray[Any], mask: NDArray[Any]) -> tuple[NDArray[Any], Flat] | None:
     """Return an unused fill value (one little-endian element) and the values, filled where `mask` is true.
 
-    Returns None for non-numeric types or if all values are used. Tries netCDF's
-    default fill first, which readers recognize without an attribute.
+    `values`: shape (items,), any dtype; `mask`: bool, shape (items,). Returns
+    None for non-numeric types or if all values are used. Tries netCDF's default
+    fill first, which readers recognize without an attribute.
     """
     plain = values.astype("<i8") if values.dtype.kind in "mM" else values
     halves = plain.dtype.kind == "f" and plain.dtype.itemsize == 2

@@ -37,7 +37,10 @@ class Stream:
         self._rest: NDArray[Any] | None = None
 
     def take(self, count: int) -> NDArray[Any]:
-        """Return the next `count` elements. Raises CompileError if the array is too short."""
+        """Return the next `count` elements: shape (count,), the layout's dtype in little-endian order.
+
+        Raises CompileError if the array is too short.
+        """
         pieces = []
         while count > 0:
             if self._rest is None or not len(self._rest):

@@ -99,7 +99,8 @@ class Held(NamedTuple):
     def merged(self) -> dict[str, NDArray[Any]]:
         """Return the elements of all lists by part, with fill for missing cells. Raises OSError, ValueError.
 
-        Memory is proportional to stored and fill elements.
+        They have the shapes and dtypes of the ragged parts. Memory is
+        proportional to stored and fill elements.
         """
         total = math.prod(self.shape)
         if total > LARGEST:
@@ -253,7 +254,10 @@ def _items(counts: NDArray[Any], cells: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _rows(cells: NDArray[np.int64], shape: tuple[int, ...]) -> NDArray[np.int64]:
-    """Return the element numbers of an array field."""
+    """Return the element numbers of an array field: int64, shape (cells × elements of a field,).
+
+    `cells`: int64, shape (cells,); `shape`: that of the field.
+    """
     width = math.prod(shape)
     return cells if width == 1 else (cells[:, None] * width + np.arange(width, dtype=np.int64)).reshape(-1)
 

@@ -138,7 +138,12 @@ class Decoder:
         return section, self._tree(column, math.prod(shape))
 
     def _arrays(self, column: Column, counts: NDArray[np.int64], inner: tuple[int, ...]) -> Lists:
-        """Return lists of arrays, for dimensions after the ragged one. Lengths count elements or whole arrays."""
+        """Return lists of arrays, for dimensions after the ragged one.
+
+        `counts`: elements or whole arrays of each list, int64, shape (lists,);
+        `inner`: shape of an array. Raises RefusedError if the counts suit
+        neither.
+        """
         offset = self._base + column.start
         start, end = column.payload or (0, 0)
         elements = (end - start) // dtype_of(column.message.dataType, big=self._big).itemsize

@@ -254,7 +254,7 @@ class _Reader:
 
 
 def _joined(buffer: Buffer, bounds: Bounds) -> bytes | NDArray[np.uint8]:
-    """Concatenate the bytes of many ranges."""
+    """Concatenate the bytes of many ranges: bytes, or uint8 of shape (bytes,)."""
     starts, lengths = bounds
     total = int(lengths.sum())
     if not total:

@@ -71,7 +71,11 @@ def numbers_message(
     *,
     deflate: int | None = None,
 ) -> Iterator[Piece]:
-    """Yield a message of numbers from consecutive `arrays` with `count` elements in total."""
+    """Yield a message of numbers from consecutive `arrays` with `count` elements in total.
+
+    `arrays`: any shapes, dtypes of the width of the type. Raises
+    UnwritableError.
+    """
     dtype = dtype_of(data_type, big=True)
     size = count * dtype.itemsize
     check_block(size, "a variable")
@@ -185,7 +189,11 @@ def _column(name: bytes, tree: Tree, section: Section | None, *, top: bool = Fal
 
 
 def _values(content: Tree, counts: NDArray[np.int64] | None, section: Section) -> Iterator[Piece | Raw]:
-    """Yield the value fields; `section` is that of the elements."""
+    """Yield the value fields; `section` is that of the elements.
+
+    `counts`: elements of each list, int64, shape (lists,). Raises
+    UnwritableError.
+    """
     strings = opaque = b""
     members: list[Piece | Raw] = []
     match content:

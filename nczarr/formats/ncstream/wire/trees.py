@@ -132,10 +132,10 @@ def opaque_sizes(tree: Tree, members: tuple[str, ...]) -> set[int] | None:
 
 
 def values(tree: Tree, shape: tuple[int, ...]) -> NDArray[Any]:
-    """Return a tree as one array: numbers as views, values of variable size as objects.
+    """Return a tree as one array of this shape: numbers as views in their dtype, other values as objects.
 
     Strings become `str`, `bytes` if not UTF-8, or None; opaque values `bytes`;
-    lists arrays.
+    lists arrays; records a structured array.
     """
     match tree:
         case Numbers() | Rows():

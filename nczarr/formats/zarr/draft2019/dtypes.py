@@ -60,7 +60,7 @@ def _field(name: str, descr: Descr, shape: tuple[int, ...]) -> Json:
 
 
 def descr(written: Any) -> Descr:
-    """Invert `data_type`. Raises one of `FAULTS` for an unknown data type."""
+    """Invert `data_type`. Raises ValueError or another of `FAULTS` for an unknown data type."""
     if isinstance(written, str):
         return CORE[written]
     if written["extension"] != URI:
@@ -123,7 +123,7 @@ def has_odd_bits(descr: Descr, fill: bytes | None) -> bool:
 
 
 def fill_bytes(written_type: Any, written: Any) -> bytes | None:
-    """Invert `fill_value`, in the bytes of the dtype. Raises one of `FAULTS`."""
+    """Invert `fill_value`, in the bytes of the dtype. Raises TypeError, ValueError or another of `FAULTS`."""
     if written is None:
         return None
     own = descr(written_type)
