@@ -12,10 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn, Self
 
+from nczarr.arrays.array_steps import decoded
 from nczarr.arrays.blocks import Index, Selection, every_block, grid_of, number_of
 from nczarr.arrays.chunk_keys import Listing
 from nczarr.arrays.chunk_references import WHOLE
-from nczarr.arrays.decode import DECODING_ERRORS, decoded
+from nczarr.arrays.decode import DECODING_ERRORS
 from nczarr.arrays.grid import assembled, chunk_of, covering, covering_regions, in_one, kept, unreadable
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.lengths import decoded_length, encoded_length, is_plain, misfit, texts_end

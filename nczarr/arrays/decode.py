@@ -22,7 +22,8 @@ Config = Mapping[str, Any]
 
 HARMLESS = frozenset(
     {"zlib", "gzip", "bz2", "lzma", "zstd", "lz4", "blosc", "shuffle", "fletcher32", "crc32c", "crc32", "adler32",
-     "lzf", "delta", "fixedscaleoffset", "quantize", "bitround", "packbits", "astype"}
+     "lzf", "delta", "fixedscaleoffset", "quantize", "bitround", "packbits", "astype", "base64",
+     "jenkins_lookup3"}
 )  # fmt: skip
 """Codecs that only turn bytes into bytes."""
 

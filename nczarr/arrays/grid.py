@@ -13,8 +13,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, NoReturn
 
+from nczarr.arrays.array_steps import decoded
 from nczarr.arrays.blocks import Index, Selection, every_index, region_of
-from nczarr.arrays.decode import Config, decoded, texts_of
+from nczarr.arrays.decode import Config, texts_of
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.lengths import misfit
 from nczarr.arrays.memory import fill_array

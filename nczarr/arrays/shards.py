@@ -9,9 +9,10 @@ import math
 from dataclasses import dataclass
 from typing import NoReturn
 
+from nczarr.arrays.array_steps import ABSENT, index_size, index_table
 from nczarr.arrays.blocks import Index, grid_of, number_of
 from nczarr.arrays.chunk_keys import Listing
-from nczarr.arrays.decode import DECODING_ERRORS, decoded
+from nczarr.arrays.decode import DECODING_ERRORS
 from nczarr.arrays.grid import Encoding, kept, unreadable
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.source import ArraySource, Layout
@@ -19,9 +20,6 @@ from nczarr.capabilities import ChunkKeys
 from nczarr.stores import ranges
 from nczarr.stores.base import Store
 from nczarr.stores.ranges import Range
-
-ABSENT = 2**64 - 1
-"""Offset and length of a missing chunk."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,7 +126,7 @@ def _distant_shard(array: KeyedArray, index: Index, key: str, count: int) -> tup
 
 def _index_size(array: KeyedArray, count: int) -> int:
     """Return the bytes of a shard's index."""
-    return 16 * count + (4 if len(array.encoding.index_steps) > 1 else 0)
+    return index_size(array.encoding.index_steps, count)
 
 
 def _table(array: KeyedArray, data: bytes, key: str, count: int) -> NDArray[np.uint64]:
@@ -136,24 +134,7 @@ def _table(array: KeyedArray, data: bytes, key: str, count: int) -> NDArray[np.u
 
     Raises CompileError with `unreadable-chunk`.
     """
-    steps = array.encoding.index_steps
     try:
-        plain = decoded(data, steps[1:], 8, 16 * count)
+        return index_table(data, array.encoding.index_steps, count)
     except DECODING_ERRORS as error:
         array.unreadable(key, f"the index of the shard: {error}")
-    table = np.frombuffer(plain, ">u8" if steps[0].get("endian") == "big" else "<u8", 2 * count)
-    if _overlap(table[0::2], table[1::2]):
-        array.unreadable(key, "the index of the shard points at the same bytes more than once")
-    return table
-
-
-def _overlap(offset: NDArray[np.uint64], length: NDArray[np.uint64]) -> bool:
-    """Return whether chunks share bytes; else a few bytes could expand to any number of chunks.
-
-    No writer does that. `offset`, `length`: uint64, shape (chunks,).
-    """
-    there = (offset != ABSENT) & (length > 0)
-    begin, size = offset[there].astype(np.uint64), length[there].astype(np.uint64)
-    order = np.argsort(begin, kind="stable")
-    begin, size = begin[order], size[order]
-    return bool((begin[1:] - begin[:-1] < size[:-1]).any())

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from nczarr.arrays import array_steps
 from nczarr.arrays.elements import in_order
 from nczarr.arrays.grid import Encoding
-from nczarr.arrays.source import Descr, big_descr
+from nczarr.arrays.source import Descr, big_descr, itemsize
 from nczarr.ast import ATOMIC, Constant
 from nczarr.ast.plain import Plain
 from nczarr.capabilities import ChunkKeys
@@ -124,17 +125,22 @@ class Zarr3Reader(Reader):
             raise BadDocumentError("the shape is not a list of lengths", "shape")
         chunks = _grid(document.get("chunk_grid"), len(shape))
         chunk_keys = _keys(document.get("chunk_key_encoding")).below(prefix)
-        found = read_chain(document.get("codecs"), chunks)
-        dtype, written = self._dtype(document.get("data_type"), found)
+        written = self._dtype(document.get("data_type"))
+        found = read_chain(document.get("codecs"), chunks, written)
+        if (written == "|O") is not bool(found.texts):
+            raise BadDocumentError("the codecs do not suit the data type", "codecs")
+        dtype = big_descr(written) if found.big else written
         shards = chunks if found.inner is not None else None
-        encoding = Encoding(dtype, found.steps, found.permutation, found.index_steps, found.index_first)
+        fill = self._fill(written, dtype, document, found, prefix + DOCUMENT)
+        steps = _with_fill(found.steps, fill, dtype)
+        encoding = Encoding(dtype, steps, found.permutation, found.index_steps, found.index_first)
         return Described(
             prefix + DOCUMENT,
             prefix,
             shape,
             found.inner or chunks,
             encoding,
-            self._fill(written, dtype, document, found, prefix + DOCUMENT),
+            fill,
             chain([*found.steps]),
             shards,
             self.attributes(prefix),
@@ -142,16 +148,14 @@ class Zarr3Reader(Reader):
             chunk_keys,
         )
 
-    def _dtype(self, written: Any, found: Chain) -> tuple[Descr, Descr]:
-        """Return the stored dtype, and its little-endian form."""
+    def _dtype(self, written: Any) -> Descr:
+        """Return the dtype of the elements, little-endian."""
         try:
             little = dtypes.descr(written)
             _check(little)
         except FAULTS as fault:
             raise BadDocumentError(f"the model has no type for {fault}", "data_type", "unreadable-array") from fault
-        if (little == "|O") is not bool(found.texts):
-            raise BadDocumentError("the codecs do not suit the data type", "codecs")
-        return (big_descr(little) if found.big else little), little
+        return little
 
     def _fill(self, little: Descr, dtype: Descr, document: Json, found: Chain, key: str) -> bytes | None:
         """Return one element in the dtype; None (reported) for an invalid or missing `fill_value`."""
@@ -162,6 +166,17 @@ class Zarr3Reader(Reader):
             key, lambda: dtypes.fill_bytes(little, document["fill_value"], utf8=found.texts != "vlen-bytes")
         )
         return None if made is None else in_order(made, little, dtype)
+
+
+def _with_fill(steps: tuple[Json, ...], fill: bytes | None, dtype: Descr) -> tuple[Json, ...]:
+    """Return the steps with the fill value of shards among them."""
+    if not any(step.get("id") == "sharding_indexed" for step in steps):
+        return steps
+    size = itemsize(dtype)
+    try:
+        return array_steps.with_fill(steps, (fill or b"").ljust(size, b"\0"))
+    except ValueError as fault:
+        raise BadDocumentError(f"the codecs cannot encode the fill value: {fault}", "codecs") from fault
 
 
 def _check(descr: Descr) -> None:

@@ -1,16 +1,20 @@
 """Reader of codec chains and other extension points in `zarr.json`; writers do not load it.
 
-Shards may have any inner chain; their index has plain numbers, with an optional
-checksum.
+Shards may stand anywhere in a chain and have any inner chain; their index has
+plain numbers, with an optional checksum.
 """
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from nczarr.arrays import array_steps
+from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.source import Descr, itemsize
 from nczarr.formats.zarr.core.array_metadata import lengths
-from nczarr.formats.zarr.core.fill_values import Json
+from nczarr.formats.zarr.core.fill_values import FAULTS, Json
 from nczarr.formats.zarr.core.reader import BadDocumentError
+from nczarr.formats.zarr.v3 import dtypes
 from nczarr.formats.zarr.v3.codecs import NUMCODECS, config_of
 
 
@@ -47,10 +51,11 @@ def named(written: Any, member: str) -> tuple[str, Json]:
     raise BadDocumentError(f"`{member}` has no name and configuration", member)
 
 
-def read_chain(written: Any, chunks: tuple[int, ...], *, inner: bool = False) -> Chain:
-    """Parse the codecs, by the array-to-bytes codec. Raises BadDocumentError.
+def read_chain(written: Any, chunks: tuple[int, ...], stored: Descr, *, inner: bool = False) -> Chain:
+    """Parse the codecs of chunks with elements `stored`, little-endian. `inner`: codecs inside a shard.
 
-    `inner`: codecs inside a shard.
+    A single transpose and a single level of shards are members of the chain; in
+    other chains they are steps. Raises BadDocumentError.
     """
     if not isinstance(written, list) or not written:
         raise BadDocumentError("the codecs are not a list", "codecs")
@@ -58,15 +63,26 @@ def read_chain(written: Any, chunks: tuple[int, ...], *, inner: bool = False) ->
     before: list[Json] = []
     permutation: tuple[int, ...] | None = None
     for number, (name, configuration) in enumerate(steps):
+        lengths_now = chunks if permutation is None else tuple(chunks[axis] for axis in permutation)
+        after = [config_of(each, own) for each, own in steps[number + 1 :]]
         match name:
-            case "transpose" if permutation is None:
-                permutation = _permutation(configuration.get("order"), len(chunks))
+            case "transpose":
+                order = _permutation(configuration.get("order"), len(chunks))
+                if order is not None and not before:
+                    permutation = order if permutation is None else tuple(permutation[axis] for axis in order)
+                elif order is not None:
+                    before.append(array_steps.transpose_step(lengths_now, order))
+                    chunks, permutation = tuple(lengths_now[axis] for axis in order), None
             case "bytes" | "vlen-utf8" | "vlen-bytes":
-                after = [config_of(each, own) for each, own in steps[number + 1 :]]
-                big = configuration.get("endian") == "big"
-                return Chain((*before, *after), big, name if name != "bytes" else "", permutation)
-            case "sharding_indexed" if not inner and not before and permutation is None and len(steps) == 1:
-                return _sharded(configuration, chunks)
+                made, big = array_steps.in_order_of(before, big=configuration.get("endian") == "big")
+                return Chain((*made, *after), big, name if name != "bytes" else "", permutation)
+            case "sharding_indexed":
+                return _sharded(configuration, lengths_now, stored, before, after, permutation, inner=inner)
+            case "scale_offset" if isinstance(stored, str) and stored[1] in "iuf":
+                before.append(_scale(configuration, stored))
+            case "cast_value" if isinstance(stored, str) and stored[1] in "iuf":
+                before.append(_cast(configuration, stored))
+                stored = before[-1]["stored"]
             case _ if name.startswith(NUMCODECS):
                 before.append(config_of(name, configuration))
             case _:
@@ -80,10 +96,20 @@ def _permutation(order: Any, rank: int) -> tuple[int, ...] | None:
     found = tuple(reversed(range(rank))) if order == "F" else lengths(order)
     if found is None or sorted(found) != list(range(rank)):
         raise BadDocumentError("the order of `transpose` is invalid", "codecs")
-    return found if rank > 1 else None
+    return found if found != tuple(range(rank)) else None
 
 
-def _sharded(configuration: Json, shard: tuple[int, ...]) -> Chain:
+def _sharded(
+    configuration: Json,
+    shard: tuple[int, ...],
+    stored: Descr,
+    before: list[Json],
+    after: list[Json],
+    permutation: tuple[int, ...] | None,
+    *,
+    inner: bool,
+) -> Chain:
+    """Return the chain of shards of this shape: read chunk by chunk, or as a step if other codecs surround them."""
     chunks = lengths(configuration.get("chunk_shape"), least=1)
     if chunks is None or len(chunks) != len(shard) or any(a % b for a, b in zip(shard, chunks, strict=True)):
         raise BadDocumentError("the shape of a shard is not a multiple of its chunk shape", "codecs")
@@ -92,8 +118,59 @@ def _sharded(configuration: Json, shard: tuple[int, ...]) -> Chain:
     steps = [named(each, "codecs") for each in index] if isinstance(index, list) else []
     if [name for name, _ in steps] not in (["bytes"], ["bytes", "crc32c"]) or location not in ("start", "end"):
         raise BadDocumentError("the index of the shards is not supported", "codecs", "unreadable-array")
-    found = read_chain(configuration.get("codecs"), chunks, inner=True)
+    found = read_chain(configuration.get("codecs"), chunks, stored, inner=True)
     endian = {"id": "bytes", "endian": steps[0][1].get("endian", "little")}
-    return found._replace(
-        inner=chunks, index_steps=(endian, *({"id": "crc32c"} for _ in steps[1:])), index_first=location == "start"
+    index_steps = (endian, *({"id": "crc32c"} for _ in steps[1:]))
+    if not inner and not before and not after and permutation is None:
+        return found._replace(inner=chunks, index_steps=index_steps, index_first=location == "start")
+    step = array_steps.shard_step(
+        shard,
+        chunks,
+        found.steps,
+        found.permutation,
+        itemsize(stored),
+        index_steps,
+        index_first=location == "start",
     )
+    made, big = array_steps.in_order_of(before, big=found.big)
+    return Chain((*made, step, *after), big, found.texts, permutation)
+
+
+def _scale(configuration: Json, stored: str) -> Json:
+    """Return the step of `scale_offset`, whose members are scalars of the data type."""
+    try:
+        offset, scale = (
+            np.frombuffer(dtypes.fill_bytes(stored, configuration.get(member, default)), stored)[0].item()
+            for member, default in (("offset", 0), ("scale", 1))
+        )
+    except FAULTS as fault:
+        raise BadDocumentError(f"`scale_offset`: {fault}", "codecs") from fault
+    if scale == 0 and stored[1] != "f":
+        raise BadDocumentError("`scale_offset`: the scale is 0", "codecs")
+    return array_steps.scale_step(stored, offset, scale)
+
+
+def _cast(configuration: Json, stored: str) -> Json:
+    """Return the step of `cast_value`."""
+    try:
+        target = dtypes.descr(configuration.get("data_type"))
+    except FAULTS as fault:
+        raise BadDocumentError(f"`cast_value` to {fault}", "codecs", "unreadable-array") from fault
+    rounding, out_of_range = configuration.get("rounding", "nearest-even"), configuration.get("out_of_range")
+    if not isinstance(target, str) or target[1] not in "iuf":
+        raise BadDocumentError("`cast_value` needs a number type", "codecs")
+    if rounding not in array_steps.ROUNDINGS or out_of_range not in (None, "clamp", "wrap"):
+        raise BadDocumentError("a rule of `cast_value` is unknown", "codecs", "unreadable-array")
+    maps = configuration.get("scalar_map") or {}
+    try:
+        found = {
+            "encode": [(_scalar(old, stored), _scalar(new, target)) for old, new in maps.get("encode") or ()],
+            "decode": [(_scalar(old, target), _scalar(new, stored)) for old, new in maps.get("decode") or ()],
+        }
+    except FAULTS as fault:
+        raise BadDocumentError(f"`cast_value`: {fault}", "codecs") from fault
+    return array_steps.cast_step(stored, target, rounding, out_of_range, found)
+
+
+def _scalar(written: Any, dtype: str) -> Any:
+    return np.frombuffer(dtypes.fill_bytes(dtype, written), dtype)[0].item()

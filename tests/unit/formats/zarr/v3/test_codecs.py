@@ -90,13 +90,13 @@ def test_own_fill_values_among_attributes_read_back(type_name: str) -> None:
 @pytest.mark.parametrize("inner", [None, (2, 3)])
 def test_codecs_read_back(text: str, inner: tuple[int, ...] | None) -> None:
     written = json.loads(json.dumps(codecs.chain(">i4", parse(text), inner)))
-    found = read_chain(written, (4, 6))
+    found = read_chain(written, (4, 6), "<i4")
     assert (found.inner, from_configs(found.steps), found.big) == (inner, parse(text), True)
 
 
 def test_codecs_of_others_have_no_number() -> None:
     for step in ({"name": "numcodecs.lz4", "configuration": {}}, {"name": "blosc", "configuration": {"cname": "lz4"}}):
-        assert from_configs(read_chain([{"name": "bytes"}, step], (4,)).steps) is None
+        assert from_configs(read_chain([{"name": "bytes"}, step], (4,), "<i4").steps) is None
 
 
 def test_deflate_keeps_the_bytes_of_the_filter() -> None:

@@ -1,0 +1,102 @@
+"""Steps that change arrays: damaged shards, casts and scales are errors, and memory is bounded."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nczarr.arrays import array_steps
+from nczarr.arrays.decode import DECODING_ERRORS
+
+ABSENT = array_steps.ABSENT
+
+
+def shard(*table: int, data: bytes = bytes(range(8))) -> bytes:
+    """Four bytes in two chunks of an int16 shard, and its index."""
+    return data + struct.pack(f"<{len(table)}Q", *table)
+
+
+def step(fill: bytes = b"\7\0", **changed: Any) -> dict[str, Any]:
+    made = array_steps.shard_step((4,), (2,), (), None, 2, ({"id": "bytes"},), index_first=False)
+    return {**made, "fill": fill, **changed}
+
+
+def test_missing_chunks_of_a_shard_have_its_fill_value() -> None:
+    data = array_steps.decoded(shard(0, 4, ABSENT, ABSENT), [step()], 2, 8)
+    assert np.frombuffer(data, "<i2").tolist() == [256, 770, 7, 7]
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "shorter than its index"),
+        (shard(0, 4), "shorter than its index"),
+        (shard(0, 4, 2, 4), "more than once"),
+        (shard(0, 4, 38, 4), "beyond the end"),
+        (shard(0, 3, 4, 4), "3 bytes, and a chunk has 4"),
+        (shard(0, 5, 5, 3), "5 bytes, and a chunk has 4"),
+    ],
+    ids=["nothing", "half an index", "shared bytes", "beyond", "short", "long"],
+)
+def test_damaged_shards_are_errors(data: bytes, message: str) -> None:
+    with pytest.raises(DECODING_ERRORS, match=message):
+        array_steps.decoded(data[8:] if data and len(data) < 32 else data, [step()], 2, 8)
+
+
+def test_a_shard_larger_than_its_chunk_allocates_nothing() -> None:
+    with pytest.raises(ValueError, match="larger than its shape allows"):
+        array_steps.decoded(shard(0, 4, 4, 4), [step(shape=(2**40,), chunks=(2**39,))], 2, 8)
+
+
+@pytest.mark.parametrize(
+    ("stored", "dtype", "rounding", "out_of_range", "given", "wanted"),
+    [
+        ("<f4", "<i2", "nearest-even", None, [0.5, 1.5, -2.5], [0, 2, -2]),
+        ("<f4", "<i2", "nearest-away", None, [0.5, 1.5, -2.5], [1, 2, -3]),
+        ("<f4", "<i2", "towards-zero", None, [0.9, -1.9], [0, -1]),
+        ("<f4", "<i2", "towards-positive", None, [0.1, -1.9], [1, -1]),
+        ("<f4", "<i2", "towards-negative", None, [0.9, -1.1], [0, -2]),
+        ("<f8", "<i8", "nearest-even", "clamp", [1e300, -np.inf], [2**63 - 1, -(2**63)]),
+        ("<i4", "|i1", "nearest-even", "wrap", [128, 300, -129], [-128, 44, 127]),
+        ("<i4", "|u1", "nearest-even", "clamp", [-1, 300], [0, 255]),
+        ("<f8", "<f4", "nearest-even", "clamp", [1e300, 0.5], [float(np.finfo("f4").max), 0.5]),
+        ("<i8", "<f8", "nearest-even", None, [2**53 + 1], [float(2**53)]),
+    ],
+)
+def test_casts(stored: str, dtype: str, rounding: str, out_of_range: str | None, given: Any, wanted: Any) -> None:
+    made = array_steps.cast_step(dtype, stored, rounding, out_of_range, {})
+    data = array_steps.decoded(np.array(given, stored).tobytes(), [made], 1, 64)
+    assert np.frombuffer(data, dtype).tolist() == wanted
+
+
+@pytest.mark.parametrize(
+    ("stored", "dtype", "given"),
+    [("<f8", "<i8", 2.0**63), ("<f8", "<i4", np.nan), ("<i4", "|u1", -1), ("<f8", "<f4", 1e300)],
+)
+def test_values_that_do_not_fit_a_cast_are_errors(stored: str, dtype: str, given: Any) -> None:
+    made = array_steps.cast_step(dtype, stored, "nearest-even", None, {})
+    with pytest.raises(ValueError, match="out of range|not finite"):
+        array_steps.decoded(np.array([given], stored).tobytes(), [made], 1, 64)
+
+
+def test_mapped_scalars_replace_a_cast() -> None:
+    made = array_steps.cast_step(
+        "<f4", "|u1", "nearest-even", None, {"decode": [(255, np.nan)], "encode": [(np.nan, 255)]}
+    )
+    assert np.isnan(np.frombuffer(array_steps.decoded(b"\xff\1", [made], 4, 8), "<f4")).tolist() == [True, False]
+    assert array_steps.cast(made, np.array([np.nan], "<f4").tobytes()) == b"\xff"
+
+
+def test_scales_are_exact_or_errors() -> None:
+    made = array_steps.scale_step("<i2", 5, 2)
+    assert np.frombuffer(array_steps.decoded(np.array([4, -6], "<i2").tobytes(), [made], 2, 8), "<i2").tolist() == [
+        7,
+        2,
+    ]
+    with pytest.raises(ValueError, match="not a multiple of the scale"):
+        array_steps.decoded(np.array([3], "<i2").tobytes(), [made], 2, 8)
+    with pytest.raises(ValueError, match="out of range for uint64"):
+        array_steps.decoded(np.array([4], "<u8").tobytes(), [array_steps.scale_step("<u8", -5, 1)], 8, 8)
