@@ -1,10 +1,12 @@
-"""Element types of stores that the model lacks (booleans, halves, complex numbers), and their tree form.
+"""Element types of stores that the model lacks (booleans, halves, complex numbers, times, UTF-32), and their tree form.
 
 | stored | in the tree | |
 |---|---|---|
 | `|b1` | an enum `bool` of byte with FALSE = 0, TRUE = 1 | the same byte |
 | `<f2` | float | every half is a float |
 | `<c8`, `<c16` | a compound `complex64`, `complex128` of two floats or doubles, r and i | the same bytes |
+| `<M8[s]`, `<m8[25us]` | int64 with the attributes `units` and `calendar`; NaT is the `_FillValue` | the same bytes |
+| `<U3` | string | the same text |
 
 h5py makes the same enum and compounds of NumPy's types in HDF5 files, and reads
 them back as such. `Storage.element` records the store's element type, so that
@@ -14,6 +16,7 @@ nothing is lost.
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 from nczarr.arrays.lazy_numpy import NDArray, np
@@ -22,22 +25,69 @@ from nczarr.arrays.source import Descr, itemsize, numpy_dtype
 from nczarr.ast import CompoundType, EnumConstant, EnumType, Field, UserType
 from nczarr.ast.storage import Element
 
-STORED: dict[Element, str] = {"bool": "|b1", "float16": "<f2", "complex64": "<c8", "complex128": "<c16"}
-"""NumPy dtypes of the elements, little-endian."""
+NAT = -(2**63)
+"""Integer of `NaT`, the missing time."""
 
-_ELEMENTS: dict[str, Element] = {written[1:]: name for name, written in STORED.items()}
+ELEMENT_TYPES = frozenset({"bool", "complex64", "complex128"})
+"""Elements with a user type of their own in the tree."""
+
+_STORED: dict[Element, str] = {"bool": "|b1", "float16": "<f2", "complex64": "<c8", "complex128": "<c16"}
+_ELEMENTS: dict[str, Element] = {written[1:]: name for name, written in _STORED.items()}
+_TIMES = {"M": "datetime64", "m": "timedelta64"}
+_UNITS = {"Y": "years", "M": "months", "W": "weeks", "D": "days", "h": "hours", "m": "minutes", "s": "seconds",
+          "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds", "ps": "picoseconds", "fs": "femtoseconds",
+          "as": "attoseconds"}  # fmt: skip
+_TIME = re.compile(r"[<>]([Mm])8(?:\[([0-9]*)([a-zA-Z]+)\])?")
 _PARTS = {"c8": "f4", "c16": "f8"}
 
 
 def element_of(stored: Descr) -> Element | None:
     """Return the element name of a stored dtype that the model lacks, else None."""
-    return _ELEMENTS.get(stored[1:]) if isinstance(stored, str) else None
+    if not isinstance(stored, str):
+        return None
+    if stored[1] in _TIMES:
+        return _TIMES[stored[1]] + stored[3:]
+    return f"utf32[{stored[2:]}]" if stored[1] == "U" else _ELEMENTS.get(stored[1:])
+
+
+def is_element_name(name: object) -> bool:
+    """Return whether a name is that of an element."""
+    if not isinstance(name, str) or re.fullmatch(r"utf32\[[1-9][0-9]{0,8}\]", name):
+        return isinstance(name, str)
+    time = re.fullmatch(r"(?:datetime64|timedelta64)(?:\[(?:[1-9][0-9]{0,9})?([a-zA-Z]+)\])?", name)
+    return name in _STORED or (time is not None and (time[1] is None or time[1] in _UNITS))
+
+
+def is_time(element: Element) -> bool:
+    """Return whether an element is a time or a time difference."""
+    return element.startswith(("datetime64", "timedelta64"))
+
+
+def stored_dtype(element: Element) -> str:
+    """Return the NumPy dtype of an element, little-endian."""
+    name, bracket, unit = element.partition("[")
+    if name == "utf32":
+        return f"<U{unit[:-1]}"
+    return f"<{'M' if name == 'datetime64' else 'm'}8{bracket}{unit}" if name in _TIMES.values() else _STORED[element]
+
+
+def time_attributes(stored: Descr) -> dict[str, str]:
+    """Return the attributes that describe stored times in CF; empty for other elements and generic times."""
+    found = _TIME.fullmatch(stored) if isinstance(stored, str) else None
+    if found is None or found[3] is None:
+        return {}
+    unit = _UNITS[found[3]] if found[2] in ("", "1") else f"{found[2]} {_UNITS[found[3]]}"
+    if found[1] == "m":
+        return {"units": unit}
+    return {"units": f"{unit} since 1970-01-01 00:00:00", "calendar": "proleptic_gregorian"}
 
 
 def modelled(stored: Descr) -> Descr:
     """Return the tree's dtype for stored elements, in the same byte order."""
     if not isinstance(stored, str):
         return tuple((name, modelled(field), shape) for name, field, shape in stored)
+    if stored[1] in _TIMES:
+        return stored[0] + "i8"
     match _ELEMENTS.get(stored[1:]):
         case "bool":
             return "|i1"
@@ -59,7 +109,11 @@ def suits(element: Element, type_name: str, types: Types) -> bool:
         return {each.name: each.value for each in declared.constants} == {"FALSE": 0, "TRUE": 1}
     if element == "float16":
         return type_name == "float"
-    return isinstance(declared, CompoundType) and descr(type_name, types) == modelled(STORED[element])
+    if is_time(element):
+        return type_name == "int64"
+    if element.startswith("utf32"):
+        return type_name == "string"
+    return isinstance(declared, CompoundType) and descr(type_name, types) == modelled(stored_dtype(element))
 
 
 def declared(element: Element, name: str) -> UserType:
@@ -77,7 +131,7 @@ def stored_bytes(data: bytes, dtype: Descr) -> bytes:
     Records are always little-endian. Raises OverflowError if the element does
     not fit.
     """
-    if not isinstance(dtype, str) or dtype[1] in "SVO":
+    if not isinstance(dtype, str) or dtype[1] in "SVOU":
         return data
     if dtype[1:] == "f2":
         data = as_stored(np.frombuffer(data, "<f4"), "<f2").tobytes()
@@ -88,7 +142,7 @@ def model_bytes(data: bytes, dtype: Descr) -> bytes:
     """Invert `stored_bytes`; a record may have any byte order."""
     if not isinstance(dtype, str):
         return _record_model_bytes(data, dtype)
-    if dtype[1] in "SVO":
+    if dtype[1] in "SVOU":
         return data
     little = swapped(data, dtype) if dtype[0] == ">" else data
     if dtype[1:] != "f2":

@@ -177,7 +177,8 @@ def converted(values: NDArray[Any], dtype: Descr) -> NDArray[Any]:
     """
     if dtype == "|O":  # texts of fixed length
         out = np.empty(values.shape, dtype=object)
-        out[...] = values.tolist()
+        texts = values.tolist()
+        out[...] = [text.encode("utf-8", "surrogatepass") for text in texts] if values.dtype.kind == "U" else texts
         return out
     wanted = numpy_dtype(dtype)
     if values.dtype == wanted:

@@ -57,8 +57,15 @@ def big_descr(descr: Descr) -> Descr:
 def itemsize(descr: Descr) -> int:
     """Return the bytes of one element; 0 for variable-length texts."""
     if isinstance(descr, str):
+        if descr[1] in "MmU":
+            return 8 if descr[1] != "U" else 4 * int(descr[2:])
         return 0 if descr == "|O" else int(descr[2:])
     return sum(itemsize(field) * math.prod(shape) for _, field, shape in descr)
+
+
+def is_number(descr: Descr) -> bool:
+    """Return whether elements are numbers, truth values or times."""
+    return isinstance(descr, str) and descr[1] in "iufbcMm"
 
 
 class Layout(NamedTuple):

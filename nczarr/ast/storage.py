@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import NonNegativeInt, PositiveInt
+from pydantic import Field, NonNegativeInt, PositiveInt
 
 from nczarr.ast.node import Node
 
@@ -55,8 +55,14 @@ class Quantize(Node):
     """Significant decimal digits, or bits for `bitround`."""
 
 
-Element = Literal["bool", "float16", "complex64", "complex128"]
-"""Store elements without an atomic type in the data model."""
+Element = Annotated[
+    str,
+    Field(
+        pattern=r"^(bool|float16|complex64|complex128|utf32\[[1-9][0-9]{0,8}\]"
+        r"|(datetime64|timedelta64)(\[[1-9]?[0-9]{0,9}(Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\])?)$"
+    ),
+]
+"""Store elements without an atomic type in the data model, such as `bool` or `datetime64[ms]`."""
 
 
 class Storage(Node):

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nczarr.arrays.blocks import grid_of
 from nczarr.arrays.codecs import POINTER, expressible, nearest, portable, working
-from nczarr.arrays.elements import STORED, is_element, stored_bytes
+from nczarr.arrays.elements import is_element, is_time, stored_bytes, stored_dtype, suits
 from nczarr.arrays.part_fills import fill_parts, is_complete, patterns
 from nczarr.arrays.parts import Part, descr, parts, size
-from nczarr.arrays.source import ArraySource, Descr, Layout, Order, Parts, fill_of
+from nczarr.arrays.source import ArraySource, Descr, Layout, Order, Parts, fill_of, is_number
 from nczarr.arrays.source import itemsize as width
 from nczarr.ast import Storage, Variable
 from nczarr.ast.plain import is_finite
@@ -117,8 +117,11 @@ def _target(
         if type_name == "char" and options.char_netcdf and arrays.netcdf_char:
             dtype = ">S1"
         element = storage.element if arrays.elements and one.part.path == "" else None
-        if element is not None and is_element(one.pad, STORED[element]):
-            dtype = STORED[element]
+        if element is not None and is_time(element) and not arrays.times:
+            element = None
+        if element is not None and suits(element, type_name, checked.types):
+            stored = stored_dtype(element)
+            dtype = stored if is_element(one.pad, stored) else dtype
         if isinstance(dtype, str) and (storage.endian == "big" or _lies_big(one.source, storage)):
             dtype = dtype.replace("<", ">")  # records keep little-endian fields
     whole = one.shape == shape and one.part.shape == shape
@@ -185,7 +188,7 @@ def _as_stored(one: _One, found: AsStored, strings: Strings, arrays: Arrays) -> 
 
 def _shows_fill(one: _One, dtype: Descr) -> bool:
     """Return whether an array of numbers needs its fill value for missing chunks."""
-    number = isinstance(dtype, str) and dtype[1] in "iufbc"
+    number = is_number(dtype)
     source = one.source
     return number and one.part.path == "" and source is not None and not source.undefined and not is_complete(source)
 
@@ -281,7 +284,7 @@ def _fill(one: _One, dtype: Descr, itemsize: int, strings: Strings) -> tuple[byt
         return one.pad, True
     if dtype == ">S1":  # for the netCDF library alone
         return (one.pad, True) if one.pad.isascii() and one.has_fill else (None, not small)
-    number = isinstance(dtype, str) and dtype[1] in "iufbc"
+    number = is_number(dtype)
     if zero and not (number and one.part.path == ""):
         # All chunks of char arrays are written. So are those of records, because zarr-python cannot make up
         # a missing chunk if a field is raw bytes, and of texts of any length, on which libraries disagree.

@@ -8,7 +8,7 @@ from __future__ import annotations
 from nczarr.arrays.codecs import from_configs, to_configs
 from nczarr.arrays.elements import element_of
 from nczarr.arrays.parts import Types
-from nczarr.arrays.source import Layout, itemsize
+from nczarr.arrays.source import Layout, is_number, itemsize
 from nczarr.ast import Attribute, Constant, EnumType, Storage
 
 
@@ -30,7 +30,7 @@ def plain_fill(attribute: Attribute, owner: str, types: Types) -> Attribute:
 def metadata_storage(layout: Layout) -> Storage:
     """Return the storage that a reader derives from a layout's documents alone."""
     dtype = layout.dtype if isinstance(layout.dtype, str) else "|V"
-    number = dtype[1] in "iufbc"
+    number = is_number(dtype)
     return Storage(
         chunks=layout.chunks or None,
         codecs=from_configs(to_configs(layout.codecs, itemsize(layout.dtype))) or (),

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from nczarr import names
 from nczarr.arrays import codecs
 from nczarr.arrays.parts import is_fixed, size
-from nczarr.arrays.source import Parts
+from nczarr.arrays.source import Parts, itemsize
 from nczarr.ast import Storage
 from nczarr.ast.walk import groups
 from nczarr.capabilities import Format
@@ -166,8 +166,8 @@ def _check_shards(
         layout = target.layout
         if isinstance(request, str) or layout.shape != checked.shapes[path] or not can_shard(layout.dtype):
             continue
-        itemsize = int(layout.dtype[2:]) if layout.dtype != "|O" else 16
-        wrong = problem(request, layout.chunks, layout.shape, itemsize)
+        width = itemsize(layout.dtype) or 16
+        wrong = problem(request, layout.chunks, layout.shape, width)
         if wrong is not None:
             lengths = ", ".join(map(str, layout.chunks))
             helps = [f"its chunk lengths are {lengths}; `--chunks` requests others"]

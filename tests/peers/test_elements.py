@@ -20,6 +20,13 @@ ARRAYS: dict[str, tuple[str, Any]] = {
     "complex": ("<c8", complex(1, np.nan)),
     "big_complex": (">c16", 2 - 1j),
 }
+TIMES: dict[str, tuple[str, Any]] = {
+    "time": ("<M8[ns]", np.datetime64("NaT", "ns")),
+    "epoch": (">M8[25s]", np.datetime64(0, "25s")),
+    "day": ("<M8[D]", np.datetime64(-3, "D")),
+    "difference": ("<m8[us]", np.timedelta64("NaT", "us")),
+    "years": (">m8[Y]", np.timedelta64(2, "Y")),
+}
 
 
 @pytest.fixture(params=[2, 3])
@@ -27,7 +34,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path, peer: Callable[[str], 
     """What zarr-python writes: with chunks that are missing, compressed and not, over the edge."""
     zarr = peer("zarr")
     group = zarr.open_group(tmp_path / "s.zarr", mode="w", zarr_format=request.param)
-    for name, (dtype, fill) in ARRAYS.items():
+    for name, (dtype, fill) in (ARRAYS | TIMES).items():
         packed: dict[str, Any] = {} if name in ("half", "complex") else {"compressors": None}
         array = group.create_array(name, shape=(5, 3), chunks=(2, 2), dtype=dtype, fill_value=fill, **packed)
         array[:3] = (np.arange(9).reshape(3, 3) % 2).astype(dtype)
@@ -41,8 +48,9 @@ def test_zarr_python_reads_back_what_it_wrote(
     zarr = peer("zarr")
     nczarr.convert(store, tmp_path / "t.zarr", format=form)
     before, after = zarr.open_group(store, mode="r"), zarr.open_group(tmp_path / "t.zarr", mode="r")
-    for name in ARRAYS:
+    for name in ARRAYS | TIMES:
         one, other = before[name], after[name]
+        assert name in ARRAYS or form == "nczarr3" or dict(other.attrs).keys() <= {"_ARRAY_DIMENSIONS"}, name
         assert one.dtype.newbyteorder("=") == other.dtype.newbyteorder("="), name
         assert np.array_equal(one[...], other[...], equal_nan=True), name
         assert np.array_equal(one.fill_value, other.fill_value, equal_nan=True), name
@@ -64,3 +72,45 @@ def test_h5py_takes_them_for_its_own(store: Path, tmp_path: Path, peer: Callable
         for name in ARRAYS:
             assert file[name].dtype.kind == before[name].dtype.kind, name
             assert np.array_equal(file[name][...], before[name][...], equal_nan=True), name
+
+
+def test_times_are_what_cf_says_of_them(store: Path) -> None:
+    opened = nczarr.open(store)
+    texts = {
+        "time": ("nanoseconds since 1970-01-01 00:00:00", "proleptic_gregorian"),
+        "epoch": ("25 seconds since 1970-01-01 00:00:00", "proleptic_gregorian"),
+        "day": ("days since 1970-01-01 00:00:00", "proleptic_gregorian"),
+        "difference": ("microseconds", None),
+        "years": ("years", None),
+    }
+    for name, (units, calendar) in texts.items():
+        found = {key: each.value.data for key, each in opened[name].attributes.items()}
+        assert opened[name].type == "int64"
+        assert found["units"] == units.encode()
+        assert found.get("calendar") == (None if calendar is None else calendar.encode())
+        assert ("_FillValue" in found) == (name in ("time", "difference"))
+
+
+def test_xarray_decodes_the_times_of_a_netcdf_file(
+    store: Path, tmp_path: Path, peer: Callable[[str], ModuleType]
+) -> None:
+    zarr, xarray = peer("zarr"), peer("xarray")
+    nczarr.convert(store, tmp_path / "t.nc", variables=["time", "day"])
+    before = zarr.open_group(store, mode="r")
+    with xarray.open_dataset(tmp_path / "t.nc") as found:
+        for name in ("time", "day"):
+            wanted = before[name][...].astype("M8[ns]")
+            assert np.array_equal(found[name].values.astype("M8[ns]"), wanted, equal_nan=True), name
+
+
+@pytest.mark.parametrize("form", ["zarr2", "zarr3"])
+def test_attributes_of_their_own_stay(form: str, tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
+    zarr = peer("zarr")
+    group = zarr.open_group(tmp_path / "s.zarr", mode="w", zarr_format=int(form[-1]))
+    array = group.create_array("t", shape=(2,), chunks=(2,), dtype="M8[s]", attributes={"units": "fortnights", "n": 1})
+    array[:] = [3, 4]
+    assert nczarr.open(tmp_path / "s.zarr")["t"].attributes["units"].value.data == b"fortnights"
+    nczarr.convert(tmp_path / "s.zarr", tmp_path / "t.zarr", form)
+    found = dict(zarr.open_group(tmp_path / "t.zarr", mode="r")["t"].attrs)
+    assert found["units"] == "fortnights"
+    assert found["n"] == 1

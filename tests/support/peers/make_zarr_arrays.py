@@ -111,6 +111,13 @@ CASES: dict[str, Callable[[Path], Any]] = {
     **{f"v{form}-bytes4": array("S4", form=form) for form in (2, 3)},
     **{f"v{form}-raw5": array("V5", form=form) for form in (2, 3)},
     **{f"v{form}-record": array(np.dtype([("a", "<i4"), ("b", "<f8")]), form=form) for form in (2, 3)},
+    **{
+        f"v{form}-{name.replace('>', 'big-')}": array(name, form=form)
+        for form in (2, 3)
+        for name in ("M8[ns]", "M8[D]", "M8[25s]", ">M8[ms]", "m8[us]", "m8[Y]", "U3", ">U2")
+    },
+    **{f"v{form}-epoch": array("M8[s]", form=form, fill_value=np.datetime64(0, "s")) for form in (2, 3)},
+    "v3-record-time": array(np.dtype([("a", "<i4"), ("t", "<M8[s]")])),
     "v2-F": array(form=2, order="F"),
     "transpose": array(filters=[TRANSPOSE]),
     "transposes": array(filters=[TRANSPOSE, TRANSPOSE]),

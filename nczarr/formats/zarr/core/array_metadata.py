@@ -11,7 +11,7 @@ from nczarr.arrays.chunked_store import StoredArray
 from nczarr.arrays.codecs import from_configs
 from nczarr.arrays.elements import element_of, model_bytes
 from nczarr.arrays.grid import Encoding
-from nczarr.arrays.source import Descr, Layout, itemsize
+from nczarr.arrays.source import Descr, Layout, is_number, itemsize
 from nczarr.ast import Attribute, Codec, Quantize, Storage
 from nczarr.ast.storage import FILTER_LIMIT, Element
 from nczarr.capabilities import ChunkKeys
@@ -76,7 +76,7 @@ class Described(NamedTuple):
     def storage(self) -> Storage:
         """Storage that the documents declare."""
         dtype = self.encoding.dtype
-        number = isinstance(dtype, str) and dtype[1] in "iufbc"
+        number = is_number(dtype)
         endian: Endian = "big" if number and str(dtype)[0] == ">" else None
         no_fill = number and self.fill is None
         return made_storage(None, self.chunks or None, self.codecs or (), endian, no_fill, None, element_of(dtype))
@@ -105,7 +105,7 @@ class Described(NamedTuple):
         order = self.encoding.permutation
         reverse = order is not None and order == tuple(reversed(range(len(shape))))
         layout = Layout(model, shape, self.chunks, self.codecs or (), fill, self.shards, "F" if reverse else "C")
-        undefined = self.fill is None and own is None and isinstance(dtype, str) and dtype[1] in "iufbc"
+        undefined = self.fill is None and own is None and is_number(dtype)
         return StoredArray(layout, documents.store, self.chunk_keys, self.encoding, nil, undefined)
 
 

@@ -8,7 +8,7 @@ import math
 import struct
 from typing import Any
 
-from nczarr.arrays.elements import halves
+from nczarr.arrays.elements import NAT, halves
 from nczarr.ast.values import json_number
 
 Json = dict[str, Any]
@@ -23,7 +23,7 @@ FAULTS = (ValueError, TypeError, KeyError, AttributeError, struct.error, binasci
 
 def code(dtype: str) -> str:
     """Return the `struct` format of a number type, with its byte order."""
-    return (">" if dtype[0] == ">" else "<") + _CODES[dtype[1:]]
+    return (">" if dtype[0] == ">" else "<") + ("q" if dtype[1] in "Mm" else _CODES[dtype[1:]])
 
 
 def parts_of(dtype: str, data: bytes) -> list[tuple[str, bytes]]:
@@ -53,9 +53,11 @@ def number(dtype: str, value: Any) -> bytes:
         if not isinstance(value, list) or len(value) != 2:
             raise ValueError(f"{shown(value)} is not a list of two numbers")
         return b"".join(number(part, each) for part, each in zip(halves(dtype), value, strict=True))
+    if kind in "Mm":
+        value = NAT if value == "NaT" else value
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError(f"{shown(value)} is not a number of type {type_name(dtype)}")
-    if kind in "iu":
+    if kind in "iuMm":
         if isinstance(value, float):
             raise ValueError(f"{shown(value)} is not an integer")
     elif isinstance(value, float) and math.isinf(value) and any(map(str.isdigit, getattr(value, "spelled", ""))):
@@ -82,6 +84,8 @@ def encoded_bytes(value: Any, size: int, *, shorter: bool = False) -> bytes:
 
 def type_name(dtype: str) -> str:
     """Return the name of a number type: `int32` for `<i4`."""
+    if dtype[1] in "Mm":
+        return "datetime64" if dtype[1] == "M" else "timedelta64"
     return f"{_KINDS[dtype[1]]}{8 * int(dtype[2:])}"
 
 

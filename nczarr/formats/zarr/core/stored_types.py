@@ -7,7 +7,7 @@ import math
 from collections.abc import Container
 
 from nczarr import names
-from nczarr.arrays.elements import declared, element_of, modelled
+from nczarr.arrays.elements import ELEMENT_TYPES, declared, element_of, modelled
 from nczarr.arrays.parts import NUMPY, Types, descr
 from nczarr.arrays.source import Descr, itemsize
 from nczarr.ast import CompoundType, Field, OpaqueType, UserType
@@ -24,7 +24,7 @@ def plain_type(stored: Descr) -> str | None:
     known = modelled(stored)
     if not isinstance(stored, str) or stored[1] in "Vb" or not isinstance(known, str):
         return None
-    if known[1] in "SO":
+    if known[1] in "SOU":
         return "char" if known[1:] == "S1" else "string"
     return next(name for name, numpy in NUMPY.items() if numpy[1:] == known[1:])
 
@@ -32,7 +32,7 @@ def plain_type(stored: Descr) -> str | None:
 def holds(stored: Descr, type_name: str, types: Types) -> bool:
     """Return whether a dtype can hold strings or values of a fixed-size type."""
     if type_name == "string":
-        return isinstance(stored, str) and stored[1] in "SO"
+        return isinstance(stored, str) and stored[1] in "SOU"
     return _same(descr(type_name, types), stored)
 
 
@@ -75,7 +75,9 @@ class Inventor:
         if itemsize(stored) > LARGEST_VALUE or members(stored) > MOST_MEMBERS:
             raise ValueError(f"elements of {itemsize(stored)} bytes are too large")
         element = element_of(stored)
-        if element is not None and element != "float16":
+        if element is not None and element.startswith("utf32"):
+            raise ValueError(f"the model has no type for a record with a field `{name}` of UTF-32")
+        if element in ELEMENT_TYPES:
             return self._element(element)
         if isinstance(stored, str):
             return self._opaque(int(stored[2:])) if stored[1] == "V" else plain_type(stored) or ""

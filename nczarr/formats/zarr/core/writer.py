@@ -15,6 +15,7 @@ from nczarr import names
 from nczarr.ast import Attribute, Constant, Group, Variable
 from nczarr.ast.plain import HIDDEN, Plain, plain
 from nczarr.formats.zarr.core.fill_values import Json
+from nczarr.formats.zarr.core.time_attributes import without_times
 from nczarr.plan.plans import StorePlan, Target
 from nczarr.plan.simple_dimension_names import part_axes
 from nczarr.plan.storage_roundtrip import own_type, plain_fill
@@ -107,7 +108,8 @@ class Writer:
         targets = self.plan.targets[path]
         whole = targets.get("")
         if whole is not None:
-            yield from self.array(prefix, whole, self.plan.axes[path], attributes)
+            shown = without_times(attributes, whole.layout.dtype, whole.layout.fill)
+            yield from self.array(prefix, whole, self.plan.axes[path], shown)
             return
         yield from self._parts(path, targets)
         from nczarr.awkward import sidecar  # few datasets have lists

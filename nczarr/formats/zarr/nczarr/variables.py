@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from nczarr import names
-from nczarr.arrays.elements import STORED
+from nczarr.arrays.elements import is_element_name
 from nczarr.arrays.key_segments import paths
 from nczarr.arrays.parts import descr, is_fixed, parts
 from nczarr.arrays.source import ArraySource, Parts
@@ -275,7 +275,7 @@ class Variables:
             "endian": found.endian in (None, "little", "big", "native"),
             "fill_mode": found.fill_mode in (None, "fill", "nofill"),
             "nil": len(nil) == len(found.nil),
-            "element": found.element is None or found.element in STORED,
+            "element": found.element is None or is_element_name(found.element),
         }
         wrong = [member for member, right in checks.items() if not right]
         for member in wrong:

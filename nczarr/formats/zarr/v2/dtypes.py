@@ -67,10 +67,10 @@ def fill_bytes(descr: Descr, written: Any) -> bytes | None:
         return None
     if not isinstance(descr, str) or descr[1] == "V":
         return encoded_bytes(written, itemsize(descr))
-    if descr == "|O":
+    if descr == "|O" or descr[1] == "U":
         if isinstance(written, bool) or not isinstance(written, str | int | float):
             raise ValueError(f"{shown(written)} is not a string")
-        return str(written).encode("utf-8")
+        return ("" if descr != "|O" and written == 0 else str(written)).encode("utf-8")
     if descr[1] == "S":
         return encoded_bytes(written, itemsize(descr), shorter=True)
     if descr[1] == "b" and type(written) is int and written in (0, 1):

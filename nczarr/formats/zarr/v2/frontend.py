@@ -11,6 +11,7 @@ import re
 from typing import Any
 
 from nczarr.arrays.codecs import POINTER
+from nczarr.arrays.elements import element_of, is_element_name
 from nczarr.arrays.grid import Encoding
 from nczarr.arrays.source import Descr, itemsize
 from nczarr.ast.plain import encoded
@@ -21,12 +22,15 @@ from nczarr.formats.zarr.core import read_zarr
 from nczarr.formats.zarr.core.array_metadata import Described, chain, lengths, sensible
 from nczarr.formats.zarr.core.fill_values import shown
 from nczarr.formats.zarr.core.reader import BadDocumentError, Reader, axes_of
+from nczarr.formats.zarr.core.time_attributes import with_times
 from nczarr.formats.zarr.v2 import dtypes
 from nczarr.json.documents import Documents, Json
 from nczarr.options import Options
 from nczarr.stores.base import Store
 
-_KNOWN = re.compile(r"([<>|=]?)(?:([iu][1248]|f[248]|b1|c8|c16)|([SV])([1-9][0-9]{0,8})|(O)|(U1))")
+_KNOWN = re.compile(
+    r"([<>|=]?)(?:([iu][1248]|f[248]|b1|c8|c16)|([SV])([1-9][0-9]{0,8})|(O)|(U1)|U([1-9][0-9]{0,8})|([Mm]8(?:\[[^]]*\])?))"
+)
 _TEXTS = frozenset({"vlen-utf8", "vlen-bytes"})
 _OBJECTS = {"superblock": (".nczarr",), "group": (".nczgroup",), "array": (".nczvar", ".nczarray"),
             "attr": (".nczattr", ".nczattrs")}  # fmt: skip
@@ -115,7 +119,7 @@ class Zarr2Reader(Reader):
             found = self._array(document, key)
             if self.documents.said == before:  # else the next one has the same to say
                 self._described[id(document)] = found
-        attributes = self.attributes(prefix)
+        attributes = with_times(self.attributes(prefix), found.encoding.dtype, found.fill)
         axes = axes_of(attributes.get("_ARRAY_DIMENSIONS"))
         chunk_keys = found.chunk_keys.below(prefix)
         return found._replace(key=key, prefix=prefix, attributes=attributes, axes=axes, chunk_keys=chunk_keys)
@@ -163,13 +167,17 @@ class Zarr2Reader(Reader):
         match = _KNOWN.fullmatch(written)
         if match is None:
             raise ValueError(f"dtype `{written}`")
-        order, number, letter, length, texts, wide = match.groups()
+        order, number, letter, length, texts, wide, wider, time = match.groups()
         if number:
             return ("|" if number[1:] == "1" and order != ">" else ">" if order == ">" else "<") + number
         if letter:
             return f"{'>' if (order, letter, length) == ('>', 'S', '1') and not field else '|'}{letter}{length}"
         if wide and self._netcdf and not field:
             return ">S1"
+        if wide or wider:
+            return f"{'>' if order == '>' else '<'}U{wider or 1}"
+        if time and is_element_name(element_of("<" + time)):
+            return (">" if order == ">" else "<") + time
         if texts and not field and sum(each["id"] in _TEXTS for each in configs) == 1:
             return "|O"
         raise ValueError(f"dtype `{written}`")

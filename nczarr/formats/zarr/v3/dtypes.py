@@ -23,7 +23,7 @@ import re
 import struct
 from typing import Any
 
-from nczarr.arrays.elements import halves
+from nczarr.arrays.elements import element_of, halves, is_element_name
 from nczarr.arrays.source import Descr, itemsize
 from nczarr.ast import Constant
 from nczarr.ast.plain import Plain, encoded, plain
@@ -34,6 +34,7 @@ _NUMBERS = {"i1": "int8", "u1": "uint8", "i2": "int16", "u2": "uint16", "i4": "i
             "u8": "uint64", "f4": "float32", "f8": "float64", "f2": "float16",
             "b1": "bool", "c8": "complex64", "c16": "complex128"}  # fmt: skip
 _NAMES = {name: ("|" if code[1:] == "1" else "<") + code for code, name in _NUMBERS.items()}
+_TIME = re.compile(r"[<>][Mm]8(?:\[([0-9]*)([a-zA-Z]+)\])?")
 _RAW = re.compile(r"r([1-9][0-9]{0,8})")
 
 
@@ -44,6 +45,12 @@ def data_type(descr: Descr, *, utf8: bool = True) -> str | Json:
         return {"name": "structured", "configuration": {"fields": fields}}
     if descr == "|O":
         return "string" if utf8 else "bytes"
+    if descr[1] in "Mm":
+        found = _TIME.fullmatch(descr)
+        assert found is not None
+        name = "numpy.datetime64" if descr[1] == "M" else "numpy.timedelta64"
+        unit = {"unit": found[2] or "generic", "scale_factor": int(found[1] or 1)}
+        return {"name": name, "configuration": unit}
     if descr[1] in "SV":
         return _of_length("null_terminated_bytes" if descr[1] == "S" else "raw_bytes", int(descr[2:]))
     return _NUMBERS[descr[1:]]
@@ -75,11 +82,25 @@ def descr(written: Any) -> Descr:
             return f"|S{length}"
         case {"name": "raw_bytes", "configuration": {"length_bytes": int(length)}}:
             return f"|V{length}"
+        case {"name": "fixed_length_utf32", "configuration": {"length_bytes": int(length)}} if length % 4 == 0:
+            return f"<U{length // 4}"
+        case {"name": "numpy.datetime64", "configuration": {"unit": str(unit), "scale_factor": int(factor)}}:
+            return _time("<M8", unit, factor)
+        case {"name": "numpy.timedelta64", "configuration": {"unit": str(unit), "scale_factor": int(factor)}}:
+            return _time("<m8", unit, factor)
         case {"name": "struct" | "structured", "configuration": {"fields": [*fields]}}:
             return _record(fields)
         case {"name": str(name)} | str(name):
             raise ValueError(f"`{name[:60]}`")
     raise ValueError("a value that does not name a type")
+
+
+def _time(code: str, unit: str, factor: int) -> Descr:
+    """Return the dtype of times in so many units. Raises ValueError."""
+    made = code if unit == "generic" and factor == 1 else f"{code}[{'' if factor == 1 else factor}{unit}]"
+    if not is_element_name(element_of(made)):
+        raise ValueError(f"times in {factor} units of `{unit[:60]}`")
+    return made
 
 
 def _record(fields: list[Any]) -> Descr:
@@ -133,10 +154,10 @@ def fill_bytes(descr: Descr, written: Any, *, utf8: bool = True) -> bytes:
 
     A record is an object with a member for each field, or base64.
     """
-    if descr == "|O":
+    if isinstance(descr, str) and descr[1] in "OU":
         if not isinstance(written, str):
             raise ValueError(f"{shown(written)} is not a string")
-        return encoded(written) if utf8 else base64.b64decode(written, validate=True)
+        return encoded(written) if utf8 or descr != "|O" else base64.b64decode(written, validate=True)
     if not isinstance(descr, str):
         return _record_bytes(descr, written) if isinstance(written, dict) else encoded_bytes(written, itemsize(descr))
     size = itemsize(descr)

@@ -21,6 +21,7 @@ from nczarr.formats.zarr.core import read_zarr
 from nczarr.formats.zarr.core.array_metadata import Described, chain, lengths, sensible
 from nczarr.formats.zarr.core.fill_values import FAULTS
 from nczarr.formats.zarr.core.reader import BadDocumentError, Reader, axes_of
+from nczarr.formats.zarr.core.time_attributes import with_times
 from nczarr.formats.zarr.nczarr import pull_request_3068
 from nczarr.formats.zarr.v3 import DOCUMENT, dtypes
 from nczarr.formats.zarr.v3.read_codecs import Chain, named, read_chain
@@ -143,7 +144,7 @@ class Zarr3Reader(Reader):
             fill,
             chain([*found.steps]),
             shards,
-            self.attributes(prefix),
+            with_times(self.attributes(prefix), dtype, fill),
             axes_of(document.get("dimension_names")),
             chunk_keys,
         )
@@ -184,8 +185,8 @@ def _check(descr: Descr) -> None:
     if not isinstance(descr, str):
         for _, field, _ in descr:
             _check(field)
-    elif descr != "|O" and not 0 < int(descr[2:]) < 2**30:
-        raise ValueError(f"elements of {descr[2:]} bytes")
+    elif descr != "|O" and not 0 < itemsize(descr) < 2**30:
+        raise ValueError(f"elements of {itemsize(descr)} bytes")
 
 
 def _grid(written: Any, rank: int) -> tuple[int, ...]:
