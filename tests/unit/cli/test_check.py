@@ -48,7 +48,12 @@ def test_sarif(tmp_path: Path) -> None:
 
 
 def test_what_only_we_cannot_read_is_not_said(tmp_path: Path) -> None:
-    path = str(write(edit(PURE, {"v/.zarray#/dtype": "<M8[s]", "v/0": b""}), tmp_path / "s.zarr"))
+    path = str(
+        write(
+            edit(PURE, {"v/.zarray#/dtype": [["a", "<i4"], ["u", "<U3"]], "v/.zarray#/fill_value": None, "v/0": b""}),
+            tmp_path / "s.zarr",
+        )
+    )
     (tmp_path / "s.zarr" / "v" / "0").unlink()
     assert run_command("check", path).status == 1
     assert "unknown-dtype" in run_command("check", path, "--for", "netcdf-c").err
