@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nczarr.arrays.blocks import grid_of
 from nczarr.arrays.codecs import POINTER, expressible, nearest, portable, working
-from nczarr.arrays.elements import is_element, is_time, stored_bytes, stored_dtype, suits
+from nczarr.arrays.elements import NAT, is_element, is_time, stored_bytes, stored_dtype, suits, time_attributes
 from nczarr.arrays.part_fills import fill_parts, is_complete, patterns
-from nczarr.arrays.parts import Part, descr, parts, size
+from nczarr.arrays.parts import Part, Types, descr, parts, size
 from nczarr.arrays.source import ArraySource, Descr, Layout, Order, Parts, fill_of, is_number
 from nczarr.arrays.source import itemsize as width
 from nczarr.ast import Storage, Variable
@@ -92,6 +92,23 @@ class _One(NamedTuple):
     """`_nczarr_maxstrlen` of the variable."""
 
 
+def _element_dtype(one: _One, variable: Variable, storage: Storage, arrays: Arrays, types: Types) -> str | None:
+    """Return the dtype of the store's own element kind, if the target holds it and reads it back equal; else None.
+
+    Readers add attributes to times, so times without these are integers.
+    """
+    element = storage.element if arrays.elements and one.part.path == "" else None
+    if element is None or not suits(element, one.part.type, types):
+        return None
+    stored = stored_dtype(element)
+    if is_time(element):
+        named = {each.name for each in variable.attributes}
+        is_nat = int.from_bytes(one.pad, "little", signed=True) == NAT
+        if not arrays.times or not time_attributes(stored).keys() <= named or (is_nat and "_FillValue" not in named):
+            return None
+    return stored if is_element(one.pad, stored) else None
+
+
 def _target(
     one: _One,
     variable: Variable,
@@ -116,12 +133,7 @@ def _target(
         itemsize = size(type_name, checked.types)
         if type_name == "char" and options.char_netcdf and arrays.netcdf_char:
             dtype = ">S1"
-        element = storage.element if arrays.elements and one.part.path == "" else None
-        if element is not None and is_time(element) and not arrays.times:
-            element = None
-        if element is not None and suits(element, type_name, checked.types):
-            stored = stored_dtype(element)
-            dtype = stored if is_element(one.pad, stored) else dtype
+        dtype = _element_dtype(one, variable, storage, arrays, checked.types) or dtype
         if isinstance(dtype, str) and (storage.endian == "big" or _lies_big(one.source, storage)):
             dtype = dtype.replace("<", ">")  # records keep little-endian fields
     whole = one.shape == shape and one.part.shape == shape

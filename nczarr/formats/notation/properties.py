@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from nczarr import names
+from nczarr.arrays.elements import is_element_name
 from nczarr.ast import Codec, Quantize, Storage
 from nczarr.ast.storage import CODEC_IDS
 from nczarr.syntax._generated.NCZarrParser import NCZarrParser as P
@@ -16,7 +17,7 @@ _WORDS = {
     "layout": ("contiguous", "compact", "chunked"),
     "endian": ("little", "big"),
     "quantize": ("bitgroom", "granularbitround", "bitround"),
-    "element": ("bool", "float16", "complex64", "complex128"),
+    "element": ("bool", "float16", "complex64", "complex128", "datetime64[s]", "timedelta64[s]", "utf32[1]"),
 }
 
 
@@ -67,7 +68,7 @@ class StorageBuilder:
         if context.NAME() is None:
             return None
         word, known = self._reader.spelt(context.NAME()), _WORDS[property_]
-        if word in known:
+        if word in known or (property_ == "element" and is_element_name(word)):
             return word
         self._unknown(f"`{word}` is not a valid {property_}", word, known, context)
         return None

@@ -302,3 +302,21 @@ def test_a_fill_value_of_chars_that_references_say_in_base64_is_read(tmp_path: P
     assert made.diagnostics == ()
     assert made["c"][...].tobytes() == b"xxx"
     assert made["d"][()] == b"\x01"
+
+
+@pytest.mark.parametrize(
+    ("attributes", "dtype"),
+    [
+        ("", "<i8"),
+        ('attribute units char "days"', "<i8"),
+        ('attribute units char "days" attribute calendar char "noleap"', "<M8[s]"),
+    ],
+)
+def test_times_without_their_attributes_are_integers(attributes: str, dtype: str) -> None:
+    """A reader adds `units` and `calendar` to times."""
+    text = f"dataset d 2.0.0 {{ dimension x 2 variable v int64 /x {{ {attributes} element datetime64[s] }} }}"
+    dataset = nczarr.from_notation(text)
+    keys = dataset.to_keys("zarr2")
+    assert json.loads(keys["v/.zarray"])["dtype"] == dtype
+    again, _ = opened(MemoryStore(dict(keys)))
+    assert again.variables["/v"].attributes == dataset["v"].variable.attributes
