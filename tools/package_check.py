@@ -8,13 +8,16 @@ diagnostic `missing-library` and the line that installs the extra. The exit stat
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import subprocess
 import sys
 import tempfile
 import venv
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from queue import Queue
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -145,13 +148,14 @@ def make_sources() -> None:
             raise SystemExit(f"cannot make a source: nczarr {line}")
 
 
-def problem(line: str, extra: str | None, program: Path) -> str | None:
-    """Run a command and return what is wrong with its outcome, or None."""
-    found = set(Path().iterdir())
-    done = subprocess.run([program, *line.split()], capture_output=True, text=True, errors="replace", check=False)
-    left = sorted(path.name for path in set(Path().iterdir()) - found)
+def problem(line: str, extra: str | None, program: Path, folder: Path) -> str | None:
+    """Run a command in a folder and return what is wrong with its outcome, or None."""
+    found = set(folder.iterdir())
+    command = [program, *line.split()]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", check=False)
+    left = sorted(path.name for path in set(folder.iterdir()) - found)
     for name in left:
-        shutil.rmtree(name) if Path(name).is_dir() else Path(name).unlink()
+        shutil.rmtree(folder / name) if (folder / name).is_dir() else (folder / name).unlink()
     if extra is None:
         return None if done.returncode == 0 else f"status {done.returncode}\n{done.stderr}"
     wanted = f"`pip install 'nczarr[{extra}]'`"
@@ -184,8 +188,21 @@ def check(work: Path, program: Path) -> int:
         make_sources()
         digests = subprocess.run([program, "digest", "s.cdl", "s.zarr"], capture_output=True, check=True).stdout
         Path("digests.txt").write_bytes(digests)
-        lines = list(cases())
-        failed = {line: found for line, extra in lines if (found := problem(line, extra, program))}
+    lines = list(cases())
+    folders: Queue[Path] = Queue()  # one for each command under way, so that what a command leaves is seen
+    for number in range(os.cpu_count() or 2):
+        folders.put(Path(shutil.copytree(work, work.with_name(f"work{number}"))))
+
+    def outcome(case: tuple[str, str | None]) -> str | None:
+        folder = folders.get()
+        try:
+            return problem(*case, program, folder)
+        finally:
+            folders.put(folder)
+
+    with ThreadPoolExecutor(folders.qsize()) as pool:
+        found = list(pool.map(outcome, lines))
+    failed = {line: said for (line, _), said in zip(lines, found, strict=True) if said}
     unasked = [name for name in COMMANDS if not any(line.startswith(name) for line, _ in lines)]
     failed |= {f"{name} …": "the command is not tried" for name in unasked}
     for line, found in failed.items():
