@@ -104,7 +104,8 @@ def _element_dtype(one: _One, variable: Variable, storage: Storage, arrays: Arra
     if is_time(element):
         named = {each.name for each in variable.attributes}
         is_nat = int.from_bytes(one.pad, "little", signed=True) == NAT
-        if not arrays.times or not time_attributes(stored).keys() <= named or (is_nat and "_FillValue" not in named):
+        added = time_attributes(stored)  # none without a unit: NumPy makes no such time of an integer
+        if not (arrays.times and added and added.keys() <= named) or (is_nat and "_FillValue" not in named):
             return None
     return stored if is_element(one.pad, stored) else None
 

@@ -301,33 +301,18 @@ class _Scene:
         if type_name in ("float", "double") and draw(st.booleans()):
             algorithm = draw(st.sampled_from(("bitgroom", "granularbitround", "bitround")))
             quantize = Quantize.model_validate({"algorithm": algorithm, "digits": draw(st.integers(1, 7))})
-        kinds = {"int64": ("datetime64[ns]", "timedelta64[25us]", "datetime64"), "string": ("utf32[2]",)}
-        element = draw(st.sampled_from((None, None, *kinds.get(type_name, ())))) if not self.cdl else None
         lengths = [each if isinstance(each, int) else self.dimensions[each].size for each in references]
         growing = any(self._unlimited(each) for each in references)
         chunked = bool(references) and draw(st.booleans())
         if not chunked:
             layouts = st.sampled_from((None, "contiguous") if not growing else (None,))
             return Storage.model_validate(
-                {
-                    "layout": draw(layouts),
-                    "endian": endian,
-                    "quantize": quantize,
-                    "no_fill": draw(st.booleans()),
-                    "element": element,
-                }
+                {"layout": draw(layouts), "endian": endian, "quantize": quantize, "no_fill": draw(st.booleans())}
             )
         chunks = tuple(draw(st.integers(1, max(1, length))) for length in lengths)
         codecs = draw(st.lists(_codecs(), max_size=3, unique_by=lambda codec: codec.id)) if fixed else []
         return Storage.model_validate(
-            {
-                "layout": "chunked",
-                "chunks": chunks,
-                "codecs": tuple(codecs),
-                "endian": endian,
-                "quantize": quantize,
-                "element": element,
-            }
+            {"layout": "chunked", "chunks": chunks, "codecs": tuple(codecs), "endian": endian, "quantize": quantize}
         )
 
 

@@ -65,6 +65,7 @@ def test_values_are_those_that_zarr_python_reads(made: tuple[Path, list[str]]) -
     assert len(names) >= FEWEST
 
 
+@pytest.mark.slow
 def test_a_conversion_keeps_the_values(made: tuple[Path, list[str]], tmp_path: Path) -> None:
     folder, names = made
     for number, name in enumerate(names):
