@@ -176,9 +176,12 @@ def killed(s3: S3, source: Path, url: str, role: str, after: float) -> int:
         process.wait(after)
     except subprocess.TimeoutExpired:
         os.kill(process.pid if role == "own" else s3.pid(role), signal.SIGKILL)
-    process.communicate(timeout=120)
-    if role != "own":
-        s3.start()
+    try:
+        process.communicate(timeout=120)
+    finally:
+        process.kill()
+        if role != "own":  # else the tests behind this one have no server
+            s3.start()
     return process.returncode
 
 
