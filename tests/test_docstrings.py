@@ -54,7 +54,7 @@ def public_names() -> Iterator[str]:
 
 
 def faults(name: str) -> list[str]:
-    """What numpydoc finds wrong with a docstring, but for fields and options that have docstrings of their own."""
+    """Faults that numpydoc finds in a docstring, except for fields and options, which have docstrings of their own."""
     from numpydoc.validate import Validator, validate
 
     value = Validator._load_obj(name)

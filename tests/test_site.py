@@ -1,4 +1,4 @@
-"""What the site adds to the pages of docs/: sessions, grammars, commands, codes; and its list of pages."""
+"""Tests of the pages that the site makes from code, of terminal sessions, and of the list of pages."""
 
 from __future__ import annotations
 

@@ -187,9 +187,11 @@ def scaled(step: Config, data: bytes) -> bytes:
     offset, scale = step["offset"], step["scale"]
     if values.dtype.kind == "f":
         with np.errstate(all="ignore"):
-            made: bytes = ((values - values.dtype.type(offset)) * values.dtype.type(scale)).tobytes()
-        return made
-    return _in_range((values.astype(object) - offset) * scale, values.dtype).tobytes()
+            made = (values - values.dtype.type(offset)) * values.dtype.type(scale)
+    else:
+        made = _in_range((values.astype(object) - offset) * scale, values.dtype)
+    encoded: bytes = made.astype(step["stored"]).tobytes()
+    return encoded
 
 
 def _in_range(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -289,17 +291,13 @@ def with_fill(steps: Sequence[Step], fill: bytes) -> tuple[Step, ...]:
     for step in steps:
         match step.get("id"):
             case "scale_offset":
-                fill = _ordered(scaled(step, fill), step)
+                fill = scaled(step, fill)
             case "cast_value":
-                fill = _ordered(cast(step, fill), step)
+                fill = cast(step, fill)
             case "sharding_indexed" if "shape" in step:
                 step = {**step, "fill": fill, "steps": with_fill(step["steps"], fill)}
         made.append(step)
     return tuple(made)
-
-
-def _ordered(data: bytes, step: Config) -> bytes:
-    return data[::-1] if str(step["stored"])[0] == ">" and step["id"] == "scale_offset" else data
 
 
 _UNDO: dict[str, Callable[[Config, bytes, int], bytes]] = {

@@ -37,7 +37,7 @@ _TIMES = {"M": "datetime64", "m": "timedelta64"}
 _UNITS = {"Y": "years", "M": "months", "W": "weeks", "D": "days", "h": "hours", "m": "minutes", "s": "seconds",
           "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds", "ps": "picoseconds", "fs": "femtoseconds",
           "as": "attoseconds"}  # fmt: skip
-_TIME = re.compile(r"[<>]([Mm])8(?:\[([0-9]*)([a-zA-Z]+)\])?")
+_TIME = re.compile(r"[<>][Mm]8(?:\[([0-9]*)([a-zA-Z]+)\])?")
 _PARTS = {"c8": "f4", "c16": "f8"}
 
 
@@ -71,13 +71,24 @@ def stored_dtype(element: Element) -> str:
     return f"<{'M' if name == 'datetime64' else 'm'}8{bracket}{unit}" if name in _TIMES.values() else _STORED[element]
 
 
+def time_unit(stored: Descr) -> tuple[int, str | None]:
+    """Return the number and NumPy's name of the units of stored times; the name is None for all other elements."""
+    found = _TIME.fullmatch(stored) if isinstance(stored, str) else None
+    return (1, None) if found is None else (int(found[1] or 1), found[2])
+
+
+def is_nat(data: bytes, dtype: Descr = "<i8") -> bool:
+    """Return whether one element of times, in the byte order of the dtype, is NaT."""
+    return int.from_bytes(data, "big" if dtype[0] == ">" else "little", signed=True) == NAT
+
+
 def time_attributes(stored: Descr) -> dict[str, str]:
     """Return the attributes that describe stored times in CF; empty for other elements and generic times."""
-    found = _TIME.fullmatch(stored) if isinstance(stored, str) else None
-    if found is None or found[3] is None:
+    factor, short = time_unit(stored)
+    if short is None:
         return {}
-    unit = _UNITS[found[3]] if found[2] in ("", "1") else f"{found[2]} {_UNITS[found[3]]}"
-    if found[1] == "m":
+    unit = _UNITS[short] if factor == 1 else f"{factor} {_UNITS[short]}"
+    if stored[1] == "m":
         return {"units": unit}
     return {"units": f"{unit} since 1970-01-01 00:00:00", "calendar": "proleptic_gregorian"}
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nczarr.arrays.blocks import grid_of
 from nczarr.arrays.codecs import POINTER, expressible, nearest, portable, working
-from nczarr.arrays.elements import NAT, is_element, is_time, stored_bytes, stored_dtype, suits, time_attributes
+from nczarr.arrays.elements import is_element, is_nat, is_time, stored_bytes, stored_dtype, suits, time_attributes
 from nczarr.arrays.part_fills import fill_parts, is_complete, patterns
 from nczarr.arrays.parts import Part, Types, descr, parts, size
 from nczarr.arrays.source import ArraySource, Descr, Layout, Order, Parts, fill_of, is_number
@@ -103,9 +103,8 @@ def _element_dtype(one: _One, variable: Variable, storage: Storage, arrays: Arra
     stored = stored_dtype(element)
     if is_time(element):
         named = {each.name for each in variable.attributes}
-        is_nat = int.from_bytes(one.pad, "little", signed=True) == NAT
         added = time_attributes(stored)  # none without a unit: NumPy makes no such time of an integer
-        if not (arrays.times and added and added.keys() <= named) or (is_nat and "_FillValue" not in named):
+        if not (arrays.times and added and added.keys() <= named) or (is_nat(one.pad) and "_FillValue" not in named):
             return None
     return stored if is_element(one.pad, stored) else None
 

@@ -115,7 +115,7 @@ TRUE_OF_OURS = {
     ("zarr3", "xarray"): V3_IN_XARRAY,
     ("nczarr3", "xarray"): V3_IN_XARRAY,
 }
-"""What is to be said of stores that we write, by format and reader (docs/reference/compatibility.md)."""
+"""Known faults of readers in stores that we write, by format and reader (docs/reference/compatibility.md)."""
 
 SAMPLES = sorted((ROOT / "samples").glob("*.cdl"))
 

@@ -2,7 +2,7 @@
 alone reads the path.
 
 What netCDF4-python does not show (opaque values, records with texts or lists, types that netCDF has not) comes from
-h5py. The answer has the values, the cells that nobody defines, and the classes of docs/how-to/references.md for each
+h5py. The answer has the values, the undefined cells, and the classes of docs/how-to/references.md for each
 variable.
 """
 

@@ -7,7 +7,7 @@ written as times again.
 
 from __future__ import annotations
 
-from nczarr.arrays.elements import NAT, time_attributes
+from nczarr.arrays.elements import NAT, is_nat, time_attributes
 from nczarr.arrays.source import Descr
 from nczarr.formats.zarr.core.fill_values import Json
 
@@ -25,8 +25,3 @@ def without_times(attributes: Json, dtype: Descr, fill: bytes | None) -> Json:
     """Invert `with_times` for a stored dtype."""
     times = with_times({}, dtype, fill)
     return {name: value for name, value in attributes.items() if times.get(name, attributes) != value}
-
-
-def is_nat(fill: bytes, dtype: Descr) -> bool:
-    """Return whether one stored element of times is NaT."""
-    return int.from_bytes(fill, "big" if dtype[0] == ">" else "little", signed=True) == NAT

@@ -23,7 +23,7 @@ import re
 import struct
 from typing import Any
 
-from nczarr.arrays.elements import element_of, halves, is_element_name
+from nczarr.arrays.elements import element_of, halves, is_element_name, time_unit
 from nczarr.arrays.source import Descr, itemsize
 from nczarr.ast import Constant
 from nczarr.ast.plain import Plain, encoded, plain
@@ -34,7 +34,6 @@ _NUMBERS = {"i1": "int8", "u1": "uint8", "i2": "int16", "u2": "uint16", "i4": "i
             "u8": "uint64", "f4": "float32", "f8": "float64", "f2": "float16",
             "b1": "bool", "c8": "complex64", "c16": "complex128"}  # fmt: skip
 _NAMES = {name: ("|" if code[1:] == "1" else "<") + code for code, name in _NUMBERS.items()}
-_TIME = re.compile(r"[<>][Mm]8(?:\[([0-9]*)([a-zA-Z]+)\])?")
 _RAW = re.compile(r"r([1-9][0-9]{0,8})")
 
 
@@ -46,11 +45,9 @@ def data_type(descr: Descr, *, utf8: bool = True) -> str | Json:
     if descr == "|O":
         return "string" if utf8 else "bytes"
     if descr[1] in "Mm":
-        found = _TIME.fullmatch(descr)
-        assert found is not None
+        factor, short = time_unit(descr)
         name = "numpy.datetime64" if descr[1] == "M" else "numpy.timedelta64"
-        unit = {"unit": found[2] or "generic", "scale_factor": int(found[1] or 1)}
-        return {"name": name, "configuration": unit}
+        return {"name": name, "configuration": {"unit": short or "generic", "scale_factor": factor}}
     if descr[1] in "SV":
         return _of_length("null_terminated_bytes" if descr[1] == "S" else "raw_bytes", int(descr[2:]))
     return _NUMBERS[descr[1:]]
