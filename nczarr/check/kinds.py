@@ -165,7 +165,7 @@ class _KindChecker:
     def _variable(self, path: str, variable: Variable) -> None:
         self._type(variable.type, self.use(path, 0, variable.span))
         for axis, reference in enumerate(variable.dimensions):
-            if not isinstance(reference, str) or axis == 0:
+            if not isinstance(reference, str) or axis == 0 or self.kind in HDF5_KINDS:  # HDF5 files grow along any axis
                 continue
             dimension = self.known.dimensions.get(reference)
             if dimension is not None and dimension.unlimited:

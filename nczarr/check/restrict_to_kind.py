@@ -37,7 +37,7 @@ def without(checked: Checked, gone: frozenset[str]) -> Checked:
 def _classic(checked: Checked, kind: Kind) -> Dataset:
     """Return the root group with the dimensions and variables of the classic model."""
     root = checked.dataset
-    growing = _growing(checked)
+    growing = _growing(checked, kind)
     dimensions = {
         names.join("/", dimension.name): dimension.model_copy(update={"unlimited": dimension.name == growing})
         for dimension in root.dimensions
@@ -53,11 +53,13 @@ def _classic(checked: Checked, kind: Kind) -> Dataset:
     return root.model_copy(update=changes)
 
 
-def _growing(checked: Checked) -> str | None:
-    """Return the remaining unlimited dimension: the first one, if it comes first wherever it is used."""
+def _growing(checked: Checked, kind: Kind) -> str | None:
+    """Return the remaining unlimited dimension: the first one, if a classic file can have it wherever it is used."""
     first = next((dimension for dimension in checked.dataset.dimensions if dimension.unlimited), None)
     if first is None:
         return None
+    if kind in HDF5_KINDS:
+        return first.name
     path = names.join("/", first.name)
     used = (variable.dimensions[1:] for variable in checked.dataset.variables)
     return None if any(path in behind for behind in used) else first.name

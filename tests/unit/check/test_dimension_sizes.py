@@ -53,3 +53,26 @@ def test_two_dimensions_of_length_0_are_too_many_for_the_classic_model(
         with pytest.raises(nczarr.CompileError, match="`x` and `y` would both be unlimited"):
             nczarr.convert(tmp_path / "d.ast.json", tmp_path / "d.nc", kind="nc7")
         assert not (tmp_path / "d.nc").exists()
+
+
+@pytest.mark.parametrize("kind", ["NETCDF4_CLASSIC", None])
+def test_the_classic_model_in_hdf5_grows_along_any_dimension(
+    kind: str | None, tmp_path: Path, peer: Callable[[str], ModuleType]
+) -> None:
+    """The netCDF library writes and reads such files; in classic files the unlimited dimension comes first."""
+    netcdf = peer("netCDF4")
+    if kind is None:
+        variable = {"name": "v", "type": "int", "dimensions": [3, 0]}
+        (tmp_path / "a.ast.json").write_text(json.dumps({"ast": 1, "dataset": {"name": "a", "variables": [variable]}}))
+    else:
+        with netcdf.Dataset(tmp_path / "a.nc", "w", format=kind) as made:
+            made.createDimension("x", 3)
+            made.createDimension("y", None)
+            made.createVariable("v", "i4", ("x", "y"))[:] = [[1, 2], [3, 4], [5, 6]]
+    source = next(tmp_path.iterdir())
+    nczarr.convert(source, tmp_path / "b.nc", kind="nc7", verify=True)
+    with netcdf.Dataset(tmp_path / "b.nc") as found:
+        assert found.data_model == "NETCDF4_CLASSIC"
+        assert found["v"][:].tolist() == ([[], [], []] if kind is None else [[1, 2], [3, 4], [5, 6]])
+    with pytest.raises(nczarr.CompileError, match=r"must come first|has length 0"):
+        nczarr.convert(source, tmp_path / "c.nc", kind="nc3")
