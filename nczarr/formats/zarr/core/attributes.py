@@ -224,7 +224,9 @@ class Attributes:
         for at, name, value in sorted(others, key=lambda each: each[0]):
             free = (name not in given or name in SKIPPED) and all(each.name != name for each in found)
             if free and name_problem(name) is None:
-                found.insert(max(0, at), Attribute(name=name, value=value, span=self.documents.span(key)))
+                found.insert(
+                    max(0, min(at, len(found))), Attribute(name=name, value=value, span=self.documents.span(key))
+                )
         for name, item in said.items():
             if item.at is None and name not in given:
                 text = f"attribute `{name}` was removed by a program that left its type"
