@@ -84,8 +84,8 @@ class Arrays(NamedTuple):
     """The store holds chunk locations instead of chunks, so that layouts follow the sources."""
     elements: bool = False
     """Booleans, halves and complex numbers are types."""
-    times: bool = False
-    """Times are types."""
+    numpy_types: bool = False
+    """Times, UTF-32 texts, and records of any of NumPy's types are types."""
     portable_names: bool = False
     """Key segments are names escaped by `arrays/key_segments.py`."""
     orders: bool = False

@@ -8,6 +8,7 @@ size.
 from __future__ import annotations
 
 import bz2
+import json
 import lzma
 import struct
 import zlib
@@ -23,9 +24,12 @@ Config = Mapping[str, Any]
 HARMLESS = frozenset(
     {"zlib", "gzip", "bz2", "lzma", "zstd", "lz4", "blosc", "shuffle", "fletcher32", "crc32c", "crc32", "adler32",
      "lzf", "delta", "fixedscaleoffset", "quantize", "bitround", "packbits", "astype", "base64",
-     "jenkins_lookup3"}
+     "jenkins_lookup3", "categorize", "json2", "msgpack2"}
 )  # fmt: skip
-"""Codecs that only turn bytes into bytes."""
+"""Codecs that only turn bytes into bytes, numbers or texts."""
+
+TEXTS = frozenset({"json2", "msgpack2", "categorize"})
+"""Codecs of text arrays besides `vlen-utf8` and `vlen-bytes`; their texts are decoded to the form of these."""
 
 DECODING_ERRORS = (
     ValueError, TypeError, RuntimeError, EOFError, KeyError, IndexError, OverflowError, AssertionError, ImportError,
@@ -74,6 +78,12 @@ def _step(step: Config, data: bytes, itemsize: int, limit: int) -> bytes:
         case "shuffle":
             width = step.get("elementsize") or itemsize
             return unshuffled(data, width if isinstance(width, int) and width > 0 else itemsize)
+        case "categorize":
+            return _categories(step, data)
+        case "json2":
+            return vlen_texts(_listed(_parsed(data)))
+        case "msgpack2":
+            return vlen_texts(_listed(_unpacked(data)))
         case _:
             return _numcodecs(step, data, limit)
 
@@ -136,6 +146,58 @@ def _numcodecs(step: Config, data: bytes, limit: int) -> bytes:
     if out.nbytes > limit:
         raise ValueError(bounded_decompression.TOO_MUCH)
     return out.tobytes()
+
+
+def _categories(step: Config, data: bytes) -> bytes:
+    """Return the labels that numbers stand for: texts of a fixed length or any; 0 is an empty text."""
+    labels, codes = step.get("labels"), np.dtype(step.get("astype", "u1"))
+    if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels) or codes.kind not in "iu":
+        raise ValueError("codec `categorize` has no labels")
+    found = np.frombuffer(data, codes).astype(np.int64)
+    known = np.where((found > 0) & (found <= len(labels)), found, 0)
+    dtype = np.dtype(step.get("dtype"))
+    if dtype.kind == "U":
+        return np.array(["", *labels], dtype)[known].tobytes()
+    texts = [b"", *(label.encode() for label in labels)]
+    return vlen_texts([texts[number] for number in known.tolist()])
+
+
+def _listed(found: Any) -> list[bytes]:
+    """Return the texts of a chunk in numcodecs' form: the texts of all cells, then dtype and shape."""
+    if not isinstance(found, list) or len(found) < 2 or not isinstance(found[-1], list):
+        raise ValueError("the chunk is not a list of values, dtype and shape")
+    values = found[:-2]
+    for _ in found[-1][1:]:  # several dimensions are lists of lists
+        values = [inner for each in values if isinstance(each, list) for inner in each]
+    if not all(isinstance(each, str) for each in values):
+        raise ValueError("the chunk holds values that are not texts")
+    return [each.encode() for each in values]
+
+
+def _parsed(data: bytes) -> Any:
+    try:
+        return json.loads(data)
+    except RecursionError:
+        raise ValueError("the JSON is nested too deeply") from None
+
+
+def _unpacked(data: bytes) -> Any:
+    try:
+        import msgpack
+    except ImportError:
+        raise ValueError("codec `msgpack2` needs a library: pip install msgpack") from None
+    try:
+        return msgpack.unpackb(data, max_str_len=LARGEST, strict_map_key=True)
+    except msgpack.exceptions.UnpackException as error:
+        raise ValueError(f"not msgpack: {error}") from None
+
+
+def vlen_texts(texts: Sequence[bytes]) -> bytes:
+    """Return numcodecs' `vlen-utf8` or `vlen-bytes`: the count, then each text after its length (uint32)."""
+    pieces = [struct.pack("<I", len(texts))]
+    for text in texts:
+        pieces += (struct.pack("<I", len(text)), text)
+    return b"".join(pieces)
 
 
 def texts_of(data: bytes, count: int) -> list[bytes]:

@@ -6,7 +6,8 @@
 | `<f2` | float | every half is a float |
 | `<c8`, `<c16` | a compound `complex64`, `complex128` of two floats or doubles, r and i | the same bytes |
 | `<M8[s]`, `<m8[25us]` | int64 with the attributes `units` and `calendar`; NaT is the `_FillValue` | the same bytes |
-| `<U3` | string | the same text |
+| `<U3`, `|S3` | string | the same text |
+| a record with such fields | a compound; a field `M8[s]` is an int64, `S3` three chars, `U3` three uint | its bytes |
 
 h5py makes the same enum and compounds of NumPy's types in HDF5 files, and reads
 them back as such. `Storage.element` records the store's element type, so that
@@ -15,15 +16,17 @@ nothing is lost.
 
 from __future__ import annotations
 
+import json
 import math
 import re
-from typing import Any
+from typing import Any, TypeAlias
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.parts import Types, descr
+from nczarr.arrays.parts import Types, descr, is_fixed
 from nczarr.arrays.source import Descr, itemsize, numpy_dtype
 from nczarr.ast import CompoundType, EnumConstant, EnumType, Field, UserType
 from nczarr.ast.storage import Element
+from nczarr.capabilities import Arrays
 
 NAT = -(2**63)
 """Integer of `NaT`, the missing time."""
@@ -39,21 +42,77 @@ _UNITS = {"Y": "years", "M": "months", "W": "weeks", "D": "days", "h": "hours", 
           "as": "attoseconds"}  # fmt: skip
 _TIME = re.compile(r"[<>][Mm]8(?:\[([0-9]*)([a-zA-Z]+)\])?")
 _PARTS = {"c8": "f4", "c16": "f8"}
+_RECORD = "struct"
+Record: TypeAlias = tuple[tuple[str, Descr, tuple[int, ...]], ...]
+"""Dtype of a record: name, dtype and shape of each field."""
 
 
 def element_of(stored: Descr) -> Element | None:
-    """Return the element name of a stored dtype that the model lacks, else None."""
+    """Return the element name of a stored dtype that the model lacks, else None.
+
+    A record with such fields is named by its dtype as in Zarr v2, little-endian.
+    """
     if not isinstance(stored, str):
-        return None
+        return _RECORD + json.dumps(_spelled(stored), separators=(",", ":")) if _is_foreign(stored) else None
     if stored[1] in _TIMES:
         return _TIMES[stored[1]] + stored[3:]
     return f"utf32[{stored[2:]}]" if stored[1] == "U" else _ELEMENTS.get(stored[1:])
 
 
+def text_element(stored: Descr) -> Element | None:
+    """Return the element name of texts of several bytes, which only pure Zarr tells from other strings, else None."""
+    return f"bytes[{stored[2:]}]" if isinstance(stored, str) and stored[1] == "S" and stored[2:] != "1" else None
+
+
+def is_text(element: Element) -> bool:
+    """Return whether an element is a text of fixed length."""
+    return element.startswith(("utf32", "bytes"))
+
+
+def _is_foreign(stored: Descr) -> bool:
+    """Return whether a field of a record is not one of the model, or text of several bytes."""
+    if isinstance(stored, str):
+        return element_of(stored) is not None or (stored[1] == "S" and stored != "|S1")
+    return any(_is_foreign(field) for _, field, _ in stored)
+
+
+def _spelled(stored: Descr) -> Any:
+    if isinstance(stored, str):
+        return stored.replace(">", "<")
+    return [[name, _spelled(field), *([shape] if shape else [])] for name, field, shape in stored]
+
+
+def _record_of(name: str) -> Descr:
+    """Return the dtype of a record's element name. Raises ValueError if no record has this name."""
+
+    def read(spelled: Any) -> Descr:
+        if isinstance(spelled, str):
+            return spelled
+        return tuple((field[0], read(field[1]), tuple(field[2]) if len(field) > 2 else ()) for field in spelled)
+
+    try:
+        found = read(json.loads(name.removeprefix(_RECORD)))
+        if element_of(found) == name and numpy_dtype(found).itemsize == itemsize(found):
+            return found
+    except (TypeError, IndexError, KeyError, RecursionError) as fault:
+        raise ValueError(f"not a record: {fault}") from None
+    raise ValueError("not a record")
+
+
+def is_record(element: Element | None) -> bool:
+    """Return whether an element is a record."""
+    return element is not None and element.startswith(_RECORD)
+
+
 def is_element_name(name: object) -> bool:
     """Return whether a name is that of an element."""
-    if not isinstance(name, str) or re.fullmatch(r"utf32\[[1-9][0-9]{0,8}\]", name):
+    if not isinstance(name, str) or re.fullmatch(r"(?:utf32|bytes)\[[1-9][0-9]{0,8}\]", name):
         return isinstance(name, str)
+    if is_record(name):
+        try:
+            return bool(_record_of(name))
+        except ValueError:
+            return False
     time = re.fullmatch(r"(?:datetime64|timedelta64)(?:\[(?:[1-9][0-9]{0,9})?([a-zA-Z]+)\])?", name)
     return name in _STORED or (time is not None and (time[1] is None or time[1] in _UNITS))
 
@@ -63,11 +122,18 @@ def is_time(element: Element) -> bool:
     return element.startswith(("datetime64", "timedelta64"))
 
 
-def stored_dtype(element: Element) -> str:
-    """Return the NumPy dtype of an element, little-endian."""
+def is_utf32(dtype: Descr) -> bool:
+    """Return whether elements are texts in UTF-32."""
+    return isinstance(dtype, str) and dtype[1] == "U"
+
+
+def stored_dtype(element: Element) -> Descr:
+    """Return the NumPy dtype of an element, little-endian. Raises ValueError for an invalid record."""
+    if is_record(element):
+        return _record_of(element)
     name, bracket, unit = element.partition("[")
-    if name == "utf32":
-        return f"<U{unit[:-1]}"
+    if is_text(element):
+        return f"<U{unit[:-1]}" if name == "utf32" else f"|S{unit[:-1]}"
     return f"<{'M' if name == 'datetime64' else 'm'}8{bracket}{unit}" if name in _TIMES.values() else _STORED[element]
 
 
@@ -94,9 +160,9 @@ def time_attributes(stored: Descr) -> dict[str, str]:
 
 
 def modelled(stored: Descr) -> Descr:
-    """Return the tree's dtype for stored elements, in the same byte order."""
+    """Return the tree's dtype for stored elements, in the same byte order. Fields of text are arrays."""
     if not isinstance(stored, str):
-        return tuple((name, modelled(field), shape) for name, field, shape in stored)
+        return tuple((name, *_modelled_field(field, shape)) for name, field, shape in stored)
     if stored[1] in _TIMES:
         return stored[0] + "i8"
     match _ELEMENTS.get(stored[1:]):
@@ -111,9 +177,30 @@ def modelled(stored: Descr) -> Descr:
             return (("r", real, ()), ("i", imaginary, ()))
 
 
+def _modelled_field(stored: Descr, shape: tuple[int, ...]) -> tuple[Descr, tuple[int, ...]]:
+    """Return the tree's dtype and shape of a record's field."""
+    inner, length = field_of(stored)
+    return modelled(inner), (*shape, *length)
+
+
+def field_of(stored: Descr) -> tuple[Descr, tuple[int, ...]]:
+    """Return a record's field as an array: texts are bytes or, in UTF-32, code points."""
+    if isinstance(stored, str) and stored[1] == "U":
+        return stored[0] + "u4", (int(stored[2:]),)
+    if isinstance(stored, str) and stored[1] == "S" and stored != "|S1":
+        return "|S1", (int(stored[2:]),)
+    return stored, ()
+
+
 def suits(element: Element, type_name: str, types: Types) -> bool:
     """Return whether values of a type can be stored as such elements."""
     declared = types.get(type_name)
+    if is_record(element):
+        try:
+            wanted = modelled(_record_of(element))
+        except ValueError:
+            return False
+        return isinstance(declared, CompoundType) and is_fixed(type_name, types) and descr(type_name, types) == wanted
     if element == "bool":
         if not isinstance(declared, EnumType) or declared.base != "byte":
             return False
@@ -122,9 +209,24 @@ def suits(element: Element, type_name: str, types: Types) -> bool:
         return type_name == "float"
     if is_time(element):
         return type_name == "int64"
-    if element.startswith("utf32"):
+    if is_text(element):
         return type_name == "string"
     return isinstance(declared, CompoundType) and descr(type_name, types) == modelled(stored_dtype(element))
+
+
+def kept_dtype(element: Element, type_name: str, types: Types, arrays: Arrays) -> Descr | None:
+    """Return the dtype in which a store keeps an element of values of a type; None if it cannot."""
+    if not arrays.elements or not suits(element, type_name, types):
+        return None
+    stored = stored_dtype(element)
+    if not arrays.numpy_types and (is_record(element) or is_time(element) or is_text(element)):
+        return None
+    return stored if arrays.nested_records or not _is_nested(stored) else None
+
+
+def _is_nested(stored: Descr) -> bool:
+    """Return whether a field of a record is a record or an array."""
+    return not isinstance(stored, str) and any(not isinstance(field, str) or shape for _, field, shape in stored)
 
 
 def declared(element: Element, name: str) -> UserType:
@@ -142,7 +244,9 @@ def stored_bytes(data: bytes, dtype: Descr) -> bytes:
     Records are always little-endian. Raises OverflowError if the element does
     not fit.
     """
-    if not isinstance(dtype, str) or dtype[1] in "SVOU":
+    if not isinstance(dtype, str):
+        return as_stored(np.frombuffer(data, widened(numpy_dtype(dtype))), dtype).tobytes() if _halved(dtype) else data
+    if dtype[1] in "SVOU":
         return data
     if dtype[1:] == "f2":
         data = as_stored(np.frombuffer(data, "<f4"), "<f2").tobytes()
@@ -161,7 +265,7 @@ def model_bytes(data: bytes, dtype: Descr) -> bytes:
     return np.frombuffer(little, "<f2").astype("<f4").tobytes()
 
 
-def _record_model_bytes(data: bytes, dtype: tuple[tuple[str, Descr, tuple[int, ...]], ...]) -> bytes:
+def _record_model_bytes(data: bytes, dtype: Record) -> bytes:
     """Convert one record by fields."""
     made, start = [], 0
     for _, field, shape in dtype:
@@ -173,8 +277,13 @@ def _record_model_bytes(data: bytes, dtype: tuple[tuple[str, Descr, tuple[int, .
 
 
 def as_stored(values: NDArray[Any], dtype: Descr) -> NDArray[Any]:
-    """Convert floats to halves if the stored dtype requires it. Raises OverflowError for inexact values."""
-    if not isinstance(dtype, str) or dtype[1:] != "f2" or values.dtype.itemsize == 2:
+    """Convert floats to halves if the stored dtype requires it. Raises OverflowError for inexact values.
+
+    `values`: any shape, the tree's dtype, records little-endian.
+    """
+    if not isinstance(dtype, str):
+        return _record_as_stored(values, dtype) if _halved(dtype) else values
+    if dtype[1:] != "f2" or values.dtype.itemsize == 2:
         return values
     with np.errstate(over="ignore", under="ignore"):
         halves = values.astype("<f2")
@@ -183,6 +292,29 @@ def as_stored(values: NDArray[Any], dtype: Descr) -> NDArray[Any]:
     if not same.all():
         raise OverflowError(f"{values[~same].flat[0]} has no exact 16-bit representation")
     return halves
+
+
+def _halved(dtype: Descr) -> bool:
+    """Return whether a dtype has halves."""
+    return dtype[1:] == "f2" if isinstance(dtype, str) else any(_halved(field) for _, field, _ in dtype)
+
+
+def _record_as_stored(values: NDArray[Any], dtype: Record) -> NDArray[Any]:
+    """Convert records by fields: `values` in any shape, the result too. Raises OverflowError."""
+    wide = values.view(widened(numpy_dtype(dtype)))
+    made = np.empty(values.shape, numpy_dtype(dtype))
+    for name, field, _ in dtype:
+        made[name] = as_stored(wide[name], field)
+    return made
+
+
+def widened(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the dtype with float32 for float16 fields of records, which the model lacks."""
+    if dtype.names is None or dtype.fields is None:
+        if dtype.subdtype is not None:
+            return np.dtype((widened(dtype.subdtype[0]), dtype.subdtype[1]))
+        return np.dtype("f4").newbyteorder(dtype.byteorder) if dtype.kind == "f" and dtype.itemsize == 2 else dtype
+    return np.dtype([(name, widened(dtype.fields[name][0])) for name in dtype.names])
 
 
 def is_element(data: bytes, dtype: Descr) -> bool:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, NoReturn
 from nczarr.arrays.array_steps import decoded
 from nczarr.arrays.blocks import Index, Selection, every_index, region_of
 from nczarr.arrays.decode import Config, texts_of
+from nczarr.arrays.elements import widened
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.lengths import misfit
 from nczarr.arrays.memory import fill_array
@@ -185,17 +186,8 @@ def converted(values: NDArray[Any], dtype: Descr) -> NDArray[Any]:
         return values
     if values.dtype.kind in "iuf":
         return values.astype(wanted)
-    little = values.astype(_widened(values.dtype).newbyteorder("<"))
+    little = values.astype(widened(values.dtype).newbyteorder("<"))
     return little.view(wanted)
-
-
-def _widened(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the dtype with float32 for float16 fields of records, which the model lacks."""
-    if dtype.names is None or dtype.fields is None:
-        if dtype.subdtype is not None:
-            return np.dtype((_widened(dtype.subdtype[0]), dtype.subdtype[1]))
-        return np.dtype("f4").newbyteorder(dtype.byteorder) if dtype.kind == "f" and dtype.itemsize == 2 else dtype
-    return np.dtype([(name, _widened(dtype.fields[name][0])) for name in dtype.names])
 
 
 def covering(

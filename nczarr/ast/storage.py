@@ -58,8 +58,8 @@ class Quantize(Node):
 Element = Annotated[
     str,
     Field(
-        pattern=r"^(bool|float16|complex64|complex128|utf32\[[1-9][0-9]{0,8}\]"
-        r"|(datetime64|timedelta64)(\[[1-9]?[0-9]{0,9}(Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\])?)$"
+        pattern=r"^(bool|float16|complex64|complex128|(utf32|bytes)\[[1-9][0-9]{0,8}\]"
+        r"|struct\[\[.*\]\]|(datetime64|timedelta64)(\[[1-9]?[0-9]{0,9}(Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\])?)$"
     ),
 ]
 """Store elements without an atomic type in the data model, such as `bool` or `datetime64[ms]`."""

@@ -21,10 +21,11 @@ from nczarr.arrays.blocks import Index, grid_of
 from nczarr.arrays.codecs import encode
 from nczarr.arrays.counts import Route
 from nczarr.arrays.crc32c import crc32c
-from nczarr.arrays.elements import as_stored, stored_bytes
+from nczarr.arrays.decode import vlen_texts
+from nczarr.arrays.elements import as_stored, is_utf32, stored_bytes
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.memory import is_all, padded
-from nczarr.arrays.source import ArraySource, numpy_dtype
+from nczarr.arrays.source import ArraySource, Descr, itemsize, numpy_dtype
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
 from nczarr.link.tasks import Array
 from nczarr.stores.ranges import Range
@@ -140,8 +141,8 @@ def fill_chunk(array: Array) -> bytes:
     if layout.dtype == "|O":
         return encode(layout.codecs, vlen_texts([array.target.pad] * array.chunk_size), 0)
     pad = _order_and_pad(array)[1]
-    if isinstance(layout.dtype, str) and layout.dtype[1] == "S":
-        pad = pad.ljust(int(layout.dtype[2:]), b"\0")
+    if isinstance(layout.dtype, str) and layout.dtype[1] in "SU":
+        pad = _fixed_texts([pad], layout.dtype)
     return encode(layout.codecs, pad * array.chunk_size, len(pad))
 
 
@@ -157,13 +158,9 @@ def _texts(array: Array, values: NDArray[Any]) -> bytes | None:
         return None
     if layout.dtype == "|O":
         return encode(layout.codecs, vlen_texts(texts), 0)
-    dtype = numpy_dtype(layout.dtype)
-    return encode(layout.codecs, np.array(texts, dtype).tobytes(), dtype.itemsize)
+    return encode(layout.codecs, _fixed_texts(texts, layout.dtype), itemsize(layout.dtype))
 
 
-def vlen_texts(texts: list[bytes]) -> bytes:
-    """Return numcodecs' `vlen-utf8` or `vlen-bytes`: the count, then each text after its length (uint32)."""
-    pieces = [struct.pack("<I", len(texts))]
-    for text in texts:
-        pieces += (struct.pack("<I", len(text)), text)
-    return b"".join(pieces)
+def _fixed_texts(texts: list[bytes], dtype: Descr) -> bytes:
+    """Return texts of fixed length: bytes, or UTF-32."""
+    return np.array([text.decode() for text in texts] if is_utf32(dtype) else texts, numpy_dtype(dtype)).tobytes()

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nczarr.arrays.blocks import grid_of
 from nczarr.arrays.codecs import POINTER, expressible, nearest, portable, working
-from nczarr.arrays.elements import is_element, is_nat, is_time, stored_bytes, stored_dtype, suits, time_attributes
+from nczarr.arrays.elements import (
+    is_element,
+    is_nat,
+    is_record,
+    is_time,
+    is_utf32,
+    kept_dtype,
+    stored_bytes,
+    time_attributes,
+)
 from nczarr.arrays.part_fills import fill_parts, is_complete, patterns
 from nczarr.arrays.parts import Part, Types, descr, parts, size
 from nczarr.arrays.source import ArraySource, Descr, Layout, Order, Parts, fill_of, is_number
@@ -92,19 +101,19 @@ class _One(NamedTuple):
     """`_nczarr_maxstrlen` of the variable."""
 
 
-def _element_dtype(one: _One, variable: Variable, storage: Storage, arrays: Arrays, types: Types) -> str | None:
+def _element_dtype(one: _One, variable: Variable, storage: Storage, arrays: Arrays, types: Types) -> Descr | None:
     """Return the dtype of the store's own element kind, if the target holds it and reads it back equal; else None.
 
     Readers add attributes to times, so times without these are integers.
     """
-    element = storage.element if arrays.elements and one.part.path == "" else None
-    if element is None or not suits(element, one.part.type, types):
+    element = storage.element if one.part.path == "" else None
+    stored = None if element is None else kept_dtype(element, one.part.type, types, arrays)
+    if element is None or stored is None:
         return None
-    stored = stored_dtype(element)
     if is_time(element):
         named = {each.name for each in variable.attributes}
         added = time_attributes(stored)  # none without a unit: NumPy makes no such time of an integer
-        if not (arrays.times and added and added.keys() <= named) or (is_nat(one.pad) and "_FillValue" not in named):
+        if not (added and added.keys() <= named) or (is_nat(one.pad) and "_FillValue" not in named):
             return None
     return stored if is_element(one.pad, stored) else None
 
@@ -124,10 +133,13 @@ def _target(
     strings = Strings()
     dtype: Descr
     if type_name == "string":
-        strings = survey(one.source, one.pad)
+        wide = _element_dtype(one, variable, storage, arrays, checked.types)
+        strings = survey(one.source, one.pad, characters=wide is not None)
         length = _fixed_length(strings, one.declared_length) if arrays.fixed_strings else None
         dtype = "|O" if length is None else f"|S{length}"
         itemsize = length or 16
+        if wide is not None and _fits(strings, wide):
+            dtype, itemsize = wide, width(wide)
     else:
         dtype = descr(type_name, checked.types)
         itemsize = size(type_name, checked.types)
@@ -159,9 +171,8 @@ def _target(
     if arrays.undefined_fill and storage.no_fill and _is_undefined(one, dtype, itemsize):
         fill, sparse = None, False
     else:
-        fill, sparse = (
-            _needed_fill(one, dtype, itemsize) if arrays.fill_needed else _fill(one, dtype, itemsize, strings)
-        )
+        declared = arrays.fill_needed or (_is_kept_record(storage, dtype) and one.has_fill and one.pad.strip(b"\0"))
+        fill, sparse = _needed_fill(one, dtype, itemsize) if declared else _fill(one, dtype, itemsize, strings)
         if fill is None and arrays.by_reference and _shows_fill(one, dtype):
             fill, sparse = _needed_fill(one, dtype, itemsize)
     if sparse and one.part.path:
@@ -243,6 +254,20 @@ def _fixed_length(strings: Strings, declared: int | None) -> int | None:
     return length if exact and max(1, strings.longest) <= length <= FIXED_STRING else None
 
 
+def _fits(strings: Strings, dtype: Descr) -> bool:
+    """Return whether all strings are exact as texts of fixed length: NumPy drops NULs at the end."""
+    if strings.nil or strings.trailing:
+        return False
+    if is_utf32(dtype):
+        return strings.utf8 and 4 * strings.characters <= width(dtype)
+    return strings.longest <= width(dtype)
+
+
+def _is_kept_record(storage: Storage, dtype: Descr) -> bool:
+    """Return whether a target keeps a record of the store, whose fill value stands for the attribute."""
+    return is_record(storage.element) and not isinstance(dtype, str)
+
+
 def _declared_length(variable: Variable) -> int | None:
     for attribute in variable.attributes:
         if attribute.name == "_nczarr_maxstrlen" and attribute.value.type == "int" and attribute.value.count:
@@ -274,7 +299,7 @@ def _order(one: _One, dtype: Descr, arrays: Arrays, options: Options) -> Order:
 
 def _needed_fill(one: _One, dtype: Descr, itemsize: int) -> tuple[bytes | None, bool]:
     """Return the fill in the dtype's bytes, for formats where every array has one; chunks may be missing."""
-    if dtype == "|O":
+    if dtype == "|O" or is_utf32(dtype):
         return one.pad, True
     return stored_bytes(one.pad.ljust(itemsize, b"\0"), dtype), True
 
@@ -292,7 +317,7 @@ def _fill(one: _One, dtype: Descr, itemsize: int, strings: Strings) -> tuple[byt
     """
     small = math.prod(one.shape) * itemsize <= WHOLE
     zero = not one.pad.strip(b"\0")
-    if dtype == "|O" and not zero and strings.utf8:
+    if (dtype == "|O" or is_utf32(dtype)) and not zero and strings.utf8:
         return one.pad, True
     if dtype == ">S1":  # for the netCDF library alone
         return (one.pad, True) if one.pad.isascii() and one.has_fill else (None, not small)

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nczarr import names
+from nczarr.arrays.elements import kept_dtype
 from nczarr.arrays.parts import Types, inner_types, is_fixed
-from nczarr.arrays.source import fill_of
+from nczarr.arrays.source import Descr, fill_of
 from nczarr.ast import ATOMIC, Attribute, CompoundType, Constant, Dataset, EnumType, Variable
 from nczarr.ast.plain import HIDDEN, guessed, is_finite, plain
 from nczarr.ast.types import is_number
 from nczarr.ast.walk import groups
-from nczarr.capabilities import Format
+from nczarr.capabilities import Arrays, Format
 from nczarr.check.checked import Checked
 from nczarr.check.fill_values import default_fill
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
@@ -151,7 +152,8 @@ def _own_fill(fqn: str, variable: Variable, checked: Checked, form: Format) -> I
     """
     place, attribute = next((n, each) for n, each in enumerate(variable.attributes) if each.name == "_FillValue")
     value, arrays = attribute.value, form.capabilities.arrays
-    needed = arrays is not None and arrays.fill_needed
+    record = _kept_record(variable, checked, arrays)
+    needed = arrays is not None and (arrays.fill_needed or not isinstance(record, str | None))
     number = isinstance(checked.types.get(value.type), EnumType) or is_number(value.type)
     where = f"attribute `_FillValue` of `{fqn}`"
     empty = value.type == "char" and value.data == b"\0"  # an empty text means NUL there
@@ -164,6 +166,7 @@ def _own_fill(fqn: str, variable: Variable, checked: Checked, form: Format) -> I
             arrays
             and needed
             and is_fixed(value.type, checked.types)
+            and record is None
             and _has_raw_field(value.type, checked.types, nested=arrays.nested_records)
             and _said(value)
         )
@@ -254,11 +257,17 @@ def _variable(fqn: str, variable: Variable, checked: Checked, form: Format) -> I
         yield Loss("anonymous-dimension", "annotation", fqn, text, variable.span)
     if not held.user_types:
         nested = held.arrays is not None and held.arrays.nested_records
-        own = held.arrays is not None and held.arrays.elements and variable.storage.element is not None
+        own = _kept_record(variable, checked, held.arrays) is not None
         problem = None if own else _structure(variable.type, checked.types, nested=nested)
         if problem:
             text = f"variable `{fqn}` is of type `{variable.type}`: {form.name} {problem}"
             yield Loss("lost-type", "value", fqn, text, variable.span)
+
+
+def _kept_record(variable: Variable, checked: Checked, arrays: Arrays | None) -> Descr | None:
+    """Return the dtype of a variable's elements in the target, if they are no type of the model; else None."""
+    element = variable.storage.element
+    return None if element is None or arrays is None else kept_dtype(element, variable.type, checked.types, arrays)
 
 
 def _structure(type_name: str, types: Types, *, nested: bool) -> str | None:

@@ -6,7 +6,7 @@ Also `plain_fill`, because plain documents store enums as integers.
 from __future__ import annotations
 
 from nczarr.arrays.codecs import from_configs, to_configs
-from nczarr.arrays.elements import element_of
+from nczarr.arrays.elements import element_of, text_element
 from nczarr.arrays.parts import Types
 from nczarr.arrays.source import Layout, is_number, itemsize
 from nczarr.ast import Attribute, Constant, EnumType, Storage
@@ -27,8 +27,8 @@ def plain_fill(attribute: Attribute, owner: str, types: Types) -> Attribute:
     return Attribute(name=attribute.name, value=value)
 
 
-def metadata_storage(layout: Layout) -> Storage:
-    """Return the storage that a reader derives from a layout's documents alone."""
+def metadata_storage(layout: Layout, *, texts: bool = False) -> Storage:
+    """Return the storage that a reader derives from a layout's documents alone. `texts`: as one of pure Zarr."""
     dtype = layout.dtype if isinstance(layout.dtype, str) else "|V"
     number = is_number(dtype)
     return Storage(
@@ -36,7 +36,7 @@ def metadata_storage(layout: Layout) -> Storage:
         codecs=from_configs(to_configs(layout.codecs, itemsize(layout.dtype))) or (),
         endian="big" if number and dtype[0] == ">" else None,
         no_fill=number and layout.fill is None,
-        element=element_of(dtype),
+        element=element_of(layout.dtype) or (text_element(layout.dtype) if texts else None),
     )
 
 

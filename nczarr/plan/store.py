@@ -127,9 +127,10 @@ def _unmet(
     span, variable_type = checked.variables[path].span, checked.variables[path].type
     arrays = form.capabilities.arrays
     whole = targets.get("")
-    plain = (
-        Storage() if whole is None else normalized(metadata_storage(whole.layout), whole.layout.shape, variable_type)
-    )
+    plain = Storage()
+    if whole is not None:
+        found = metadata_storage(whole.layout, texts=arrays is not None and arrays.numpy_types)
+        plain = normalized(found, whole.layout.shape, variable_type)
     follows = arrays is None or codecs.expressible(codecs.nearest(storage.codecs, arrays.codecs), arrays.codecs)
     if not form.capabilities.storage and codecs.SHUFFLE in {each.id for each in storage.codecs}:
         follows = follows and codecs.SHUFFLE in {each.id for each in plain.codecs}  # left out where it moves nothing

@@ -30,13 +30,18 @@ class Strings(NamedTuple):
     """True if all strings are UTF-8."""
     nil: Runs = ()
     """Runs of NIL strings."""
+    characters: int = 0
+    """Code points of the longest string; 0 unless asked for."""
+    trailing: bool = False
+    """True if a string ends with NUL."""
 
 
-def survey(source: ArraySource | None, fill: bytes) -> Strings:
-    """Inspect the fill, and every string that may differ from it."""
+def survey(source: ArraySource | None, fill: bytes, *, characters: bool = False) -> Strings:
+    """Inspect the fill, and every string that may differ from it. `characters`: count code points."""
     longest, nul, utf8 = len(fill), b"\0" in fill, is_utf8(fill)
+    most, trailing = _characters(fill) if characters else 0, fill.endswith(b"\0")
     if source is None:
-        return Strings(0, longest, nul, utf8)
+        return Strings(0, longest, nul, utf8, (), most, trailing)
     nil: list[int] = []
     size = 0
     shape = source.layout.shape
@@ -51,8 +56,16 @@ def survey(source: ArraySource | None, fill: bytes) -> Strings:
                 continue
             longest = max(longest, len(text))
             nul = nul or b"\0" in text
+            trailing = trailing or text.endswith(b"\0")
             utf8 = utf8 and (text.isascii() or is_utf8(text))
-    return Strings(size, longest, nul, utf8, tuple(_runs(sorted(nil))))
+            if characters:
+                most = max(most, _characters(text))
+    return Strings(size, longest, nul, utf8, tuple(_runs(sorted(nil))), most, trailing)
+
+
+def _characters(text: bytes) -> int:
+    """Return the code points of a text; bytes that are not UTF-8 count one each."""
+    return len(text.decode("utf-8", "replace"))
 
 
 def _runs(indices: list[int]) -> list[tuple[int, int]]:

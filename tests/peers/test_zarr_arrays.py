@@ -22,19 +22,37 @@ FEWEST = 108
 """Cases that every tested release makes."""
 
 
-@pytest.fixture(scope="module", params=["old", "newest"])
-def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
-    """The stores of one release, and the names of its cases."""
-    interpreter = sys.executable if request.param == "old" else os.environ.get("NCZARR_NEWEST")
-    if interpreter is None:
+def _interpreter(release: str) -> str:
+    found = sys.executable if release == "old" else os.environ.get("NCZARR_NEWEST")
+    if found is None:
         pytest.skip("NCZARR_NEWEST names no interpreter")
+    return found
+
+
+@pytest.fixture(scope="module", params=["old", "newest"])
+def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str], str]:
+    """The stores of one release, the names of its cases, and the interpreter."""
+    interpreter = _interpreter(request.param)
     folder = tmp_path_factory.mktemp("arrays")
     command = [interpreter, "-W", "ignore", str(SCRIPTS / "make_zarr_arrays.py"), str(folder)]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     if ran.returncode:
         missing_peer(f"zarr ({ran.stderr[-500:]})")
     cases: dict[str, str | None] = json.loads(ran.stdout.splitlines()[-1])["cases"]
-    return folder, [name for name, failed in cases.items() if failed is None]
+    return folder, [name for name, failed in cases.items() if failed is None], interpreter
+
+
+def little(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    return dtype if dtype.kind == "T" else dtype.newbyteorder("<")
+
+
+def _field(values: Any) -> Any:
+    """A field of a record: texts as arrays of bytes or code points."""
+    if values.dtype.kind not in "SU":
+        return values
+    width = "S1" if values.dtype.kind == "S" else "u4"
+    little = np.ascontiguousarray(values.astype(values.dtype.newbyteorder("<")))
+    return little[..., None].view(width) if values.dtype.itemsize > 1 else little
 
 
 def plain(values: Any) -> tuple[tuple[int, ...], Any]:
@@ -43,6 +61,10 @@ def plain(values: Any) -> tuple[tuple[int, ...], Any]:
     if found.dtype.kind in "SUOT":
         texts = [each.encode() if isinstance(each, str) else bytes(each) for each in found.ravel().tolist()]
         return found.shape, texts
+    if found.dtype.names is not None:
+        return found.shape, [plain(_field(found[name]))[1] for name in found.dtype.names]
+    if found.dtype.kind == "c":  # a compound of r and i
+        return found.shape, [plain(found.real)[1], plain(found.imag)[1]]
     if found.dtype.kind in "Mm":
         found = found.astype("<i8")
     if found.dtype.kind == "f":
@@ -50,8 +72,8 @@ def plain(values: Any) -> tuple[tuple[int, ...], Any]:
     return found.shape, found.astype(found.dtype.newbyteorder("<")).tobytes()
 
 
-def test_values_are_those_that_zarr_python_reads(made: tuple[Path, list[str]]) -> None:
-    folder, names = made
+def test_values_are_those_that_zarr_python_reads(made: tuple[Path, list[str], str]) -> None:
+    folder, names, _ = made
     unlike = {}
     for name in names:
         wanted = np.load(folder / f"{name}.npy", allow_pickle=True)
@@ -66,9 +88,31 @@ def test_values_are_those_that_zarr_python_reads(made: tuple[Path, list[str]]) -
 
 
 @pytest.mark.slow
-def test_a_conversion_keeps_the_values(made: tuple[Path, list[str]], tmp_path: Path) -> None:
-    folder, names = made
+def test_a_conversion_keeps_the_values(made: tuple[Path, list[str], str], tmp_path: Path) -> None:
+    folder, names, _ = made
     for number, name in enumerate(names):
         target = tmp_path / f"{number}.zarr"
         nczarr.convert(folder / f"{name}.zarr", target, "nczarr3" if number % 2 else "nczarr", verify=True)
         assert nczarr.diff(folder / f"{name}.zarr", target) == [], name
+
+
+def test_what_is_written_back_is_read_as_before(made: tuple[Path, list[str], str], tmp_path: Path) -> None:
+    """The same release reads the same types and values from a store of the same version that we wrote."""
+    folder, names, interpreter = made
+    for name in names:
+        nczarr.convert(
+            folder / f"{name}.zarr", tmp_path / f"{name}.zarr", "zarr2" if name.startswith("v2") else "zarr3"
+        )
+    command = [interpreter, "-W", "ignore", str(SCRIPTS / "read_zarr_arrays.py"), str(tmp_path)]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True)
+    read: dict[str, str | None] = json.loads(ran.stdout.splitlines()[-1])
+    unlike = {name: failed for name, failed in read.items() if failed is not None}
+    assert unlike == {}
+    for name in names:
+        wanted, found = (np.load(each / f"{name}.npy", allow_pickle=True) for each in (folder, tmp_path))
+        if little(wanted.dtype) != little(found.dtype):
+            unlike[name] = f"{wanted.dtype} became {found.dtype}"
+        elif wanted.shape != found.shape or plain(wanted) != plain(found):
+            unlike[name] = "other values"
+    assert unlike == {}
+    assert len(read) == len(names)

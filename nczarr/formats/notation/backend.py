@@ -151,6 +151,6 @@ def _storage(storage: Storage) -> Iterator[str]:
     if storage.quantize is not None:
         yield f"quantize {storage.quantize.algorithm} {storage.quantize.digits}"
     if storage.element is not None:
-        yield f"element {storage.element}"
+        yield f"element {write_name(storage.element)}"
     if storage.no_fill:
         yield "fill none"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from nczarr import names
 from nczarr.arrays.elements import is_element_name
 from nczarr.ast import Codec, Quantize, Storage
 from nczarr.ast.storage import CODEC_IDS
+from nczarr.formats.notation.spelling import EscapeError, read_name
 from nczarr.syntax._generated.NCZarrParser import NCZarrParser as P
 
 if TYPE_CHECKING:
@@ -68,8 +70,13 @@ class StorageBuilder:
         if context.NAME() is None:
             return None
         word, known = self._reader.spelt(context.NAME()), _WORDS[property_]
-        if word in known or (property_ == "element" and is_element_name(word)):
+        if word in known:
             return word
+        if property_ == "element":
+            with suppress(EscapeError):
+                element = read_name(word)
+                if is_element_name(element):
+                    return element
         self._unknown(f"`{word}` is not a valid {property_}", word, known, context)
         return None
 

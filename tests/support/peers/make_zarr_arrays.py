@@ -61,6 +61,8 @@ def values(dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
             found = (count * 1000 - 5).astype("i8").view(dtype.str.replace(">", "<"))
         case "S" | "U":
             found = np.array(["", "a", "bc"])[count % 3]
+        case "V" if dtype.subdtype is not None:
+            raise TypeError("array fields")
         case "V":
             found = np.frombuffer(bytes(range(30)) * dtype.itemsize, dtype)
         case "O":
@@ -118,6 +120,15 @@ CASES: dict[str, Callable[[Path], Any]] = {
     },
     **{f"v{form}-epoch": array("M8[s]", form=form, fill_value=np.datetime64(0, "s")) for form in (2, 3)},
     "v3-record-time": array(np.dtype([("a", "<i4"), ("t", "<M8[s]")])),
+    **{
+        f"v{form}-record-{name.strip('<?')}{'bool' * (name == '?')}": array(
+            np.dtype([("a", "<i2"), ("f", name)]), form=form
+        )
+        for form in (2, 3)
+        for name in ("?", "<f2", "<c8", "S3", "<U3", "V2")
+    },
+    "v3-record-nested": array(np.dtype([("a", [("x", "i1"), ("t", "<m8[ms]")]), ("h", "<f2")])),
+    "v3-record-big": array(np.dtype([("a", ">i4"), ("u", ">U2")]), serializer=own.BytesCodec(endian="big")),
     "v2-F": array(form=2, order="F"),
     "transpose": array(filters=[TRANSPOSE]),
     "transposes": array(filters=[TRANSPOSE, TRANSPOSE]),
@@ -224,6 +235,9 @@ CASES: dict[str, Callable[[Path], Any]] = {
             ("fletcher32", numcodecs.Fletcher32(), "i4"),
             ("crc32", numcodecs.CRC32(), "i4"),
             ("adler32", numcodecs.Adler32(), "i4"),
+            ("categorize", numcodecs.Categorize(["a", "bc"], dtype="<U2"), "<U2"),
+            ("categorize-wide", numcodecs.Categorize(["a"], dtype="<U2", astype="<u2"), "<U2"),
+            ("delta-of-times", numcodecs.Delta(dtype="<i8"), "M8[s]"),
         )
     },
     **{

@@ -15,6 +15,7 @@ from nczarr.arrays.elements import (
     as_stored,
     declared,
     element_of,
+    is_element_name,
     model_bytes,
     modelled,
     stored_bytes,
@@ -25,6 +26,7 @@ from nczarr.arrays.grid import converted
 from nczarr.arrays.source import numpy_dtype
 from nczarr.ast.storage import Element
 from nczarr.diagnostics.report import CompileError
+from nczarr.plan.string_lengths import survey
 
 VALUES: dict[str, list[Any]] = {
     "bool": [False, True],
@@ -108,3 +110,90 @@ def test_floats_whose_fill_is_no_half_stay_floats(tmp_path: Path) -> None:
     nczarr.write(dataset, tmp_path / "d.zarr", format="zarr2")
     assert json.loads((tmp_path / "d.zarr/v/.zarray").read_bytes())["dtype"] == "<f4"
     assert nczarr.open(tmp_path / "d.zarr")["/v"][...].tolist() == dataset["/v"][...].tolist()
+
+
+RECORD = (("a", ">i2", ()), ("t", "<M8[s]", ()), ("u", "<U2", ()), ("s", "|S3", ()), ("h", "<f2", ()),
+          ("in", (("b", "|b1", ()), ("c", ">c8", ())), ()))  # fmt: skip
+
+
+def test_a_record_of_foreign_fields_has_a_name_and_comes_back() -> None:
+    name = element_of(RECORD)
+    assert name == (
+        'struct[["a","<i2"],["t","<M8[s]"],["u","<U2"],["s","|S3"],["h","<f2"],["in",[["b","|b1"],["c","<c8"]]]]'
+    )
+    stored = numpy_dtype(stored_dtype(name))
+    values = np.zeros(3, stored)
+    values["a"], values["u"], values["s"], values["h"] = [1, -2, 3], ["é", "ab", ""], [b"x", b"", b"xyz"], [0.5, 1, -2]
+    values["t"], values["in"]["c"] = np.array([0, -1, 2**40]).view("M8[s]"), [1j, 2, 3 - 1j]
+    inside = converted(values, modelled(stored_dtype(name)))
+    assert inside.dtype["u"] == np.dtype(("<u4", 2))
+    assert inside["u"].tolist() == [[233, 0], [97, 98], [0, 0]]
+    assert inside.dtype["h"] == np.dtype("<f4")
+    back = as_stored(inside, stored_dtype(name))
+    assert back.dtype == stored
+    assert back.tobytes() == values.tobytes()
+    assert stored_bytes(inside[0].tobytes(), stored_dtype(name)) == values[0].tobytes()
+    with pytest.raises(OverflowError, match="no exact 16-bit"):
+        as_stored(np.where(np.arange(3) == 0, 0.1, inside["h"]).astype("<f4").view([("h", "<f4")]), (("h", "<f2", ()),))
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["struct", "struct[]", 'struct[["a","<i4"]]', 'struct[["a","|O"]]', 'struct[["a","<q9"]]', 'struct[["a"]]',
+     'struct[["a","<f2",[-1]]]', 'struct[["a","<f2","x"]]', "struct" + "[" * 4000, "bytes[0]", "utf32[x]"],
+)  # fmt: skip
+def test_what_names_no_element(name: str) -> None:
+    assert not is_element_name(name)
+
+
+@pytest.mark.parametrize("form", ["zarr2", "zarr3"])
+@pytest.mark.parametrize(
+    ("element", "fill", "kept"),
+    [
+        ("utf32[2]", "bé", "<U2"),
+        ("bytes[3]", "bé", "|S3"),
+        ("utf32[2]", "abc", None),  # too long
+        ("bytes[3]", "béé", None),
+    ],
+)
+def test_texts_of_fixed_length_are_kept_where_they_fit(
+    element: str, fill: str, kept: str | None, form: str, tmp_path: Path
+) -> None:
+    said = {"name": "_FillValue", "value": {"type": "string", "values": [fill]}}
+    dataset = ast_json({"name": "v", "type": "string", "dimensions": [2], "storage": {"element": element},
+                        "attributes": [said]})  # fmt: skip
+    (tmp_path / "d.ast.json").write_text(dataset)
+    nczarr.convert(tmp_path / "d.ast.json", tmp_path / "d.zarr", form)
+    found = nczarr.open(tmp_path / "d.zarr")
+    assert found["/v"][...].tolist() == nczarr.open(tmp_path / "d.ast.json")["/v"][...].tolist()
+    assert found.dataset.variables[0].storage.element == (None if kept is None else element)
+    metadata = json.loads((tmp_path / "d.zarr/v" / (".zarray" if form == "zarr2" else "zarr.json")).read_text())
+    if form == "zarr2":
+        assert metadata["dtype"] == (kept or "|O")
+    else:
+        known = {"<U2": "fixed_length_utf32", "|S3": "null_terminated_bytes"}
+        assert metadata["data_type"] == "string" if kept is None else metadata["data_type"]["name"] == known[kept]
+
+
+def ast_json(variable: dict[str, Any]) -> str:
+    return json.dumps({"ast": 1, "dataset": {"name": "d", "variables": [variable]}})
+
+
+def test_the_notation_has_records(tmp_path: Path) -> None:
+    """A record of a store is one word in the notation."""
+    metadata = {"zarr_format": 2, "shape": [2], "chunks": [2], "dtype": [["a", "<i2"], ["t", "<M8[s]"]],
+                "fill_value": None, "order": "C", "compressor": None, "filters": None}  # fmt: skip
+    (tmp_path / "s.zarr/v").mkdir(parents=True)
+    (tmp_path / "s.zarr/.zgroup").write_text('{"zarr_format": 2}')
+    (tmp_path / "s.zarr/v/.zarray").write_text(json.dumps(metadata))
+    found = nczarr.open(tmp_path / "s.zarr")
+    assert found.dataset.variables[0].storage.element == 'struct[["a","<i2"],["t","<M8[s]"]]'
+    assert nczarr.from_notation(found.to_notation()).dataset.variables[0].storage == found.dataset.variables[0].storage
+    nczarr.convert(tmp_path / "s.zarr", tmp_path / "n.zarr", "nczarr")
+    assert nczarr.diff(tmp_path / "s.zarr", tmp_path / "n.zarr", storage=True) == []
+
+
+def test_a_nul_at_the_end_is_seen() -> None:
+    assert survey(None, b"a\0", characters=True).trailing
+    assert not survey(None, "é".encode(), characters=True).trailing
+    assert survey(None, "é".encode(), characters=True).characters == 1

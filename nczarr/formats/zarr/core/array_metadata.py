@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 from nczarr.arrays.chunked_store import StoredArray
 from nczarr.arrays.codecs import from_configs
-from nczarr.arrays.elements import element_of, model_bytes
+from nczarr.arrays.elements import element_of, model_bytes, text_element
 from nczarr.arrays.grid import Encoding
 from nczarr.arrays.source import Descr, Layout, is_number, itemsize
 from nczarr.ast import Attribute, Codec, Quantize, Storage
@@ -72,14 +72,14 @@ class Described(NamedTuple):
         """Atomic type of the dtype; one byte of text is char, raw bytes and records None."""
         return plain_type(self.encoding.dtype)
 
-    @property
-    def storage(self) -> Storage:
-        """Storage that the documents declare."""
+    def storage(self, *, texts: bool) -> Storage:
+        """Return the storage that the documents declare. `texts`: texts of fixed length are elements."""
         dtype = self.encoding.dtype
+        element = element_of(dtype) or (text_element(dtype) if texts else None)
         number = is_number(dtype)
         endian: Endian = "big" if number and str(dtype)[0] == ">" else None
         no_fill = number and self.fill is None
-        return made_storage(None, self.chunks or None, self.codecs or (), endian, no_fill, None, element_of(dtype))
+        return made_storage(None, self.chunks or None, self.codecs or (), endian, no_fill, None, element)
 
     def scalar(self) -> Described:
         """Return the array as a scalar: netCDF-C writes scalars as arrays of one element."""

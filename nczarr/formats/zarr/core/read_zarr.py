@@ -13,7 +13,7 @@ import math
 from typing import Any
 
 from nczarr import names
-from nczarr.arrays.elements import element_of, model_bytes
+from nczarr.arrays.elements import element_of, is_record, model_bytes
 from nczarr.arrays.parts import Types, descr
 from nczarr.arrays.source import Parts
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Group, Variable
@@ -179,7 +179,7 @@ class _Hierarchy:
             type=type_name,
             dimensions=self._references(path, described, lengths, called),
             attributes=with_fill(attributes, type_name, types, described, self.reader),
-            storage=normalized(described.storage, described.shape, type_name),
+            storage=normalized(described.storage(texts=True), described.shape, type_name),
             span=self.documents.span(described.key),
         )
         own = own_fill(type_name, variable.attributes)
@@ -267,7 +267,8 @@ def _restored(type_name: str, types: Types, described: Described) -> Constant | 
         return None
     if type_name == "string":
         return Constant.strings([fill if dtype == "|O" else fill.rstrip(b"\0")])
-    if element_of(dtype) not in (None, "float16"):
+    element = element_of(dtype)
+    if element not in (None, "float16") and not is_record(element):
         return None  # as of integers
     fill = model_bytes(fill, dtype)
     atomic = ATOMIC.get(type_name)

@@ -7,7 +7,7 @@ import math
 from collections.abc import Container
 
 from nczarr import names
-from nczarr.arrays.elements import ELEMENT_TYPES, declared, element_of, modelled
+from nczarr.arrays.elements import ELEMENT_TYPES, declared, element_of, field_of, modelled
 from nczarr.arrays.parts import NUMPY, Types, descr
 from nczarr.arrays.source import Descr, itemsize
 from nczarr.ast import CompoundType, Field, OpaqueType, UserType
@@ -75,8 +75,6 @@ class Inventor:
         if itemsize(stored) > LARGEST_VALUE or members(stored) > MOST_MEMBERS:
             raise ValueError(f"elements of {itemsize(stored)} bytes are too large")
         element = element_of(stored)
-        if element is not None and element.startswith("utf32"):
-            raise ValueError(f"the model has no type for a record with a field `{name}` of UTF-32")
         if element in ELEMENT_TYPES:
             return self._element(element)
         if isinstance(stored, str):
@@ -89,9 +87,7 @@ class Inventor:
             problem = name_problem(field)
             if problem is not None:
                 raise ValueError(f"a field of the record: {problem}")
-            length: tuple[int, ...] = ()
-            if isinstance(inner, str) and inner[1] == "S" and inner != "|S1":
-                inner, length = "|S1", (int(inner[2:]),)
+            inner, length = field_of(inner)
             kind = self.type_of(inner, f"{name}_{field}")
             fields.append(Field(name=called, type=kind, shape=(*shape, *length)))
         return self._declared(CompoundType(name=self._free(f"{name}_t"), fields=tuple(fields)))

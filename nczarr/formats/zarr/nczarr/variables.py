@@ -100,7 +100,7 @@ class Variables:
             attributes=with_fill(attributes, type_name, types, described, self.reader)
             if any(each.name == "_FillValue" for each in attributes)
             else attributes,
-            storage=self._storage(extension, described.storage, references, type_name, key),
+            storage=self._storage(extension, described.storage(texts=False), references, type_name, key),
             span=self.documents.span(described.key),
         )
         nil = extension.nil.get("", ()) if type_name == "string" else ()

@@ -48,7 +48,7 @@ def fill_value(descr: Descr, fill: bytes | None) -> Any:
         return None
     if not isinstance(descr, str) or descr[1] == "V":
         return base64.b64encode(fill).decode()
-    if descr == "|O":
+    if descr == "|O" or descr[1] == "U":
         return fill.decode("utf-8")
     if descr[1] == "S":
         if descr[0] == ">":  # netCDF's char, for the netCDF library alone, which does not decode base64

@@ -11,6 +11,7 @@ import re
 from typing import Any
 
 from nczarr.arrays.codecs import POINTER
+from nczarr.arrays.decode import TEXTS
 from nczarr.arrays.elements import element_of, is_element_name
 from nczarr.arrays.grid import Encoding
 from nczarr.arrays.source import Descr, itemsize
@@ -178,8 +179,10 @@ class Zarr2Reader(Reader):
             return f"{'>' if order == '>' else '<'}U{wider or 1}"
         if time and is_element_name(element_of("<" + time)):
             return (">" if order == ">" else "<") + time
-        if texts and not field and sum(each["id"] in _TEXTS for each in configs) == 1:
+        if texts and not field and sum(each["id"] in _TEXTS or _is_object_codec(each) for each in configs) == 1:
             return "|O"
+        if any(each["id"] == "pickle" for each in configs):
+            raise ValueError(f"dtype `{written}` with filter `pickle`, which runs code")
         raise ValueError(f"dtype `{written}`")
 
     def _field(self, name: Any, inner: Descr, shape: Any) -> tuple[str, Descr, tuple[int, ...]]:
@@ -210,6 +213,11 @@ class Zarr2Reader(Reader):
         if len(plainly) > size:
             raise ValueError(f"{shown(written)} has {len(plainly)} bytes, but the type has {size}")
         return plainly.ljust(size, b"\0")
+
+
+def _is_object_codec(config: Json) -> bool:
+    """Return whether a filter encodes texts of any length."""
+    return config["id"] in TEXTS and config.get("dtype", "|O") == "|O"
 
 
 def _configs(document: Json) -> list[Json]:

@@ -16,7 +16,7 @@ ARRAYS = Arrays(
     reserved="__",
     nested_records=True,
     elements=True,
-    times=True,
+    numpy_types=True,
 )
 """Named filters: deflate, shuffle, fletcher32, bzip2, blosc, zstd; and gzip and crc32c, unknown to HDF5."""
 

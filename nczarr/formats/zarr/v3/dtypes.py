@@ -23,7 +23,7 @@ import re
 import struct
 from typing import Any
 
-from nczarr.arrays.elements import element_of, halves, is_element_name, time_unit
+from nczarr.arrays.elements import element_of, halves, is_element_name, is_utf32, time_unit
 from nczarr.arrays.source import Descr, itemsize
 from nczarr.ast import Constant
 from nczarr.ast.plain import Plain, encoded, plain
@@ -34,6 +34,7 @@ _NUMBERS = {"i1": "int8", "u1": "uint8", "i2": "int16", "u2": "uint16", "i4": "i
             "u8": "uint64", "f4": "float32", "f8": "float64", "f2": "float16",
             "b1": "bool", "c8": "complex64", "c16": "complex128"}  # fmt: skip
 _NAMES = {name: ("|" if code[1:] == "1" else "<") + code for code, name in _NUMBERS.items()}
+_TEXTS_AND_BYTES = {"S": "null_terminated_bytes", "U": "fixed_length_utf32", "V": "raw_bytes"}
 _RAW = re.compile(r"r([1-9][0-9]{0,8})")
 
 
@@ -48,8 +49,8 @@ def data_type(descr: Descr, *, utf8: bool = True) -> str | Json:
         factor, short = time_unit(descr)
         name = "numpy.datetime64" if descr[1] == "M" else "numpy.timedelta64"
         return {"name": name, "configuration": {"unit": short or "generic", "scale_factor": factor}}
-    if descr[1] in "SV":
-        return _of_length("null_terminated_bytes" if descr[1] == "S" else "raw_bytes", int(descr[2:]))
+    if descr[1] in "SUV":
+        return _of_length(_TEXTS_AND_BYTES[descr[1]], itemsize(descr))
     return _NUMBERS[descr[1:]]
 
 
@@ -133,6 +134,8 @@ def fill_value(descr: Descr, fill: bytes | None, *, utf8: bool = True) -> Any:
     """
     if descr == "|O":
         return (fill or b"").decode() if utf8 else base64.b64encode(fill or b"").decode()
+    if is_utf32(descr):
+        return (fill or b"").decode()
     data = (fill or b"").ljust(itemsize(descr), b"\0")
     if not isinstance(descr, str) or descr[1] == "V":
         return base64.b64encode(data).decode()
@@ -184,7 +187,12 @@ def _record_bytes(descr: tuple[tuple[str, Descr, tuple[int, ...]], ...], written
         if name not in written:
             raise ValueError(f"field `{name}` has no value")
         try:
-            made.append(fill_bytes(field, written[name]))
+            value = fill_bytes(field, written[name])
+            if is_utf32(field):
+                value = value.decode().encode("utf-32-le")
+            if len(value) > itemsize(field):
+                raise ValueError(f"{shown(written[name])} is too long")
+            made.append(value.ljust(itemsize(field), b"\0"))
         except ValueError as fault:
             raise ValueError(f"field `{name}`: {fault}") from None
     return b"".join(made)
