@@ -19,35 +19,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return run(given)
 
 
-def without_plugins() -> None:
-    """Disable pydantic's plug-in search, which would read the metadata of every installed package.
-
-    Even when disabled, pydantic's loader module costs a short run 1/15 of its
-    time for its imports (row E2). A stand-in without plug-ins replaces it;
-    other attributes are those of the real module.
-    """
-    import os
-    from types import ModuleType
-
-    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    name = "pydantic.plugin._loader"
-    if name in sys.modules:
-        return
-    stand_in = ModuleType(name)
-
-    def real(wanted: str) -> object:
-        from importlib import import_module
-
-        if wanted.startswith("__"):  # the import system asks whether it is a package
-            raise AttributeError(wanted)
-        if sys.modules.get(name) is stand_in:
-            del sys.modules[name]
-        return getattr(import_module(name), wanted)
-
-    stand_in.__dict__.update(get_plugins=tuple, __getattr__=real)
-    sys.modules[name] = stand_in
-
-
 def hear_signals() -> None:
     """Make termination signals act like Ctrl-C, unless ignored: started work is removed or remains resumable.
 
@@ -85,7 +56,7 @@ def process() -> None:
     import gc
     import os
 
-    without_plugins()
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # searching them reads the metadata of all packages
     gc.set_threshold(1_000_000, 20, 20)
     if None in (sys.stdin, sys.stdout, sys.stderr):
         from nczarr.cli.streams import complete

@@ -7,30 +7,37 @@ an anonymous size. Variables hold no data.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
-from pydantic import Field, NonNegativeInt
-
-from nczarr.ast.node import Name, Node, TypeName
+from nczarr.ast.node import Constraint, Name, Natural, Node, TypeName, all_are, is_name, is_natural, node
 from nczarr.ast.storage import DEFAULT_STORAGE, Storage
-from nczarr.ast.types import UserType
+from nczarr.ast.types import CompoundType, EnumType, OpaqueType, UserType, VlenType
 from nczarr.ast.values import Constant
+
+VERSION = "2.0.0"
+"""Version of the data model by default."""
 
 Kind = Literal["nc3", "nc6", "nc5", "nc4", "nc7"]
 """Kinds of netCDF file: classic, 64-bit offset, CDF-5, netCDF-4, netCDF-4 classic model."""
 
 
+@node
 class Dimension(Node):
     """A named extent."""
 
     name: Name
     """Name of the dimension."""
-    size: NonNegativeInt
+    size: Natural
     """Current length, also of an unlimited dimension."""
     unlimited: bool = False
     """True if the dimension can grow."""
 
+    def __post_init__(self) -> None:
+        if not (is_name(self.name) and is_natural(self.size) and type(self.unlimited) is bool):
+            self._decide()
 
+
+@node
 class Attribute(Node):
     """A named constant of one type; `_FillValue` is an ordinary attribute."""
 
@@ -39,11 +46,21 @@ class Attribute(Node):
     value: Constant
     """Type and values."""
 
+    def __post_init__(self) -> None:
+        if not (is_name(self.name) and type(self.value) is Constant):
+            self._decide()
 
-DimensionRef = Annotated[str | NonNegativeInt, Field(union_mode="left_to_right")]
+
+_KINDS = get_args(Kind)
+
+_USER_TYPES = frozenset({EnumType, OpaqueType, VlenType, CompoundType})
+
+
+DimensionRef = Annotated[str | Natural, Constraint(mode="left_to_right")]
 """FQN of a dimension, or an anonymous size (the specification's `dimref`)."""
 
 
+@node
 class Variable(Node):
     """A named array; a scalar without dimensions."""
 
@@ -58,7 +75,19 @@ class Variable(Node):
     storage: Storage = DEFAULT_STORAGE
     """Layout, codecs and byte order."""
 
+    def __post_init__(self) -> None:
+        if not (
+            is_name(self.name)
+            and is_name(self.type)
+            and type(self.dimensions) is tuple
+            and all(type(each) is str or is_natural(each) for each in self.dimensions)
+            and all_are(self.attributes, Attribute)
+            and type(self.storage) is Storage
+        ):
+            self._decide()
 
+
+@node
 class Group(Node):
     """A scope: declarations in definition order, one tuple per kind."""
 
@@ -75,7 +104,22 @@ class Group(Node):
     groups: tuple[Group, ...] = ()
     """Child groups in definition order."""
 
+    def __post_init__(self) -> None:
+        if not (is_name(self.name) and self._holds_nodes()):
+            self._decide()
 
+    def _holds_nodes(self) -> bool:
+        return (
+            type(self.types) is tuple
+            and _USER_TYPES.issuperset(map(type, self.types))
+            and all_are(self.dimensions, Dimension)
+            and all_are(self.variables, Variable)
+            and all_are(self.attributes, Attribute)
+            and all_are(self.groups, Group)
+        )
+
+
+@node
 class Dataset(Group):
     """The root group. Its name is not part of FQNs, and may be empty.
 
@@ -84,5 +128,10 @@ class Dataset(Group):
     """
 
     name: str
-    version: Annotated[str, Field(pattern=r"^[0-9]+\.[0-9]+\.[0-9]+$")] = "2.0.0"
+    version: Annotated[str, Constraint(pattern=r"^[0-9]+\.[0-9]+\.[0-9]+$")] = VERSION
     kind: Kind | None = None
+
+    def __post_init__(self) -> None:
+        known = self.kind is None or self.kind in _KINDS
+        if not (known and type(self.name) is str and self.version == VERSION and self._holds_nodes()):
+            self._decide()

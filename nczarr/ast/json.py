@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from nczarr.ast import Dataset, Node
+from nczarr.ast.node import node
 
 VERSION = 1
 """Version of this document; readers refuse others."""
@@ -26,6 +27,7 @@ _DEFAULTS: dict[str, Any] = {
 }  # fmt: skip
 
 
+@node
 class Document(Node):
     """A whole file: the document version and one dataset."""
 
@@ -33,6 +35,9 @@ class Document(Node):
     """Version of the document."""
     dataset: Dataset
     """The dataset."""
+
+    def __post_init__(self) -> None:
+        self._decide()
 
 
 def dump(dataset: Dataset) -> dict[str, Any]:
@@ -61,12 +66,12 @@ def _field_docstrings() -> dict[str, dict[str, str]]:
 
     found: dict[str, dict[str, str]] = {}
     for module in (dataset, storage, types, values):
-        for node in ast.walk(ast.parse(inspect.getsource(module))):
-            if isinstance(node, ast.ClassDef):
-                for field, below in itertools.pairwise(node.body):
+        for part in ast.walk(ast.parse(inspect.getsource(module))):
+            if isinstance(part, ast.ClassDef):
+                for field, below in itertools.pairwise(part.body):
                     match field, below:
                         case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
-                            found.setdefault(node.name, {})[name] = " ".join(text.split())
+                            found.setdefault(part.name, {})[name] = " ".join(text.split())
     return found
 
 

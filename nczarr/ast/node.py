@@ -1,40 +1,187 @@
-"""`Node`: common base of all tree nodes.
+"""`Node`: common base of all tree nodes, and the constraints of their members.
 
 Invariant: a node is a value. It is frozen, strictly validated at construction,
 and has no parent reference. Its span is excluded from equality, hash, repr,
 JSON and schema, so that `read(write(x)) == x` is the plain `==`.
+
+Nodes are slotted dataclasses. `__post_init__` accepts the usual members by a
+few comparisons; pydantic decides about all others, and does JSON and schema. It
+is imported only then (`validation.py`), because its import takes longer than a
+small run.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
-
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
-from pydantic.json_schema import SkipJsonSchema
+from collections.abc import Callable, Mapping
+from dataclasses import FrozenInstanceError, dataclass, field, fields
+from operator import attrgetter
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, cast, dataclass_transform
 
 from nczarr.source import NOWHERE, Span
 
-if TYPE_CHECKING:
-    Place = Span
-else:  # to pydantic a span is opaque: never validated, compared by its own `==`, left out of dump and schema
-    Place = SkipJsonSchema[Annotated[Any, Field(exclude=True, repr=False)]]
+T = TypeVar("T")
 
 
-class Node(BaseModel):
-    """Base of all nodes: frozen, strict, no unknown members, with a span outside its value."""
+class Constraint:
+    """A constraint of a member: entries of its core schema, such as `ge=0`."""
 
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", defer_build=True)
+    def __init__(self, **entries: Any) -> None:
+        self.entries = entries
 
-    span: Place = NOWHERE
-    """Position in the source; not part of the value."""
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        return {**handler(source), **self.entries}
 
 
-Name = Annotated[str, StringConstraints(min_length=1)]
+class Tagged:
+    """A union of nodes, told apart by a member."""
+
+    def __init__(self, member: str) -> None:
+        self.member = member
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        from pydantic import Field
+
+        return handler.generate_schema(Annotated[source, Field(discriminator=self.member)])
+
+
+class Outside:
+    """A member outside of the node's value: not validated, not in JSON or schema."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        return {"type": "any"}
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> Any:
+        from pydantic_core import PydanticOmit
+
+        raise PydanticOmit
+
+
+Natural = Annotated[int, Constraint(ge=0)]
+"""An integer of at least 0."""
+
+Positive = Annotated[int, Constraint(gt=0)]
+"""An integer of at least 1."""
+
+Name = Annotated[str, Constraint(min_length=1)]
 """A simple name without escapes, in NFC; `names.problem` checks netCDF's rules."""
 
-TypeName = Annotated[str, StringConstraints(min_length=1)]
+TypeName = Annotated[str, Constraint(min_length=1)]
 """A use of a type: an atomic name, or the FQN (`/g/t`) of a user-defined type.
 
 Front ends may leave a bare name if the language has lexical scopes; `resolve`
 converts it to a FQN.
 """
+
+
+def _refuse(node: Any, name: str, *value: Any) -> None:
+    """Refuse to change a node. Raises FrozenInstanceError."""
+    raise FrozenInstanceError(f"cannot change `{name}` of a node: make another one with `model_copy`")
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
+def node(cls: type[T]) -> type[T]:
+    """Make a class of nodes: frozen and slotted, with keyword arguments."""
+    made: Any = dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)(cls)
+    made.__setattr__, made.__delattr__ = _refuse, _refuse  # Python's own fail for names that are no members
+    made._members = tuple(each.name for each in fields(made))
+    made._value = staticmethod(attrgetter("__class__", *(name for name in made._members if name != "span")))
+    return cast("type[T]", made)
+
+
+@node
+class Node:
+    """Base of all nodes: frozen, strict, no unknown members, with a span outside its value."""
+
+    __pydantic_config__: ClassVar[Mapping[str, Any]] = {"strict": True, "extra": "forbid"}
+    _members: ClassVar[tuple[str, ...]]
+    """Names of all members, in order."""
+    _value: ClassVar[Callable[[Any], tuple[Any, ...]]]
+    """Class and members of a node, without its span."""
+
+    span: Annotated[Span, Outside()] = NOWHERE
+    """Position in the source; not part of the value."""
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Node) and type(self)._value(self) == type(other)._value(other))
+
+    def __hash__(self) -> int:
+        return hash(type(self)._value(self))
+
+    def __repr__(self) -> str:
+        shown = (f"{name}={getattr(self, name)!r}" for name in self._members if name != "span")
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    def _decide(self) -> None:
+        """Let pydantic decide about the members, and convert them. Raises ValidationError."""
+        from nczarr.ast import validation
+
+        validation.decide(self)
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None) -> Self:
+        """Return a copy with some members replaced, without validation. Raises TypeError for an unknown member."""
+        made = object.__new__(type(self))
+        given = update or {}
+        for name in self._members:
+            object.__setattr__(made, name, given[name] if name in given else getattr(self, name))
+        if unknown := given.keys() - set(self._members):
+            raise TypeError(f"{type(self).__name__} has no member {', '.join(sorted(unknown))}")
+        return made
+
+    def model_dump(self, *, mode: Literal["python", "json"] = "python", **options: Any) -> dict[str, Any]:
+        """Return the members as a dictionary: of Python objects, or of JSON values.
+
+        `options` are those of pydantic's `to_python`, such as `exclude_defaults=True`.
+        """
+        from nczarr.ast import validation
+
+        found: dict[str, Any] = validation.schema_of(type(self)).serializer.to_python(self, mode=mode, **options)
+        return found
+
+    def model_dump_json(self, **options: Any) -> str:
+        """Return the members as a JSON text. `options` are those of pydantic's `to_json`."""
+        from nczarr.ast import validation
+
+        return validation.schema_of(type(self)).serializer.to_json(self, **options).decode()
+
+    @classmethod
+    def model_validate(cls, members: Any) -> Self:
+        """Return the node with these members. Raises ValidationError."""
+        from nczarr.ast import validation
+
+        made: Self = validation.schema_of(cls).validator.validate_python(members)
+        return made
+
+    @classmethod
+    def model_validate_json(cls, text: str | bytes) -> Self:
+        """Return the node of a JSON text. Raises ValidationError."""
+        from nczarr.ast import validation
+
+        made: Self = validation.schema_of(cls).validator.validate_json(text)
+        return made
+
+    @classmethod
+    def model_json_schema(cls) -> dict[str, Any]:
+        """Return the JSON Schema of such nodes."""
+        from nczarr.ast import validation
+
+        return validation.schema_of(cls).json_schema()
+
+
+def members_of(given: Node) -> dict[str, Any]:
+    """Return all members of a node by name, its span included."""
+    return {name: getattr(given, name) for name in given._members}
+
+
+def all_are(given: object, kind: type[Node]) -> bool:
+    """Return whether this is a tuple of nodes of one class."""
+    return type(given) is tuple and (not given or set(map(type, given)) == {kind})
+
+
+def is_name(given: object) -> bool:
+    """Return whether this is a text that is not empty."""
+    return type(given) is str and given != ""
+
+
+def is_natural(given: object) -> bool:
+    """Return whether this is an integer of at least 0."""
+    return type(given) is int and given >= 0

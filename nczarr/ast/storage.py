@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, NonNegativeInt, PositiveInt
-
-from nczarr.ast.node import Node
+from nczarr.ast.node import Constraint, Natural, Node, Positive, all_are, is_natural, node
 
 CODEC_IDS: dict[str, int] = {
     "deflate": 1,
@@ -28,6 +26,7 @@ have.
 CODEC_NAMES: dict[int, str] = {number: name for name, number in CODEC_IDS.items()}
 
 
+@node
 class Codec(Node):
     """One step of a chunk's encoding, in application order: an HDF5 filter number and its parameters.
 
@@ -35,10 +34,14 @@ class Codec(Node):
     have no parameters.
     """
 
-    id: NonNegativeInt
+    id: Natural
     """Number of the HDF5 filter."""
-    parameters: tuple[NonNegativeInt, ...] = ()
+    parameters: tuple[Natural, ...] = ()
     """Parameters of the filter."""
+
+    def __post_init__(self) -> None:
+        if not (is_natural(self.id) and type(self.parameters) is tuple and all(map(is_natural, self.parameters))):
+            self._decide()
 
     @property
     def name(self) -> str | None:
@@ -46,18 +49,22 @@ class Codec(Node):
         return CODEC_NAMES.get(self.id)
 
 
+@node
 class Quantize(Node):
     """Lossy rounding of floats before compression."""
 
     algorithm: Literal["bitgroom", "granularbitround", "bitround"]
     """Name of the algorithm."""
-    digits: PositiveInt
+    digits: Positive
     """Significant decimal digits, or bits for `bitround`."""
+
+    def __post_init__(self) -> None:
+        self._decide()  # rare
 
 
 Element = Annotated[
     str,
-    Field(
+    Constraint(
         pattern=r"^(bool|float16|complex64|complex128|(utf32|bytes)\[[1-9][0-9]{0,8}\]"
         r"|struct\[\[.*\]\]|(datetime64|timedelta64)(\[[1-9]?[0-9]{0,9}(Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\])?)$"
     ),
@@ -65,12 +72,13 @@ Element = Annotated[
 """Store elements without an atomic type in the data model, such as `bool` or `datetime64[ms]`."""
 
 
+@node
 class Storage(Node):
     """Requested or recorded storage of a variable."""
 
     layout: Literal["contiguous", "compact", "chunked"] | None = None
     """Layout in an HDF5 file."""
-    chunks: tuple[PositiveInt, ...] | None = None
+    chunks: tuple[Positive, ...] | None = None
     """Chunk length of each dimension."""
     codecs: tuple[Codec, ...] = ()
     """Codecs in encoding order."""
@@ -83,7 +91,23 @@ class Storage(Node):
     element: Element | None = None
     """The store's type of the values, if the model lacks it."""
 
+    def __post_init__(self) -> None:
+        chunks, codecs = self.chunks, self.codecs
+        if not (
+            (self.layout is None or self.layout in _LAYOUTS)
+            and (chunks is None or (type(chunks) is tuple and all(type(each) is int and each > 0 for each in chunks)))
+            and all_are(codecs, Codec)
+            and (self.endian is None or self.endian in _ORDERS)
+            and type(self.no_fill) is bool
+            and (self.quantize is None or type(self.quantize) is Quantize)
+            and (self.element is None or self.element in _COMMON_ELEMENTS)
+        ):
+            self._decide()
 
+
+_LAYOUTS = ("contiguous", "compact", "chunked")
+_ORDERS = ("little", "big")
+_COMMON_ELEMENTS = ("bool", "float16", "complex64", "complex128")
 DEFAULT_STORAGE = Storage()
 
 FILTER_LIMIT = 2**32

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import fields
 from typing import Any
 
 from nczarr.ast.node import Node
@@ -27,10 +28,9 @@ def text(node: Node) -> str:
 def lines(node: Node, indent: str = "") -> Iterator[str]:
     """Yield the text by lines: plain members on the node's line, child nodes below."""
     head, below = [type(node).__name__], []
-    fields = type(node).model_fields
-    for name in fields:
-        value = getattr(node, name)
-        if name == "span" or (name != "name" and not fields[name].is_required() and value == fields[name].default):
+    for member in fields(node):
+        name, value = member.name, getattr(node, member.name)
+        if name == "span" or (name != "name" and value == member.default):
             continue
         if isinstance(value, Constant):
             head.append(json.dumps(value.model_dump(mode="json"), ensure_ascii=False))

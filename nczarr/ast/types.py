@@ -7,14 +7,14 @@ enhanced model (char, float, double, enum, vlen).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple, get_args
 
-from pydantic import Field as PydanticField
-from pydantic import NonNegativeInt, PositiveInt
-
-from nczarr.ast.node import Name, Node, TypeName
+from nczarr.ast.node import Name, Natural, Node, Positive, Tagged, TypeName, all_are, is_name, is_natural, node
 
 IntegerName = Literal["byte", "ubyte", "short", "ushort", "int", "uint", "int64", "uint64"]
+
+
+_INTEGERS = get_args(IntegerName)
 
 
 class Atomic(NamedTuple):
@@ -68,6 +68,7 @@ def is_number(type_name: str) -> bool:
     return atomic is not None and (atomic.is_integer or atomic.is_float)
 
 
+@node
 class EnumConstant(Node):
     """A named value of an enum type."""
 
@@ -76,7 +77,12 @@ class EnumConstant(Node):
     value: int
     """Its integer."""
 
+    def __post_init__(self) -> None:
+        if not (is_name(self.name) and type(self.value) is int):
+            self._decide()
 
+
+@node
 class EnumType(Node):
     """Named integers. Names and values are unique."""
 
@@ -89,7 +95,13 @@ class EnumType(Node):
     constants: tuple[EnumConstant, ...]
     """Constants in definition order."""
 
+    def __post_init__(self) -> None:
+        known = is_name(self.name) and self.kind == "enum" and self.base in _INTEGERS
+        if not (known and all_are(self.constants, EnumConstant)):
+            self._decide()
 
+
+@node
 class OpaqueType(Node):
     """Uninterpreted values of fixed size."""
 
@@ -97,10 +109,15 @@ class OpaqueType(Node):
     """Tag of the node."""
     name: Name
     """Name of the type."""
-    size: PositiveInt
+    size: Positive
     """Size of a value in bytes."""
 
+    def __post_init__(self) -> None:
+        if not (is_name(self.name) and self.kind == "opaque" and is_natural(self.size) and self.size):
+            self._decide()
 
+
+@node
 class VlenType(Node):
     """Sequences of any length."""
 
@@ -111,7 +128,12 @@ class VlenType(Node):
     base: TypeName
     """Type of the elements."""
 
+    def __post_init__(self) -> None:
+        if not (is_name(self.name) and self.kind == "vlen" and is_name(self.base)):
+            self._decide()
 
+
+@node
 class Field(Node):
     """A member of a compound."""
 
@@ -119,12 +141,23 @@ class Field(Node):
     """Name of the field."""
     type: TypeName
     """Type of the values."""
-    shape: tuple[PositiveInt, ...] = ()
+    shape: tuple[Positive, ...] = ()
     """Lengths of an array field; empty for a single value."""
-    offset: NonNegativeInt | None = None
+    offset: Natural | None = None
     """Byte offset in a file's own layout; None: C alignment."""
 
+    def __post_init__(self) -> None:
+        if not (
+            is_name(self.name)
+            and is_name(self.type)
+            and type(self.shape) is tuple
+            and all(type(each) is int and each > 0 for each in self.shape)
+            and (self.offset is None or is_natural(self.offset))
+        ):
+            self._decide()
 
+
+@node
 class CompoundType(Node):
     """An ordered record of fields."""
 
@@ -134,11 +167,16 @@ class CompoundType(Node):
     """Name of the type."""
     fields: tuple[Field, ...]
     """Fields in order."""
-    size: PositiveInt | None = None
+    size: Positive | None = None
     """Size in a file's own layout in bytes; None: as in C."""
 
+    def __post_init__(self) -> None:
+        known = is_name(self.name) and self.kind == "compound" and all_are(self.fields, Field)
+        if not (known and (self.size is None or (is_natural(self.size) and self.size))):
+            self._decide()
 
-UserType = Annotated[EnumType | OpaqueType | VlenType | CompoundType, PydanticField(discriminator="kind")]
+
+UserType = Annotated[EnumType | OpaqueType | VlenType | CompoundType, Tagged("kind")]
 """User-defined type of a group."""
 
 

@@ -18,16 +18,15 @@ import struct
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
-from pydantic import GetJsonSchemaHandler, NonNegativeInt, model_serializer, model_validator
-from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema
-
-from nczarr.ast.node import Node, TypeName
+from nczarr.ast.node import Natural, Node, TypeName, all_are, is_natural, node
 from nczarr.ast.types import ATOMIC
+
+_TEXTS = frozenset({bytes, type(None)})
 
 SPECIAL_FLOATS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
+@node
 class Constant(Node):
     """`count` values of one type, with canonical `data`.
 
@@ -41,10 +40,24 @@ class Constant(Node):
 
     type: TypeName
     """Atomic type, or FQN of a declared type."""
-    count: NonNegativeInt
+    count: Natural
     """Number of values."""
     data: bytes | tuple[bytes | None, ...] | tuple[Constant, ...]
     """Canonical content, as described above."""
+
+    def __post_init__(self) -> None:
+        data, atomic = self.data, ATOMIC.get(self.type) if type(self.type) is str else None
+        if not is_natural(self.count):
+            right = False
+        elif type(data) is bytes:
+            size = 1 if atomic is None else atomic.size
+            right = bool(self.type and size) and (atomic is None or len(data) == self.count * size)
+        elif atomic is not None:
+            right = not atomic.size and len(data) == self.count and _TEXTS.issuperset(map(type, data))
+        else:
+            right = bool(self.type) and all_are(data, Constant)
+        if not right:
+            self._decide()
 
     @classmethod
     def numbers(cls, type_name: str, values: Iterable[int | float]) -> Constant:
@@ -70,12 +83,19 @@ class Constant(Node):
             raise TypeError(f"{self.type} is not a numeric type")
         return struct.unpack(f"<{self.count}{ATOMIC[self.type].code}", self.data)
 
-    @model_validator(mode="before")
     @classmethod
-    def _complete(cls, value: Any) -> Any:
-        """Read the JSON form, and check data against count (`before`, because `after` also runs for every parent)."""
-        if not isinstance(value, dict):
-            return value
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        from pydantic_core import core_schema
+
+        written = core_schema.plain_serializer_function_ser_schema(_write_json, when_used="json")
+        return core_schema.no_info_before_validator_function(cls._complete, handler(source), serialization=written)
+
+    @classmethod
+    def _complete(cls, given: Any) -> Any:
+        """Read the JSON form, and check data against count."""
+        value = given if isinstance(given, dict) else getattr(given, "kwargs", None)
+        if value is None:
+            return given
         if "data" not in value:
             value = {**{key: value[key] for key in ("type", "count", "span") if key in value}, **_read_json(value)}
         name = value.get("type")
@@ -87,12 +107,8 @@ class Constant(Node):
                 raise ValueError(f"data of {length} are not {count} values of type {atomic.name}")
         return value
 
-    @model_serializer(mode="plain", when_used="json")
-    def _to_json(self) -> dict[str, Any]:
-        return _write_json(self)
-
     @classmethod
-    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+    def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> dict[str, Any]:
         return {
             "type": "object",
             "title": "Constant",

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from nczarr import names
 from nczarr.ast.dataset import Group
+from nczarr.ast.node import members_of
 
 G = TypeVar("G", bound=Group)
 
@@ -25,8 +26,7 @@ def groups(root: Group, path: str = "/") -> Iterator[tuple[str, Group]]:
 
 def rebuilt(group: G, **members: Any) -> G:
     """Return a new validated group or dataset with some members replaced."""
-    kept = {name: getattr(group, name) for name in type(group).model_fields}
-    return type(group)(**{**kept, **members})
+    return type(group)(**{**members_of(group), **members})
 
 
 def mapped(group: G, change: Callable[[str, Group], dict[str, Any]], path: str = "/") -> G:

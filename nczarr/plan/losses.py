@@ -13,7 +13,8 @@ from nczarr import names
 from nczarr.arrays.elements import kept_dtype
 from nczarr.arrays.parts import Types, inner_types, is_fixed
 from nczarr.arrays.source import Descr, fill_of
-from nczarr.ast import ATOMIC, Attribute, CompoundType, Constant, Dataset, EnumType, Variable
+from nczarr.ast import ATOMIC, Attribute, CompoundType, Constant, EnumType, Variable
+from nczarr.ast.dataset import VERSION
 from nczarr.ast.plain import HIDDEN, guessed, is_finite, plain
 from nczarr.ast.types import is_number
 from nczarr.ast.walk import groups
@@ -121,7 +122,7 @@ def _dataset(checked: Checked, form: Format) -> Iterator[Loss]:
         yield Loss("kind", "annotation", "/", f"the kind of file, {dataset.kind}", dataset.span)
     if not held.names and dataset.name:
         yield Loss("dataset-name", "annotation", "/", f"the dataset's name, `{dataset.name}`", dataset.span)
-    if not held.names and dataset.version != Dataset.model_fields["version"].default:
+    if not held.names and dataset.version != VERSION:
         yield Loss("version", "annotation", "/", f"the version of the data model, {dataset.version}", dataset.span)
     if not held.user_types:
         for fqn, declared in checked.types.items():

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from typing import cast
 
-from pydantic import ValidationError
-
 from nczarr import names
 from nczarr.ast import Attribute, Constant, Dataset, Dimension, Kind, Storage, UserType, Variable
+from nczarr.ast.node import members_of
 from nczarr.ast.walk import building
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
@@ -98,7 +97,7 @@ class _Reader:
         stem = os.path.splitext(root.attributes.get("name", "").rpartition("/")[2])[0]
         kind = root.attributes.get("nczarr:kind")
         group = scope.node()
-        members = {each: getattr(group, each) for each in type(group).model_fields}
+        members = members_of(group)
         self.result.dataset = Dataset.model_validate(
             {**members, "name": stem if name is None else name, "kind": cast("Kind", kind) if kind in _KINDS else None}
         )
@@ -251,7 +250,7 @@ class _Reader:
             return plain
         try:
             made = Storage.model_validate_json(noted)
-        except ValidationError:
+        except ValueError:
             return plain
         fits = made.chunks is None or (
             len(made.chunks) == len(sizes)

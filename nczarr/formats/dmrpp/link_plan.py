@@ -13,7 +13,8 @@ from nczarr.arrays.codecs import SHUFFLE
 from nczarr.arrays.manifest import Columns
 from nczarr.arrays.parts import Types, descr, is_fixed, size
 from nczarr.arrays.source import ArraySource, Descr, Stored, big_descr, itemsize, little_descr
-from nczarr.ast import Attribute, CompoundType, Dataset, EnumType, OpaqueType, VlenType
+from nczarr.ast import Attribute, CompoundType, EnumType, OpaqueType, VlenType
+from nczarr.ast.dataset import VERSION
 from nczarr.ast.walk import groups
 from nczarr.check.checked import Checked
 from nczarr.formats.dmrpp.wire import FILTER_NAMES, foreign_kind
@@ -133,7 +134,7 @@ def _linked(source: ArraySource, dtype: Descr) -> Linked | None:
 
 def losses(checked: Checked, options: Options) -> Iterator[Loss]:
     """Yield everything that the document omits or changes. Raises OSError."""
-    if checked.dataset.version != Dataset.model_fields["version"].default:
+    if checked.dataset.version != VERSION:
         yield Loss("version", "annotation", "/", f"the version of the data model, {checked.dataset.version}")
     if options.chunks or options.codecs or options.shards:
         yield Loss("storage", "annotation", "/", "requested chunks and codecs; those of the target are kept")

@@ -35,6 +35,7 @@ from nczarr.ast import (
     VlenType,
 )
 from nczarr.ast.kinds import RESERVED_ATTRIBUTES
+from nczarr.ast.node import members_of
 from nczarr.ast.walk import building
 from nczarr.check.checked import Namesake, Unchecked
 from nczarr.check.duplicate_names import apart, namesakes
@@ -142,7 +143,7 @@ class _Reader:
         if found is not None and known is not None:
             for text in unseen(self.seen, found, known):
                 self.report.warning("unseen-object", text, helps=["everything else is read"])
-        members = {name: getattr(root, name) for name in Group.model_fields}
+        members = members_of(root)
         stem = os.path.splitext(os.path.basename(self.name))[0]
         kind = "nc7" if self.ask.is_classic_model(self.file) else "nc4"
         dataset = Dataset.model_validate({**members, "name": stem, "kind": kind})

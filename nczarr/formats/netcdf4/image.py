@@ -93,7 +93,9 @@ def _opened(lib: Library, path: str, image: Image) -> tuple[int, Image] | None:
     function = ctypes.CFUNCTYPE(c_int, c_char_p, c_int, c_size_t, c_void_p, POINTER(c_int), use_errno=True)
     number = c_int()
     name = os.fsencode(os.path.abspath(path))
-    if function(("nc_open_mem", lib.dll))(name, 0, image.size, image.address, byref(number)):
+    with lib.enhanced():
+        failed = function(("nc_open_mem", lib.dll))(name, 0, image.size, image.address, byref(number))
+    if failed:
         return None
     return number.value, image
 

@@ -68,7 +68,8 @@ def opened(path: str) -> int:
         return safe[0]
     found = c_int()
     try:
-        lib.call("nc_open", c_char_p(os.fsencode(os.path.abspath(path))), c_int(0), byref(found))
+        with lib.enhanced():
+            lib.call("nc_open", c_char_p(os.fsencode(os.path.abspath(path))), c_int(0), byref(found))
     except OSError:
         rest = opened_without_strange(lib, path)
         if rest is None:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from nczarr import names
 from nczarr.arrays.value_lists import Columns
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Variable
+from nczarr.ast.node import members_of
 from nczarr.ast.walk import G, groups, rebuilt
 from nczarr.check.checked import Tables, Unchecked, tables_of
 from nczarr.check.fill_values import variable_fill
@@ -112,7 +113,7 @@ def _replace(group: G, path: str, values: Mapping[tuple[str, str], Constant]) ->
         owner = names.join(path, variable.name)
         attributes = renewed(variable.attributes, owner)
         if attributes != variable.attributes:
-            members = {field: getattr(variable, field) for field in Variable.model_fields}
+            members = members_of(variable)
             variable = Variable(**{**members, "attributes": attributes})
         variables.append(variable)
     return rebuilt(

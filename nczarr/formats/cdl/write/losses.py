@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from nczarr import names
 from nczarr.ast import Attribute, Dataset
+from nczarr.ast.dataset import VERSION
 from nczarr.ast.walk import groups
 from nczarr.check.checked import Checked
 from nczarr.formats.cdl.write.backend import dataset_name, printed
@@ -54,7 +55,7 @@ def _dataset(dataset: Dataset, options: Options) -> Iterator[Loss]:
     if options.name is None and dataset_name(dataset.name) != dataset.name:
         text = f"the dataset's name, `{dataset.name}`: characters that CDL does not allow become `_`"
         yield Loss("dataset-name", "annotation", "/", text, dataset.span)
-    if dataset.version != Dataset.model_fields["version"].default:
+    if dataset.version != VERSION:
         text = f"the version of the data model, {dataset.version}"
         yield Loss("version", "annotation", "/", text, dataset.span)
 

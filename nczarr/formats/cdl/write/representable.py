@@ -24,6 +24,7 @@ from nczarr.ast import (
     Variable,
     VlenType,
 )
+from nczarr.ast.node import members_of
 from nczarr.ast.walk import rebuilt
 from nczarr.check.checked import Checked, remaining
 from nczarr.formats.cdl.read.special_attributes import SPECIAL
@@ -154,7 +155,7 @@ class _Walk:
         attributes = self._attributes(fqn, variable.attributes)
         if dimensions == variable.dimensions and _same(attributes, variable.attributes):
             return variable
-        members = {name: getattr(variable, name) for name in Variable.model_fields}
+        members = members_of(variable)
         return Variable(**{**members, "dimensions": dimensions, "attributes": tuple(attributes)})
 
     def _axis(self, fqn: str, reference: str | int, span: Span) -> str | int:

@@ -17,6 +17,7 @@ from nczarr.arrays.elements import element_of, is_record, model_bytes
 from nczarr.arrays.parts import Types, descr
 from nczarr.arrays.source import Parts
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Group, Variable
+from nczarr.ast.node import members_of
 from nczarr.ast.plain import encoded
 from nczarr.ast.walk import MAX_DEPTH, building
 from nczarr.check.checked import Unchecked
@@ -51,7 +52,8 @@ def _read(reader: Reader) -> Unchecked:
 
 def unchecked(root: Group, parts: dict[str, Parts], reader: Reader, **own: Any) -> Unchecked:
     """Return a front end's result for a root group; `own` are fields of `Dataset` alone."""
-    members = {each: getattr(root, each) for each in Group.model_fields if each != "name"}
+    members = members_of(root)
+    del members["name"]
     return Unchecked(Dataset(**own, **members), forward=True, parts=parts, namesakes=reader.documents.namesakes)
 
 

@@ -10,8 +10,6 @@ import functools
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from pydantic import ValidationError
-
 from nczarr import names
 from nczarr.arrays.elements import is_element_name
 from nczarr.arrays.key_segments import paths
@@ -298,7 +296,7 @@ class Variables:
         if extension is SILENT:
             return plainly
         made: Storage | None = None
-        with suppress(ValidationError):
+        with suppress(ValueError):
             made = made_storage(
                 extension.layout,
                 plainly.chunks if extension.chunks is None else extension.chunks or None,

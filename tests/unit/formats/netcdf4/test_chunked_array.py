@@ -350,3 +350,18 @@ def test_datasets_of_other_files_are_read_there(tmp_path: Path, peer: Callable[[
     found = nczarr.open(tmp_path / "a.nc")
     for name in ("g/whole", "linked", "soft"):
         assert found[name][...].tolist() == values.tolist()
+
+
+def test_the_default_format_of_the_process_does_not_decide(tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
+    """The library takes the default of `nc_create` for the kind of a file behind a user block."""
+    netcdf, h5py = peer("netCDF4"), peer("h5py")
+    with h5py.File(tmp_path / "t.h5", "w", userblock_size=2048) as file:
+        file["v"] = np.arange(3, dtype="u1")
+    netcdf.Dataset(tmp_path / "c.nc", "w", format="NETCDF4_CLASSIC").close()
+    try:
+        found = nczarr.open(tmp_path / "t.h5")
+        assert found.dataset.kind == "nc4"
+        assert found["v"][...].tolist() == [0, 1, 2]
+        assert netcdf.Dataset(tmp_path / "t.h5").data_model == "NETCDF4_CLASSIC"  # the default is as it was
+    finally:
+        netcdf.Dataset(tmp_path / "n.nc", "w").close()

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import BaseModel
 
+from nczarr.ast import Node
+from nczarr.ast.node import members_of
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.formats.cdl.read.frontend import parse, read
@@ -22,9 +23,9 @@ SAMPLES = sorted((ROOT / "samples").glob("*.cdl"))
 
 def places(node: Any, path: str = "") -> list[tuple[str, int, int]]:
     """The span of every node, by its place in the tree."""
-    if isinstance(node, BaseModel):
+    if isinstance(node, Node):
         found = [(path, node.span.start, node.span.end)]  # type: ignore[attr-defined]
-        for name in type(node).model_fields:
+        for name in members_of(node):
             found += places(getattr(node, name), f"{path}.{name}")
         return found
     if isinstance(node, tuple):
