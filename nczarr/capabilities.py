@@ -88,6 +88,8 @@ class Arrays(NamedTuple):
     """Times, UTF-32 texts, and records of any of NumPy's types are types."""
     portable_names: bool = False
     """Key segments are names escaped by `arrays/key_segments.py`."""
+    registry: bool = False
+    """Types and codecs have names in a registry, which a run may request."""
     orders: bool = False
     """Chunks may be stored in F order."""
     separators: bool = False

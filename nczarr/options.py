@@ -78,6 +78,8 @@ class Options(NamedTuple):
     """Element order in chunks; None: the source's, if the target supports it."""
     separator: Literal[".", "/"] | None = None
     """Separator of chunk key indices; None: the source's, if the target supports it."""
+    zarr_names: Literal["common", "registered"] = "common"
+    """Names in Zarr v3: those that all supported readers know, or those of the registry of extensions."""
     consolidated: bool = False
     """Write consolidated metadata."""
     char_netcdf: bool = False

@@ -34,6 +34,8 @@ class TargetOptions(TypedDict, total=False):
     """Order of elements in chunks, where the target has a choice. None: that of the source."""
     separator: Literal[".", "/"] | None
     """Separator of indices in keys of chunks, where the target has a choice. None: that of the source."""
+    zarr_names: Literal["common", "registered"]
+    """Names in Zarr v3. `registered`: `struct`, and registered codecs instead of those that only zarr-python names."""
     tables: bool
     """Write records as tables in Awkward archives."""
     consolidated: bool

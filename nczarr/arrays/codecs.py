@@ -134,6 +134,34 @@ def nearest(codecs: Sequence[Codec], known: frozenset[int]) -> tuple[Codec, ...]
     )
 
 
+def registered(codecs: Sequence[Codec]) -> tuple[Codec, ...]:
+    """Return the chain in codecs of the registry of Zarr v3, which decode to the same bytes.
+
+    Deflate becomes gzip, and bzip2 zstd; behind a shuffle both, and zstd, become
+    blosc. Fletcher32 becomes crc32c.
+    """
+    found: list[Codec] = []
+    for codec in codecs:
+        shuffled = bool(found) and found[-1].id == SHUFFLE
+        match codec.id:
+            case 1 | 65537 | 32015 | 307 if shuffled:
+                compressor = "zlib" if codec.id in (DEFLATE, GZIP) else "zstd"
+                found[-1] = _blosc_of(compressor, min(9, level_of(codec)))
+            case 1:
+                found.append(Codec(id=GZIP, parameters=codec.parameters))
+            case 307:
+                found.append(Codec(id=ZSTD, parameters=(DEFAULT_LEVELS[ZSTD],)))
+            case 3:
+                found.append(Codec(id=CRC32C))
+            case _:
+                found.append(codec)
+    return tuple(_blosc_of("lz4", 1) if codec.id == SHUFFLE else codec for codec in found)
+
+
+def _blosc_of(compressor: str, level: int) -> Codec:
+    return Codec(id=BLOSC, parameters=(0, 0, 0, 0, level, 1, BLOSC_COMPRESSORS.index(compressor)))
+
+
 def of_hdf5(codecs: Sequence[Codec]) -> tuple[Codec, ...]:
     """Return the chain for HDF5, which has none of our own codecs: deflate for gzip, and no crc32c."""
     return tuple(codec for codec in nearest(codecs, NUMCODECS) if codec.id <= LAST_HDF5)

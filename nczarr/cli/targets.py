@@ -115,6 +115,14 @@ def _add_chunk_options(made: Command) -> None:
     )
     made.option(
         CHUNKS,
+        "--zarr-names",
+        choices=("common", "registered"),
+        default="common",
+        help="names of types and codecs in Zarr v3: those that all supported readers know, or registered ones only, "
+        "for which chunks are encoded again (default: common)",
+    )
+    made.option(
+        CHUNKS,
         "--order",
         choices=("C", "F"),
         help="order of elements in chunks, where the format has a choice (default: that of the source)",
@@ -164,6 +172,7 @@ def options_of(arguments: argparse.Namespace) -> Options:
         codecs=dict(map(codec_pair, arguments.codec)),
         order=arguments.order,
         separator=arguments.separator,
+        zarr_names=arguments.zarr_names,
         consolidated=arguments.consolidated,
         char_netcdf=arguments.char == "netcdf",
         tables=arguments.tables,

@@ -110,6 +110,7 @@ def fingerprint(plan: StorePlan, identity: str) -> str:
         identity,
         plan.checked.dataset.model_dump_json(),
         repr((options.consolidated, options.char_netcdf, options.tables, options.xarray, sorted(options.allow_loss))),
+        options.zarr_names,
         *(repr((path, targets)) for path, targets in plan.targets.items()),
     ):
         data = text.encode("utf-8", "surrogateescape")

@@ -21,6 +21,7 @@ from nczarr.plan.keys import check_keys
 from nczarr.plan.layout import lay
 from nczarr.plan.losses import losses, report_losses
 from nczarr.plan.plans import Loss, StorePlan, Target
+from nczarr.plan.registered_names import report_unregistered_types, with_registered_codecs
 from nczarr.plan.requested_storage import storage_of, storage_requests
 from nczarr.plan.simple_dimension_names import axes
 from nczarr.plan.storage_roundtrip import metadata_storage, normalized, unkept
@@ -55,19 +56,28 @@ def plan_store(
     axis_names, renamed = axes(checked)
     if not form.capabilities.names:
         found += _renamed(checked, renamed, axis_names)
-    storage: dict[str, Storage] = {}
     targets: dict[str, dict[str, Target]] = {}
     parts: dict[str, Parts] = {}
+    widths = {
+        path: size(variable.type, checked.types) if is_fixed(variable.type, checked.types) else 8
+        for path, variable in checked.variables.items()
+    }
+    storage = {
+        path: storage_of(path, variable, checked.shapes[path], requests, widths[path])
+        for path, variable in checked.variables.items()
+    }
+    by_registry = arrays.registry and options.zarr_names == "registered"
+    if by_registry:
+        storage = with_registered_codecs(storage, report)
     for path, variable in checked.variables.items():
-        fixed = is_fixed(variable.type, checked.types)
-        itemsize = size(variable.type, checked.types) if fixed else 8
-        storage[path] = storage_of(path, variable, checked.shapes[path], requests, itemsize)
         shards = requests.shards_of(path, variable)
         targets[path], parts[path] = lay(path, variable, checked, arrays, options, storage[path], shards)
         _check_shards(path, shards, targets[path], checked, options, report)
-        found += _unmet(path, storage[path], targets[path], checked, form, itemsize)
+        found += _unmet(path, storage[path], targets[path], checked, form, widths[path])
         found += _nil(path, targets[path], checked, form)
         _check_fill(path, parts[path], checked, report)
+    if by_registry:
+        report_unregistered_types(targets, report)
     unreferred = list(_unreferred(targets, checked, options))
     found += unreferred
     report_losses(found, form, options, report)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +13,7 @@ import pytest
 
 import nczarr
 from tests.conftest import missing_peer
-from tests.support.peers import SCRIPTS
+from tests.support.peers import SCRIPTS, newest_python
 
 pytestmark = pytest.mark.peer
 
@@ -23,10 +22,7 @@ FEWEST = 108
 
 
 def _interpreter(release: str) -> str:
-    found = sys.executable if release == "old" else os.environ.get("NCZARR_NEWEST")
-    if found is None:
-        pytest.skip("NCZARR_NEWEST names no interpreter")
-    return found
+    return sys.executable if release == "old" else newest_python()
 
 
 @pytest.fixture(scope="module", params=["old", "newest"])

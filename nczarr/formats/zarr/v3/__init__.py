@@ -17,6 +17,7 @@ ARRAYS = Arrays(
     nested_records=True,
     elements=True,
     numpy_types=True,
+    registry=True,
 )
 """Named filters: deflate, shuffle, fletcher32, bzip2, blosc, zstd; and gzip and crc32c, unknown to HDF5."""
 

@@ -46,15 +46,16 @@ class Zarr3Writer(Writer):
         UTF-8 have type `bytes`.
         """
         layout, utf8 = target.layout, target.utf8
+        registered = self.plan.options.zarr_names == "registered"
         inner = None if layout.shards is None else layout.chunks
         document = {
             "zarr_format": 3,
             "node_type": "array",
             "shape": layout.shape,
-            "data_type": dtypes.data_type(layout.dtype, utf8=utf8),
+            "data_type": dtypes.data_type(layout.dtype, utf8=utf8, registered=registered),
             "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": layout.shards or layout.chunks}},
             "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
-            "fill_value": dtypes.fill_value(layout.dtype, layout.fill, utf8=utf8),
+            "fill_value": dtypes.fill_value(layout.dtype, layout.fill, utf8=utf8, registered=registered),
             "codecs": codecs.chain(layout.dtype, layout.codecs, inner, utf8=utf8),
             "attributes": attributes,
             "dimension_names": axes,

@@ -6,7 +6,7 @@
 
 zarr-python writes records as `struct` since release 3.4: each field is {"name":
 …, "data_type": …}, and the fill value is an object. Both are read; `structured`
-is written, because earlier releases read nothing else.
+is written by default, because earlier releases read nothing else.
 
 Numbers, `string` and `bytes` are registered names; the others are
 zarr-python's, which reads them all, as does xarray. tensorstore supports
@@ -23,7 +23,7 @@ import re
 import struct
 from typing import Any
 
-from nczarr.arrays.elements import element_of, halves, is_element_name, is_utf32, time_unit
+from nczarr.arrays.elements import Record, element_of, halves, is_element_name, is_utf32, time_unit
 from nczarr.arrays.source import Descr, itemsize
 from nczarr.ast import Constant
 from nczarr.ast.plain import Plain, encoded, plain
@@ -38,8 +38,11 @@ _TEXTS_AND_BYTES = {"S": "null_terminated_bytes", "U": "fixed_length_utf32", "V"
 _RAW = re.compile(r"r([1-9][0-9]{0,8})")
 
 
-def data_type(descr: Descr, *, utf8: bool = True) -> str | Json:
-    """Return the `data_type` member. The `bytes` codec declares the byte order."""
+def data_type(descr: Descr, *, utf8: bool = True, registered: bool = False) -> str | Json:
+    """Return the `data_type` member. The `bytes` codec declares the byte order. `registered`: records are `struct`."""
+    if not isinstance(descr, str) and registered:
+        members = [{"name": name, "data_type": _field(field, shape, registered=True)} for name, field, shape in descr]
+        return {"name": "struct", "configuration": {"fields": members}}
     if not isinstance(descr, str):
         fields = [[name, _field(field, shape)] for name, field, shape in descr]
         return {"name": "structured", "configuration": {"fields": fields}}
@@ -54,8 +57,10 @@ def data_type(descr: Descr, *, utf8: bool = True) -> str | Json:
     return _NUMBERS[descr[1:]]
 
 
-def _field(descr: Descr, shape: tuple[int, ...]) -> str | Json:
-    return _of_length("raw_bytes", itemsize(descr) * math.prod(shape)) if shape else data_type(descr)
+def _field(descr: Descr, shape: tuple[int, ...], *, registered: bool = False) -> str | Json:
+    if shape:
+        return _of_length("raw_bytes", itemsize(descr) * math.prod(shape))
+    return data_type(descr, registered=registered)
 
 
 def _of_length(name: str, length: int) -> Json:
@@ -126,17 +131,20 @@ def _record(fields: list[Any]) -> Descr:
     return tuple(found)
 
 
-def fill_value(descr: Descr, fill: bytes | None, *, utf8: bool = True) -> Any:
+def fill_value(descr: Descr, fill: bytes | None, *, utf8: bool = True, registered: bool = False) -> Any:
     """Return the `fill_value` member, which is mandatory: zeros or an empty text by default.
 
     A float is a number, `NaN` or the like, or the hexadecimal bits of an
-    unusual NaN; a text is itself; bytes and records are base64.
+    unusual NaN; a text is itself; bytes and records are base64. `registered`:
+    a record is an object of its fields.
     """
     if descr == "|O":
         return (fill or b"").decode() if utf8 else base64.b64encode(fill or b"").decode()
     if is_utf32(descr):
         return (fill or b"").decode()
     data = (fill or b"").ljust(itemsize(descr), b"\0")
+    if not isinstance(descr, str) and registered:
+        return _record_fill(descr, data)
     if not isinstance(descr, str) or descr[1] == "V":
         return base64.b64encode(data).decode()
     if descr[1] == "S":
@@ -147,6 +155,19 @@ def fill_value(descr: Descr, fill: bytes | None, *, utf8: bool = True) -> Any:
     if isinstance(value, str) and number(descr, SPECIAL_FLOATS[value]) != data:
         return "0x" + (data if descr[0] == ">" else data[::-1]).hex()
     return value
+
+
+def _record_fill(descr: Record, data: bytes) -> Json:
+    """Return the fill value of a record, member by member."""
+    found, start = {}, 0
+    for name, field, shape in descr:
+        size = itemsize(field) * math.prod(shape)
+        piece = data[start : start + size]
+        start += size
+        if is_utf32(field):
+            piece = piece.decode("utf-32-le").rstrip("\0").encode()
+        found[name] = fill_value(f"|V{size}" if shape else field, piece, registered=True)
+    return found
 
 
 def fill_bytes(descr: Descr, written: Any, *, utf8: bool = True) -> bytes:
@@ -178,7 +199,7 @@ def fill_bytes(descr: Descr, written: Any, *, utf8: bool = True) -> bytes:
     return number(descr, written)
 
 
-def _record_bytes(descr: tuple[tuple[str, Descr, tuple[int, ...]], ...], written: Json) -> bytes:
+def _record_bytes(descr: Record, written: Json) -> bytes:
     """Return one record from the values of its fields."""
     for name in written.keys() - {name for name, _, _ in descr}:
         raise ValueError(f"the record has no field `{name}`")

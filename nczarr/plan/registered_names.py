@@ -1,0 +1,46 @@
+"""Names of the registry of Zarr v3: codecs that have one, and types that have none, for `--zarr-names registered`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from nczarr.arrays.codecs import registered
+from nczarr.ast import Codec, Storage
+from nczarr.diagnostics.report import Diagnostic, Report, Severity
+from nczarr.plan.plans import Target
+
+
+def with_registered_codecs(storage: Mapping[str, Storage], report: Report) -> dict[str, Storage]:
+    """Return all storage with registered codecs. Reports encoded-again for each chain that changes."""
+    found: dict[str, Storage] = {}
+    changed: dict[tuple[str, str], list[str]] = {}
+    for path, own in storage.items():
+        chain = registered(own.codecs)
+        found[path] = own if chain == own.codecs else own.model_copy(update={"codecs": chain})
+        if chain != own.codecs:
+            changed.setdefault((_named(own.codecs), _named(chain)), []).append(path)
+    for (before, after), paths in changed.items():
+        text = f"chunks of {_listed(paths)} are encoded again: {before} becomes {after}, which is registered"
+        report.add(Diagnostic("encoded-again", Severity.NOTE, text))
+    return found
+
+
+def report_unregistered_types(targets: Mapping[str, Mapping[str, Target]], report: Report) -> None:
+    """Report types that have no registered name: unregistered-name."""
+    for letter, name in (("S", "null_terminated_bytes"), ("V", "raw_bytes")):
+        paths = [
+            path
+            for path, own in targets.items()
+            if any(isinstance(each.layout.dtype, str) and each.layout.dtype[1] == letter for each in own.values())
+        ]
+        if paths:
+            report.warning("unregistered-name", f"{_listed(paths)}: data type `{name}` is not registered")
+
+
+def _named(chain: Sequence[Codec]) -> str:
+    return " + ".join(each.name or str(each.id) for each in chain)
+
+
+def _listed(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+    return f"`{paths[0]}`{more}"
