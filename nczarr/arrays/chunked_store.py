@@ -17,16 +17,16 @@ from nczarr.arrays.blocks import Index, Selection, every_block, grid_of, number_
 from nczarr.arrays.chunk_keys import Listing
 from nczarr.arrays.chunk_references import WHOLE
 from nczarr.arrays.decode import DECODING_ERRORS
-from nczarr.arrays.grid import assembled, chunk_of, covering, covering_regions, in_one, kept, unreadable
+from nczarr.arrays.grid import assembled, chunk_of, covering_regions, in_one, kept, unreadable
+from nczarr.arrays.index_table import covering, indices_of, raveled, table_of
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.lengths import decoded_length, encoded_length, is_plain, misfit, texts_end
-from nczarr.arrays.manifest import Columns, Manifest, Place
+from nczarr.arrays.manifest import Columns, Manifest, Place, columns_from
 from nczarr.arrays.memory import chunks_of_run
-from nczarr.arrays.shards import KeyedArray, in_shard
-from nczarr.arrays.source import Stored, itemsize
+from nczarr.arrays.shards import KeyedArray, in_shard, in_shards
+from nczarr.arrays.source import ArraySource, Stored, itemsize
 from nczarr.stores import ranges
 from nczarr.stores.ranges import Range, neighbours
-from nczarr.stores.reference import Reference
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,38 +99,54 @@ class StoredArray(KeyedArray):
         return listing.manifest
 
     def _columns(self) -> Columns | None:
-        layout, sources = self.layout, dict[str, int]()
+        layout = self.layout
         counts = grid_of(layout.shape, layout.chunks)
-        rows: list[tuple[int, int, int, int, int]] = []
+        if layout.shards is not None:
+            return self._columns_in_shards(counts)
         wanted = self.keys.length
-        for index in self._chunks_stored():
-            found = self._reference(index)
-            if found is not None and found.url is not None:
+
+        def places() -> Iterator[tuple[int, Place]]:
+            for index in self.keys.stored():
+                found = self.store.refer(self.key(index))
+                if found is None or found.url is None:
+                    continue
                 length = WHOLE if found.length is None else found.length
                 if found.length is None and wanted is not None:
                     told = self.store.told(self.key(index))
                     length = WHOLE if told in (None, wanted) else told
-                source = sources.setdefault(found.url, len(sources))
-                rows.append((number_of(index, counts), source, found.offset, length, self.masks.get(index, 0)))
-        if not rows:
+                yield number_of(index, counts), Place(found.url, found.offset, length, self.masks.get(index, 0))
+
+        found = columns_from(places())
+        return found if len(found.chunk) else None
+
+    def _columns_in_shards(self, counts: tuple[int, ...]) -> Columns | None:
+        """Return the public locations of all chunks in shards. `counts`: shape of the chunk grid."""
+        layout, sources, pieces = self.layout, dict[str, int](), []
+        assert layout.shards is not None
+        shards = table_of(self.keys.stored(), len(layout.shape))
+        for start in range(len(shards)):  # one by one: a shard has many chunks
+            home = shards[start : start + 1]
+            whole = self.store.refer(self.key(tuple(home[0].tolist())))
+            if whole is None or whole.url is None:
+                continue
+            chunks = covering(home, layout.shards, layout.chunks, layout.shape)
+            for found in in_shards(self, chunks):
+                if not found.is_inside:
+                    self._beyond(chunks)
+                source = np.full(len(found.row), sources.setdefault(whole.url, len(sources)), np.int64)
+                pieces.append((raveled(chunks[found.row], counts), source, whole.offset + found.offset, found.length))
+        if not sum(len(piece[0]) for piece in pieces):
             return None
-        table = np.array(rows, np.int64).T.copy()
-        return Columns(tuple(sources), table[0], table[1], table[2], table[3], table[4].astype(np.int32))
+        columns = [np.concatenate(column) for column in zip(*pieces, strict=True)]
+        order = np.argsort(columns[0], kind="stable")
+        chunk, source, offset, length = (column[order] for column in columns)
+        return Columns(tuple(sources), chunk, source, offset, length, np.zeros(len(chunk), np.int32))
 
-    def _chunks_stored(self) -> Iterator[Index]:
-        """Return the chunks in existing keys, in C order."""
-        layout = self.layout
-        if layout.shards is None:
-            return iter(self.keys.stored())
-        return iter(sorted(covering(self.keys.stored(), layout.shards, layout.chunks, layout.shape)))
-
-    def _reference(self, index: Index) -> Reference | None:
-        """Return the public location of a chunk."""
-        whole = self.store.refer(self.key(self.home(index)))
-        if whole is None or self.layout.shards is None:
-            return whole
-        found = in_shard(self, index)
-        return None if found is None else Reference(whole.url, whole.offset + found[1], found[2])
+    def _beyond(self, chunks: NDArray[np.int64]) -> NoReturn:
+        """Raise CompileError for the first chunk that the index puts beyond the end of its shard."""
+        for index in indices_of(chunks):
+            in_shard(self, index)
+        raise AssertionError("every chunk is inside its shard")
 
     @property
     def stored(self) -> Stored | None:
@@ -162,6 +178,27 @@ class StoredArray(KeyedArray):
             return None
         shard, offset, length = found
         return Place(shard.path, shard.offset + offset, length) if isinstance(shard, Range) else None
+
+    def places(self, chunks: NDArray[np.int64], *, cut: bool = False) -> Columns:
+        """Return the locations of many chunks; those in shards are found together."""
+        if self.layout.shards is None or self.masks or self._plain_texts or self.store.distant:
+            return ArraySource.places(self, chunks, cut=cut)
+        wanted, least = self.keys.length, decoded_length(self.encoding.dtype, self.layout.chunks)
+        sources, pieces = dict[str, int](), []
+        for found in in_shards(self, chunks):
+            whole, length = found.whole, found.length
+            wrong = (length == 0) & (least > 0) if wanted is None else length != wanted
+            if not found.is_inside or (isinstance(whole, Range) and wrong.any()):
+                return ArraySource.places(self, chunks, cut=cut)  # the first wrong one raises
+            if isinstance(whole, Range):
+                source = np.full(len(length), sources.setdefault(whole.path, len(sources)), np.int64)
+                pieces.append((found.row, source, whole.offset + found.offset, length))
+        if not pieces:
+            return columns_from(())
+        columns = [np.concatenate(column) for column in zip(*pieces, strict=True)]
+        order = np.argsort(columns[0], kind="stable")
+        row, source, offset, length = (column[order] for column in columns)
+        return Columns(tuple(sources), row, source, offset, length, np.zeros(len(row), np.int32))
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """Return the values of a region, in its shape and the layout's dtype; NIL strings are None."""
@@ -300,11 +337,13 @@ class StoredArray(KeyedArray):
         stored = self.keys.stored()
         if chunks == unit and not self.nil:
             return iter(stored)
+        if not self.nil:
+            return indices_of(covering(table_of(stored, len(shape)), unit, chunks, shape))
         found: set[Index] = set()
         grid = grid_of(shape, chunks)
         for first, count in self.nil:  # a chunk of empty strings is not stored, and some may be NIL
             found.update(chunks_of_run(first, count, shape, chunks, grid) if shape else [()])
-        found |= covering(stored, unit, chunks, shape)
+        found.update(indices_of(covering(table_of(stored, len(shape)), unit, chunks, shape)))
         return iter(sorted(found))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from nczarr.arrays.blocks import Index, Selection
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.manifest import Manifest, Place
+from nczarr.arrays.manifest import Columns, Manifest, Place
 from nczarr.arrays.source import DerivedSource, Layout, Stored
 
 
@@ -51,6 +51,10 @@ class Raised(DerivedSource):
     def place(self, chunk: Index) -> Place | None:
         """Return the source's location of a chunk."""
         return self.source.place(chunk[1:])
+
+    def places(self, chunks: NDArray[np.int64], *, cut: bool = False) -> Columns:
+        """Return the source's locations of chunks."""
+        return self.source.places(chunks[:, 1:])
 
     def recut(self, chunks: tuple[int, ...]) -> Raised | None:
         """Recut the source."""

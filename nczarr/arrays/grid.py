@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 from nczarr.arrays.array_steps import decoded
-from nczarr.arrays.blocks import Index, Selection, every_index, region_of
+from nczarr.arrays.blocks import Index, Selection, every_index
 from nczarr.arrays.decode import Config, texts_of
 from nczarr.arrays.elements import widened
 from nczarr.arrays.lazy_numpy import NDArray, np
@@ -188,13 +188,6 @@ def converted(values: NDArray[Any], dtype: Descr) -> NDArray[Any]:
         return values.astype(wanted)
     little = values.astype(widened(values.dtype).newbyteorder("<"))
     return little.view(wanted)
-
-
-def covering(
-    indices: Iterable[Index], unit: tuple[int, ...], chunks: tuple[int, ...], shape: tuple[int, ...]
-) -> set[Index]:
-    """Return the chunks of another grid that meet the chunks `indices` of shape `unit`."""
-    return covering_regions((region_of(index, unit, shape) for index in indices), chunks)
 
 
 def covering_regions(regions: Iterable[Selection], chunks: tuple[int, ...]) -> set[Index]:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.stores import ranges
+from nczarr.stores.ranges import Range
+
+SHORT = 1 << 16
+"""Bytes of a range below which several are read together rather than moved one by one."""
 
 
 class Place(NamedTuple):
@@ -36,6 +42,40 @@ class Columns(NamedTuple):
     """Length in bytes."""
     mask: NDArray[np.int32]
     """Bit i is set if encoding step i was skipped."""
+
+
+def columns_from(places: Iterable[tuple[int, Place | None]]) -> Columns:
+    """Return numbered places as columns, in the same order; None has no row."""
+    sources: dict[str, int] = {}
+    rows = [
+        (number, sources.setdefault(place.path, len(sources)), place.offset, place.length, place.mask)
+        for number, place in places
+        if place is not None
+    ]
+    table = np.array(rows, np.int64).reshape(-1, 5).T.copy()
+    return Columns(tuple(sources), table[0], table[1], table[2], table[3], table[4].astype(np.int32))
+
+
+def runs(columns: Columns) -> Iterator[bytes | Range]:
+    """Yield the bytes of all rows in sequence: adjacent ones as one range; short ones of a file are read together.
+
+    Raises OSError.
+    """
+    sources, _, source, offset, length, _ = columns
+    adjacent = (source[1:] == source[:-1]) & (offset[1:] == offset[:-1] + length[:-1])
+    first = np.flatnonzero(np.concatenate(([True], ~adjacent))) if len(source) else np.zeros(0, np.int64)
+    files, begins = source[first].tolist(), offset[first].tolist()
+    sizes = np.add.reduceat(length, first).tolist() if len(first) else []
+    waiting: list[tuple[int, int]] = []
+    for number, (file, begin, size) in enumerate(zip(files, begins, sizes, strict=True)):
+        if size >= SHORT:
+            yield Range(sources[file], begin, size)
+            continue
+        waiting.append((begin, size))
+        following = number + 1
+        if following == len(files) or files[following] != file or sizes[following] >= SHORT:
+            yield Range(sources[file], *waiting[0]) if len(waiting) == 1 else ranges.together(sources[file], waiting)
+            waiting = []
 
 
 @dataclass(frozen=True, slots=True)

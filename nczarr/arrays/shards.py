@@ -6,14 +6,16 @@ A shard in a file is read by ranges. Only parts of a distant shard are fetched.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from nczarr.arrays.array_steps import ABSENT, index_size, index_table
 from nczarr.arrays.blocks import Index, grid_of, number_of
 from nczarr.arrays.chunk_keys import Listing
 from nczarr.arrays.decode import DECODING_ERRORS
 from nczarr.arrays.grid import Encoding, kept, unreadable
+from nczarr.arrays.index_table import LARGEST, raveled
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.source import ArraySource, Layout
 from nczarr.capabilities import ChunkKeys
@@ -76,6 +78,53 @@ def in_shard(array: KeyedArray, chunk: Index) -> tuple[bytes | Range | None, int
     if shard is not None and offset + length > (shard.length if isinstance(shard, Range) else len(shard)):
         array.unreadable(array.key(home), "the index points beyond the end of the shard")
     return shard, offset, length
+
+
+class InShard(NamedTuple):
+    """Chunks of one shard."""
+
+    home: Index
+    """Index of the shard."""
+    whole: bytes | Range | None
+    """Bytes of the shard, or its range of a file; None if distant."""
+    row: NDArray[np.int64]
+    """Number of each chunk among the requested ones."""
+    offset: NDArray[np.int64]
+    """Start in the shard, in bytes."""
+    length: NDArray[np.int64]
+    """Length in bytes."""
+    is_inside: bool
+    """False if the index points beyond the end of the shard."""
+
+
+def in_shards(array: KeyedArray, chunks: NDArray[np.int64]) -> Iterator[InShard]:
+    """Yield the stored ones of some chunks by shard, in the order of their first chunks.
+
+    `chunks`: int64, shape (chunks, dimensions), indices in C order. Raises OSError,
+    CompileError with `unreadable-chunk`.
+    """
+    shards = array.layout.shards or array.layout.chunks
+    counts = grid_of(shards, array.layout.chunks)
+    per_shard = np.array(counts, np.int64).reshape(1, -1)
+    homes = chunks // per_shard
+    number = raveled(chunks - homes * per_shard, counts)
+    changes = np.flatnonzero((homes[1:] != homes[:-1]).any(axis=1)) + 1
+    visits: dict[Index, list[NDArray[np.int64]]] = {}
+    for rows in np.split(np.arange(len(chunks)), changes):
+        if len(rows):
+            visits.setdefault(tuple(homes[rows[0]].tolist()), []).append(rows)
+    for home, parts in visits.items():
+        found = _shard(array, home, math.prod(counts))
+        if found is None:
+            continue
+        whole, table = found
+        rows = np.concatenate(parts)
+        offset, length = table[0::2][number[rows]].astype(np.uint64), table[1::2][number[rows]].astype(np.uint64)
+        stored = (offset != ABSENT) | (length != ABSENT)
+        rows, offset, length = rows[stored], offset[stored], length[stored]
+        size = LARGEST if whole is None else whole.length if isinstance(whole, Range) else len(whole)
+        is_inside = bool(((offset <= size) & (length <= np.uint64(size) - np.minimum(offset, np.uint64(size)))).all())
+        yield InShard(home, whole, rows, offset.astype(np.int64), length.astype(np.int64), is_inside)
 
 
 def _shard(array: KeyedArray, index: Index, count: int) -> tuple[bytes | Range | None, NDArray[np.uint64]] | None:

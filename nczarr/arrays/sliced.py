@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from nczarr.arrays.blocks import Index, Selection, grid_of
 from nczarr.arrays.chunk_references import columns_of, some
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.manifest import Manifest, Place
+from nczarr.arrays.manifest import Columns, Manifest, Place, columns_from
 from nczarr.arrays.parts import Leaf, ListTree, Types, part_tree, spread
 from nczarr.arrays.ragged import Cells, Gathered, Inner, Kept, Ragged
 from nczarr.arrays.source import ArraySource, DerivedSource, Layout, Parts, Stored, numpy_dtype
@@ -111,6 +111,13 @@ class Sliced(DerivedSource):
     def place(self, chunk: Index) -> Place | None:
         """Return the source's location of a chunk, if the part consists of whole chunks."""
         return self.source.place(self._of_source(chunk)) if self._aligned else None
+
+    def places(self, chunks: NDArray[np.int64], *, cut: bool = False) -> Columns:
+        """Return the source's locations of chunks, if the part consists of whole chunks."""
+        if not self._aligned:
+            return columns_from(())
+        first = self._of_source((0,) * len(self.ranges))
+        return self.source.places(chunks + np.array(first, np.int64))
 
     def _of_source(self, chunk: Index) -> Index:
         """Return a chunk's index in the source's grid."""

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeAlias
 
 from nczarr.arrays.blocks import Index, Selection, every_block
 from nczarr.arrays.chunk_keys import Listing
+from nczarr.arrays.index_table import indices_of
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.manifest import Manifest, Place
+from nczarr.arrays.manifest import Columns, Manifest, Place, columns_from
 from nczarr.ast.storage import Codec
 
 Descr: TypeAlias = "str | tuple[tuple[str, Descr, tuple[int, ...]], ...]"
@@ -231,6 +232,16 @@ class ArraySource:
     def found(self, chunk: Index) -> Place | None:
         """Return `place`, regardless of the bytes beyond the extent. Raises OSError."""
         return self.place(chunk)
+
+    def places(self, chunks: NDArray[np.int64], *, cut: bool = False) -> Columns:
+        """Return the file locations of many encoded chunks; chunks without `place` have no row.
+
+        `chunks`: int64, shape (chunks, dimensions), indices in C order. `cut`: as
+        `found` instead of `place`. Column `chunk` of the result is the row of
+        `chunks`. Raises OSError, CompileError as `place` does for one of them.
+        """
+        find = self.found if cut else self.place
+        return columns_from(enumerate(map(find, indices_of(chunks))))
 
     def recut(self, chunks: tuple[int, ...]) -> ArraySource | None:
         """Return the array with other encoded chunks; None (mostly) if they would not be full byte ranges."""

@@ -12,18 +12,19 @@ key.
 
 from __future__ import annotations
 
-import itertools
-import struct
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from nczarr.arrays.blocks import Index, grid_of
+from nczarr.arrays.array_steps import ABSENT
+from nczarr.arrays.blocks import Index
+from nczarr.arrays.chunk_references import some
 from nczarr.arrays.codecs import encode
-from nczarr.arrays.counts import Route
+from nczarr.arrays.counts import Counts, Route
 from nczarr.arrays.crc32c import crc32c
 from nczarr.arrays.decode import vlen_texts
 from nczarr.arrays.elements import as_stored, is_utf32, stored_bytes
 from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.manifest import Columns, runs
 from nczarr.arrays.memory import is_all, padded
 from nczarr.arrays.source import ArraySource, Descr, itemsize, numpy_dtype
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
@@ -31,9 +32,6 @@ from nczarr.link.tasks import Array
 from nczarr.stores.ranges import Range
 
 Piece: TypeAlias = bytes | Range
-
-ABSENT = b"\xff" * 16
-"""Offset and length of an absent chunk, both 2^64 - 1."""
 
 
 class Made(NamedTuple):
@@ -63,12 +61,8 @@ def made(array: Array, index: Index) -> Made | None:
 
 
 def _copied(array: Array, source: ArraySource, index: Index) -> Piece | None:
-    """Return the source's encoded bytes; None if they are absent or encoded by another chain.
-
-    Uncompressed bytes must fill the chunk: some readers accept fewer, others do
-    not.
-    """
-    size = None if array.target.layout.codecs or array.target.layout.dtype == "|O" else array.chunk_size * array.element
+    """Return the source's encoded bytes; None if they are absent or encoded by another chain."""
+    size = _copied_size(array)
     place = source.place(index)
     if place is not None:
         return None if place.mask or (size is not None and place.length != size) else Range(*place[:3])
@@ -76,33 +70,76 @@ def _copied(array: Array, source: ArraySource, index: Index) -> Piece | None:
     return None if data is None or (size is not None and len(data) != size) else data
 
 
-def chunks_of_shard(array: Array, index: Index) -> Iterator[tuple[Index, bool]]:
-    """Yield a shard's chunk indices in C order, and whether each is inside the array."""
-    layout = array.target.layout
-    assert layout.shards is not None
-    ranges = [
-        range(number * (shard // chunk), (number + 1) * (shard // chunk))
-        for number, shard, chunk in zip(index, layout.shards, layout.chunks, strict=True)
-    ]
-    ends = grid_of(layout.shape, layout.chunks)
-    for place in itertools.product(*ranges):
-        yield place, all(number < end for number, end in zip(place, ends, strict=True))
+def _copied_size(array: Array) -> int | None:
+    """Return the bytes of an uncompressed chunk, all of which a copy must have; None of others.
+
+    Some readers accept fewer, others do not.
+    """
+    return None if array.target.layout.codecs or array.target.layout.dtype == "|O" else array.chunk_size * array.element
 
 
-def shard(chunks: Iterable[Made | None]) -> Iterator[Piece]:
+def located(array: Array, chunks: NDArray[np.int64]) -> Columns | None:
+    """Return the file ranges of the chunks that are copied from files; None without any.
+
+    `chunks`: int64, shape (chunks, dimensions), indices in C order. Column `chunk`
+    of the result is the row of `chunks`. All other chunks are left to `made`.
+    Raises OSError, CompileError for unreadable chunks.
+    """
+    if array.route != "copy" or array.source is None or array.source.distant:
+        return None
+    found, size = array.source.places(chunks), _copied_size(array)
+    rows = found.mask == 0
+    if size is not None:
+        rows &= found.length == size
+    return (found if rows.all() else some(found, rows)) if rows.any() else None
+
+
+def made_of(columns: Columns) -> dict[int, Made]:
+    """Return the chunks that are copied from files, by row."""
+    rows = zip(*(column.tolist() for column in columns[1:5]), strict=True)
+    return {row: Made(Range(columns.sources[source], *place), "copy") for row, source, *place in rows}
+
+
+class Batch(NamedTuple):
+    """Consecutive chunks of a shard, or the only chunk of a key."""
+
+    length: NDArray[np.int64] | None
+    """Bytes of each chunk, -1 for an absent one; None without a shard."""
+    pieces: tuple[Piece, ...]
+    """The bytes of all chunks in sequence."""
+    counts: Counts
+    """Counted chunks."""
+
+
+def in_sequence(columns: Columns | None, others: list[tuple[int, Piece]]) -> Iterator[Piece]:
+    """Yield chunks of files and other pieces by row. Raises OSError."""
+    start = 0
+    for row, piece in others:
+        if columns is not None:
+            stop = int(np.searchsorted(columns.chunk, row))
+            yield from runs(some(columns, slice(start, stop)))
+            start = stop
+        yield piece
+    if columns is not None:
+        yield from runs(some(columns, slice(start, None)))
+
+
+def shard(batches: Iterable[Batch]) -> Iterator[Piece]:
     """Yield the pieces of a shard from all its chunks in C order; nothing if it has none."""
-    entries: list[bytes] = []
+    tables: list[bytes] = []
     end = 0
-    for chunk in chunks:
-        if chunk is None:
-            entries.append(ABSENT)
-            continue
-        entries.append(struct.pack("<QQ", end, chunk.size))
-        end += chunk.size
-        yield chunk.piece
+    for length, pieces, _ in batches:
+        assert length is not None
+        there = length >= 0
+        table = np.full((len(length), 2), ABSENT, "<u8")
+        ends = end + np.cumsum(length[there])
+        table[there, 0], table[there, 1] = ends - length[there], length[there]
+        tables.append(table.tobytes())
+        end = int(ends[-1]) if len(ends) else end
+        yield from pieces
     if end:
-        table = b"".join(entries)
-        yield table + crc32c(table).to_bytes(4, "little")
+        index = b"".join(tables)
+        yield index + crc32c(index).to_bytes(4, "little")
 
 
 def chunk_bytes(array: Array, index: Index) -> bytes | None:

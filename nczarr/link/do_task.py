@@ -7,62 +7,121 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice
+from itertools import chain
 
-from nczarr.arrays.blocks import Index
+from nczarr.arrays.blocks import Index, grid_of
 from nczarr.arrays.counts import Counts
-from nczarr.link.chunk_pieces import Made, Piece, chunks_of_shard, made, shard
+from nczarr.arrays.index_table import indices_of, table_of, unraveled
+from nczarr.arrays.lazy_numpy import np
+from nczarr.link.chunk_pieces import Batch, Made, Piece, in_sequence, located, made, made_of, shard
 from nczarr.link.schedule import cut, fetched_at_once
 from nczarr.link.tasks import Array
 from nczarr.stores.base import Store
 from nczarr.stores.ranges import Range
 
+MOST = 1 << 14
+"""Maximum chunks that are located at once."""
+
+LOCATED = 8 << 20
+"""Decoded bytes of chunks that are located at once."""
+
 
 def put_keys(array: Array, indices: Sequence[Index], store: Store) -> Counts:
-    """Make and put keys of an array, one chunk at a time. Raises OSError; CompileError for unreadable chunks."""
-    counts = Counts()
-    chunks = make(array, (chunk for index in indices for chunk in chunks_of(array, index)))
-    count = math.prod(array.unit) // max(1, array.chunk_size)
-    for index in indices:
-        put(store, array.key(index), pieces(array, counted(array, islice(chunks, count), counts)))
+    """Make and put keys of an array. Raises OSError; CompileError for unreadable chunks."""
+    counts, sharded = Counts(), array.target.layout.shards is not None
+    for index, found in zip(indices, keys_of(array, indices), strict=True):
+        put(store, array.key(index), pieces(counted(found, counts), sharded=sharded))
     return counts
 
 
-def make(array: Array, chunks: Iterable[Index | None]) -> Iterator[Made | None]:
+def keys_of(array: Array, indices: Sequence[Index]) -> Iterator[Iterable[Batch]]:
+    """Make keys lazily; yield the batches of each."""
+    if array.target.layout.shards is not None:
+        yield from (batches(array, index) for index in indices)
+    else:
+        yield from (() if chunk is None else (single(array, chunk),) for chunk in make(array, indices))
+
+
+def make(array: Array, chunks: Sequence[Index]) -> Iterator[Made | None]:
+    """Make chunks lazily, in C order."""
+    columns = located(array, table_of(chunks, len(array.unit)))
+    places = {} if columns is None else made_of(columns)
+    rest = _one_by_one(array, [index for row, index in enumerate(chunks) if row not in places])
+    for row in range(len(chunks)):
+        yield places[row] if row in places else next(rest)
+
+
+def _one_by_one(array: Array, chunks: Iterable[Index]) -> Iterator[Made | None]:
     """Make chunks lazily. From a distant source, the data of several megabytes of chunks are fetched at once."""
     source = array.source
     if source is None or not source.distant:
-        yield from (None if index is None else made(array, index) for index in chunks)
+        yield from (made(array, index) for index in chunks)
         return
     for group in cut(chunks, fetched_at_once(array)):
-        regions = [array.region(index) for index in group if index is not None]
-        at_hand = array._replace(source=source.fetched(regions))
-        yield from (None if index is None else made(at_hand, index) for index in group)
+        at_hand = array._replace(source=source.fetched([array.region(index) for index in group]))
+        yield from (made(at_hand, index) for index in group)
 
 
-def chunks_of(array: Array, index: Index) -> Iterator[Index | None]:
-    """Yield the chunks of a key in storage order; None for a chunk beyond the edge."""
-    if array.target.layout.shards is None:
-        yield index
-        return
-    for place, inside in chunks_of_shard(array, index):
-        yield place if inside else None
+def single(array: Array, chunk: Made) -> Batch:
+    """Return the only chunk of a key."""
+    counts = Counts()
+    counts.add(chunk.route, 1, chunk.size, array.chunk_size * array.element)
+    return Batch(None, (chunk.piece,), counts)
 
 
-def counted(array: Array, chunks: Iterable[Made | None], counts: Counts) -> Iterator[Made | None]:
-    """Yield the chunks and count each one."""
-    decoded = array.chunk_size * array.element
-    for chunk in chunks:
-        if chunk is not None:
-            counts.add(chunk.route, 1, chunk.size, decoded)
-        yield chunk
+def batches(array: Array, index: Index) -> Iterator[Batch]:
+    """Make the chunks of a shard."""
+    for span in spans(array, batch_size(array)):
+        yield batch(array, index, span)
 
 
-def pieces(array: Array, chunks: Iterable[Made | None]) -> Iterator[Piece]:
-    """Return the pieces of a key from its chunks."""
-    if array.target.layout.shards is not None:
-        return shard(chunks)
-    return (chunk.piece for chunk in chunks if chunk is not None)
+def spans(array: Array, count: int) -> Iterator[range]:
+    """Cut the numbers of a shard's chunks into ranges of `count`, at least of one."""
+    whole = range(math.prod(array.unit) // max(1, array.chunk_size))
+    return (whole[start : start + max(1, count)] for start in range(0, len(whole), max(1, count)))
+
+
+def batch_size(array: Array) -> int:
+    """Return the number of a shard's chunks to make at once."""
+    if array.source is not None and array.source.distant:
+        return fetched_at_once(array)
+    return min(MOST, LOCATED // max(1, array.chunk_size * array.element))
+
+
+def batch(array: Array, index: Index, span: range) -> Batch:
+    """Make some chunks of a shard. `span`: their numbers in the shard, in C order."""
+    layout, counts = array.target.layout, Counts()
+    assert layout.shards is not None
+    per_shard = grid_of(layout.shards, layout.chunks)
+    first = np.array(index, np.int64) * np.array(per_shard, np.int64)
+    chunks = unraveled(np.arange(span.start, span.stop), per_shard) + first
+    inside = np.flatnonzero((chunks < np.array(grid_of(layout.shape, layout.chunks), np.int64)).all(axis=1))
+    lengths, decoded = np.full(len(span), -1, np.int64), array.chunk_size * array.element
+    columns = located(array, chunks[inside])
+    if columns is not None:
+        columns = columns._replace(chunk=inside[columns.chunk])
+        lengths[columns.chunk] = columns.length
+        counts.add("copy", len(columns.chunk), int(columns.length.sum()), decoded * len(columns.chunk))
+    rest = inside[lengths[inside] < 0]
+    others: list[tuple[int, bytes | Range]] = []
+    for row, each in zip(rest.tolist(), _one_by_one(array, indices_of(chunks[rest])), strict=True):
+        if each is not None:
+            lengths[row] = each.size
+            counts.add(each.route, 1, each.size, decoded)
+            others.append((row, each.piece))
+    return Batch(lengths, tuple(in_sequence(columns, others)), counts)
+
+
+def counted(batches: Iterable[Batch], counts: Counts) -> Iterator[Batch]:
+    """Yield batches and count their chunks."""
+    for each in batches:
+        counts.update(each.counts)
+        yield each
+
+
+def pieces(batches: Iterable[Batch], *, sharded: bool) -> Iterator[Piece]:
+    """Return the pieces of a key from all its chunks in order."""
+    return shard(batches) if sharded else chain.from_iterable(each.pieces for each in batches)
 
 
 def put(store: Store, key: str, parts: Iterator[Piece]) -> None:

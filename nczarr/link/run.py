@@ -9,7 +9,7 @@ does not depend on the number of threads.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, groupby, starmap
 from typing import Any, NamedTuple, assert_never
@@ -21,8 +21,8 @@ from nczarr.arrays.source import itemsize
 from nczarr.arrays.thread_pool import BARRIER, DISTANT_WORKERS, Crew
 from nczarr.arrays.thread_pool import Task as Work
 from nczarr.link import do_task, regions
-from nczarr.link.chunk_pieces import Made
-from nczarr.link.schedule import FETCHED, MOST, TIMES, Measure, apart, batches, cut, fetched_at_once, is_far, tasks
+from nczarr.link.chunk_pieces import Batch
+from nczarr.link.schedule import FETCHED, MOST, TIMES, Measure, apart, batches, fetched_at_once, is_far, tasks
 from nczarr.link.tasks import Array, Block, Keys, Task, arrays
 from nczarr.options import Options
 from nczarr.plan.plans import StorePlan
@@ -40,10 +40,10 @@ class Result(NamedTuple):
 
     key: str
     """The key."""
-    array: Array
-    """The array without its source."""
-    chunks: list[Made | None]
-    """Its chunks in order; None for a chunk of fill values."""
+    batch: Batch
+    """Some chunks of the shard, or the only chunk of the key."""
+    sharded: bool
+    """True for a shard."""
 
 
 def steps(plan: StorePlan) -> Iterator[Step]:
@@ -121,16 +121,17 @@ class Run(NamedTuple):
     def _keys(self, array: Array, indices: tuple[Index, ...]) -> Iterator[Work]:
         layout, need, far = array.target.layout, needed(array, self.store), is_far(array, self.store)
         here = is_small(array) and not far
-        if not self.store.sequential and (layout.shards is None or self.store.distant):
+        if layout.shards is None or (self.store.distant and not self.store.sequential):
+            make = _make_keys if self.store.sequential else do_task.put_keys
             for batch in apart(array, indices) if far else (indices,):
-                yield Work(partial(do_task.put_keys, array, batch, self.store), need, here)
+                yield Work(partial(make, array, batch, self.store), need, here)
             return
         count = fetched_at_once(array) if far else min(MOST, BATCH // max(1, array.chunk_size * array.element))
         if array.route == "copy" and not far:  # where chunks lie is soon found; one thread moves them in any case
-            here, count = True, MOST
+            here, count = True, do_task.batch_size(array)
         for index in indices:
-            for some in cut(do_task.chunks_of(array, index), count):
-                yield Work(partial(_make, array, index, some), need, here)
+            for span in do_task.spans(array, count):
+                yield Work(partial(_make_batch, array, index, span), need, here)
 
     def _block(self, array: Array, region: Selection, indices: tuple[Index, ...]) -> Iterator[Work]:
         """Read a region by source chunks; then make its keys."""
@@ -148,9 +149,10 @@ class Run(NamedTuple):
         for batch in batches(array, indices, self.measure):
             yield from self._keys(array._replace(source=window), batch)
 
-    def settle(self, results: Iterator[Result | Counts | None]) -> None:
+    def settle(self, results: Iterator[list[Result] | Counts | None]) -> None:
         """Count what was put; put and count results."""
-        for key, group in groupby(results, lambda each: each.key if isinstance(each, Result) else None):
+        each = chain.from_iterable(found if isinstance(found, list) else (found,) for found in results)
+        for key, group in groupby(each, lambda each: each.key if isinstance(each, Result) else None):
             if key is None:
                 self._count(group)
             else:
@@ -162,11 +164,20 @@ class Run(NamedTuple):
                 self.counts.update(counts)
 
     def _put(self, key: str, group: Iterator[Any]) -> None:
-        first = next(group)
-        chunks = chain.from_iterable(each.chunks for each in chain((first,), group))
-        do_task.put(self.store, key, do_task.pieces(first.array, do_task.counted(first.array, chunks, self.counts)))
+        first: Result = next(group)
+        batches = do_task.counted((each.batch for each in chain((first,), group)), self.counts)
+        do_task.put(self.store, key, do_task.pieces(batches, sharded=first.sharded))
 
 
-def _make(array: Array, key: Index, chunks: tuple[Index | None, ...]) -> Result:
-    """Make chunks of a key and return them for writing."""
-    return Result(array.key(key), array._replace(source=None), list(do_task.make(array, chunks)))
+def _make_keys(array: Array, indices: Sequence[Index], store: Store) -> list[Result]:
+    """Make keys of one chunk each and return them for writing."""
+    return [
+        Result(array.key(index), do_task.single(array, chunk), sharded=False)
+        for index, chunk in zip(indices, do_task.make(array, indices), strict=True)
+        if chunk is not None
+    ]
+
+
+def _make_batch(array: Array, index: Index, span: range) -> list[Result]:
+    """Make some chunks of a shard and return them for writing."""
+    return [Result(array.key(index), do_task.batch(array, index, span), sharded=True)]

@@ -95,9 +95,10 @@ def chunk(array: Array, index: Index, limits: Limits) -> list[Piece] | None:
 
     Raises CompileError if it is unreadable, OSError, RefusedError.
     """
-    from nczarr.link.do_task import chunks_of, make, pieces
+    from nczarr.link.do_task import keys_of, pieces
 
-    found = list(pieces(array, make(array, chunks_of(array, index))))
+    (made,) = keys_of(array, (index,))
+    found = list(pieces(made, sharded=array.target.layout.shards is not None))
     size = sum(map(length_of, found))
     if size > limits.response:
         raise RefusedError(413, f"the chunk has {size} bytes; the limit of an answer is {limits.response}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import os
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from threading import Lock, local
 from typing import NamedTuple, TypeVar
 
@@ -122,6 +122,24 @@ def joined(parts: Iterable[bytes | Range]) -> Iterator[bytes | Range]:
             yield part
     if last is not None:
         yield last
+
+
+def together(path: str, places: Sequence[tuple[int, int]]) -> bytes:
+    """Return the bytes of places (offset, length) of a file in sequence. Raises OSError, also if the file is too short.
+
+    The file is looked up once.
+    """
+    opened = _files.get(path)
+    data = bytearray(sum(length for _, length in places))
+    view, at = memoryview(data), 0
+    for offset, length in places:
+        end = at + length
+        while at < end:
+            count = os.preadv(opened.number, [view[at:end]], offset + length - (end - at))
+            if not count:
+                raise _cut(Range(path, offset, length))
+            at += count
+    return bytes(data)
 
 
 def neighbours(places: Iterable[tuple[int, int, T]]) -> Iterator[tuple[int, int, list[tuple[int, int, T]]]]:

@@ -23,10 +23,11 @@ def build(plan: FilePlan, path: str, report: Report, counts: Counts) -> bool:
         text = "netCDF-4 files need the netCDF library of netCDF4-python, which is not installed"
         report.error("missing-library", text, helps=["run `pip install 'nczarr[netcdf]'`, or write a store"])
         return False
+    from nczarr.formats.netcdf4.chunk_plan import check_memory, provide
     from nczarr.formats.netcdf4.define import define
     from nczarr.formats.netcdf4.no_fill import define_fills, take_fills, undefined, unfilled
     from nczarr.formats.netcdf4.object_headers import take_times
-    from nczarr.formats.netcdf4.write_chunks import check_memory, chunk_writer, provide
+    from nczarr.formats.netcdf4.write_chunks import chunk_writer
     from nczarr.formats.netcdf4.write_values import write_data
 
     if not (provide(lib, plan, report) and check_memory(plan, report)):

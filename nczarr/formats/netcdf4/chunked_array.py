@@ -15,7 +15,8 @@ from nczarr.arrays.blocks import Index, Selection, every_block, grid_of, lengths
 from nczarr.arrays.chunk_references import unmasked
 from nczarr.arrays.decode import DECODING_ERRORS, Config
 from nczarr.arrays.decoded_parts import DecodedCells
-from nczarr.arrays.grid import assembled, chunk_of, covering, kept, unreadable
+from nczarr.arrays.grid import assembled, chunk_of, kept, unreadable
+from nczarr.arrays.index_table import covering, indices_of, raveled, unraveled
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.lengths import linked_length, misfit
 from nczarr.arrays.library_lock import LOCK
@@ -33,9 +34,6 @@ from nczarr.stores.ranges import Range
 
 MAPPED = 8 << 20
 """Size in bytes above which an unfiltered chunk is mapped instead of read whole."""
-
-_BATCH = 1 << 12
-"""Chunks whose positions are converted to Python numbers at once."""
 
 
 class _Known:
@@ -106,7 +104,7 @@ class ChunkedArray(ArraySource):
         """Allocated chunks whose bytes alone define their values. Raises OSError."""
         rows = self._known.table
         if self._outgrown:
-            whole = np.array([not self._is_cut(index) for index in self._indices(rows)], bool)
+            whole = ~self._are_cut(self._indices(rows))
             rows = ChunkTable(rows.chunk[whole], rows.offset[whole], rows.length[whole], rows.mask[whole])
         source = np.zeros(len(rows.chunk), np.int64)
         return Columns((str(self.file.path),), rows.chunk, source, rows.offset, rows.length, rows.mask)
@@ -120,6 +118,12 @@ class ChunkedArray(ArraySource):
         """Return whether the dataset ends within a chunk of the array: bytes beyond are undefined."""
         lengths = zip(index, self.layout.chunks, self.extent, self.layout.shape, strict=True)
         return any(end < (number + 1) * each and end < length for number, each, end, length in lengths)
+
+    def _are_cut(self, chunks: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return `_is_cut` of many chunks: bool, shape (chunks,). `chunks`: int64, shape (chunks, dimensions)."""
+        ends, extent = (chunks + 1) * np.array(self.layout.chunks, np.int64), np.array(self.extent, np.int64)
+        is_short = (extent < ends) & (extent < np.array(self.layout.shape, np.int64))
+        return np.asarray(is_short.any(axis=1))
 
     @property
     def _known(self) -> _Known:
@@ -146,19 +150,13 @@ class ChunkedArray(ArraySource):
         ):
             table = chunk_table(h5, it, self.layout.chunks, self.extent, self.layout.shape)
         if self.unfiltered_edges and self.stored.codecs:
-            every_step = (1 << len(self.stored.codecs)) - 1
-            for row, index in enumerate(self._indices(table)):
-                lengths = zip(index, self.layout.chunks, self.extent, strict=True)
-                if any((number + 1) * each > end for number, each, end in lengths):
-                    table.mask[row] = every_step
+            ends = (self._indices(table) + 1) * np.array(self.layout.chunks, np.int64)
+            table.mask[(ends > np.array(self.extent, np.int64)).any(axis=1)] = (1 << len(self.stored.codecs)) - 1
         return table
 
-    def _indices(self, table: ChunkTable) -> Iterator[Index]:
-        """Yield the grid indices of all allocated chunks in C order."""
-        counts = grid_of(self.layout.shape, self.layout.chunks)
-        for start in range(0, len(table.chunk), _BATCH):
-            places = np.unravel_index(table.chunk[start : start + _BATCH], counts)
-            yield from zip(*(axis.tolist() for axis in places), strict=True)
+    def _indices(self, table: ChunkTable) -> NDArray[np.int64]:
+        """Return the grid indices of all allocated chunks in C order: int64, shape (chunks, dimensions)."""
+        return unraveled(table.chunk, grid_of(self.layout.shape, self.layout.chunks))
 
     def found(self, index: Index) -> Place | None:
         """Return a chunk's location, even if its bytes beyond the extent are undefined; None if unallocated.
@@ -173,14 +171,37 @@ class ChunkedArray(ArraySource):
         if row == len(table.chunk) or table.chunk[row] != number:
             return None
         place = Place(str(self.file.path), int(table.offset[row]), int(table.length[row]), int(table.mask[row]))
-        lengths = self._known.lengths
-        if place.mask not in lengths:
-            codecs = unmasked(self.stored.codecs, place.mask)
-            lengths[place.mask] = linked_length(self.stored.dtype, self.layout.chunks, codecs)
-        wanted = lengths[place.mask]
+        wanted = self._length(place.mask)
         if wanted is not None and place.length != wanted:
             self._unreadable(misfit(place.length, wanted), place.offset)
         return place
+
+    def _length(self, mask: int) -> int | None:
+        """Return the bytes of chunks with this filter mask; None if they depend on the values."""
+        lengths = self._known.lengths
+        if mask not in lengths:
+            codecs = unmasked(self.stored.codecs, mask)
+            lengths[mask] = linked_length(self.stored.dtype, self.layout.chunks, codecs)
+        return lengths[mask]
+
+    def places(self, chunks: NDArray[np.int64], *, cut: bool = False) -> Columns:
+        """Return the locations of many chunks, from one look at the file and the table."""
+        self.file.check()
+        table = self._known.table
+        numbers = raveled(chunks, grid_of(self.layout.shape, self.layout.chunks))
+        rows = np.searchsorted(table.chunk, numbers)
+        there = rows < len(table.chunk)
+        there[there] = table.chunk[rows[there]] == numbers[there]
+        if self._outgrown and not cut:
+            there &= ~self._are_cut(chunks)
+        found = np.flatnonzero(there)
+        rows = rows[found]
+        lengths, masks = table.length[rows], table.mask[rows]
+        for mask in np.unique(masks).tolist():
+            wanted = self._length(mask)
+            if wanted is not None and ((masks == mask) & (lengths != wanted)).any():
+                return ArraySource.places(self, chunks, cut=cut)  # the first wrong one raises
+        return Columns((str(self.file.path),), found, np.zeros_like(found), table.offset[rows], lengths, masks)
 
     def _unreadable(self, reason: str, offset: int) -> NoReturn:
         unreadable(self.file.name, f"the chunk cannot be decoded: {reason}", offset=offset)
@@ -260,6 +281,6 @@ class ChunkedArray(ArraySource):
         if self.own != self.layout.fill:
             return iter(()) if 0 in self.extent else every_block(self.extent, chunks)
         found = self._indices(self._known.table)
-        if chunks == self.layout.chunks:
-            return found
-        return iter(sorted(covering(found, self.layout.chunks, chunks, self.layout.shape)))
+        if chunks != self.layout.chunks:
+            found = covering(found, self.layout.chunks, chunks, self.layout.shape)
+        return indices_of(found)

@@ -19,28 +19,27 @@ from typing import Any, NamedTuple
 
 from nczarr.arrays import codecs
 from nczarr.arrays.blocks import Index, every_block, region_of
-from nczarr.arrays.c_structs import struct
-from nczarr.arrays.counts import Counts, Route, Step
+from nczarr.arrays.chunk_references import some
+from nczarr.arrays.counts import Counts
 from nczarr.arrays.elements import in_order
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.index_table import table_of
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.library_lock import LOCK
-from nczarr.arrays.manifest import Place
+from nczarr.arrays.manifest import Columns, Place, runs
 from nczarr.arrays.memory import is_all, padded
-from nczarr.arrays.parts import descr, is_fixed
 from nczarr.arrays.route import matches, way
-from nczarr.arrays.source import ArraySource, Layout, big_descr, itemsize, numpy_dtype
+from nczarr.arrays.source import ArraySource, Layout, itemsize, numpy_dtype
 from nczarr.arrays.thread_pool import DISTANT_WORKERS, Crew, Task
-from nczarr.diagnostics.report import Report
-from nczarr.formats.netcdf4.define import chunk_lengths
 from nczarr.formats.netcdf4.fill_values import restore
-from nczarr.formats.netcdf4.filter_plugins import BUILT_IN, OURS, available, is_lent, lend
 from nczarr.formats.netcdf4.hdf5 import Hdf5, closing, hdf5, open_file
 from nczarr.formats.netcdf4.library import Library
 from nczarr.formats.netcdf4.objects import CHUNKED, DatasetInfo, describe, find
-from nczarr.plan.chunk_lengths import check_chunk
 from nczarr.plan.plans import FilePlan
 from nczarr.stores import ranges
 from nczarr.stores.ranges import Range
+
+LOCATED = 1 << 14
+"""Maximum number of chunks that are located at once."""
 
 LARGE = 32 << 20
 """Chunk size in bytes above which the kernel copies, so that it is never all in memory."""
@@ -98,6 +97,15 @@ class Ready(NamedTuple):
         return self.chunk.length if isinstance(self.chunk, Place) else len(self.chunk)
 
 
+class Located(NamedTuple):
+    """Chunks to copy from files."""
+
+    chunks: NDArray[np.int64]
+    """Their grid indices: int64, shape (chunks, dimensions)."""
+    columns: Columns
+    """Their places, one row per chunk."""
+
+
 class ChunkWriter:
     """Writer of chunks of one HDF5 file that the netCDF library has open too."""
 
@@ -144,8 +152,11 @@ class ChunkWriter:
             other = way(source, into.layout)
             for made in self._crew.results(_tasks(source, into, moved=moved)):
                 for ready in made:
-                    self._put(into, ready)
-                    self._counts.add("copy" if ready.copied else other, 1, ready.length, into.size)
+                    if isinstance(ready, Located):
+                        self._put_located(into, ready)
+                    else:
+                        self._put(into, ready)
+                        self._counts.add("copy" if ready.copied else other, 1, ready.length, into.size)
         return True
 
     def restore_fills(self, plan: FilePlan) -> None:
@@ -163,6 +174,21 @@ class ChunkWriter:
         data = ranges.read(Range(*chunk[:3])) if isinstance(chunk, Place) else chunk
         with LOCK:
             self._h5.do("H5Dwrite_chunk", into.dataset, 0, mask, start, len(data), cast(c_char_p(data), c_void_p))
+
+    def _put_located(self, into: Into, located: Located) -> None:
+        """Read chunks from their files together, and write them."""
+        columns, rank = located.columns, len(into.layout.chunks)
+        data = b"".join(ranges.read(each) if isinstance(each, Range) else each for each in runs(columns))
+        corners = np.ascontiguousarray(located.chunks * np.array(into.layout.chunks, np.int64))
+        starts = (c_uint64 * rank * len(corners)).from_buffer(corners.data)
+        first = cast(c_char_p(data), c_void_p).value or 0
+        addresses = (first + np.cumsum(columns.length) - columns.length).tolist()
+        with LOCK:
+            for mask, start, length, address in zip(
+                columns.mask.tolist(), starts, columns.length.tolist(), addresses, strict=True
+            ):
+                self._h5.do("H5Dwrite_chunk", into.dataset, 0, mask, start, length, address)
+        self._counts.add("copy", len(addresses), len(data), len(addresses) * into.size)
 
     def _move(self, into: Into, start: Any, chunk: Place) -> None:
         """Let HDF5 write unmapped zero pages, then copy the source's bytes to their place."""
@@ -198,60 +224,6 @@ def chunk_writer(lib: Library, path: str, plan: FilePlan, counts: Counts) -> Ite
             h5.H5Fclose(file)
 
 
-def will_move(path: str, plan: FilePlan) -> bool:
-    """Return whether a variable's chunks will be copied, without using its filters."""
-    source, layout = plan.checked.parts.get(path, {}).get(""), _layout(path, plan)
-    return source is not None and layout is not None and matches(source.stored, layout)
-
-
-def check_memory(plan: FilePlan, report: Report) -> bool:
-    """Report chunks to decode or encode that exceed the run's memory; False if any."""
-    before = report.errors
-    for path, parts in plan.checked.parts.items():
-        source, layout = parts.get(""), _layout(path, plan)
-        if source is not None and layout is not None and not matches(source.stored, layout):
-            cells = math.prod(layout.chunks)
-            if source.stored is not None and source.stored.codecs:
-                cells = max(cells, math.prod(source.stored.chunks))
-            check_chunk(plan, path, "", cells * itemsize(layout.dtype), report)
-    return report.errors == before
-
-
-def steps(plan: FilePlan, report: Report) -> Iterator[Step] | None:
-    """Return the planned steps by part; None (reported) if a chunk exceeds the run's memory."""
-    return _steps(plan) if check_memory(plan, report) else None
-
-
-def _steps(plan: FilePlan) -> Iterator[Step]:
-    """Yield the steps; the library writes chunks not copied or encoded here."""
-    checked = plan.checked
-    for path, parts in checked.parts.items():
-        shape = checked.shapes[path]
-        layout = _layout(path, plan)
-        for part, source in parts.items():
-            route: Route = "encode" if layout is None else way(source, layout)
-            lengths = shape if layout is None else layout.chunks
-            chunks = 1 if layout is None or 0 in shape else sum(1 for _ in source.occupied(lengths))
-            size = math.prod(shape) * itemsize(layout.dtype) if layout is not None else 0
-            if 0 not in shape:
-                yield Step(path, part, route, chunks, lengths, size)
-
-
-def _layout(path: str, plan: FilePlan) -> Layout | None:
-    """Return the layout of a variable whose chunks are written without the library."""
-    checked, storage = plan.checked, plan.storage[path]
-    variable = checked.variables[path]
-    if storage.quantize is not None or not is_fixed(variable.type, checked.types):
-        return None
-    lengths = chunk_lengths(path, variable, plan)
-    dtype = descr(variable.type, checked.types)
-    if lengths is None or struct(variable.type, checked.types).size != itemsize(dtype):
-        return None
-    if storage.endian == "big" and isinstance(dtype, str):
-        dtype = big_descr(dtype)
-    return Layout(dtype, checked.shapes[path], lengths, storage.codecs)
-
-
 def _into(dataset: int, info: DatasetInfo, source: ArraySource, *, skips: bool) -> Into | None:
     """Return how a dataset takes a source's chunks; None if impossible here."""
     if info.layout != CHUNKED or info.dtype is None or info.extent is None or len(info.extent) != len(info.chunks):
@@ -282,8 +254,8 @@ def _ends_alike(source: ArraySource, into: Into, info: DatasetInfo, default: byt
 def _tasks(source: ArraySource, into: Into, *, moved: bool) -> Iterator[Task]:
     """Yield tasks that produce the chunks, in grid order.
 
-    Local copies run here, not in threads. Adjacent remote data are fetched for
-    several chunks at once.
+    Local copies run here, not in threads, and are located together. Adjacent remote
+    data are fetched for several chunks at once.
     """
     layout = into.layout
     indices = source.occupied(layout.chunks) if into.skips else every_block(layout.shape, layout.chunks)
@@ -293,13 +265,43 @@ def _tasks(source: ArraySource, into: Into, *, moved: bool) -> Iterator[Task]:
         while group := tuple(itertools.islice(indices, count)):
             yield Task(partial(_brought, source, group, into, moved=moved), (COPIES + 1) * into.size * len(group))
         return
-    for index in indices:
-        found = _copied(source, index, into) if moved and not source.distant else None
-        if found is not None:
-            yield Task(partial(tuple, [found]), 0 if isinstance(found.chunk, Place) else found.length, here=True)
-        else:
-            work = partial(_made, source, index, into, moved=moved and source.distant)
-            yield Task(work, COPIES * into.size, here=small)
+    if not moved or source.distant:
+        for index in indices:
+            yield Task(partial(_made, source, index, into, moved=moved), COPIES * into.size, here=small)
+        return
+    count = max(1, min(LOCATED, FETCHED // max(1, into.size)))
+    while group := tuple(itertools.islice(indices, count)):
+        for each in _located(source, group, into):
+            if isinstance(each, Located):
+                yield Task(partial(tuple, [each]), here=True)
+                continue
+            found = _copied(source, each, into)
+            if found is not None:
+                yield Task(partial(tuple, [found]), 0 if isinstance(found.chunk, Place) else found.length, here=True)
+            else:
+                yield Task(partial(_made, source, each, into, moved=False), COPIES * into.size, here=small)
+
+
+def _located(source: ArraySource, indices: tuple[Index, ...], into: Into) -> Iterator[Located | Index]:
+    """Yield chunks to copy from files together, and the others one by one, in order. Raises OSError, CompileError."""
+    chunks = table_of(indices, len(into.layout.chunks))
+    columns = source.places(chunks, cut=into.ends)
+    rows = columns.length <= LARGE
+    if not into.layout.codecs:
+        rows &= columns.length == into.size
+    if columns.mask.any() and not _same_steps(source, into):
+        rows &= columns.mask == 0
+    columns = columns if rows.all() else some(columns, rows)
+    others = np.setdiff1d(np.arange(len(indices)), columns.chunk, assume_unique=True)
+    stops = np.searchsorted(columns.chunk, others).tolist()
+    start = 0
+    for stop, row in zip([*stops, len(columns.chunk)], [*others.tolist(), -1], strict=True):
+        if start < stop:
+            part = some(columns, slice(start, stop))
+            yield Located(chunks[part.chunk], part)
+            start = stop
+        if row >= 0:
+            yield indices[row]
 
 
 def _made(source: ArraySource, index: Index, into: Into, *, moved: bool) -> tuple[Ready, ...]:
@@ -349,26 +351,3 @@ def _encoded(source: ArraySource, index: Index, into: Into) -> Ready | None:
     if not into.known:
         return Ready(index, data, (1 << len(layout.codecs)) - 1, copied=False)
     return Ready(index, codecs.encode(layout.codecs, data, itemsize(layout.dtype)), 0, copied=False)
-
-
-def provide(lib: Library, plan: FilePlan, report: Report) -> bool:
-    """Make every filter of a dataset declarable, and usable where values are encoded.
-
-    Registers our codecs for HDF5 filters without a plug-in. Unknown filters are
-    declared for variables without values, which never call them. Reports
-    `unavailable-filter` for each variable that cannot be encoded.
-    """
-    before = report.errors
-    for path, variable in plan.checked.variables.items():
-        for codec in plan.storage[path].codecs:
-            if codec.id in BUILT_IN or available(lib, codec.id):
-                continue
-            can = codec.id in OURS and codecs.expressible([codec])
-            if not can and plan.checked.parts.get(path) and not will_move(path, plan):
-                name = f" ({codec.name})" if codec.name else ""
-                text = f"variable `{path}` has values and needs HDF5 filter {codec.id}{name}, which is not available"
-                helps = ["install its plug-in and set HDF5_PLUGIN_PATH, or choose another codec with `--codec`"]
-                report.error("unavailable-filter", text, variable.span, helps=helps)
-            elif not is_lent(codec.id):
-                lend(lib, codec.id)
-    return report.errors == before
