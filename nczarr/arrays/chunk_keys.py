@@ -12,6 +12,8 @@ from bisect import bisect_left
 from threading import Lock
 
 from nczarr.arrays.blocks import Index
+from nczarr.arrays.index_table import table_of
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.manifest import Columns
 from nczarr.capabilities import ChunkKeys
 from nczarr.stores.base import Store
@@ -34,6 +36,7 @@ class Listing:
         self._counts = counts
         self._expected = expected
         self._stored: list[Index] | None = None
+        self._table: NDArray[np.int64] | None = None
         self.manifest: Columns | None = None
         """Where the chunks are that lie in files or objects, once it was looked up (`placed`)."""
         self.placed = False
@@ -46,6 +49,12 @@ class Listing:
             found = (self.chunk_keys.index_of(key, self._counts) for key in self._store.keys(self.chunk_keys.prefix))
             self._stored = sorted(index for index in found if index is not None)
         return self._stored
+
+    def table(self) -> NDArray[np.int64]:
+        """Return `stored` as a table: int64, shape (keys, dimensions); cached. Raises OSError."""
+        if self._table is None:
+            self._table = table_of(self.stored(), len(self._counts))
+        return self._table
 
     def holds(self, key: str) -> bool:
         """Return whether a key with the prefix is a chunk or shard of the array."""

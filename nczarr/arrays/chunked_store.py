@@ -12,18 +12,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn, Self
 
+from nczarr.arrays import small_chunks
 from nczarr.arrays.array_steps import decoded
 from nczarr.arrays.blocks import Index, Selection, every_block, grid_of, number_of
 from nczarr.arrays.chunk_keys import Listing
 from nczarr.arrays.chunk_references import WHOLE
 from nczarr.arrays.decode import DECODING_ERRORS
-from nczarr.arrays.grid import assembled, chunk_of, covering_regions, in_one, kept, unreadable
-from nczarr.arrays.index_table import covering, indices_of, raveled, table_of
+from nczarr.arrays.grid import MANY, assembled, chunk_of, covering_regions, in_one, kept, unreadable
+from nczarr.arrays.index_table import covering, indices_of, raveled
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.lengths import decoded_length, encoded_length, is_plain, misfit, texts_end
 from nczarr.arrays.manifest import Columns, Manifest, Place, columns_from
 from nczarr.arrays.memory import chunks_of_run
 from nczarr.arrays.shards import KeyedArray, in_shard, in_shards
+from nczarr.arrays.small_chunks import Encoded
 from nczarr.arrays.source import ArraySource, Stored, itemsize
 from nczarr.stores import ranges
 from nczarr.stores.ranges import Range, neighbours
@@ -123,7 +125,7 @@ class StoredArray(KeyedArray):
         """Return the public locations of all chunks in shards. `counts`: shape of the chunk grid."""
         layout, sources, pieces = self.layout, dict[str, int](), []
         assert layout.shards is not None
-        shards = table_of(self.keys.stored(), len(layout.shape))
+        shards = self.keys.table()
         for start in range(len(shards)):  # one by one: a shard has many chunks
             home = shards[start : start + 1]
             whole = self.store.refer(self.key(tuple(home[0].tolist())))
@@ -183,12 +185,10 @@ class StoredArray(KeyedArray):
         """Return the locations of many chunks; those in shards are found together."""
         if self.layout.shards is None or self.masks or self._plain_texts or self.store.distant:
             return ArraySource.places(self, chunks, cut=cut)
-        wanted, least = self.keys.length, decoded_length(self.encoding.dtype, self.layout.chunks)
         sources, pieces = dict[str, int](), []
         for found in in_shards(self, chunks):
             whole, length = found.whole, found.length
-            wrong = (length == 0) & (least > 0) if wanted is None else length != wanted
-            if not found.is_inside or (isinstance(whole, Range) and wrong.any()):
+            if not found.is_inside or (isinstance(whole, Range) and self._misfit(length)):
                 return ArraySource.places(self, chunks, cut=cut)  # the first wrong one raises
             if isinstance(whole, Range):
                 source = np.full(len(length), sources.setdefault(whole.path, len(sources)), np.int64)
@@ -203,6 +203,9 @@ class StoredArray(KeyedArray):
     def read(self, selection: Selection) -> NDArray[Any]:
         """Return the values of a region, in its shape and the layout's dtype; NIL strings are None."""
         layout = self.layout
+        small = self._small(selection)
+        if small is not None:
+            return small
         bounds = [part.indices(length)[:2] for part, length in zip(selection, layout.shape, strict=True)]
         source = self
         if self.together is not None and not self._at_hand and not in_one(bounds, layout.chunks):
@@ -257,6 +260,53 @@ class StoredArray(KeyedArray):
         if data is not None:
             self._fits(chunk, len(data))
         return data
+
+    def _small(self, selection: Selection) -> NDArray[Any] | None:
+        """Return a region of many small chunks; None of others, and if listed keys show that most are missing."""
+        layout = self.layout
+        if self.distant:
+            return None
+        if self.store.listed and layout.shards is None:
+            bounds = [part.indices(length)[:2] for part, length in zip(selection, layout.shape, strict=True)]
+            box = [(start // each, -(-stop // each)) for (start, stop), each in zip(bounds, layout.chunks, strict=True)]
+            count = math.prod(max(0, stop - start) for start, stop in box)
+            if count > MANY:
+                first, end = np.array(box, np.int64).T
+                table = self.keys.table()
+                if 2 * int(((table >= first) & (table < end)).all(axis=1).sum()) < count:
+                    return None
+        return small_chunks.region(layout, selection, layout.shape, self.encoding, self._several)
+
+    def _several(self, chunks: NDArray[np.int64]) -> Encoded:
+        """Return the encoded bytes of many chunks. Raises OSError, CompileError; ValueError for a wrong index."""
+        if self.layout.shards is None or self.masks:
+            known = [(row, self._raw(index)) for row, index in enumerate(indices_of(chunks))]
+            stored = [(row, data) for row, data in known if data is not None]
+            rows, masks = np.array([row for row, _ in stored], np.int64), np.zeros(len(stored), np.int32)
+            if self.masks:
+                masks[:] = [self.masks.get(index, 0) for index in indices_of(chunks[rows])]
+            return Encoded(rows, masks, [data for _, data in stored])
+        parts = []
+        for found in in_shards(self, chunks):
+            if not found.is_inside or self._misfit(found.length):
+                raise ValueError("the index of a shard is wrong")
+            if isinstance(found.whole, Range):
+                zeros = np.zeros(len(found.row), np.int64)
+                offset, masks = found.whole.offset + found.offset, zeros.astype(np.int32)
+                place = Columns((found.whole.path,), found.row, zeros, offset, found.length, masks)
+                parts.append(small_chunks.located(place))
+            elif found.whole is not None:
+                bounds = zip(found.offset.tolist(), (found.offset + found.length).tolist(), strict=True)
+                data = [found.whole[begin:end] for begin, end in bounds]
+                parts.append(Encoded(found.row, np.zeros(len(data), np.int32), data))
+        return small_chunks.merged(parts)
+
+    def _misfit(self, length: NDArray[np.int64]) -> bool:
+        """Return whether a length of an encoded chunk is wrong; for many as `_fits` for one without a mask."""
+        wanted = self.keys.length
+        if wanted is None:  # no codec makes nothing of something
+            return not length.all() and decoded_length(self.encoding.dtype, self.layout.chunks) > 0
+        return bool((length != wanted).any())
 
     def _steps(self, chunk: Index) -> tuple[dict[str, Any], ...]:
         """Return the steps of a chunk."""
@@ -338,12 +388,12 @@ class StoredArray(KeyedArray):
         if chunks == unit and not self.nil:
             return iter(stored)
         if not self.nil:
-            return indices_of(covering(table_of(stored, len(shape)), unit, chunks, shape))
+            return indices_of(covering(self.keys.table(), unit, chunks, shape))
         found: set[Index] = set()
         grid = grid_of(shape, chunks)
         for first, count in self.nil:  # a chunk of empty strings is not stored, and some may be NIL
             found.update(chunks_of_run(first, count, shape, chunks, grid) if shape else [()])
-        found.update(indices_of(covering(table_of(stored, len(shape)), unit, chunks, shape)))
+        found.update(indices_of(covering(self.keys.table(), unit, chunks, shape)))
         return iter(sorted(found))
 
 

@@ -119,10 +119,13 @@ def blocks(
 
 
 def along(region: Selection, cells: tuple[int, ...], element: int, most: int = PIECE) -> Iterator[list[Selection]]:
-    """Cut a region along chunks of these lengths, in groups of about `most` bytes, at least one chunk."""
+    """Cut a region along chunks of these lengths, in groups of about `most` bytes, at least one chunk.
+
+    Small chunks of a group are one region, which is read at once.
+    """
     batch: list[Selection] = []
     size = 0
-    for piece in cut_along(region, cells):
+    for piece in cut_along(region, _repeated(cells, lengths_of(region), most // max(1, element))):
         batch.append(piece)
         size += math.prod(lengths_of(piece)) * element
         if size >= most:
@@ -130,6 +133,16 @@ def along(region: Selection, cells: tuple[int, ...], element: int, most: int = P
             batch, size = [], 0
     if batch:
         yield batch
+
+
+def _repeated(cells: tuple[int, ...], shape: tuple[int, ...], most: int) -> tuple[int, ...]:
+    """Return lengths of several chunks next to each other, of at most `most` elements, at least of one chunk."""
+    lengths = list(cells)
+    for axis in range(len(cells) - 1, -1, -1):
+        lengths[axis] *= max(1, min(most // max(1, math.prod(lengths)), -(-shape[axis] // cells[axis])))
+        if lengths[axis] < shape[axis]:
+            break
+    return tuple(lengths)
 
 
 def window(layout: Layout, region: Selection) -> Window:

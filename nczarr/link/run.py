@@ -137,7 +137,7 @@ class Run(NamedTuple):
         """Read a region by source chunks; then make its keys."""
         source = array.source
         assert source is not None
-        cells = math.prod(grid(source)) * array.element
+        cells = max(math.prod(grid(source)) * array.element, regions.PIECE)
         yield BARRIER  # the block before it is given back
         window = regions.window(source.layout, region)
         most = regions.PIECE

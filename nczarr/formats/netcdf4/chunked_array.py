@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
+from nczarr.arrays import small_chunks
 from nczarr.arrays.blocks import Index, Selection, every_block, grid_of, lengths_of, number_of
 from nczarr.arrays.chunk_references import unmasked
 from nczarr.arrays.decode import DECODING_ERRORS, Config
 from nczarr.arrays.decoded_parts import DecodedCells
-from nczarr.arrays.grid import assembled, chunk_of, kept, unreadable
+from nczarr.arrays.grid import Encoding, assembled, chunk_of, kept, unreadable
 from nczarr.arrays.index_table import covering, indices_of, raveled, unraveled
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.lengths import linked_length, misfit
@@ -227,6 +228,9 @@ class ChunkedArray(ArraySource):
         """
         if self.steps is None:
             return self.library.read(selection)
+        small = self._small(selection)
+        if small is not None:
+            return small
         if self.own == self.layout.fill:
             return assembled(self.layout, selection, self._chunk, self.extent)
         shape = self.layout.shape
@@ -239,6 +243,15 @@ class ChunkedArray(ArraySource):
         if all(part.start < part.stop for part in inside):
             out[tuple(map(slice, lengths_of(inside)))] = assembled(stored, inside, self._chunk, self.extent)
         return out
+
+    def _small(self, selection: Selection) -> NDArray[Any] | None:
+        """Return a region of many small chunks; None of others."""
+        encoding = Encoding(self.stored.dtype, tuple(map(dict, self.steps or ())))
+
+        def fetch(chunks: NDArray[np.int64]) -> small_chunks.Encoded:
+            return small_chunks.located(self.places(chunks, cut=True))
+
+        return small_chunks.region(self.layout._replace(fill=self.own), selection, self.extent, encoding, fetch)
 
     def _chunk(self, index: Index) -> NDArray[Any] | None:
         """Return a whole decoded chunk in the layout's dtype; None if it is not allocated."""

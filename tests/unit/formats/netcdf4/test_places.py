@@ -9,7 +9,6 @@ from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 import pytest
@@ -36,54 +35,18 @@ from nczarr.stores import ranges
 from nczarr.stores.memory import MemoryStore
 from nczarr.stores.ranges import Range
 from tests.conftest import run_command
+from tests.support import chunked_file
 
-VALUES = np.arange(23 * 31, dtype="<i4").reshape(23, 31) * 7
 ABSENT = b"\xff" * 16
-
-
-def write(file: Any) -> None:
-    """Chunked variables of every kind, whose chunks alternate in the file."""
-    import h5py
-
-    usual = file.create_dataset("usual", VALUES.shape, "<i4", chunks=(4, 5), compression=1, shuffle=True)
-    plain = file.create_dataset("plain", VALUES.shape, ">i4", chunks=(4, 5))
-    for start in range(0, 23, 4):
-        usual[start : start + 4] = VALUES[start : start + 4]
-        plain[start : start + 4] = VALUES[start : start + 4]
-    file.create_dataset("contiguous", data=VALUES)
-    missing = file.create_dataset("missing", VALUES.shape, "<i4", chunks=(4, 5), compression=1, fillvalue=-5)
-    missing[9, 9] = 1
-    missing[22, 30] = 2
-    file.create_dataset("none", VALUES.shape, "<i4", chunks=(4, 5), compression=1)
-    masked = file.create_dataset("masked", data=VALUES, chunks=(4, 5), compression=1, shuffle=True)
-    for index in ((0, 0), (8, 10), (20, 30)):
-        size = 4 * 5 * 4
-        masked.id.write_direct_chunk(index, np.full(size // 4, 77, "<i4").tobytes(), filter_mask=3)
-    plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
-    plist.set_layout(h5py.h5d.COMPACT)
-    space = h5py.h5s.create_simple((4,))
-    h5py.h5d.create(file.id, b"compact", h5py.h5t.STD_I32LE, space, plist).write(
-        h5py.h5s.ALL, h5py.h5s.ALL, np.arange(4, dtype="<i4")
-    )
 
 
 @pytest.fixture
 def file(tmp_path: Path, peer: Callable[[str], ModuleType]) -> Path:
-    """A file whose unlimited variable is shorter than its dimension."""
+    """A file of chunked variables."""
     peer("h5py")
-    netcdf = peer("netCDF4")
-    import h5py
-
-    path = tmp_path / "t.nc"
-    with netcdf.Dataset(path, "w") as dataset:
-        dataset.createDimension("n", None)
-        dataset.createDimension("m", 31)
-        dataset.createVariable("long", "i2", ("n", "m"), chunksizes=(4, 5))[:23] = VALUES
-        dataset.createVariable("short", "i2", ("n", "m"), zlib=True, chunksizes=(4, 5))[:10] = VALUES[:10]
-        dataset.createVariable("text", str, ("n",))[:3] = np.array(["a", "bc", ""], object)
-    with h5py.File(path, "a") as opened:
-        write(opened)
-    return path
+    peer("netCDF4")
+    chunked_file.write(tmp_path / "t.nc")
+    return tmp_path / "t.nc"
 
 
 def sources(path: Path) -> dict[str, ArraySource]:
