@@ -14,11 +14,12 @@ from typing import Any, NoReturn, Self
 
 from nczarr.arrays import small_chunks
 from nczarr.arrays.array_steps import decoded
+from nczarr.arrays.assembly import MANY, assembled
 from nczarr.arrays.blocks import Index, Selection, every_block, grid_of, number_of
 from nczarr.arrays.chunk_keys import Listing
 from nczarr.arrays.chunk_references import WHOLE
 from nczarr.arrays.decode import DECODING_ERRORS
-from nczarr.arrays.grid import MANY, assembled, chunk_of, covering_regions, in_one, kept, unreadable
+from nczarr.arrays.grid import chunk_of, covering_regions, in_one, kept, put_chunk, unreadable
 from nczarr.arrays.index_table import covering, indices_of, raveled
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.lengths import decoded_length, encoded_length, is_plain, misfit, texts_end
@@ -211,7 +212,7 @@ class StoredArray(KeyedArray):
         if self.together is not None and not self._at_hand and not in_one(bounds, layout.chunks):
             source = self.fetched([tuple(slice(*bound) for bound in bounds)])
         listed = self.keys.stored if self.store.listed and layout.shards is None else None
-        out = assembled(layout, selection, source._chunk, layout.shape, listed)
+        out = assembled(source, layout, selection, layout.shape, listed)
         if self.nil and layout.dtype == "|O":
             self._put_nil(out, [start for start, _ in bounds])
         return out
@@ -358,8 +359,8 @@ class StoredArray(KeyedArray):
         made.length = encoded_length(encoding.dtype, self.layout.chunks, encoding.steps)
         return made
 
-    def _chunk(self, index: Index) -> NDArray[Any] | None:
-        """Return a decoded chunk in the layout's dtype; None if it is not stored."""
+    def chunk(self, index: Index) -> NDArray[Any] | None:
+        """Return a decoded chunk in the layout's dtype; None if it is not stored. It is cached."""
         known: NDArray[Any] | None = kept.get((self.keys, "chunk", index))
         if known is not None:
             return known
@@ -373,6 +374,22 @@ class StoredArray(KeyedArray):
             self._unreadable(index, str(error) or type(error).__name__)
         kept.put_chunk(self.keys, index, values)
         return values
+
+    def put(self, index: Index, inside: Selection, out: NDArray[Any]) -> bool:
+        """Decode a part of a chunk into `out`; return False if the chunk is not stored."""
+        known: NDArray[Any] | None = kept.get((self.keys, "chunk", index))
+        if known is not None:
+            out[...] = known[inside]
+            return True
+        data = self._raw(index)
+        if data is None:
+            return False
+        encoding = self.encoding
+        try:
+            put_chunk(out, data, encoding.dtype, self._steps(index), self.layout, inside, encoding.permutation)
+        except DECODING_ERRORS as error:
+            self._unreadable(index, str(error) or type(error).__name__)
+        return True
 
     def _unreadable(self, chunk: Index, reason: str) -> NoReturn:
         inside = "" if self.layout.shards is None else f", {list(chunk)} of the array,"

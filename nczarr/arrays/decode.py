@@ -10,13 +10,15 @@ from __future__ import annotations
 import bz2
 import json
 import lzma
+import math
 import struct
+import sys
 import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nczarr.arrays import bounded_decompression
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.lengths import texts_end
 
 Config = Mapping[str, Any]
@@ -39,6 +41,12 @@ DECODING_ERRORS = (
 
 SLACK = 1 << 20
 """Bytes allowed beyond twice the chunk size, for checksums and the like."""
+
+SUMMED = (2, 4)
+"""Item sizes that are unshuffled by arithmetic, in a third and two thirds of the time of copies byte by byte."""
+
+IN_CACHE = 1 << 17
+"""Items that are unshuffled at once."""
 
 LARGEST = 4 << 30
 """Maximum decoded bytes of a chunk of texts."""
@@ -122,11 +130,42 @@ def unshuffled(data: bytes, itemsize: int) -> bytes:
     if itemsize < 2:
         return data
     whole = len(data) // itemsize * itemsize
-    rows = np.frombuffer(data, np.uint8, whole).reshape(itemsize, -1)
-    out = np.empty((rows.shape[1], itemsize), np.uint8)
-    for place, row in enumerate(rows):  # twice as fast as `rows.T.tobytes()` for small items
-        out[:, place] = row
+    out = np.empty(whole // itemsize, f"V{itemsize}")
+    unshuffle(np.frombuffer(data, np.uint8, whole).reshape(itemsize, -1), out)
     return out.tobytes() + data[whole:]
+
+
+def unshuffle(planes: NDArray[np.uint8], out: NDArray[Any]) -> None:
+    """Put together items whose bytes are in planes: byte i of each item is in `planes[i]`.
+
+    `planes`: shape `(itemsize, *out.shape)`; `out`: any dtype without objects, any
+    strides. Releases the GIL.
+    """
+    while out.ndim and len(out) == 1:
+        planes, out = planes[:, 0], out[0, ...]
+    if not out.ndim:
+        planes, out = planes[:, None], out.reshape(1)
+    rows = max(1, IN_CACHE // max(1, math.prod(out.shape[1:])))
+    for start in range(0, len(out), rows):
+        some, target = planes[:, start : start + rows], out[start : start + rows]
+        if out.itemsize in SUMMED:
+            whole = target if target.flags.c_contiguous else np.empty(target.shape, target.dtype)
+            _sum_planes(some, whole.view(f"u{out.itemsize}"))
+            if whole is not target:
+                target[...] = whole
+        else:
+            columns = target[..., None].view(np.uint8)
+            for place, plane in enumerate(some):
+                columns[..., place] = plane
+
+
+def _sum_planes(planes: NDArray[np.uint8], out: NDArray[Any]) -> None:
+    """Make unsigned integers of their bytes. `out`: uint16 or uint32 in the processor's byte order."""
+    first, *others = planes[::-1] if sys.byteorder == "little" else planes
+    out[...] = first
+    for plane in others:
+        np.multiply(out, 256, out=out)
+        np.bitwise_or(out, plane, out=out)
 
 
 def _numcodecs(step: Config, data: bytes, limit: int) -> bytes:

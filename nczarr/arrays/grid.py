@@ -1,25 +1,26 @@
-"""Chunks of a grid: decoding, caching, and assembly of regions.
+"""Chunks of a grid: decoding and caching.
 
 Shared by sources with encoded chunks in keys of a store or in ranges of a file.
-A chunk is decoded on demand and cached, because target grids differ. A missing
-chunk is fill; one that decodes to a wrong length is unreadable (`lengths.py`).
-`LARGEST_CHUNK` bounds a chunk's memory.
+A chunk is decoded on demand and cached, because target grids differ; or it is
+decoded straight into a region (`assembly.py`). A missing chunk is fill; one that
+decodes to a wrong length is unreadable (`lengths.py`). `LARGEST_CHUNK` bounds a
+chunk's memory.
 """
 
 from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from threading import Lock
 from typing import Any, NamedTuple, NoReturn
 
 from nczarr.arrays.array_steps import decoded
 from nczarr.arrays.blocks import Index, Selection, every_index
-from nczarr.arrays.decode import Config, texts_of
+from nczarr.arrays.decode import Config, texts_of, unshuffle
 from nczarr.arrays.elements import widened
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.lengths import misfit
-from nczarr.arrays.memory import fill_array
 from nczarr.arrays.source import Descr, Layout, numpy_dtype
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Severity
 from nczarr.source import Source, Span
@@ -29,10 +30,6 @@ LARGEST_CHUNK = 4 << 30
 
 KEPT = 32 << 20
 """Maximum bytes of the process's cache of decoded chunks and shards."""
-
-
-MANY = 1 << 12
-"""Chunks of a region above which a listing is consulted."""
 
 
 class Encoding(NamedTuple):
@@ -57,6 +54,7 @@ class Kept:
         self._items: OrderedDict[tuple[object, str, Index], Any] = OrderedDict()
         self._sizes: dict[tuple[object, str, Index], int] = {}
         self._size = 0
+        self._lock = Lock()
 
     def get(self, key: tuple[object, str, Index]) -> Any:
         """Return the cached item, or None."""
@@ -64,17 +62,15 @@ class Kept:
 
     def put(self, key: tuple[object, str, Index], item: Any, size: int) -> None:
         """Cache an item and evict the oldest."""
-        if size > KEPT // 4 or key in self._items:
-            return
-        self._items[key] = item
-        self._sizes[key] = size
-        self._size += size
-        while self._size > KEPT:
-            try:
-                oldest, _ = self._items.popitem(last=False)
-            except KeyError:  # another thread was faster
+        with self._lock:
+            if size > KEPT // 4 or key in self._items:
                 return
-            self._size -= self._sizes.pop(oldest, 0)
+            self._items[key] = item
+            self._sizes[key] = size
+            self._size += size
+            while self._size > KEPT:
+                oldest, _ = self._items.popitem(last=False)
+                self._size -= self._sizes.pop(oldest)
 
     def put_chunk(self, identity: object, index: Index, values: NDArray[Any]) -> None:
         """Cache a decoded chunk of the array that `identity` identifies.
@@ -86,55 +82,6 @@ class Kept:
 
 
 kept = Kept()
-
-
-def assembled(
-    layout: Layout,
-    selection: Selection,
-    chunk: Callable[[Index], NDArray[Any] | None],
-    within: tuple[int, ...],
-    stored: Callable[[], Iterable[Index]] | None = None,
-) -> NDArray[Any]:
-    """Assemble a region from whole chunks, in the layout's dtype; fill where `chunk` returns None.
-
-    The result may be a chunk itself and must not be modified. `within` are the
-    lengths of the written box from the origin: beyond it chunks are ignored and
-    fill is used. `stored` lists existing chunks; it limits requests for regions
-    of more than `MANY` chunks.
-    """
-    bounds = [part.indices(length)[:2] for part, length in zip(selection, layout.shape, strict=True)]
-    starts = [start // each for (start, _), each in zip(bounds, layout.chunks, strict=True)]
-    one_chunk = all(
-        first * each == start and start + each == stop <= end
-        for first, each, (start, stop), end in zip(starts, layout.chunks, bounds, within, strict=True)
-    )
-    if one_chunk:
-        whole = chunk(tuple(starts))
-        return whole if whole is not None else fill_array(layout, layout.chunks)
-    out = fill_array(layout, tuple(max(0, stop - start) for start, stop in bounds))
-    if not out.size:
-        return out
-    ends = [min(stop, end) for (_, stop), end in zip(bounds, within, strict=True)]
-    if any(start >= end for (start, _), end in zip(bounds, ends, strict=True)):
-        return out  # the region begins behind everything that was written
-    ranges = [
-        range(start // each, -(-stop // each))
-        for (start, _), stop, each in zip(bounds, ends, layout.chunks, strict=True)
-    ]
-    indices: Iterable[Index] = every_index(ranges)
-    if stored is not None and math.prod(each.stop - each.start for each in ranges) > MANY:
-        indices = (index for index in stored() if all(map(range.__contains__, ranges, index)))
-    for index in indices:
-        values = chunk(index)
-        if values is None:
-            continue
-        inside, outside = [], []
-        for number, each, (start, _), stop in zip(index, layout.chunks, bounds, ends, strict=True):
-            low, high = max(number * each, start), min((number + 1) * each, stop)
-            inside.append(slice(low - number * each, high - number * each))
-            outside.append(slice(low - start, high - start))
-        out[tuple(outside)] = values[tuple(inside)]
-    return out
 
 
 def chunk_of(
@@ -150,7 +97,6 @@ def chunk_of(
     ValueError for a wrong length.
     """
     chunks = layout.chunks
-    stored_shape = chunks if permutation is None else tuple(chunks[axis] for axis in permutation)
     count = math.prod(chunks)
     if dtype == "|O":
         if count * 16 > LARGEST_CHUNK:
@@ -158,17 +104,86 @@ def chunk_of(
         plain = decoded(data, steps, 1, None)
         flat = np.empty(count, dtype=object)
         flat[:] = texts_of(plain, count)
-    else:
+        return _in_order(flat, chunks, permutation)
+    element = numpy_dtype(dtype)
+    if not _shuffled(steps, element, layout):
+        plain = _plain(data, steps, element.itemsize, count)
+        return _in_order(converted(np.frombuffer(plain, element, count), layout.dtype), chunks, permutation)
+    out = np.empty(chunks, numpy_dtype(layout.dtype))
+    _unshuffle(data, element, steps, chunks, permutation, tuple(map(slice, chunks)), out)
+    return out
+
+
+def put_chunk(
+    out: NDArray[Any],
+    data: bytes,
+    dtype: Descr,
+    steps: Sequence[Config],
+    layout: Layout,
+    inside: Selection,
+    permutation: tuple[int, ...] | None = None,
+) -> None:
+    """Decode a part of a chunk into `out`: the part's shape, the layout's dtype, any strides.
+
+    For the other arguments and errors see `chunk_of`.
+    """
+    if dtype != "|O":
         element = numpy_dtype(dtype)
-        size = count * element.itemsize
-        if size > LARGEST_CHUNK:
-            raise ValueError(f"a chunk of {size} bytes exceeds the limit of one read")
-        plain = decoded(data, steps, element.itemsize, size)
-        if len(plain) != size:
-            raise ValueError(misfit(len(plain), size))
-        flat = converted(np.frombuffer(plain, element, count), layout.dtype)
-    values = flat.reshape(stored_shape)
-    return values if permutation is None else values.transpose(np.argsort(permutation))
+        if _shuffled(steps, element, layout):
+            _unshuffle(data, element, steps, layout.chunks, permutation, inside, out)
+            return
+        if element.kind in "iuf" and out.dtype.kind == element.kind:
+            plain = _plain(data, steps, element.itemsize, math.prod(layout.chunks))
+            out[...] = _in_order(np.frombuffer(plain, element), layout.chunks, permutation)[inside]
+            return
+    out[...] = chunk_of(data, dtype, steps, layout, permutation)[inside]
+
+
+def _plain(data: bytes, steps: Sequence[Config], itemsize: int, count: int) -> bytes:
+    """Undo the steps of a chunk of `count` elements of fixed size. Raises one of `DECODING_ERRORS`."""
+    size = count * itemsize
+    if size > LARGEST_CHUNK:
+        raise ValueError(f"a chunk of {size} bytes exceeds the limit of one read")
+    plain = decoded(data, steps, itemsize, size)
+    if len(plain) != size:
+        raise ValueError(misfit(len(plain), size))
+    return plain
+
+
+def _shuffled(steps: Sequence[Config], element: np.dtype[Any], layout: Layout) -> bool:
+    """Return whether the last step to undo shuffles whole elements, which differ in byte order at most."""
+    if not steps or steps[0].get("id") != "shuffle" or element.itemsize < 2:
+        return False
+    if steps[0].get("elementsize") not in (None, 0, element.itemsize):
+        return False
+    wanted = numpy_dtype(layout.dtype)
+    return element == wanted or (element.kind in "iuf" and element.newbyteorder() == wanted)
+
+
+def _unshuffle(
+    data: bytes,
+    element: np.dtype[Any],
+    steps: Sequence[Config],
+    chunks: tuple[int, ...],
+    permutation: tuple[int, ...] | None,
+    inside: Selection,
+    out: NDArray[Any],
+) -> None:
+    """Decode a part of a chunk whose last step to undo is a shuffle. Bytes are swapped on the way."""
+    width, count = element.itemsize, math.prod(chunks)
+    plain = _plain(data, steps[1:], width, count)
+    planes = np.frombuffer(plain, np.uint8).reshape(width, count)
+    if element != out.dtype:
+        planes = planes[::-1]
+    axes = None if permutation is None else (0, *(axis + 1 for axis in permutation))
+    unshuffle(_in_order(planes, (width, *chunks), axes)[(slice(None), *inside)], out)
+
+
+def _in_order(stored: NDArray[Any], shape: tuple[int, ...], permutation: tuple[int, ...] | None) -> NDArray[Any]:
+    """Return stored elements in the shape of the chunk; `permutation`: array axes in storage order."""
+    if permutation is None:
+        return stored.reshape(shape)
+    return stored.reshape([shape[axis] for axis in permutation]).transpose(np.argsort(permutation))
 
 
 def converted(values: NDArray[Any], dtype: Descr) -> NDArray[Any]:

@@ -1,17 +1,24 @@
-"""Threads that process a bounded stream of tasks, and return results in stream order.
+"""Threads: a `Crew` for the bounded stream of tasks of a run, and `each` for the pieces of one read.
 
-Reading, encoding and writing release the GIL. Pending work is bounded by the
-number of threads, and by the tasks' declared memory; a task that needs more
-than the limit runs alone.
+Reading, decoding, encoding and writing release the GIL. A crew returns results in
+stream order. Its pending work is bounded by the number of threads, and by the
+tasks' declared memory; a task that needs more than the limit runs alone.
+
+`each` starts its threads anew: that costs 0.05 ms a thread, leaves none behind,
+and none is inherited by a forked process. The reads of a process share one thread
+per processor. The threads of a crew read alone.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from threading import Condition
-from typing import TYPE_CHECKING, Any, NamedTuple
+from contextlib import contextmanager
+from functools import cache
+from threading import Condition, Lock, Thread, local
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -34,6 +41,45 @@ class Task(NamedTuple):
     """True if it runs in the calling thread."""
     after_all: bool = False
     """True if it runs after all earlier tasks."""
+
+
+T = TypeVar("T")
+
+
+class _Limit(local):
+    """Maximum threads of one read, by the thread that reads; None: one per processor."""
+
+    workers: int | None = None
+
+
+_limit = _Limit()
+
+
+@contextmanager
+def limited(workers: int | None) -> Iterator[None]:
+    """Limit the threads of each read that this thread starts; None changes nothing."""
+    before = _limit.workers
+    _limit.workers = before if workers is None else workers
+    try:
+        yield
+    finally:
+        _limit.workers = before
+
+
+REUSED = 1 << 24
+"""Bytes of the largest buffers that are reused."""
+
+
+@cache
+def reuse_memory() -> None:
+    """Let freed buffers of chunks stay with the process, for the next chunk.
+
+    The C library of GNU takes buffers of up to 32 MiB from its heap, instead of
+    mapping each anew, once a mapped buffer of this size was freed; and it then
+    returns free memory to the system beyond twice this size. Mapping the buffers
+    of each chunk takes as long as inflating them.
+    """
+    bytearray(REUSED)
 
 
 BARRIER = Task(lambda: None, here=True, after_all=True)
@@ -71,7 +117,8 @@ class Crew:
                 return None
             self._active += 1
         try:
-            return work()
+            with limited(1):
+                return work()
         finally:
             with self._idle:
                 self._active -= 1
@@ -102,5 +149,123 @@ class Crew:
         if self._executor is None:
             from concurrent.futures import ThreadPoolExecutor  # imports `logging`: only where threads are worth it
 
+            reuse_memory()
             self._executor = ThreadPoolExecutor(self.workers)
         return self._executor.submit(self._run, task.work)
+
+
+class _Helpers:
+    """Threads that the reads of the process may start in all, one per further processor."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._free = (os.cpu_count() or 1) - 1
+
+    def take(self, most: int) -> int:
+        """Return how many threads may be started, at most `most`; `give` returns them."""
+        with self._lock:
+            taken = max(0, min(most, self._free))
+            self._free -= taken
+            return taken
+
+    def give(self, count: int) -> None:
+        """Return threads that have ended."""
+        with self._lock:
+            self._free += count
+
+
+_helpers = _Helpers()
+
+
+def _forget() -> None:
+    """Give a forked process helpers of its own: the threads of its parent do not exist in it."""
+    global _helpers
+    _helpers = _Helpers()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
+
+
+class _Work(Generic[T]):
+    """Items that several threads share, and the failure that counts."""
+
+    def __init__(self, call: Callable[[T], None], items: Iterable[T]) -> None:
+        self._call = call
+        self._items = enumerate(items)
+        self._lock = Lock()
+        self._failed = -1
+        self.failure: BaseException | None = None
+        self.stopped = False
+
+    def run(self) -> None:
+        """Call the function with items until there are no more, or one has failed."""
+        while True:
+            number = sys.maxsize
+            try:
+                with self._lock:
+                    found = None if self.stopped else next(self._items, None)
+                if found is None:
+                    return
+                number = found[0]
+                self._call(found[1])
+            except BaseException as failure:
+                self._fail(number, failure)
+                return
+
+    def _fail(self, number: int, failure: BaseException) -> None:
+        """Keep the failure of the first item; an interrupt precedes all others."""
+        self.stopped = True
+        with self._lock:
+            if not isinstance(failure, Exception):
+                number = -1
+            if self.failure is None or number < self._failed:
+                self.failure, self._failed = failure, number
+
+
+def each(call: Callable[[T], None], items: Iterable[T], most: int) -> None:
+    """Call a function with every item, in this thread and others, `most` in all.
+
+    All threads have ended when it returns. If items fail, the failure of the first
+    one in order is raised, and items behind it may be left out.
+    """
+    limit = _limit.workers
+    helpers = _helpers
+    count = helpers.take(min(most, limit or most) - 1)
+    if not count:
+        for item in items:
+            call(item)
+        return
+    work, threads = _Work(call, items), list[Thread]()
+    try:
+        for _ in range(count):
+            threads.append(Thread(target=_alone, args=(work,), daemon=True))
+            threads[-1].start()
+        _alone(work)
+    except RuntimeError:  # no more threads: this one does the rest
+        _alone(work)
+    except BaseException as failure:  # an interrupt
+        work.stopped = True
+        work.failure = failure
+    finally:
+        for thread in threads:
+            _wait(thread, work)
+        helpers.give(count)
+    if work.failure is not None:
+        raise work.failure
+
+
+def _alone(work: _Work[Any]) -> None:
+    """Run in a thread whose own reads use no further ones."""
+    with limited(1):
+        work.run()
+
+
+def _wait(thread: Thread, work: _Work[Any]) -> None:
+    """Wait for a thread, which ends after its item if an interrupt comes."""
+    while thread.is_alive():
+        try:
+            thread.join()
+        except BaseException as failure:
+            work.stopped = True
+            work.failure = failure

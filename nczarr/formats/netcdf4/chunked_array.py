@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from nczarr.arrays import small_chunks
+from nczarr.arrays.assembly import assemble, assembled
 from nczarr.arrays.blocks import Index, Selection, every_block, grid_of, lengths_of, number_of
 from nczarr.arrays.chunk_references import unmasked
 from nczarr.arrays.decode import DECODING_ERRORS, Config
 from nczarr.arrays.decoded_parts import DecodedCells
-from nczarr.arrays.grid import Encoding, assembled, chunk_of, kept, unreadable
+from nczarr.arrays.grid import Encoding, chunk_of, kept, put_chunk, unreadable
 from nczarr.arrays.index_table import covering, indices_of, raveled, unraveled
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.lengths import linked_length, misfit
@@ -232,16 +233,16 @@ class ChunkedArray(ArraySource):
         if small is not None:
             return small
         if self.own == self.layout.fill:
-            return assembled(self.layout, selection, self._chunk, self.extent)
+            return assembled(self, self.layout, selection, self.extent)
         shape = self.layout.shape
         bounds = [part.indices(length)[:2] for part, length in zip(selection, shape, strict=True)]
         inside = tuple(slice(start, min(stop, end)) for (start, stop), end in zip(bounds, self.extent, strict=True))
         stored = self.layout._replace(fill=self.own)
         if all(part.stop == stop for part, (_, stop) in zip(inside, bounds, strict=True)):
-            return assembled(stored, inside, self._chunk, self.extent)
+            return assembled(self, stored, inside, self.extent)
         out = fill_array(self.layout, tuple(max(0, stop - start) for start, stop in bounds))
         if all(part.start < part.stop for part in inside):
-            out[tuple(map(slice, lengths_of(inside)))] = assembled(stored, inside, self._chunk, self.extent)
+            assemble(out[tuple(map(slice, lengths_of(inside)))], self, stored, inside, self.extent)
         return out
 
     def _small(self, selection: Selection) -> NDArray[Any] | None:
@@ -253,8 +254,8 @@ class ChunkedArray(ArraySource):
 
         return small_chunks.region(self.layout._replace(fill=self.own), selection, self.extent, encoding, fetch)
 
-    def _chunk(self, index: Index) -> NDArray[Any] | None:
-        """Return a whole decoded chunk in the layout's dtype; None if it is not allocated."""
+    def chunk(self, index: Index) -> NDArray[Any] | None:
+        """Return a whole decoded chunk in the layout's dtype; None if it is not allocated. It is cached."""
         array = self._known
         known: NDArray[Any] | None = kept.get((array, "chunk", index))
         if known is not None:
@@ -262,16 +263,39 @@ class ChunkedArray(ArraySource):
         place = self.found(index)
         if place is None:
             return None
-        steps = [step for number, step in enumerate(self.steps or ()) if not place.mask >> number & 1]
-        dtype, layout = self.stored.dtype, self.layout
+        steps = self._steps(place)
         try:
             if not steps and place.length > MAPPED:
                 return self._mapped(place)
-            values = chunk_of(ranges.read(Range(*place[:3])), dtype, steps, layout)
+            values = chunk_of(ranges.read(Range(*place[:3])), self.stored.dtype, steps, self.layout)
         except DECODING_ERRORS as error:
             self._unreadable(str(error) or type(error).__name__, place.offset)
         kept.put_chunk(array, index, values)
         return values
+
+    def put(self, index: Index, inside: Selection, out: NDArray[Any]) -> bool:
+        """Decode a part of a chunk into `out`; return False if the chunk is not allocated."""
+        known: NDArray[Any] | None = kept.get((self._known, "chunk", index))
+        if known is not None:
+            out[...] = known[inside]
+            return True
+        place = self.found(index)
+        if place is None:
+            return False
+        steps = self._steps(place)
+        try:
+            if not steps and place.length > MAPPED:
+                out[...] = self._mapped(place)[inside]
+            else:
+                data = ranges.read(Range(*place[:3]))
+                put_chunk(out, data, self.stored.dtype, steps, self.layout, inside)
+        except DECODING_ERRORS as error:
+            self._unreadable(str(error) or type(error).__name__, place.offset)
+        return True
+
+    def _steps(self, place: Place) -> list[Config]:
+        """Return the decoding steps of a chunk that its mask does not skip."""
+        return [step for number, step in enumerate(self.steps or ()) if not place.mask >> number & 1]
 
     def _mapped(self, place: Place) -> NDArray[Any]:
         """Return an unfiltered chunk as a view of the file, in the chunk's shape and the stored dtype.

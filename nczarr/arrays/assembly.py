@@ -1,0 +1,172 @@
+"""Assembly of regions from the chunks of a grid, by several threads where that gains time.
+
+Chunks inside a large region are decoded straight into the result, and bypass the
+cache. Only cells of missing chunks are filled.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple, Protocol
+
+from nczarr.arrays.blocks import Index, Selection, every_index
+from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.memory import fill_array
+from nczarr.arrays.source import Layout, numpy_dtype
+from nczarr.arrays.thread_pool import each, reuse_memory
+
+MANY = 1 << 12
+"""Chunks of a region above which a listing is consulted."""
+
+DIRECT = 1 << 22
+"""Bytes of a region above which whole chunks are decoded into it, and not cached."""
+
+SHARED = 1 << 21
+"""Decoded bytes of the chunks of a region from which several threads decode them."""
+
+LEAST = 1 << 15
+"""Bytes of a chunk below which a thread gains nothing: Python's own work on it holds the GIL."""
+
+ROOM = 1 << 27
+"""Bytes of encoded and decoded chunks that the threads of one read hold at once."""
+
+TIMES = 3
+"""Memory of decoding in chunks: encoded, and before and after a step."""
+
+
+class Chunks(Protocol):
+    """Chunks of a grid. Both methods may be called in any thread."""
+
+    def chunk(self, index: Index) -> NDArray[Any] | None:
+        """Return a whole decoded chunk in the layout's dtype; None if it is missing. It is cached."""
+
+    def put(self, index: Index, inside: Selection, out: NDArray[Any]) -> bool:
+        """Decode the part `inside` of a chunk into `out`; return False if the chunk is missing.
+
+        `out`: the part's shape, the layout's dtype, any strides.
+        """
+
+
+class _Piece(NamedTuple):
+    """Part of a chunk in a region."""
+
+    chunk: Index
+    """The chunk."""
+    inside: Selection
+    """The part in coordinates of the chunk."""
+    outside: Selection
+    """The part in coordinates of the region."""
+    whole: bool
+    """True if the part has all cells of the chunk that the array has."""
+
+
+def assembled(
+    chunks: Chunks,
+    layout: Layout,
+    selection: Selection,
+    within: tuple[int, ...],
+    stored: Callable[[], Iterable[Index]] | None = None,
+) -> NDArray[Any]:
+    """Return the values of a region, in its shape and the layout's dtype; for the arguments see `assemble`.
+
+    The result may be a cached chunk and must not be modified.
+    """
+    bounds = _bounds(layout, selection)
+    starts = [start // length for (start, _), length in zip(bounds, layout.chunks, strict=True)]
+    if all(
+        first * length == start and start + length == stop <= end
+        for first, length, (start, stop), end in zip(starts, layout.chunks, bounds, within, strict=True)
+    ):
+        whole = chunks.chunk(tuple(starts))
+        return whole if whole is not None else fill_array(layout, layout.chunks)
+    shape = tuple(max(0, stop - start) for start, stop in bounds)
+    zeros = not layout.fill or not layout.fill.strip(b"\0")
+    dtype = numpy_dtype(layout.dtype)
+    blank = zeros and not dtype.hasobject  # the system gives pages of zeros, which cost nothing before they are used
+    out = np.zeros(shape, dtype) if blank else np.empty(shape, dtype)
+    assemble(out, chunks, layout, selection, within, stored, filled=blank)
+    return out
+
+
+def assemble(
+    out: NDArray[Any],
+    chunks: Chunks,
+    layout: Layout,
+    selection: Selection,
+    within: tuple[int, ...],
+    stored: Callable[[], Iterable[Index]] | None = None,
+    *,
+    filled: bool = False,
+) -> None:
+    """Put the values of a region into `out`: fill where a chunk is missing.
+
+    `out`: the region's shape, the layout's dtype, any strides; `filled`: it has
+    the fill value already. `within` are the lengths of the written box from the
+    origin: beyond it chunks are ignored and fill is used. `stored` lists existing
+    chunks; it limits requests for regions of more than `MANY` chunks.
+    """
+    if not out.size:
+        return
+    bounds = _bounds(layout, selection)
+    ends = [min(stop, end) for (_, stop), end in zip(bounds, within, strict=True)]
+    fill = fill_array(layout, ())
+    if not filled and any(end < stop for (_, stop), end in zip(bounds, ends, strict=True)):
+        out[...], filled = fill, True
+    if any(start >= end for (start, _), end in zip(bounds, ends, strict=True)):
+        return  # the region begins behind everything that was written
+    ranges = [
+        range(start // length, -(-stop // length))
+        for (start, _), stop, length in zip(bounds, ends, layout.chunks, strict=True)
+    ]
+    count = math.prod(map(len, ranges))
+    indices: Iterable[Index] = every_index(ranges)
+    if stored is not None and count > MANY:
+        listed = [index for index in stored() if all(map(range.__contains__, ranges, index))]
+        if not filled and len(listed) < count:
+            out[...], filled = fill, True
+        indices, count = listed, len(listed)
+    direct = out.nbytes > DIRECT and not out.dtype.hasobject
+
+    def put(piece: _Piece) -> None:
+        place: Any = (*piece.outside, ...)  # an array, also of a scalar
+        target = out[place]
+        if direct and piece.whole:
+            found = chunks.put(piece.chunk, piece.inside, target)
+        else:
+            values = chunks.chunk(piece.chunk)
+            found = values is not None
+            if values is not None:
+                target[...] = values[piece.inside]
+        if not found and not filled:
+            target[...] = fill
+
+    size = math.prod(layout.chunks) * out.itemsize
+    shared = not out.dtype.hasobject and size >= LEAST and count * size >= SHARED
+    if shared:
+        reuse_memory()
+    each(put, _pieces(indices, layout.chunks, bounds, ends, within), ROOM // (TIMES * size) if shared else 1)
+
+
+def _bounds(layout: Layout, selection: Selection) -> list[tuple[int, int]]:
+    """Return the start and stop of a selection along each dimension."""
+    return [part.indices(length)[:2] for part, length in zip(selection, layout.shape, strict=True)]
+
+
+def _pieces(
+    indices: Iterable[Index],
+    chunks: tuple[int, ...],
+    bounds: list[tuple[int, int]],
+    ends: list[int],
+    within: tuple[int, ...],
+) -> Iterator[_Piece]:
+    """Yield the parts of chunks between the starts of `bounds` and `ends`."""
+    for index in indices:
+        inside, outside, whole = [], [], True
+        for number, length, (start, _), stop, last in zip(index, chunks, bounds, ends, within, strict=True):
+            first = number * length
+            low, high = max(first, start), min(first + length, stop)
+            inside.append(slice(low - first, high - first))
+            outside.append(slice(low - start, high - start))
+            whole = whole and low == first and high == min(first + length, last)
+        yield _Piece(index, tuple(inside), tuple(outside), whole)
