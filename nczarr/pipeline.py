@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from nczarr import link, registry
 from nczarr.arrays.counts import Counts, Step, Watcher
+from nczarr.arrays.thread_pool import in_limits, limited
 from nczarr.ast.walk import building
 from nczarr.capabilities import Format
 from nczarr.check import check
@@ -139,7 +140,8 @@ def write(
         reading = planned.options._replace(following=targets.following(path, planned))
         readers = verify(checked, conversion_of(path, planned, counts), place, read_path, reading, report, plan=planned)
 
-    written = link.write(planned, path, report, counts, inspect if options.verify else None)
+    with limited(options.workers, options.memory):
+        written = link.write(planned, path, report, counts, inspect if options.verify else None)
     return conversion_of(path, planned, counts)._replace(verified_with=readers) if written else None
 
 
@@ -191,7 +193,7 @@ def steps(checked: Checked, path: str, form: Format, report: Report, options: Op
 def text(checked: Checked, form: Format, report: Report, options: Options) -> Iterator[bytes] | None:
     """Return the bytes of a text or single file in pieces; None after an error."""
     planned = plan(checked, form, report, options)
-    return None if planned is None or not planned.form.write else link.pieces(planned, report)
+    return None if planned is None or not planned.form.write else _pieces(planned, report)
 
 
 def blocks(checked: Checked, form: Format, report: Report, options: Options) -> Iterator[bytes] | None:
@@ -205,7 +207,12 @@ def blocks(checked: Checked, form: Format, report: Report, options: Options) -> 
         name = planned.form.name
         report.error("unknown-target", f"format `{name}` is written to files only", helps=["name a file with `-o`"])
         return None
-    return link.pieces(planned, report)
+    return _pieces(planned, report)
+
+
+def _pieces(planned: Plan, report: Report) -> Iterator[bytes]:
+    """Return the bytes of a text or single file, made within the limits of the run."""
+    return in_limits(link.pieces(planned, report), planned.options.workers, planned.options.memory)
 
 
 def keys(checked: Checked, form: Format, report: Report, options: Options) -> Mapping[str, bytes] | None:

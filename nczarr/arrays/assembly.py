@@ -28,9 +28,6 @@ SHARED = 1 << 21
 LEAST = 1 << 15
 """Bytes of a chunk below which a thread gains nothing: Python's own work on it holds the GIL."""
 
-ROOM = 1 << 27
-"""Bytes of encoded and decoded chunks that the threads of one read hold at once."""
-
 TIMES = 3
 """Memory of decoding in chunks: encoded, and before and after a step."""
 
@@ -85,7 +82,8 @@ def assembled(
     dtype = numpy_dtype(layout.dtype)
     blank = zeros and not dtype.hasobject  # the system gives pages of zeros, which cost nothing before they are used
     out = np.zeros(shape, dtype) if blank else np.empty(shape, dtype)
-    assemble(out, chunks, layout, selection, within, stored, filled=blank)
+    direct = out.nbytes > DIRECT and not dtype.hasobject
+    assemble(out, chunks, layout, selection, within, stored, filled=blank, direct=direct)
     return out
 
 
@@ -98,11 +96,13 @@ def assemble(
     stored: Callable[[], Iterable[Index]] | None = None,
     *,
     filled: bool = False,
+    direct: bool = True,
 ) -> None:
     """Put the values of a region into `out`: fill where a chunk is missing.
 
     `out`: the region's shape, the layout's dtype, any strides; `filled`: it has
-    the fill value already. `within` are the lengths of the written box from the
+    the fill value already; `direct`: chunks inside the region are not cached.
+    `within` are the lengths of the written box from the
     origin: beyond it chunks are ignored and fill is used. `stored` lists existing
     chunks; it limits requests for regions of more than `MANY` chunks.
     """
@@ -126,7 +126,6 @@ def assemble(
         if not filled and len(listed) < count:
             out[...], filled = fill, True
         indices, count = listed, len(listed)
-    direct = out.nbytes > DIRECT and not out.dtype.hasobject
 
     def put(piece: _Piece) -> None:
         place: Any = (*piece.outside, ...)  # an array, also of a scalar
@@ -143,9 +142,10 @@ def assemble(
 
     size = math.prod(layout.chunks) * out.itemsize
     shared = not out.dtype.hasobject and size >= LEAST and count * size >= SHARED
+    pieces = _pieces(indices, layout.chunks, bounds, ends, within)
     if shared:
         reuse_memory()
-    each(put, _pieces(indices, layout.chunks, bounds, ends, within), ROOM // (TIMES * size) if shared else 1)
+    each(put, pieces, TIMES * size if shared else None)
 
 
 def _bounds(layout: Layout, selection: Selection) -> list[tuple[int, int]]:

@@ -118,7 +118,7 @@ class Bands:
         shape, dtype = lengths_of(self._region), self._dtype
         for part in _parts(self._region, self._source.layout.chunks, self._held // 2 // dtype.itemsize):
             mapped = np.memmap(file, dtype, "r+", shape=shape)
-            mapped[inside(part, self._region)] = self._source.read(part)
+            self._source.read_into(part, mapped[inside(part, self._region)])
             del mapped  # or its pages would count as memory
 
 

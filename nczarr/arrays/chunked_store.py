@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import errno
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn, Self
 
 from nczarr.arrays import small_chunks
 from nczarr.arrays.array_steps import decoded
-from nczarr.arrays.assembly import MANY, assembled
+from nczarr.arrays.assembly import MANY, assemble, assembled
 from nczarr.arrays.blocks import Index, Selection, every_block, grid_of, number_of
 from nczarr.arrays.chunk_keys import Listing
 from nczarr.arrays.chunk_references import WHOLE
@@ -27,7 +27,7 @@ from nczarr.arrays.manifest import Columns, Manifest, Place, columns_from
 from nczarr.arrays.memory import chunks_of_run
 from nczarr.arrays.shards import KeyedArray, in_shard, in_shards
 from nczarr.arrays.small_chunks import Encoded
-from nczarr.arrays.source import ArraySource, Stored, itemsize
+from nczarr.arrays.source import ArraySource, Stored, itemsize, numpy_dtype
 from nczarr.stores import ranges
 from nczarr.stores.ranges import Range, neighbours
 
@@ -207,15 +207,35 @@ class StoredArray(KeyedArray):
         small = self._small(selection)
         if small is not None:
             return small
-        bounds = [part.indices(length)[:2] for part, length in zip(selection, layout.shape, strict=True)]
-        source = self
-        if self.together is not None and not self._at_hand and not in_one(bounds, layout.chunks):
-            source = self.fetched([tuple(slice(*bound) for bound in bounds)])
-        listed = self.keys.stored if self.store.listed and layout.shards is None else None
-        out = assembled(source, layout, selection, layout.shape, listed)
+        out = assembled(self._near(selection), layout, selection, layout.shape, self._listing)
         if self.nil and layout.dtype == "|O":
-            self._put_nil(out, [start for start, _ in bounds])
+            bounds = zip(selection, layout.shape, strict=True)
+            out = out if out.flags.writeable else out.copy()
+            self._put_nil(out, [part.indices(length)[0] for part, length in bounds])
         return out
+
+    def read_into(self, selection: Selection, out: NDArray[Any]) -> None:
+        """Put the values of a region into `out`, as `ArraySource.read_into`."""
+        layout = self.layout
+        small = self._small(selection)
+        if small is not None:
+            out[...] = small
+        elif out.dtype != numpy_dtype(layout.dtype) or out.dtype.hasobject:
+            out[...] = self.read(selection)
+        else:
+            assemble(out, self._near(selection), layout, selection, layout.shape, self._listing)
+
+    def _near(self, selection: Selection) -> Self:
+        """Return the array with the distant chunks of a region in memory, if they share requests."""
+        bounds = [part.indices(length)[:2] for part, length in zip(selection, self.layout.shape, strict=True)]
+        if self.together is None or self._at_hand or in_one(bounds, self.layout.chunks):
+            return self
+        return self.fetched([tuple(slice(*bound) for bound in bounds)])
+
+    @property
+    def _listing(self) -> Callable[[], Iterable[Index]] | None:
+        """Listing of the chunks; None if keys are not listed or have several chunks."""
+        return self.keys.stored if self.store.listed and self.layout.shards is None else None
 
     def _put_nil(self, out: NDArray[Any], starts: list[int]) -> None:
         """Replace empty texts that are NIL by None, in place.

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from heapq import merge
 from typing import Any, NamedTuple
 
+from nczarr.arrays.assembly import SHARED, TIMES
 from nczarr.arrays.blocks import Index, Selection, every_block, grid_of
 from nczarr.arrays.chunk_references import columns_of
 from nczarr.arrays.codecs import same_bytes
@@ -23,6 +24,10 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.manifest import Columns, Manifest, Place
 from nczarr.arrays.route import plain
 from nczarr.arrays.source import ArraySource, Layout, Stored, fill_of, little_descr, numpy_dtype, unwritten_of
+from nczarr.arrays.thread_pool import each
+
+SEVERAL = 8
+"""Sources of a region from which several threads read them; fewer are read in turn, each by several threads."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,9 +111,21 @@ class Joined(ArraySource):
             number, _, inside = pieces[0]
             return self.sources[number].read(inside)
         out = np.empty([max(0, part.stop - part.start) for part in selection], numpy_dtype(self.layout.dtype))
-        for number, outside, inside in pieces:
-            out[outside] = self.sources[number].read(inside)
+        self.read_into(selection, out)
         return out
+
+    def read_into(self, selection: Selection, out: NDArray[Any]) -> None:
+        """Put the values of a region into `out`, as `ArraySource.read_into`: many sources by several threads."""
+        bounds = zip(selection, self.layout.shape, strict=True)
+        pieces = list(self._pieces(tuple(slice(*part.indices(length)[:2]) for part, length in bounds)))
+
+        def put(piece: tuple[int, Selection, Selection]) -> None:
+            number, outside, inside = piece
+            self.sources[number].read_into(inside, out[outside])
+
+        worth = len(pieces) >= SEVERAL and out.nbytes > SHARED and not out.dtype.hasobject
+        need = max((math.prod(source.layout.chunks) for source in self.sources), default=0) * out.itemsize
+        each(put, pieces, TIMES * need if worth else None)
 
     @property
     def manifest(self) -> Manifest | None:

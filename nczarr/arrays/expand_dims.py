@@ -69,6 +69,11 @@ class Raised(DerivedSource):
         """Return the source's values of a region, in its shape (one more dimension) and the source's dtype."""
         return np.asarray(self.source.read(selection[1:]))[np.newaxis][selection[0]]
 
+    def read_into(self, selection: Selection, out: NDArray[Any]) -> None:
+        """Put the values of a region into `out`, as `ArraySource.read_into`."""
+        if _holds(selection):
+            self.source.read_into(selection[1:], out[0, ...])
+
 
 def _holds(region: Selection) -> bool:
     """Return whether a region contains index 0 of the first dimension."""

@@ -73,11 +73,13 @@ class Kept:
                 self._size -= self._sizes.pop(oldest)
 
     def put_chunk(self, identity: object, index: Index, values: NDArray[Any]) -> None:
-        """Cache a decoded chunk of the array that `identity` identifies.
+        """Cache a decoded chunk of the array that `identity` identifies; it becomes read-only.
 
         `values`: the chunk's shape, the layout's dtype.
         """
         size = values.nbytes + (64 * values.size if values.dtype.hasobject else 0)
+        if size <= KEPT // 4:
+            values.flags.writeable = False
         self.put((identity, "chunk", index), values, size)
 
 

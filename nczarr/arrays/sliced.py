@@ -138,6 +138,14 @@ class Sliced(DerivedSource):
             out[box] = self._box([indices[part] for indices, part in zip(wanted, box, strict=True)])
         return out
 
+    def read_into(self, selection: Selection, out: NDArray[Any]) -> None:
+        """Put the values of a region into `out`, as `ArraySource.read_into`."""
+        wanted = [indices[part] for indices, part in zip(self.ranges, selection, strict=True)]
+        if all(indices.step == 1 for indices in wanted):
+            self.source.read_into(_box_of(wanted), out)
+        else:
+            out[...] = self.read(selection)
+
     def _box(self, wanted: list[range]) -> NDArray[Any]:
         """Return the values at some indices, from their bounding box, in their shape and the source's dtype."""
         values = self.source.read(_box_of(wanted))

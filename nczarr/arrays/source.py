@@ -139,6 +139,14 @@ class ArraySource:
         """
         raise NotImplementedError
 
+    def read_into(self, selection: Selection, out: NDArray[Any]) -> None:
+        """Put the values of a region into `out`: its shape, the layout's dtype in either byte order, any strides.
+
+        Large regions are read by several threads. Chunks inside the region are not
+        cached.
+        """
+        out[...] = self.read(selection)
+
     def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
         """Return chunks of this shape that may contain more than fill, in C order, without duplicates: all.
 

@@ -18,10 +18,21 @@ from mmap import mmap
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-from nczarr.arrays.blocks import Index, Selection, every_block, grid_of, number_of
+from nczarr.arrays.blocks import (
+    Index,
+    Selection,
+    cut_along,
+    every_block,
+    grid_of,
+    inside,
+    lengths_of,
+    linear_block,
+    number_of,
+)
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.manifest import Affine, Columns, Manifest, Place
 from nczarr.arrays.source import ArraySource, Layout, Stored, itemsize, numpy_dtype
+from nczarr.arrays.thread_pool import each
 
 if TYPE_CHECKING:
     from nczarr.source import Buffer, Source
@@ -31,6 +42,12 @@ RESIDENT = 1 << 26
 
 MAPPED = 128
 """Maximum mapped files: each uses one of the process's few file descriptors."""
+
+STRETCH = 1 << 20
+"""Bytes that are copied at once."""
+
+SHARED = 1 << 22
+"""Bytes of a region from which several threads copy it."""
 
 _DROP: int | None = getattr(mmap_module, "MADV_DONTNEED", None)
 
@@ -236,6 +253,19 @@ class AffineArray(ArraySource):
         out[...] = np.frombuffer(self.missing or bytes(dtype.itemsize), dtype)[0]
         self._copy(out, base, steps)
         return out
+
+    def read_into(self, selection: Selection, out: NDArray[Any]) -> None:
+        """Put the values of a region into `out`, as `ArraySource.read_into`: in stretches, which stay in the cache."""
+        bounds = zip(selection, self.layout.shape, strict=True)
+        region = tuple(slice(start, max(start, stop)) for start, stop in (p.indices(n)[:2] for p, n in bounds))
+        stretch = linear_block(lengths_of(region), STRETCH // out.itemsize)
+
+        def put(part: Selection) -> None:
+            place: Any = (*inside(part, region), ...)
+            out[place] = self.read(part)
+
+        if out.size:
+            each(put, cut_along(region, stretch), 0 if out.nbytes > SHARED else None)
 
     def _copy(self, out: NDArray[Any], base: int, steps: tuple[int, ...]) -> None:
         """Copy existing file data of a region from byte `base`: whole rows, then part of the next.

@@ -17,6 +17,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from itertools import islice
 from threading import Condition, Lock, Thread, local
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
@@ -46,24 +47,43 @@ class Task(NamedTuple):
 T = TypeVar("T")
 
 
-class _Limit(local):
-    """Maximum threads of one read, by the thread that reads; None: one per processor."""
+ROOM = 1 << 27
+"""Maximum bytes that the threads of one read hold besides its result, unless one item needs more."""
+
+
+class _Limits(local):
+    """Limits of each read of a thread."""
 
     workers: int | None = None
+    """Maximum threads; None: one per processor."""
+    memory: int = ROOM
+    """Maximum bytes besides the result."""
 
 
-_limit = _Limit()
+_limits = _Limits()
 
 
 @contextmanager
-def limited(workers: int | None) -> Iterator[None]:
-    """Limit the threads of each read that this thread starts; None changes nothing."""
-    before = _limit.workers
-    _limit.workers = before if workers is None else workers
+def limited(workers: int | None, memory: int = ROOM) -> Iterator[None]:
+    """Limit each read of this thread to so many threads and bytes; None changes nothing."""
+    before = _limits.workers, _limits.memory
+    _limits.workers = before[0] if workers is None else workers
+    _limits.memory = min(before[1], memory)
     try:
         yield
     finally:
-        _limit.workers = before
+        _limits.workers, _limits.memory = before
+
+
+def in_limits(items: Iterable[T], workers: int | None, memory: int) -> Iterator[T]:
+    """Yield items that are each made within limits."""
+    iterator = iter(items)
+    while True:
+        with limited(workers, memory):
+            found = list(islice(iterator, 1))
+        if not found:
+            return
+        yield found[0]
 
 
 REUSED = 1 << 24
@@ -223,15 +243,18 @@ class _Work(Generic[T]):
                 self.failure, self._failed = failure, number
 
 
-def each(call: Callable[[T], None], items: Iterable[T], most: int) -> None:
-    """Call a function with every item, in this thread and others, `most` in all.
+def each(call: Callable[[T], None], items: Iterable[T], need: int | None) -> None:
+    """Call a function with every item, in this thread and others, within the limits of this thread.
 
-    All threads have ended when it returns. If items fail, the failure of the first
-    one in order is raised, and items behind it may be left out.
+    `need`: bytes that the work on an item takes; None: the work is not worth a
+    thread. All threads have ended when it
+    returns. If items fail, the failure of the first one in order is raised, and
+    items behind it may be left out.
     """
-    limit = _limit.workers
-    helpers = _helpers
-    count = helpers.take(min(most, limit or most) - 1)
+    helpers, count = _helpers, 0
+    if need is not None:
+        most = _limits.memory // max(1, need)
+        count = helpers.take((most if _limits.workers is None else min(most, _limits.workers)) - 1)
     if not count:
         for item in items:
             call(item)

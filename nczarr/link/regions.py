@@ -53,7 +53,8 @@ class Window(ArraySource):
         """Read regions inside the window from the array."""
         at_hand = source.fetched(selections)
         for selection in selections:
-            self.values[inside(selection, self.region)] = at_hand.read(selection)
+            place: Any = (*inside(selection, self.region), ...)
+            at_hand.read_into(selection, self.values[place])
 
 
 def block_shape(

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 LARGEST_SPAN = 1 << 22
 """Maximum elements of the box read for a stepped slice; larger ones are read piece by piece."""
 
+LARGEST_VIEW = 1 << 22
+"""Maximum bytes of a view of a file that one thread copies."""
+
 
 def dtype_of(type_name: str, types: Types) -> np.dtype[Any]:
     """Return the dtype of values: the array's for fixed sizes, else object, or a record with object fields."""
@@ -107,11 +110,23 @@ class Reader:
             before, axis, after = axes[:widest], axes[widest], axes[widest + 1 :]
             rows = [self.stepped(type_name, [*before, axis[i : i + 1], *after]) for i in range(len(axis))]
             return np.concatenate(rows, axis=widest)
-        region = self.box("", type_name, tuple(slice(low, high) for low, high in box))
+        selection = tuple(slice(low, high) for low, high in box)
+        if is_fixed(type_name, self.types) and all(len(axis) == 1 or axis.step == 1 for axis in axes):
+            return self._fixed(self.parts[""], selection)
+        region = self.box("", type_name, selection)
         # The box begins and ends at chosen places, so that a step forth starts at its first and one back at its last.
         steps: tuple[Any, ...] = tuple(slice(None, None, axis.step) for axis in axes)
         stepped: NDArray[Any] = region[(*steps, ...)]  # an array, of a scalar too
         return stepped
+
+    def _fixed(self, source: ArraySource, selection: Selection) -> NDArray[Any]:
+        """Return little-endian values of a region of fixed size. Large views of a file are copied in parallel."""
+        values = source.read(selection)
+        if values.flags.owndata or values.flags.writeable or values.nbytes <= LARGEST_VIEW:
+            return little(values)
+        out = np.empty(values.shape, values.dtype.newbyteorder("<"))
+        source.read_into(selection, out)
+        return out
 
     def box(self, path: str, type_name: str, selection: Selection) -> NDArray[Any]:
         """Return a part's values in a region, in its shape.

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from nczarr.arrays import small_chunks
-from nczarr.arrays.assembly import assemble, assembled
+from nczarr.arrays.assembly import DIRECT, assemble, assembled
 from nczarr.arrays.blocks import Index, Selection, every_block, grid_of, lengths_of, number_of
 from nczarr.arrays.chunk_references import unmasked
 from nczarr.arrays.decode import DECODING_ERRORS, Config
@@ -234,15 +234,11 @@ class ChunkedArray(ArraySource):
             return small
         if self.own == self.layout.fill:
             return assembled(self, self.layout, selection, self.extent)
-        shape = self.layout.shape
-        bounds = [part.indices(length)[:2] for part, length in zip(selection, shape, strict=True)]
-        inside = tuple(slice(start, min(stop, end)) for (start, stop), end in zip(bounds, self.extent, strict=True))
-        stored = self.layout._replace(fill=self.own)
-        if all(part.stop == stop for part, (_, stop) in zip(inside, bounds, strict=True)):
-            return assembled(self, stored, inside, self.extent)
-        out = fill_array(self.layout, tuple(max(0, stop - start) for start, stop in bounds))
-        if all(part.start < part.stop for part in inside):
-            assemble(out[tuple(map(slice, lengths_of(inside)))], self, stored, inside, self.extent)
+        region, inside = self._clipped(selection)
+        if inside == region:
+            return assembled(self, self.layout._replace(fill=self.own), inside, self.extent)
+        out = np.empty(lengths_of(region), numpy_dtype(self.layout.dtype))
+        self._put(region, inside, out, direct=out.nbytes > DIRECT)
         return out
 
     def _small(self, selection: Selection) -> NDArray[Any] | None:
@@ -253,6 +249,34 @@ class ChunkedArray(ArraySource):
             return small_chunks.located(self.places(chunks, cut=True))
 
         return small_chunks.region(self.layout._replace(fill=self.own), selection, self.extent, encoding, fetch)
+
+    def read_into(self, selection: Selection, out: NDArray[Any]) -> None:
+        """Put the values of a region into `out`, as `ArraySource.read_into`."""
+        if self.steps is None or out.dtype != numpy_dtype(self.layout.dtype):
+            out[...] = self.read(selection)
+            return
+        small = self._small(selection)
+        if small is not None:
+            out[...] = small
+            return
+        region, inside = self._clipped(selection)
+        self._put(region, inside, out, direct=True)
+
+    def _put(self, region: Selection, inside: Selection, out: NDArray[Any], *, direct: bool) -> None:
+        """Put a region into `out`; `inside`: its part within the extent; `direct`: as in `assemble`."""
+        if inside != region:
+            out[...] = fill_array(self.layout, ())
+        if all(part.start < part.stop for part in inside):
+            place: Any = (*map(slice, lengths_of(inside)), ...)
+            assemble(out[place], self, self.layout._replace(fill=self.own), inside, self.extent, direct=direct)
+
+    def _clipped(self, selection: Selection) -> tuple[Selection, Selection]:
+        """Return a region with explicit ends, none before its start, and its part within the extent."""
+        bounds = [part.indices(length)[:2] for part, length in zip(selection, self.layout.shape, strict=True)]
+        region = tuple(slice(start, max(start, stop)) for start, stop in bounds)
+        return region, tuple(
+            slice(part.start, min(part.stop, end)) for part, end in zip(region, self.extent, strict=True)
+        )
 
     def chunk(self, index: Index) -> NDArray[Any] | None:
         """Return a whole decoded chunk in the layout's dtype; None if it is not allocated. It is cached."""

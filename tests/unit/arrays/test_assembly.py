@@ -6,6 +6,7 @@ import itertools
 import math
 import struct
 import threading
+import tracemalloc
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 
 from nczarr.arrays import assembly, codecs, thread_pool
 from nczarr.arrays.array_steps import shard_step, with_fill
-from nczarr.arrays.blocks import Index, Selection, every_block, lengths_of, region_of
+from nczarr.arrays.blocks import Index, Selection, every_block, region_of
 from nczarr.arrays.chunked_store import StoredArray
 from nczarr.arrays.grid import Encoding
 from nczarr.arrays.lazy_numpy import NDArray
@@ -28,6 +29,7 @@ from nczarr.capabilities import ChunkKeys
 from nczarr.diagnostics.report import CompileError
 from nczarr.link.chunk_pieces import vlen_texts
 from nczarr.stores.memory import MemoryStore
+from tests.support.reading_ways import WAYS, read_every_way, same, ways
 from tests.support.subsets import relaxed
 
 DTYPES: list[Descr] = [
@@ -44,30 +46,6 @@ class Case(NamedTuple):
 
     source: StoredArray
     values: NDArray[Any]
-
-
-class Threads:
-    """How regions are read: the thresholds of assembly, and the threads that are free."""
-
-    def __init__(self, patch: pytest.MonkeyPatch) -> None:
-        self.patch = patch
-
-    def set(self, workers: int, least: int = 0) -> None:
-        self.patch.setattr(assembly, "DIRECT", least - 1)
-        self.patch.setattr(assembly, "SHARED", least)
-        self.patch.setattr(assembly, "LEAST", least)
-        self.patch.setattr(thread_pool, "_helpers", helpers(workers))
-
-
-def helpers(workers: int) -> Any:
-    made = thread_pool._Helpers()
-    made._free = workers - 1
-    return made
-
-
-@pytest.fixture
-def threads(monkeypatch: pytest.MonkeyPatch) -> Threads:
-    return Threads(monkeypatch)
 
 
 def encoded(values: NDArray[Any], dtype: Descr, chain: tuple[int, ...], order: tuple[int, ...] | None) -> bytes:
@@ -119,7 +97,7 @@ def cases(draw: st.DrawFn) -> Case:
         mask = draw(st.integers(0, (1 << len(chain)) - 1)) if kind == "masks" else 0
         kept = tuple(number for place, number in enumerate(chain) if not mask >> place & 1)
         masks |= {index: mask} if mask else {}
-        whole = padded(values[region_of(index, chunks, shape)], chunks, b"\1" if dtype == "|O" else b"\0")
+        whole = padded(values[(*region_of(index, chunks, shape), ...)], chunks, b"\1" if dtype == "|O" else b"\0")
         made[index] = encoded(whole, dtype, kept, order)
     encoding = Encoding(dtype, steps, order)
     if kind == "shards" and rank:
@@ -185,17 +163,6 @@ def stepped(length: int) -> st.SearchStrategy[range]:
     return st.builds(range, st.integers(0, length), st.just(length), st.integers(1, length + 1))
 
 
-def same(found: NDArray[Any], wanted: NDArray[Any]) -> bool:
-    """Bit by bit."""
-    assert found.shape == wanted.shape
-    assert found.dtype == wanted.dtype
-    return bool(found.tolist() == wanted.tolist() if wanted.dtype.hasobject else found.tobytes() == wanted.tobytes())
-
-
-WAYS = [(1, 1 << 40), (1, 0), (4, 0)]
-"""Threads and threshold: in one thread with the cache, in one straight into the result, in four."""
-
-
 @given(st.data())
 @settings(relaxed, max_examples=150)
 def test_any_region_is_the_same_in_one_thread_and_in_several(data: st.DataObject) -> None:
@@ -204,9 +171,7 @@ def test_any_region_is_the_same_in_one_thread_and_in_several(data: st.DataObject
     many = data.draw(st.sampled_from([0, 1 << 12]))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(assembly, "MANY", many)
-        for workers, least in WAYS:
-            Threads(patch).set(workers, least)
-            assert same(np.array(case.source.read(selection)), case.values[(*selection, ...)]), (workers, least)
+        assert same(read_every_way(case.source, selection), case.values[(*selection, ...)])
 
 
 @given(st.data())
@@ -217,15 +182,12 @@ def test_steps_of_a_selection_do_not_matter(data: st.DataObject) -> None:
     source = sliced(case.source, axes)
     whole = tuple(slice(0, len(axis)) for axis in axes)
     wanted = case.values[np.ix_(*axes)] if axes else case.values
-    with pytest.MonkeyPatch.context() as patch:
-        for workers, least in WAYS:
-            Threads(patch).set(workers, least)
-            assert same(np.array(source.read(whole)), np.array(wanted)), (workers, least)
+    assert same(read_every_way(source, whole), np.array(wanted))
 
 
 @given(st.data())
 @settings(relaxed, max_examples=50)
-def test_a_region_is_put_into_a_part_of_another_array(data: st.DataObject) -> None:
+def test_cells_beyond_the_written_box_are_fill(data: st.DataObject) -> None:
     case = data.draw(cases())
     selection = data.draw(regions(case.values.shape))
     within = tuple(data.draw(st.integers(0, length)) for length in case.values.shape)
@@ -234,13 +196,11 @@ def test_a_region_is_put_into_a_part_of_another_array(data: st.DataObject) -> No
         beyond = [slice(None)] * len(selection)
         beyond[axis] = slice(max(0, end - part.start), None)
         wanted[tuple(beyond)] = fill_array(case.source.layout, ())[()]
-    with pytest.MonkeyPatch.context() as patch:
-        for workers, least in WAYS:
-            Threads(patch).set(workers, least)
-            room = np.empty([length + 2 for length in lengths_of(selection)], wanted.dtype)
-            out = room[(*(slice(1, -1) for _ in selection), ...)]
+    for workers, least in WAYS:
+        with ways(workers, least):
+            out = np.empty(wanted.shape, wanted.dtype)
             assembly.assemble(out, case.source, case.source.layout, selection, within)
-            assert same(np.array(out), wanted), (workers, least)
+            assert same(out, wanted), (workers, least)
 
 
 class Scripted:
@@ -271,16 +231,16 @@ def alive() -> set[threading.Thread]:
     return {thread for thread in threading.enumerate() if thread.is_alive()}
 
 
-def test_missing_chunks_alone_are_filled(threads: Threads) -> None:
-    threads.set(3)
+@ways(3)
+def test_missing_chunks_alone_are_filled() -> None:
     found = read(Scripted(lambda number: number % 3 != 0))
     assert found.reshape(16, 4)[::3].tolist() == [[7] * 4] * 6
     assert found.reshape(16, 4)[1].tolist() == [4, 5, 6, 7]
 
 
-def test_the_first_chunk_that_fails_is_reported_and_no_thread_remains(threads: Threads) -> None:
+@ways(4)
+def test_the_first_chunk_that_fails_is_reported_and_no_thread_remains() -> None:
     """Chunk 5 fails last, and chunk 6 fails while 5 is still decoded."""
-    threads.set(4)
     before, failed = alive(), threading.Event()
 
     def work(number: int) -> bool:
@@ -297,11 +257,10 @@ def test_the_first_chunk_that_fails_is_reported_and_no_thread_remains(threads: T
         read(chunks)
     assert alive() == before
     assert sorted(chunks.done) == [0, 1, 2, 3, 4]
-    assert thread_pool._helpers._free == 3
 
 
-def test_an_interrupt_ends_all_threads(threads: Threads) -> None:
-    threads.set(4)
+@ways(4)
+def test_an_interrupt_ends_all_threads() -> None:
     before, caller, begun = alive(), threading.current_thread(), threading.Event()
 
     def work(number: int) -> bool:
@@ -314,18 +273,16 @@ def test_an_interrupt_ends_all_threads(threads: Threads) -> None:
     with pytest.raises(KeyboardInterrupt):
         read(Scripted(work))
     assert alive() == before
-    assert thread_pool._helpers._free == 3
 
 
-def test_a_chunk_that_cannot_be_decoded_has_one_message(threads: Threads) -> None:
+def test_a_chunk_that_cannot_be_decoded_has_one_message() -> None:
     store = MemoryStore({f"v/{number}": codecs.encode(chain_of((2, 1)), bytes(4096), 4) for number in range(32)})
     for broken in (9, 20):
         store.content[f"v/{broken}"] = store.content[f"v/{broken}"][:-5]
     steps = tuple(codecs.to_configs(chain_of((2, 1)), 4))
     for workers, least in WAYS:
-        threads.set(workers, least)
         source = StoredArray(Layout("<f4", (32768,), (1024,)), store, keys, Encoding("<f4", steps))
-        with pytest.raises(CompileError) as failed:
+        with ways(workers, least), pytest.raises(CompileError) as failed:
             source.read((slice(0, 32768),))
         (found,) = failed.value.diagnostics
         assert found.code == "unreadable-chunk"
@@ -333,9 +290,9 @@ def test_a_chunk_that_cannot_be_decoded_has_one_message(threads: Threads) -> Non
         assert found.primary.key == "v/9"
 
 
-def test_reads_of_several_threads_share_the_helpers(threads: Threads) -> None:
+@ways(3)
+def test_reads_of_several_threads_share_the_helpers() -> None:
     """Each thread reads right; the last finds all helpers free again."""
-    threads.set(3)
     most, lock, now = [0], threading.Lock(), [0]
 
     def work(number: int) -> bool:
@@ -355,11 +312,10 @@ def test_reads_of_several_threads_share_the_helpers(threads: Threads) -> None:
         user.join()
     assert [each.tolist() for each in found] == [list(range(64))] * 4
     assert most[0] <= 4 + 2
-    assert thread_pool._helpers._free == 2
 
 
-def test_a_worker_of_a_run_reads_alone(threads: Threads) -> None:
-    threads.set(4)
+@ways(4)
+def test_a_worker_of_a_run_reads_alone() -> None:
     used: set[int] = set()
 
     def work(number: int) -> bool:
@@ -376,10 +332,9 @@ def test_a_worker_of_a_run_reads_alone(threads: Threads) -> None:
         assert used == {threading.get_ident()}
 
 
-def test_large_chunks_are_decoded_by_fewer_threads(threads: Threads, monkeypatch: pytest.MonkeyPatch) -> None:
+@ways(8)
+def test_large_chunks_are_decoded_by_fewer_threads() -> None:
     """The memory of the threads, not their number, is the bound: here there is room for two."""
-    threads.set(8)
-    monkeypatch.setattr(assembly, "ROOM", 2 * 3 * 16)
     used: set[int] = set()
 
     def work(number: int) -> bool:
@@ -387,16 +342,70 @@ def test_large_chunks_are_decoded_by_fewer_threads(threads: Threads, monkeypatch
         threading.Event().wait(0.002)
         return True
 
-    read(Scripted(work))
+    with thread_pool.limited(None, 2 * 3 * 16):
+        read(Scripted(work))
     assert len(used) == 2
 
 
-def test_small_reads_start_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(thread_pool, "_helpers", helpers(4))
-    monkeypatch.setattr(thread_pool, "Thread", None)
-    content = {f"v/{number}": np.arange(number * 4, number * 4 + 4, dtype="<i4").tobytes() for number in range(16)}
-    source = StoredArray(Layout("<i4", (64,), (4,)), MemoryStore(content), keys, Encoding("<i4"))
-    assert source.read((slice(0, 64),)).tolist() == list(range(64))
+def numbers(count: int, length: int, chain: tuple[int, ...] = ()) -> StoredArray:
+    """Return an array of so many chunks, which counts from 0."""
+    content = {
+        f"v/{place}": codecs.encode(
+            chain_of(chain), np.arange(place * length, (place + 1) * length, dtype="<i4").tobytes(), 4
+        )
+        for place in range(count)
+    }
+    steps = tuple(codecs.to_configs(chain_of(chain), 4))
+    return StoredArray(Layout("<i4", (count * length,), (length,)), MemoryStore(content), keys, Encoding("<i4", steps))
+
+
+@pytest.mark.parametrize(("count", "length", "started"), [(64, 1 << 16, 2), (2, 1 << 14, 0), (1024, 1 << 10, 0)])
+def test_threads_are_started_where_they_gain_time(
+    count: int, length: int, started: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither for few bytes nor for small chunks, most of whose time Python takes."""
+    found: list[threading.Thread] = []
+
+    def thread(**options: Any) -> threading.Thread:
+        found.append(threading.Thread(**options))
+        return found[-1]
+
+    helpers = thread_pool._Helpers()
+    helpers._free = 2
+    monkeypatch.setattr(thread_pool, "_helpers", helpers)
+    monkeypatch.setattr(thread_pool, "Thread", thread)
+    values = numbers(count, length, (2, 1)).read((slice(0, count * length),))
+    assert np.array_equal(values, np.arange(count * length))
+    assert len(found) == started
+    assert not any(each.is_alive() for each in found)
+
+
+def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eight threads are free, and there is room for two: a chunk takes three times its bytes at most."""
+    helpers = thread_pool._Helpers()
+    helpers._free = 7
+    monkeypatch.setattr(thread_pool, "_helpers", helpers)
+    source = numbers(16, 1 << 20, (2, 1))
+    size = 16 << 22
+    tracemalloc.start()
+    try:
+        with thread_pool.limited(None, 2 * 3 << 22):
+            values = source.read((slice(0, size // 4),))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert values.nbytes == size
+    assert peak < size + (2 * 3 << 22) + (1 << 22)
+
+
+def test_values_of_a_caller_are_not_those_of_the_cache() -> None:
+    source = numbers(2, 8, (2, 1))
+    for _ in range(2):
+        found = source.read((slice(0, 8),))
+        assert not found.flags.writeable
+        whole = source.read((slice(0, 16),))
+        assert whole.tolist() == list(range(16))
+        whole[:] = 0
 
 
 def test_a_forked_process_has_all_helpers() -> None:

@@ -17,6 +17,7 @@ from nczarr.arrays.manifest import Affine
 from nczarr.arrays.source import Layout, little
 from nczarr.arrays.strided import AffineArray, FileBytes
 from nczarr.stores.single import open_source
+from tests.support.reading_ways import read_every_way
 
 BYTES = bytes(range(256)) * 4
 
@@ -61,6 +62,7 @@ def test_any_region_of_any_array(case: tuple[AffineArray, tuple[slice, ...]]) ->
     wanted = np.asarray(expected(source)[region], ">i2")
     assert (found.dtype, found.shape) == (np.dtype(">i2"), wanted.shape)
     assert found.tobytes() == wanted.tobytes()
+    assert read_every_way(source, region).tobytes() == wanted.astype("<i2").tobytes()
 
 
 @given(cases(), st.integers(1, 3))

@@ -22,6 +22,7 @@ from nczarr.ast import Codec
 from nczarr.diagnostics.report import CompileError
 from nczarr.formats.netcdf4.chunked_array import ChunkedArray
 from nczarr.formats.netcdf4.library import library
+from tests.support.reading_ways import read_every_way
 
 Make = Callable[[Any], None]
 
@@ -44,7 +45,7 @@ def made(tmp_path: Path, peer: Callable[[str], ModuleType]) -> Callable[..., dic
 
 
 def whole(source: ArraySource) -> Any:
-    return little(np.asarray(source.read(tuple(slice(0, length) for length in source.layout.shape))))
+    return read_every_way(source, tuple(slice(0, length) for length in source.layout.shape))
 
 
 def through_library(source: ChunkedArray) -> Any:
