@@ -102,6 +102,11 @@ def reuse_memory() -> None:
     bytearray(REUSED)
 
 
+def processors() -> int:
+    """Return the number of processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 BARRIER = Task(lambda: None, here=True, after_all=True)
 """No work, after all earlier tasks."""
 
@@ -110,7 +115,7 @@ class Crew:
     """Threads, started on demand. The first failure is raised and stops further tasks."""
 
     def __init__(self, workers: int | None, memory: int) -> None:
-        self.workers = workers or min(8, os.cpu_count() or 1)
+        self.workers = workers or min(8, processors())
         self._memory = memory
         self._executor: ThreadPoolExecutor | None = None
         self._idle = Condition()
@@ -179,7 +184,7 @@ class _Helpers:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._free = (os.cpu_count() or 1) - 1
+        self._free = processors() - 1
 
     def take(self, most: int) -> int:
         """Return how many threads may be started, at most `most`; `give` returns them."""

@@ -413,7 +413,7 @@ def test_a_forked_process_has_all_helpers() -> None:
     before = thread_pool._helpers
     try:
         thread_pool._forget()
-        assert thread_pool._helpers._free == (thread_pool.os.cpu_count() or 1) - 1
+        assert thread_pool._helpers._free == thread_pool.processors() - 1
     finally:
         thread_pool._helpers = before
         before.give(taken)
