@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
+import signal
 import struct
+import subprocess
+import sys
 import threading
+import time
 import tracemalloc
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -29,6 +34,7 @@ from nczarr.capabilities import ChunkKeys
 from nczarr.diagnostics.report import CompileError
 from nczarr.link.chunk_pieces import vlen_texts
 from nczarr.stores.memory import MemoryStore
+from tests.conftest import ROOT
 from tests.support.reading_ways import WAYS, read_every_way, same, ways
 from tests.support.subsets import relaxed
 
@@ -408,12 +414,45 @@ def test_values_of_a_caller_are_not_those_of_the_cache() -> None:
         whole[:] = 0
 
 
-def test_a_forked_process_has_all_helpers() -> None:
-    taken = thread_pool._helpers.take(1)
-    before = thread_pool._helpers
-    try:
-        thread_pool._forget()
-        assert thread_pool._helpers._free == thread_pool.processors() - 1
-    finally:
-        thread_pool._helpers = before
-        before.give(taken)
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked on POSIX systems only")
+def test_a_forked_process_has_helpers_of_its_own() -> None:
+    """The threads that the parent has started do not exist in its child, which reads all the same."""
+    source = numbers(64, 1 << 16, (2, 1))
+    taken = thread_pool._helpers.take(64)
+    pid = os.fork()
+    if not pid:
+        right = thread_pool._helpers._free == thread_pool.processors() - 1
+        right = right and np.array_equal(source.read((slice(0, 64 << 16),)), np.arange(64 << 16))
+        os._exit(0 if right else 1)
+    thread_pool._helpers.give(taken)
+    assert os.waitpid(pid, 0)[1] == 0
+
+
+def test_control_c_ends_a_read_and_its_threads() -> None:
+    """The signal comes while all threads decode; the process ends at once, as by an interrupt."""
+    code = """
+import threading, numpy as np
+from nczarr.arrays import thread_pool
+from tests.unit.arrays.test_assembly import numbers
+source = numbers(64, 1 << 16, (2, 1))
+thread_pool._helpers._free = 3
+raw = type(source)._raw
+def slow(self, index):
+    if index == (4,):
+        print("begun", flush=True)
+    threading.Event().wait(0.25)
+    return raw(self, index)
+type(source)._raw = slow
+try:
+    source.read((slice(0, 64 << 16),))
+except KeyboardInterrupt:
+    print(threading.active_count(), thread_pool._helpers._free, flush=True)
+"""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)])}
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=environment) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "begun\n"
+        start = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.read() == "1 3\n"
+        assert time.monotonic() - start < 3  # the whole read takes 4 s
