@@ -24,6 +24,7 @@ from nczarr.arrays import assembly, codecs, thread_pool
 from nczarr.arrays.array_steps import shard_step, with_fill
 from nczarr.arrays.blocks import Index, Selection, every_block, region_of
 from nczarr.arrays.chunked_store import StoredArray
+from nczarr.arrays.decode import vlen_texts
 from nczarr.arrays.grid import Encoding
 from nczarr.arrays.lazy_numpy import NDArray
 from nczarr.arrays.memory import fill_array, padded
@@ -32,7 +33,6 @@ from nczarr.arrays.source import Descr, Layout, little_descr, numpy_dtype
 from nczarr.ast import Codec
 from nczarr.capabilities import ChunkKeys
 from nczarr.diagnostics.report import CompileError
-from nczarr.link.chunk_pieces import vlen_texts
 from nczarr.stores.memory import MemoryStore
 from tests.conftest import ROOT
 from tests.support.reading_ways import WAYS, read_every_way, same, ways

@@ -19,12 +19,12 @@ KEYS: list[Any] = [
 ]  # fmt: skip
 
 
-def opened(path: Path, records: bool, **options: Any) -> nczarr.DatasetHandle:
+def opened(path: Path, records: bool, target: dict[str, Any] | None = None, **options: Any) -> nczarr.DatasetHandle:
     builder = nczarr.DatasetBuilder("")
     axes = [builder.dimension("t", 7, unlimited=records), builder.dimension("y", 6), builder.dimension("x", 5)]
     for name in "vw":
         builder.variable(name, "double", axes, **options)
-    nczarr.write(builder.finish(data={"/v": VALUES, "/w": -VALUES}), path)
+    nczarr.write(builder.finish(data={"/v": VALUES, "/w": -VALUES}), path, **(target or {}))
     return nczarr.open(path)
 
 
@@ -43,6 +43,17 @@ def test_every_key_gives_what_numpy_gives(name: str, records: bool, options: dic
                 assert found.dtype == np.dtype("<f8")
                 if isinstance(found, np.ndarray) and found.ndim:
                     found[...] = 0  # it belongs to the caller
+
+
+@pytest.mark.parametrize("name", ["t.zarr", "t.zip"])
+def test_shards_are_read_in_every_way(name: str, tmp_path: Path) -> None:
+    target = {"format": "nczarr3", "shards": {"/v": (4, 4, 5), "/w": (2, 8, 5)}}
+    dataset = opened(tmp_path / name, False, target, chunks=(1, 2, 5), codecs=["shuffle", ("deflate", 1)])
+    for workers, least in WAYS:
+        with ways(workers, least):
+            for key in KEYS:
+                assert np.array_equal(dataset["v"][key], VALUES[key]), (workers, least, key)
+                assert np.array_equal(dataset["w"][key], -VALUES[key]), (workers, least, key)
 
 
 @pytest.mark.parametrize("limit", [1, None])
