@@ -42,8 +42,8 @@ DTYPES: list[Descr] = [
     "<f4", ">f4", "<i2", ">i2", "<f8", ">u8", "<u4", "|i1", "|S3", "|V5", "<c8", "|O",
     (("a", "<i2", ()), ("b", "<f4", (2,))),
 ]  # fmt: skip
-CHAINS = [(), (1,), (2,), (2, 1), (1, 3), (2, 1, 3), (3, 2), (2, 2), (2, 65538)]
-"""Filters by number: 1 deflate, 2 shuffle, 3 fletcher32, 65538 crc32c."""
+CHAINS = [(), (1,), (2,), (2, 1), (1, 3), (2, 1, 3), (3, 2), (2, 2), (2, 65538), (32015,), (32001,), (2, 32015)]
+"""Filters by number: 1 deflate, 2 shuffle, 3 fletcher32, 65538 crc32c, 32015 zstd, 32001 blosc."""
 TEXTS = [b"", b"a", "\u00e9\u00e9\u00e9".encode()]
 
 
@@ -294,6 +294,23 @@ def test_a_chunk_that_cannot_be_decoded_has_one_message() -> None:
         assert found.code == "unreadable-chunk"
         assert found.primary is not None
         assert found.primary.key == "v/9"
+
+
+@pytest.mark.parametrize("number", [32015, 32001])
+@pytest.mark.parametrize("count", [0, 1, 3, 5, 4096])
+def test_a_compressed_chunk_of_a_wrong_length_has_one_message(number: int, count: int) -> None:
+    """The message does not depend on the array into which the chunk would be decompressed; nor does a cut one's."""
+    texts = set()
+    steps = tuple(codecs.to_configs(chain_of((number,)), 4))
+    made = codecs.encode(chain_of((number,)), bytes(4 * count), 4)
+    for data in (made, made[:-1]):
+        store = MemoryStore({"v/0": data, "v/1": codecs.encode(chain_of((number,)), bytes(16), 4)})
+        for workers, least in WAYS:
+            source = StoredArray(Layout("<f4", (8,), (4,)), store, keys, Encoding("<f4", steps))
+            with ways(workers, least), pytest.raises(CompileError) as failed:
+                source.read((slice(0, 8),))
+            texts.add((len(data), failed.value.diagnostics[0].message))
+    assert len(texts) == 2
 
 
 @ways(3)
