@@ -45,6 +45,19 @@ def test_every_key_gives_what_numpy_gives(name: str, records: bool, options: dic
                     found[...] = 0  # it belongs to the caller
 
 
+@pytest.mark.parametrize("endian", ["little", "big"])
+@pytest.mark.parametrize("codecs", [[], ["shuffle", ("deflate", 1)]])
+def test_a_caller_may_change_the_values_of_one_chunk(endian: str, codecs: list[Any], tmp_path: Path) -> None:
+    builder = nczarr.DatasetBuilder("")
+    builder.variable("v", "float", [builder.dimension("x", 4)], chunks=(4,), endian=endian, codecs=codecs)
+    nczarr.write(builder.finish(data={"/v": [1, 2, 3, 4]}), tmp_path / "t.zarr", "zarr2", allow_loss=["all"])
+    dataset = nczarr.open(tmp_path / "t.zarr")
+    for _ in range(2):
+        values = dataset["v"][...]
+        assert values.tolist() == [1, 2, 3, 4]
+        values[:] = 0
+
+
 @pytest.mark.parametrize("name", ["t.zarr", "t.zip"])
 def test_shards_are_read_in_every_way(name: str, tmp_path: Path) -> None:
     target = {"format": "nczarr3", "shards": {"/v": (4, 4, 5), "/w": (2, 8, 5)}}
