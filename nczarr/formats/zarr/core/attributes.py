@@ -83,7 +83,7 @@ def typed(dtype: Any, value: Any) -> Constant | None:
     """Return the constant of a JSON value with a dtype of the map of types, or None."""
     if not isinstance(dtype, str):
         return None
-    if dtype in (">S1", "<U1"):
+    if dtype in (">S1", "<U1", "|J0"):
         return chars(encoded(spelled(value)) or b"\0")  # as the netCDF library means it
     values = value if isinstance(value, list) else [value]
     if _TEXT_TYPE.fullmatch(dtype):

@@ -175,7 +175,7 @@ class _Hierarchy:
                 return None
             types = {names.join(path, each): made for each, made in inventor.made.items()}
         key = self.reader.key(described.prefix)
-        attributes = self.attributes.read(described.attributes, key)
+        attributes = self.attributes.read(described.attributes, key, self.reader.declared_types(described.prefix))
         variable = Variable(
             name=name,
             type=type_name,

@@ -93,6 +93,10 @@ class Reader:
         found = self.attributes(prefix).get(f"_nczarr_{what}")
         return (found if isinstance(found, dict) else None), self.key(prefix)
 
+    def declared_types(self, prefix: str) -> Json | None:
+        """Return the hidden `attr` that types the attributes of a store without netCDF-C's other metadata."""
+        return None
+
     def own_fill(self, type_name: str, value: Any) -> Constant | None:
         """Decode a `_FillValue` attribute with an encoding of its own; None if it has none."""
         return None

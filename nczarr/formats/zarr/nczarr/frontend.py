@@ -28,10 +28,10 @@ def read(store: Store, report: Report, options: Options) -> Unchecked | None:
 
 
 def holds3(store: Store) -> bool:
-    """Return whether the root's `zarr.json` has a superblock in its attributes."""
+    """Return whether the root's `zarr.json` has netCDF-C's metadata in its attributes."""
     from nczarr.formats.zarr.v3.frontend import Zarr3Reader
 
-    return Zarr3Reader(Documents(store, Report(), Options())).hidden("", "superblock")[0] is not None
+    return Zarr3Reader(Documents(store, Report(), Options())).is_netcdf
 
 
 def read3(store: Store, report: Report, options: Options) -> Unchecked | None:

@@ -23,7 +23,7 @@ from nczarr.formats.zarr.core.read_zarr import both_kinds, unchecked
 from nczarr.formats.zarr.core.reader import Reader
 from nczarr.formats.zarr.core.stored_types import Inventor
 from nczarr.formats.zarr.extension.model import Superblock, type_from_json
-from nczarr.formats.zarr.nczarr import pull_request_3068
+from nczarr.formats.zarr.nczarr import unread_draft
 from nczarr.formats.zarr.nczarr.variables import Frame, Variables
 from nczarr.json.documents import Json
 from nczarr.json.positions import pointer
@@ -146,7 +146,7 @@ class _Hierarchy:
         self, prefix: str, path: str, document: Json, extension: Json, key: str
     ) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
         """Return name and prefix of listed variables and groups, with the extension's, in its order."""
-        for message, where in pull_request_3068.subgroups(document):
+        for message, where in unread_draft.subgroups(document):
             self.documents.lost("draft-layout", message, key, where)
         listed = [
             *self._list(document, ("arrays", "vars"), key),
@@ -237,7 +237,7 @@ class _Hierarchy:
     def _dimensions(self, document: Json, path: str, key: str, clashing: set[str]) -> list[Dimension]:
         given: Any = next((document[name] for name in ("dimensions", "dims") if name in document), {})
         if not isinstance(given, dict):
-            told = list(pull_request_3068.dimensions(document))
+            told = list(unread_draft.dimensions(document))
             for message, where in told:
                 self.documents.lost("draft-layout", message, key, where)
             if not told:

@@ -22,7 +22,8 @@ from nczarr.formats.zarr.core.array_metadata import Described, chain, lengths, s
 from nczarr.formats.zarr.core.fill_values import FAULTS
 from nczarr.formats.zarr.core.reader import BadDocumentError, Reader, axes_of
 from nczarr.formats.zarr.core.time_attributes import with_times
-from nczarr.formats.zarr.nczarr import pull_request_3068
+from nczarr.formats.zarr.nczarr import unread_draft
+from nczarr.formats.zarr.nczarr.pull_request_3068 import DraftMetadata, is_draft
 from nczarr.formats.zarr.v3 import DOCUMENT, dtypes
 from nczarr.formats.zarr.v3.read_codecs import Chain, named, read_chain
 from nczarr.json.documents import Documents, Json
@@ -36,10 +37,10 @@ _MEMBERS = frozenset(
 
 
 def holds(store: Store) -> bool:
-    """Return whether the root has a `zarr.json` without superblock (else `nczarr3`)."""
+    """Return whether the root has a `zarr.json` without netCDF-C's metadata (else `nczarr3`)."""
     if store.get(DOCUMENT) is None:
         return False
-    return Zarr3Reader(Documents(store, Report(), Options())).hidden("", "superblock")[0] is None
+    return not Zarr3Reader(Documents(store, Report(), Options())).is_netcdf
 
 
 def read(store: Store, report: Report, options: Options) -> Unchecked | None:
@@ -61,6 +62,14 @@ class Zarr3Reader(Reader):
         members = held.get("metadata") if isinstance(held, dict) else None
         if isinstance(members, dict):
             documents.extra = {f"{path}/{DOCUMENT}": each for path, each in members.items() if path}
+        self._draft = DraftMetadata(documents, self._node) if is_draft(self._node("")) else None
+
+    @property
+    def is_netcdf(self) -> bool:
+        """True if the root has netCDF-C's metadata: a superblock, or a group of its draft."""
+        if self._draft is not None and self.is_group(""):
+            return True
+        return self.hidden("", "superblock")[0] is not None
 
     def _node(self, prefix: str) -> Json:
         return self.documents.get(prefix + DOCUMENT) or {}
@@ -78,22 +87,34 @@ class Zarr3Reader(Reader):
         return prefix + DOCUMENT
 
     def attributes(self, prefix: str) -> Json:
-        """Return `attributes`, without the types of netCDF-C's draft, which are reported."""
+        """Return `attributes`, without the types of netCDF-C's draft."""
         document = self._node(prefix)
         found = document.get("attributes")
         attributes = found if isinstance(found, dict) else {}
+        if self._draft is not None:
+            return self._draft.attributes(attributes)
         if prefix not in self._announced:
             self._announced.add(prefix)
             for told in (
-                pull_request_3068.members(document),
-                pull_request_3068.attribute_types(attributes),
-                pull_request_3068.array_type(attributes, document.get("data_type")),
+                unread_draft.members(document),
+                unread_draft.attribute_types(attributes),
+                unread_draft.array_type(attributes, document.get("data_type")),
             ):
                 for message, where in told:
                     self.documents.lost("draft-layout", message, prefix + DOCUMENT, where)
-        if pull_request_3068.is_attribute_types(attributes.get(pull_request_3068.ATTRIBUTE_TYPES)):
-            return {name: value for name, value in attributes.items() if name != pull_request_3068.ATTRIBUTE_TYPES}
+        if unread_draft.is_attribute_types(attributes.get(unread_draft.ATTRIBUTE_TYPES)):
+            return {name: value for name, value in attributes.items() if name != unread_draft.ATTRIBUTE_TYPES}
         return attributes
+
+    def hidden(self, prefix: str, what: str) -> tuple[Json | None, str]:
+        """Return netCDF-C's hidden `superblock`, `group`, `array` or `attr`, and its document key."""
+        if self._draft is not None:
+            return self._draft.hidden(prefix, what), self.key(prefix)
+        return super().hidden(prefix, what)
+
+    def declared_types(self, prefix: str) -> Json | None:
+        """Return `_nczarr_attr` of a draft's array that is opened alone."""
+        return None if self._draft is None else self._draft.hidden(prefix, "attr")
 
     def own_fill(self, type_name: str, value: Any) -> Constant | None:
         """Decode a `_FillValue` in xarray's encoding."""
@@ -126,13 +147,13 @@ class Zarr3Reader(Reader):
             raise BadDocumentError("the shape is not a list of lengths", "shape")
         chunks = _grid(document.get("chunk_grid"), len(shape))
         chunk_keys = _keys(document.get("chunk_key_encoding")).below(prefix)
-        written = self._dtype(document.get("data_type"))
+        written = self._dtype(document.get("data_type"), prefix)
         found = read_chain(document.get("codecs"), chunks, written)
         if (written == "|O") is not bool(found.texts):
             raise BadDocumentError("the codecs do not suit the data type", "codecs")
         dtype = big_descr(written) if found.big else written
         shards = chunks if found.inner is not None else None
-        fill = self._fill(written, dtype, document, found, prefix + DOCUMENT)
+        fill = self._fill(written, dtype, document, found, prefix)
         steps = _with_fill(found.steps, fill, dtype)
         encoding = Encoding(dtype, steps, found.permutation, found.index_steps, found.index_first)
         return Described(
@@ -149,23 +170,27 @@ class Zarr3Reader(Reader):
             chunk_keys,
         )
 
-    def _dtype(self, written: Any) -> Descr:
+    def _dtype(self, written: Any, prefix: str) -> Descr:
         """Return the dtype of the elements, little-endian."""
         try:
             little = dtypes.descr(written)
             _check(little)
         except FAULTS as fault:
             raise BadDocumentError(f"the model has no type for {fault}", "data_type", "unreadable-array") from fault
-        return little
+        return little if self._draft is None else self._draft.dtype(prefix, little)
 
-    def _fill(self, little: Descr, dtype: Descr, document: Json, found: Chain, key: str) -> bytes | None:
+    def _fill(self, little: Descr, dtype: Descr, document: Json, found: Chain, prefix: str) -> bytes | None:
         """Return one element in the dtype; None (reported) for an invalid or missing `fill_value`."""
+        key = prefix + DOCUMENT
         if "fill_value" not in document:
             self.documents.lost("bad-metadata", "the array has no `fill_value`", key)
             return None
-        made = self.fill(
-            key, lambda: dtypes.fill_bytes(little, document["fill_value"], utf8=found.texts != "vlen-bytes")
-        )
+        draft, written = self._draft, document["fill_value"]
+        if draft is not None and written is None:
+            return None  # no fill
+        if draft is not None and draft.is_text(document, little):
+            return self.fill(key, lambda: draft.fill_bytes(little, written))
+        made = self.fill(key, lambda: dtypes.fill_bytes(little, written, utf8=found.texts != "vlen-bytes"))
         return None if made is None else in_order(made, little, dtype)
 
 
