@@ -17,6 +17,7 @@ from typing import Any
 
 from nczarr.arrays.blocks import Selection, grid_of
 from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.manifest import Affine
 from nczarr.arrays.memory import fill_source
 from nczarr.arrays.parts import Leaf, Types, descr, part_tree, parts, size, spread
 from nczarr.arrays.source import ArraySource, Layout, Parts, fill_of, numpy_dtype
@@ -124,7 +125,13 @@ def is_complete(source: ArraySource) -> bool:
     """Return whether every chunk of a source exists, so that its fill is not visible."""
     layout = source.layout
     chunks = tuple(max(1, length) for length in layout.chunks)
-    return sum(1 for _ in source.occupied(chunks)) == math.prod(grid_of(layout.shape, chunks))
+    count = math.prod(grid_of(layout.shape, chunks))
+    stored, manifest = source.stored, source.manifest
+    if stored is not None and stored.chunks == chunks and manifest is not None:
+        rows = manifest.count if isinstance(manifest, Affine) else len(manifest.chunk)
+        if rows == count:
+            return True
+    return sum(1 for _ in source.occupied(chunks)) == count
 
 
 def own_fills(sources: Parts, usual: Parts) -> dict[str, bytes]:

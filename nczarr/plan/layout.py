@@ -71,10 +71,13 @@ def lay(
         source = sources.get(part.path)
         pad = elements[part.path][0]
         own = fill_of(source) if source is not None else None
-        if own is not None:
+        hidden = arrays.by_reference and source is not None and _hides_fill(part, source, checked.types)
+        if own is not None and not hidden:
             pad = own
         known = source.layout.shape if source is not None else tuple(length or 0 for length in part.shape)
         known_fill = fill is not None or part.path != "" or (arrays.by_reference and own is not None)
+        if hidden and not arrays.fill_needed:  # xarray takes every fill value for `_FillValue`
+            known_fill = known_fill and bool(own_fills)
         has_fill = known_fill and not (no_fill and source is not None)
         one = _One(part, source, known, pad, has_fill, _declared_length(variable))
         made, lying = _target(one, variable, checked, arrays, options, storage, shape, shards)
@@ -214,6 +217,12 @@ def _shows_fill(one: _One, dtype: Descr) -> bool:
     number = is_number(dtype)
     source = one.source
     return number and one.part.path == "" and source is not None and not source.undefined and not is_complete(source)
+
+
+def _hides_fill(part: Part, source: ArraySource, types: Types) -> bool:
+    """Return whether no cell of an array of numbers is the fill value of missing chunks."""
+    number = part.path == "" and part.type != "string" and is_number(descr(part.type, types))
+    return number and is_complete(source)
 
 
 def _decoded_size(source: ArraySource, target: Target) -> int:

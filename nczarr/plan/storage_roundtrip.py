@@ -1,15 +1,20 @@
 """Storage in plain documents of arrays, its form in the model, and lost requests.
 
-Also `plain_fill`, because plain documents store enums as integers.
+Also how documents store a `_FillValue`: `plain_fill`, because plain documents
+store enums as integers, and `fill_alone`, because references leave it out.
 """
 
 from __future__ import annotations
 
+from nczarr import names
 from nczarr.arrays.codecs import from_configs, to_configs
-from nczarr.arrays.elements import element_of, text_element
+from nczarr.arrays.elements import element_of, is_element, stored_bytes, text_element
 from nczarr.arrays.parts import Types
 from nczarr.arrays.source import Layout, is_number, itemsize
-from nczarr.ast import Attribute, Constant, EnumType, Storage
+from nczarr.ast import Attribute, Constant, EnumType, Storage, Variable
+from nczarr.ast.plain import plain
+from nczarr.ast.walk import groups
+from nczarr.plan.plans import StorePlan
 
 
 def own_type(type_name: str, types: Types) -> str:
@@ -25,6 +30,43 @@ def plain_fill(attribute: Attribute, owner: str, types: Types) -> Attribute:
         return attribute
     value = Constant(type=plainly, count=attribute.value.count, data=attribute.value.data)
     return Attribute(name=attribute.name, value=value)
+
+
+def fill_alone(plan: StorePlan, path: str, variable: Variable) -> bool:
+    """Return whether the fill value of an array stands for the variable's `_FillValue`, which has no attribute.
+
+    References of Zarr v2 are written so, as kerchunk writes them. There xarray
+    takes every fill value for `_FillValue`, and VirtualiZarr refuses the
+    attribute.
+    """
+    arrays, whole = plan.form.capabilities.arrays, plan.targets[path].get("")
+    if arrays is None or not arrays.by_reference or arrays.fill_needed or whole is None:
+        return False
+    dtype, fill = whole.layout.dtype, whole.layout.fill
+    if not isinstance(dtype, str) or dtype[1] not in "iuf" or fill is None:
+        return False
+    value = next((each.value for each in variable.attributes if each.name == "_FillValue"), None)
+    if value is None or value.type != variable.type or value.count != 1 or not isinstance(value.data, bytes):
+        return False
+    return is_element(value.data, dtype) and stored_bytes(value.data, dtype) == fill
+
+
+def fills_alone(plan: StorePlan) -> dict[str, int]:
+    """Return the place of each `_FillValue` that stands as a fill value alone, by the prefix of its array.
+
+    The place is that among the attributes that the documents hold. Empty for
+    formats that have an extension for this.
+    """
+    if plan.form.capabilities.typed_attributes:
+        return {}
+    found: dict[str, int] = {}
+    for path, group in groups(plan.checked.dataset):
+        for variable in group.variables:
+            fqn = names.join(path, variable.name)
+            if any(each.name == "_FillValue" for each in variable.attributes) and fill_alone(plan, fqn, variable):
+                shown = [each.name for each in variable.attributes if plain(each.value).value is not None]
+                found[plan.prefix(fqn)] = shown.index("_FillValue") if "_FillValue" in shown else 0
+    return found
 
 
 def metadata_storage(layout: Layout, *, texts: bool = False) -> Storage:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterable, Iterator
-from typing import Protocol
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, Protocol
 
 from nczarr.stores.ranges import Range, read
 from nczarr.stores.reference import Reference
@@ -47,6 +48,8 @@ class Store(Protocol):
     """True if keys are references to bytes elsewhere: a chunk is exactly those bytes, or damaged."""
     archive: bool = False
     """True if all keys are in one file."""
+    fill_places: Mapping[str, Any] = MappingProxyType({})
+    """Place of `_FillValue` among the attributes, by the prefix of each array whose fill value alone states it."""
 
     @property
     def home(self) -> str:

@@ -25,7 +25,11 @@ class References(Protocol):
 
     @property
     def noted(self) -> Any:
-        """Recorded properties of the targets, as `{"targets": {URL: {"size": …}}}`, or unvalidated; None: none."""
+        """Notes, unvalidated: `{"targets": {URL: {"size": …}}, "fill_values": {"t/": 0}}`; None: none.
+
+        The first are recorded properties of the targets. The others are places
+        of `_FillValue` among the attributes of arrays whose fill value states it.
+        """
 
     def find(self, key: str) -> bytes | Reference | None:
         """Return the bytes of a key, their location, or None. Raises OSError, CompileError."""

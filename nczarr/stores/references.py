@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from threading import Lock
 from typing import Any, NoReturn
@@ -40,6 +40,9 @@ class ReferenceStore(Store):
         self.path = path
         self.storage = storage
         self.distant = False
+        noted = references.noted
+        places = noted.get("fill_values") if isinstance(noted, Mapping) else None
+        self.fill_places = places if isinstance(places, Mapping) else {}
         self._begin()
 
     def _begin(self) -> None:
@@ -49,7 +52,7 @@ class ReferenceStore(Store):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the description; places are looked up again."""
-        names = ("references", "policy", "path", "storage", "distant")
+        names = ("references", "policy", "path", "storage", "distant", "fill_places")
         return {name: self.__dict__[name] for name in names}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

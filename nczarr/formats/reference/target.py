@@ -17,6 +17,7 @@ from nczarr.arrays.chunk_references import BATCH, WHOLE, Referred, some
 from nczarr.arrays.manifest import Columns
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
 from nczarr.plan.plans import StorePlan
+from nczarr.plan.storage_roundtrip import fills_alone
 from nczarr.stores.base import Store
 from nczarr.stores.memory import MemoryStore, is_metadata
 from nczarr.stores.single import Unfinished, beside
@@ -60,6 +61,7 @@ class Held(MemoryStore):
         super().__init__()
         self.path = path
         self.arrays: list[Referred] = []
+        self._fills = fills_alone(plan)
         self._naming = Naming(path, plan.options.source, plan.options.writing)
         self._urls: dict[str, str] = {}
         self._notes: dict[str, dict[str, Any]] = {}
@@ -106,9 +108,10 @@ class Held(MemoryStore):
 
     @property
     def noted(self) -> dict[str, Any]:
-        """Notes on targets, possibly empty."""
+        """Notes on targets, and places of `_FillValue` that only fill values state; possibly empty."""
         notes = {url: note for url, note in sorted(self._notes.items()) if note}
-        return {"targets": notes} if notes else {}
+        members = {"targets": notes, "fill_values": self._fills}
+        return {name: each for name, each in members.items() if each}
 
 
 class JsonTarget(Held):

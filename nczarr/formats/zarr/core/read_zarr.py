@@ -229,9 +229,17 @@ def with_fill(
     """
     place = next((number for number, each in enumerate(attributes) if each.name == "_FillValue"), None)
     if place is None:
-        found = _restored(type_name, types, described) if reader.fill_stands_for_attribute else None
-        span = reader.documents.span(described.key)
-        return (Attribute(name="_FillValue", value=found, span=span), *attributes) if found is not None else attributes
+        noted = reader.fill_place(described.prefix)
+        found = None if noted is None else _noted(type_name, noted, described)
+        if noted is not None and found is None:
+            text = "the document notes a `_FillValue` that the array's fill value does not state; it is left out"
+            reader.documents.warn("stale-extension", text, described.key)
+        elif noted is None and reader.fill_stands_for_attribute:
+            found, noted = _restored(type_name, types, described), 0
+        if found is None:
+            return attributes
+        made = Attribute(name="_FillValue", value=found, span=reader.documents.span(described.key))
+        return (*attributes[:noted], made, *attributes[noted:])
     own = attributes[place]
     value = described.attributes.get("_FillValue")
     fitting = own.value if own.value.type == type_name and own.value.count == 1 else None
@@ -260,6 +268,15 @@ def fill_of(type_name: str, value: object) -> Constant | None:
     if type_name == "string":
         return Constant.strings([text])
     return Constant.text(text or b"\0") if len(text) <= 1 else None
+
+
+def _noted(type_name: str, place: object, described: Described) -> Constant | None:
+    """Return the fill value of an array of numbers as a `_FillValue`; None if it has none, or the place is invalid."""
+    atomic = ATOMIC.get(type_name)
+    number = atomic is not None and (atomic.is_integer or atomic.is_float)
+    if not number or type(place) is not int or place < 0 or described.fill is None:
+        return None
+    return Constant(type=type_name, count=1, data=model_bytes(described.fill, described.encoding.dtype))
 
 
 def _restored(type_name: str, types: Types, described: Described) -> Constant | None:

@@ -97,6 +97,10 @@ class Reader:
         """Return the hidden `attr` that types the attributes of a store without netCDF-C's other metadata."""
         return None
 
+    def fill_place(self, prefix: str) -> Any:
+        """Return the noted place of a `_FillValue` that only the array's fill value states, or None."""
+        return None
+
     def own_fill(self, type_name: str, value: Any) -> Constant | None:
         """Decode a `_FillValue` attribute with an encoding of its own; None if it has none."""
         return None

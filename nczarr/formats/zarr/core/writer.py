@@ -18,7 +18,7 @@ from nczarr.formats.zarr.core.fill_values import Json
 from nczarr.formats.zarr.core.time_attributes import without_times
 from nczarr.plan.plans import StorePlan, Target
 from nczarr.plan.simple_dimension_names import part_axes
-from nczarr.plan.storage_roundtrip import own_type, plain_fill
+from nczarr.plan.storage_roundtrip import fill_alone, own_type, plain_fill
 
 Entry = tuple[str, bytes]
 """Key and content of a document."""
@@ -72,9 +72,9 @@ class Writer:
     def variable_attributes(self, path: str, variable: Variable) -> Json:
         """Return the attributes of a variable, an array or a group of parts."""
         types = self.plan.checked.types
-        shown = self._plain(
-            (plain_fill(each, variable.type, types) for each in variable.attributes), own_type(variable.type, types)
-        )
+        alone = fill_alone(self.plan, path, variable)
+        given = (each for each in variable.attributes if not (alone and each.name == "_FillValue"))
+        shown = self._plain((plain_fill(each, variable.type, types) for each in given), own_type(variable.type, types))
         return shown | (self.axes_attributes(path) if "" in self.plan.targets[path] else {})
 
     def axes_attributes(self, path: str) -> Json:

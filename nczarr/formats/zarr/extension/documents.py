@@ -5,12 +5,16 @@ Formats differ in what their plain keys express.
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from nczarr import names
+from nczarr.arrays.elements import model_bytes
+from nczarr.arrays.source import fill_of, is_number
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Group, Storage, Variable
 from nczarr.ast.plain import HIDDEN, Plain, plain
+from nczarr.check.fill_values import default_fill
 from nczarr.formats.zarr.extension.model import ArrayExtension, AttributeExtension, GroupExtension, Json, Superblock
 from nczarr.plan.plans import Runs, StorePlan
 from nczarr.plan.storage_roundtrip import metadata_storage
@@ -91,13 +95,27 @@ def array_extension(
     """Return what a one-array variable's plain documents lack. `said_type`: its dtype's type."""
     target = plan.targets[path][""]
     anonymous = any(isinstance(ref, int) for ref in variable.dimensions)
-    return _extension(
+    made = _extension(
         plan.storage[path],
         metadata_storage(target.layout),
         variable.type if variable.type != said_type else None,
         known.references(variable) if anonymous else None,
         {"": target.nil},
     )
+    return made._replace(fill=_undeclared_fill(plan, path, variable))
+
+
+def _undeclared_fill(plan: StorePlan, path: str, variable: Variable) -> str | None:
+    """Return the fill value of a source that its references do not declare; None for that which a reader infers."""
+    arrays, source = plan.form.capabilities.arrays, plan.parts[path].get("")
+    declared = plan.targets[path][""].layout
+    if arrays is None or not arrays.by_reference or source is None or source.undefined or not is_number(declared.dtype):
+        return None
+    own, default = fill_of(source), default_fill(variable.type, plan.checked.types)
+    inferred = None if default is None else default.data
+    if declared.fill is not None:
+        inferred = model_bytes(declared.fill, declared.dtype)
+    return None if own is None or own == inferred else base64.b64encode(own).decode()
 
 
 def _extension(

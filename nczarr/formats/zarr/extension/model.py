@@ -94,6 +94,8 @@ class ArrayExtension(NamedTuple):
     """Run-length coded linear indices of NIL strings, by part."""
     element: Element | None = None
     """Element type in other stores."""
+    fill: str | None = None
+    """Base64 of one little-endian element: the fill value of a file's dataset that the array does not declare."""
 
     def to_json(self) -> Json:
         """Return the JSON object, possibly empty."""
@@ -121,6 +123,7 @@ class ArrayExtension(NamedTuple):
             Quantize(algorithm=quantize[0], digits=quantize[1]) if quantize else None,
             {path: tuple((first, count) for first, count in runs) for path, runs in by_path.items()},
             document.get("element"),
+            document.get("fill"),
         )
 
 

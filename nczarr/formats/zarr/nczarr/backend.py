@@ -19,6 +19,7 @@ from nczarr.formats.zarr.core.writer import Entry, Writer
 from nczarr.formats.zarr.extension import documents
 from nczarr.formats.zarr.v2.backend import Zarr2Writer
 from nczarr.plan.plans import StorePlan
+from nczarr.plan.storage_roundtrip import fill_alone
 
 SCALAR_AXES = ("_scalar_",)
 """The library's name for the single dimension of a scalar."""
@@ -51,6 +52,10 @@ class HiddenAttributes(Writer):
         """Return an attribute in plain JSON."""
         return plain(attribute.value)
 
+    def _without_fill(self, attribute: Attribute) -> Plain:
+        """Return an attribute in plain JSON; `_FillValue` has none, so that the extension holds it."""
+        return Plain(None, False) if attribute.name == "_FillValue" else self.attribute_form(attribute)
+
     def group_attributes(self, path: str, group: Group) -> Json:
         """Return the attributes and `_nczarr_group`, `_nczarr_superblock` (root), `_nczarr_attr`."""
         shown, hidden = documents.attributes(group.attributes)
@@ -67,7 +72,10 @@ class HiddenAttributes(Writer):
 
     def variable_attributes(self, path: str, variable: Variable) -> Json:
         """Return the attributes, `_nczarr_array` or `_nczarr_group`, and `_nczarr_attr`."""
-        shown, hidden = documents.attributes(variable.attributes, self.attribute_form)
+        form = self.attribute_form
+        if fill_alone(self.plan, path, variable):
+            form = self._without_fill
+        shown, hidden = documents.attributes(variable.attributes, form)
         whole = self.plan.targets[path].get("")
         if whole is not None:
             shown |= self.axes_attributes(path)

@@ -6,6 +6,7 @@ dimensions against shape, storage against the model.
 
 from __future__ import annotations
 
+import base64
 import functools
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -13,10 +14,11 @@ from typing import Any, NamedTuple
 from nczarr import names
 from nczarr.arrays.elements import is_element_name
 from nczarr.arrays.key_segments import paths
-from nczarr.arrays.parts import descr, is_fixed, parts
-from nczarr.arrays.source import ArraySource, Parts
+from nczarr.arrays.parts import descr, is_fixed, parts, size
+from nczarr.arrays.source import ArraySource, Parts, is_number
 from nczarr.ast import ATOMIC, Codec, Dimension, Storage, UserType, Variable
 from nczarr.ast.storage import FILTER_LIMIT
+from nczarr.check.fill_values import default_fill
 from nczarr.check.infer_shapes import check_storage
 from nczarr.diagnostics.report import Report
 from nczarr.formats.zarr.core.array_metadata import (
@@ -103,9 +105,34 @@ class Variables:
         )
         nil = extension.nil.get("", ()) if type_name == "string" else ()
         own = own_fill(type_name, variable.attributes)
+        undeclared = self._undeclared_fill(extension, described, type_name, key)
+        if undeclared is not None:
+            described, own = described._replace(fill=None), undeclared
         source = described.source(self.documents, descr(type_name, types), shape, nil, own)
         self.parts[names.join(path, name)] = {"": source}
         return variable
+
+    def _undeclared_fill(
+        self, extension: ArrayExtension, described: Described, type_name: str, key: str
+    ) -> bytes | None:
+        """Return the fill value that an array of numbers does not declare, from the extension; else None.
+
+        Without one there, it is the default of the type if the fill mode says
+        that there is one.
+        """
+        if not is_number(described.encoding.dtype):
+            return None
+        if extension.fill is None:
+            found = default_fill(type_name, self.frame.types) if described.fill is None else None
+            return found.data if found and extension.fill_mode == "fill" and isinstance(found.data, bytes) else None
+        try:
+            data = base64.b64decode(extension.fill, validate=True)
+        except (TypeError, ValueError):
+            data = b""
+        if len(data) != size(type_name, self.frame.types):
+            self._stale("`fill` of the array's extension is invalid", key)
+            return None
+        return data
 
     def _plain_references(self, hidden: Json | None, described: Described, key: str) -> tuple[str, ...] | None:
         """Return the FQNs in the plain list; `()` for a scalar; None (reported) if missing."""

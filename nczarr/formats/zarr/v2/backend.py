@@ -41,13 +41,17 @@ class Zarr2Writer(Writer):
 
     def array(self, prefix: str, target: Target, axes: Sequence[str], attributes: Json) -> Iterator[Entry]:
         """Yield `.zarray` and `.zattrs`; the axes are in the attributes."""
-        yield f"{prefix}.zarray", array_document(target, self.scalar_shape)
+        yield f"{prefix}.zarray", self._array_document(target, self.scalar_shape)
         yield f"{prefix}.zattrs", encode(attributes)
 
     def part(self, prefix: str, target: Target, axes: Sequence[str]) -> Iterator[Entry]:
         """Yield `.zarray` and `.zattrs`."""
-        yield f"{prefix}.zarray", array_document(target)
+        yield f"{prefix}.zarray", self._array_document(target)
         yield f"{prefix}.zattrs", encode({"_ARRAY_DIMENSIONS": axes})
+
+    def _array_document(self, target: Target, scalar_shape: tuple[int, ...] = ()) -> bytes:
+        arrays = self.plan.form.capabilities.arrays
+        return array_document(target, scalar_shape, compressor=arrays is None or not arrays.by_reference)
 
     def consolidated(self, documents: Iterator[Entry]) -> Iterator[Entry]:
         """Yield the documents, and `.zmetadata` with all of them before those of the root."""
@@ -68,7 +72,7 @@ class Zarr2Writer(Writer):
         return plain(constant) if is_finite(constant) else Plain(None, False)
 
 
-def array_document(target: Target, scalar_shape: tuple[int, ...] = ()) -> bytes:
+def array_document(target: Target, scalar_shape: tuple[int, ...] = (), *, compressor: bool = True) -> bytes:
     """Return `.zarray` of an array. A scalar gets `scalar_shape`, for readers that drop `[]`.
 
     ::
@@ -76,14 +80,15 @@ def array_document(target: Target, scalar_shape: tuple[int, ...] = ()) -> bytes:
         {"zarr_format": 2, "shape": [4, 3], "dtype": "<f4", "chunks": [4, 3], "fill_value": "NaN", "order": "C",
          "compressor": {"id": "zlib", "level": 5}, "filters": [{"id": "shuffle", "elementsize": 4}]}
 
-    The last codec is the compressor, the others are filters. `filters` is null
+    The last codec is the compressor, the others are filters; without
+    `compressor` all are filters, as in kerchunk's references. `filters` is null
     if empty: netCDF-C crashes on an empty list. Texts with invalid UTF-8 use
     `vlen-bytes`, encoded like `vlen-utf8`, so that zarr-python can read the
     bytes.
     """
     layout = target.layout
     configs = to_configs(layout.codecs, itemsize(layout.dtype))
-    compressor = configs.pop() if configs else None
+    last = configs.pop() if configs and compressor else None
     if layout.dtype == "|O":
         configs.insert(0, {"id": "vlen-utf8" if target.utf8 else "vlen-bytes"})
     return encode(
@@ -94,7 +99,7 @@ def array_document(target: Target, scalar_shape: tuple[int, ...] = ()) -> bytes:
             "chunks": layout.chunks or scalar_shape,
             "fill_value": dtypes.fill_value(layout.dtype, layout.fill),
             "order": "C",
-            "compressor": compressor,
+            "compressor": last,
             "filters": configs or None,
         }
     )

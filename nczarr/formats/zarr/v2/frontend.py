@@ -95,6 +95,10 @@ class Zarr2Reader(Reader):
         """Return the object in `.zattrs`."""
         return self.documents.get(prefix + ".zattrs") or {}
 
+    def fill_place(self, prefix: str) -> Any:
+        """Return the noted place of a `_FillValue` that only the array's fill value states, or None."""
+        return self.documents.store.fill_places.get(prefix)
+
     def hidden(self, prefix: str, what: str) -> tuple[Json | None, str]:
         """Search the attributes, `.zgroup` or `.zarray`, then separate objects."""
         spoken = (f"_nczarr_{what}", f"_NCZARR_{what.upper()}")
