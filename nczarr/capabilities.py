@@ -220,6 +220,8 @@ class Format(NamedTuple):
     """True if `nczarr serve` offers this format."""
     resident: bool = False
     """True if a dataset's source stays in memory with the dataset."""
+    declares: tuple[str, ...] = ()
+    """Conventions that a target can declare (`--declare`)."""
     leads_to: str | None = None
     """`(path) -> Iterator[str]`: other files that the library opens for a file of this format."""
     warms: str | None = None

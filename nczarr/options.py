@@ -82,6 +82,8 @@ class Options(NamedTuple):
     """Names in Zarr v3: those that all supported readers know, or those of the registry of extensions."""
     consolidated: bool = False
     """Write consolidated metadata."""
+    declare: str | None = None
+    """Convention that the target declares; None: none."""
     char_netcdf: bool = False
     """Write char arrays in the form that only the netCDF library reads."""
     tables: bool = False

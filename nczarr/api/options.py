@@ -40,6 +40,8 @@ class TargetOptions(TypedDict, total=False):
     """Write records as tables in Awkward archives."""
     consolidated: bool
     """Write consolidated metadata."""
+    declare: Literal["nz"] | None
+    """Convention that the target declares, where the format can. None: no declaration."""
     overwrite: bool
     """Replace a target that exists."""
     allow_loss: Iterable[str]
@@ -130,6 +132,8 @@ def options_from(**given: Unpack[ConvertOptions]) -> Options:
     kind, shards, codecs = given.get("kind"), given.get("shards") or {}, given.get("codecs") or {}
     if kind is not None and str(kind) not in KIND_SPELLINGS:
         raise ValueError(f"{kind!r} is not a kind of netCDF file; use nc3, nc6, nc5, nc4 or nc7")
+    if given.get("declare") not in (None, "nz"):
+        raise ValueError(f"{given.get('declare')!r} is not a convention that a target declares; use 'nz'")
     lengths: Mapping[str, Sequence[int] | int | str] = {"": shards} if isinstance(shards, str) else shards
     for each in lengths.values():
         if isinstance(each, str) and each not in ("auto", "none"):

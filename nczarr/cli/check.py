@@ -47,7 +47,7 @@ def parser() -> Command:
         default=[],
         metavar="READER",
         help="report what a reader would do wrong (netcdf-c, zarr-python, xarray, or a release such as "
-        "zarr-python@3.1), or what a format would lose; repeatable",
+        "zarr-python@3.1), what is missing of a convention (nz), or what a format would lose; repeatable",
     )
     made.option(
         TARGET, "--schema", metavar="SRC", help="report deviations from this schema: CDL, notation or any dataset"
@@ -120,19 +120,47 @@ class _Work(NamedTuple):
         asked = [each for each in self.readers if isinstance(each, Peer)]
         found = 0
         text = standard_input() if path == "-" else None
+        undeclared: list[Peer] = []
         if asked:
             source = text or sources.opened(path, self.report, self.options)
-            found = 0 if source is None else sum(peers.check(peer, source, self.report) for peer in asked)
-            if len(asked) == len(self.readers) and self.options.kind is None and self.schema is None:
+            for peer in asked:
+                if source is None:
+                    break
+                if peer.convention and not peers.suits(peer, source):
+                    undeclared.append(peer)
+                else:
+                    found += peers.check(peer, source, self.report)
+            if len(asked) == len(self.readers) and not undeclared and self.options.kind is None and self.schema is None:
                 return found
         before = self.report.errors
         if text is not None:
             checked = pipeline.read(text, self.report, self.options)
         else:
             checked = read_input(path, self.report, self.options)
+        if checked is not None:
+            found += sum(self._declaration(checked, peer, path) for peer in undeclared)
         if checked is not None and self.report.errors == before:
             self._rehearse(checked)
         return found
+
+    def _declaration(self, checked: Checked, peer: Peer, path: str) -> int:
+        """Report what keeps a source of another format from declaring a convention; return the number of reports."""
+        from nczarr import pipeline, registry
+        from nczarr.diagnostics.report import Report
+
+        name = registry.having("declares")[0]
+        form = registry.named(name)
+        assert form is not None
+        helps = [f"convert it: `--to {name} --declare {peer.convention}`"]
+        before = len(self.report.sorted())
+        self.report.error("undeclared-convention", f"`{path}` is not a store of {form.title}", helps=helps)
+        tried = Report()
+        options = self.options._replace(declare=peer.convention, allow_loss=frozenset({"all"}), kind=None)
+        pipeline.plan(checked, form, tried, options)
+        for each in tried.sorted():
+            if each.code in ("undeclarable-convention", "disputed-fill-value"):
+                self.report.add(each)
+        return len(self.report.sorted()) - before
 
     def _rehearse(self, checked: Checked) -> None:
         """Report the losses of targets, and deviations from the schema."""

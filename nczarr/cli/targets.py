@@ -57,6 +57,12 @@ def add_target_options(made: Command, *, to: str) -> None:
     )
     made.option(
         TARGET,
+        "--declare",
+        choices=("nz",),
+        help="declare a convention in the target: nz (NZ-1.0, Zarr v3 only) (default: none)",
+    )
+    made.option(
+        TARGET,
         "--char",
         choices=("bytes", "netcdf"),
         default="bytes",
@@ -174,6 +180,7 @@ def options_of(arguments: argparse.Namespace) -> Options:
         separator=arguments.separator,
         zarr_names=arguments.zarr_names,
         consolidated=arguments.consolidated,
+        declare=arguments.declare,
         char_netcdf=arguments.char == "netcdf",
         tables=arguments.tables,
         overwrite=arguments.overwrite,

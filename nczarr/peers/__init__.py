@@ -22,8 +22,9 @@ ROWS: dict[str, str] = {
     "netcdf-c": "nczarr.peers.netcdf_c:PEER",
     "zarr-python": "nczarr.peers.zarr_python:PEER",
     "xarray": "nczarr.peers.xarray:PEER",
+    "nz": "nczarr.peers.nz:PEER",
 }
-"""Readers by name, in documentation order."""
+"""Readers and conventions by name, in documentation order."""
 
 
 def named(name: str) -> Peer | None:
@@ -48,6 +49,15 @@ def peers() -> Iterator[Peer]:
     """Return all readers."""
     for row in ROWS.values():
         yield registry.load(row)
+
+
+def suits(peer: Peer, source: Source | Store) -> bool:
+    """Return whether a reader's rules are about the documents of a source. Raises OSError."""
+    if peer.reads is None:
+        return True
+    from nczarr.peers.documents import Documents
+
+    return not isinstance(source, Source) and peer.reads(Documents(source))
 
 
 def check(peer: Peer, source: Source | Store, report: Report) -> int:
@@ -96,7 +106,7 @@ def _diagnostic(peer: Peer, rule: Rule, place: Place, path: str) -> Diagnostic:
         CODES[rule.code].severity,
         f"{place.what}: {peer.title} {does}",
         _label(place, path),
-        notes=(_seen(peer, rule, place),),
+        notes=(_seen(peer, rule, place),) if rule.seen else (),
         helps=(instead,) if instead else (),
     )
 

@@ -86,6 +86,10 @@ class Peer(NamedTuple):
     """Releases that the rules distinguish, oldest first; empty if there is only one."""
     release: str = ""
     """Selected release; empty for the newest."""
+    convention: str = ""
+    """Name of the convention for `--declare`, if the rules are those of a convention instead of a reader."""
+    reads: Callable[[Any], bool] | None = None
+    """Tells whether the rules suit the `Documents` of a store; None: those of every store."""
 
     def concerns(self, place: Place) -> bool:
         """Return whether a finding affects the selected release."""

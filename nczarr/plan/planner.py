@@ -14,6 +14,7 @@ from nczarr.capabilities import Format
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.options import Options
+from nczarr.plan.declarations import check_declaration, report_obstacles
 from nczarr.plan.losses import losses, report_losses
 from nczarr.plan.plans import Loss, Plan, StreamPlan
 from nczarr.plan.requested_storage import storage_requests
@@ -21,6 +22,7 @@ from nczarr.plan.requested_storage import storage_requests
 
 def plan(checked: Checked, form: Format, options: Options, report: Report, more: Iterable[Loss] = ()) -> Plan | None:
     """Return the plan of a target, or None; report every loss, those of the format's rules (`more`) included."""
+    check_declaration(form, options, report)
     if form.kinds:
         from nczarr.plan.file import plan_file
 
@@ -28,7 +30,10 @@ def plan(checked: Checked, form: Format, options: Options, report: Report, more:
     if form.capabilities.arrays is not None:
         from nczarr.plan.store import plan_store
 
-        return plan_store(checked, form, options, report, more)
+        found = plan_store(checked, form, options, report, more)
+        if found is not None and options.declare is not None:
+            report_obstacles(found, report)
+        return found
     return _plan_stream(checked, form, options, report, more)
 
 

@@ -32,4 +32,5 @@ FORMAT = Format(
     emit="nczarr.formats.zarr.v3.backend:emit",
     second_reader="zarr",
     served=True,
+    declares=("nz",),
 )

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from nczarr.ast import Constant
+from nczarr.ast import Constant, Group, Variable
 from nczarr.ast.plain import Plain
 from nczarr.diagnostics.report import Report
 from nczarr.formats.zarr.core.fill_values import Json
 from nczarr.formats.zarr.core.writer import Entry, Writer, encode, members
-from nczarr.formats.zarr.v3 import DOCUMENT, codecs, dtypes
+from nczarr.formats.zarr.v3 import DOCUMENT, codecs, dtypes, nz
 from nczarr.plan.plans import StorePlan, Target
 
 
@@ -71,6 +71,16 @@ class Zarr3Writer(Writer):
                 document = document.removesuffix(b"}") + head + members(sorted(kept)) + b"}}}"
             kept.append((key.removesuffix(DOCUMENT).removesuffix("/"), document))
             yield key, document
+
+    def group_attributes(self, path: str, group: Group) -> Json:
+        """Return the attributes of a group, with a declaration of a convention if requested."""
+        found = super().group_attributes(path, group)
+        return nz.declared(found, group=True) if self.plan.options.declare else found
+
+    def variable_attributes(self, path: str, variable: Variable) -> Json:
+        """Return the attributes of a variable, with a declaration of a convention if requested."""
+        found = super().variable_attributes(path, variable)
+        return nz.declared(found, group=False) if self.plan.options.declare else found
 
     def fill_form(self, constant: Constant) -> Plain:
         """Return a fill value in xarray's encoding."""

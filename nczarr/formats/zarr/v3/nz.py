@@ -1,0 +1,70 @@
+"""Declarations of the convention NZ-1.0 in the attributes of Zarr v3 documents.
+
+The text of NZ and its schema disagree. What both accept is written: an entry of
+`zarr_conventions` on every node, and `conventions` on every group. The
+description of the entry says what was added to `conventions`, so that a reader
+takes it away again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nczarr.formats.zarr.core.fill_values import Json
+
+NAME = "NZ-1.0"
+LIST, TEXT, USUAL_TEXT = "zarr_conventions", "conventions", "Conventions"
+_ENTRY = {
+    "schema_url": "https://raw.githubusercontent.com/zarr-conventions/nz/refs/tags/v1/schema.json",
+    "spec_url": "https://github.com/zarr-conventions/nz/blob/v1/README.md",
+    "uuid": "d0a980b5-c644-4dcc-85a1-283799a58f40",
+    "name": NAME,
+}
+_ADDED = "Structural interoperability layer for scientific array conventions on Zarr v3; declared by nczarr"
+_EXTENDED = f"{_ADDED} before the conventions of the dataset"
+
+
+def declared(attributes: Json, *, group: bool) -> Json:
+    """Return the attributes of a node with the declarations.
+
+    A group's own `conventions` are extended. Without them, those of
+    `Conventions` are repeated.
+    """
+    found = dict(attributes)
+    description = _ADDED
+    if group and TEXT in found:
+        found[TEXT], description = f"{NAME} {found[TEXT]}", _EXTENDED
+    elif group:
+        found[TEXT] = _text(found)
+    found[LIST] = [{**_ENTRY, "description": description}]
+    return found
+
+
+def undeclared(attributes: Json) -> Json:
+    """Invert `declared`; attributes that do not have our declarations are unchanged."""
+    given = attributes.get(LIST)
+    own = [each for each in given if _is_ours(each)] if isinstance(given, list) else []
+    if not isinstance(given, list) or not own:
+        return attributes
+    found = dict(attributes)
+    others = [each for each in given if not _is_ours(each)]
+    if others:
+        found[LIST] = others
+    else:
+        del found[LIST]
+    text = found.get(TEXT)
+    if own[0]["description"] == _EXTENDED and isinstance(text, str):
+        found[TEXT] = text.removeprefix(f"{NAME} ")
+    elif own[0]["description"] == _ADDED and text is not None and text in (NAME, _text(found)):
+        del found[TEXT]
+    return found
+
+
+def _text(attributes: Json) -> str:
+    """Return the `conventions` of a group without its own: NZ, and those of `Conventions`, separated by blanks."""
+    usual = attributes.get(USUAL_TEXT)
+    return f"{NAME} {' '.join(usual.replace(',', ' ').split())}".rstrip() if isinstance(usual, str) else NAME
+
+
+def _is_ours(entry: Any) -> bool:
+    return isinstance(entry, dict) and any(entry == {**_ENTRY, "description": each} for each in (_ADDED, _EXTENDED))

@@ -1,0 +1,84 @@
+"""Conventions that a target declares (`--declare`), and what keeps a dataset from them.
+
+NZ-1.0 (`nz`) wants Zarr v3 with named data types, named dimensions, a
+`_FillValue` of the array's type, lists of one type, and the texts
+`conventions`. Names and fill values always suit: the planner names every axis,
+no name has a slash, and a checked `_FillValue` has the type of its variable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nczarr import names
+from nczarr.ast import ATOMIC, Attribute, Variable
+from nczarr.ast.plain import is_finite
+from nczarr.ast.walk import groups
+from nczarr.capabilities import Format
+from nczarr.diagnostics.report import Report
+from nczarr.options import Options
+from nczarr.plan.plans import Plan, StorePlan
+from nczarr.source import Span
+
+CONVENTIONS = ("nz",)
+_TITLE = "NZ-1.0"
+_OWN_LIST = "zarr_conventions"
+_TEXTS = ("conventions", "Conventions")
+
+
+def check_declaration(form: Format, options: Options, report: Report) -> None:
+    """Report undeclarable-convention for a target that declares nothing."""
+    if options.declare is not None and options.declare not in form.declares:
+        from nczarr import registry
+
+        known = ", ".join(f"`{name}`" for name in registry.having("declares"))
+        text = f"format `{form.name}` cannot declare {_TITLE}"
+        report.error("undeclarable-convention", text, helps=[f"write a format that can: {known}"])
+
+
+def report_obstacles(planned: Plan, report: Report) -> None:
+    """Report undeclarable-convention for each obstacle, and fill values on which readers disagree."""
+    if planned.options.declare is None or not isinstance(planned, StorePlan):
+        return
+    for message, span in _obstacles(planned):
+        report.error("undeclarable-convention", message, span)
+    for fqn, variable in planned.checked.variables.items():
+        for each in variable.attributes:
+            if each.name == "_FillValue" and each.value.type == variable.type and variable.type in ("float", "double"):
+                text = f"`_FillValue` of `{fqn}` is in base64, as xarray reads it; {_TITLE} shows a number"
+                report.warning("disputed-fill-value", text, each.span)
+
+
+def _obstacles(planned: StorePlan) -> Iterator[tuple[str, Span]]:
+    for path, group in groups(planned.checked.dataset):
+        yield from _attributes(path, group.attributes)
+        for each in group.attributes:
+            if each.name in _TEXTS and (each.value.type not in ("char", "string") or each.value.count == 0):
+                yield f"attribute `{each.name}` of `{path}` is not a text, which {_TITLE} extends", each.span
+            elif each.name in _TEXTS and each.value.type == "string" and each.value.count != 1:
+                yield f"attribute `{each.name}` of `{path}` has {each.value.count} texts; {_TITLE} wants one", each.span
+        for variable in group.variables:
+            fqn = names.join(path, variable.name)
+            yield from _attributes(fqn, variable.attributes)
+            yield from _variable(planned, fqn, variable)
+
+
+def _attributes(path: str, attributes: tuple[Attribute, ...]) -> Iterator[tuple[str, Span]]:
+    for each in attributes:
+        if each.name == _OWN_LIST:
+            yield f"`{path}` has an attribute `{_OWN_LIST}`, which {_TITLE} reserves", each.span
+        if each.value.count > 1 and not is_finite(each.value):
+            text = (
+                f"attribute `{each.name}` of `{path}` has NaN or infinities, which are texts among the numbers in JSON"
+            )
+            yield text, each.span
+
+
+def _variable(planned: StorePlan, fqn: str, variable: Variable) -> Iterator[tuple[str, Span]]:
+    whole = planned.targets[fqn].get("")
+    if whole is None:
+        yield f"variable `{fqn}` is a group of several arrays in Zarr; {_TITLE} wants one array", variable.span
+    elif not isinstance(whole.layout.dtype, str) or whole.layout.dtype[1] not in "biufcO":
+        name = variable.type if variable.type in ATOMIC else f"type `{variable.type}`"
+        text = f"variable `{fqn}` of {name} has no data type with a name in Zarr v3; {_TITLE} wants one"
+        yield text, variable.span
