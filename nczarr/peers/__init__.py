@@ -7,6 +7,7 @@ read.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -30,7 +31,8 @@ ROWS: dict[str, str] = {
 def named(name: str) -> Peer | None:
     """Return the reader of a name, or None. `zarr-python@3.1` selects a release, the bare name the newest known.
 
-    Raises ValueError for an unknown release.
+    A patch release (`zarr-python@3.1.6`) is that of its minor release. Raises
+    ValueError for an unknown release.
     """
     bare, sign, release = name.partition("@")
     row = ROWS.get(bare)
@@ -39,10 +41,12 @@ def named(name: str) -> Peer | None:
     found: Peer = registry.load(row)
     if not sign:
         return found
-    if release not in found.releases:
+    patch = re.fullmatch(r"([0-9]+\.[0-9]+)\.[0-9]+", release)
+    minor = patch[1] if patch else release
+    if minor not in found.releases:
         known = ", ".join(f"`{bare}@{each}`" for each in found.releases)
         raise ValueError(f"no rules for release `{release}` of {bare}; known releases: {known or f'`{bare}`'}")
-    return found._replace(release=release)
+    return found._replace(release=minor)
 
 
 def peers() -> Iterator[Peer]:

@@ -132,4 +132,4 @@ def declares(documents: Documents) -> bool:
     return documents.tree(3).document is not None
 
 
-PEER = Peer("nz", TITLE, "1.0", tuple(RULES), View, convention="nz", reads=declares)
+PEER = Peer("nz", TITLE, "of April 2026, a proposal", tuple(RULES), View, convention="nz", reads=declares)

@@ -181,11 +181,12 @@ def nameless_codecs(view: View) -> Iterator[Place]:
 def unread_codecs(view: View) -> Iterator[Place]:
     """Find unsupported codecs."""
     for array in view.arrays:
-        known = zarr_types.CODECS_2 if array.version == 2 else zarr_types.CODECS_3
         for pointer, codec in codecs(array):
             name = _name(codec, array.version)
-            if isinstance(name, str) and name not in known:
-                yield Place(array.key, pointer, f"`{array.path}` is encoded with `{name}`")
+            since = zarr_types.codec_since(name, array.version) if isinstance(name, str) else ""
+            if since != "":
+                text = f"`{array.path}` is encoded with `{name}`"
+                yield Place(array.key, pointer, text, until=since or "")
 
 
 @RULES.add("unsized-shuffle", "does not undo the shuffle of netCDF-C", "write the size of an element")

@@ -43,8 +43,18 @@ CODECS_3 = frozenset("blosc bytes crc32c gzip sharding_indexed transpose vlen-by
 }
 """Zarr v3 codecs."""
 
+CODECS_SINCE = {"scale_offset": SINCE_LENIENT}
+"""First measured release with each further codec of Zarr v3; `cast_value` needs another package in every release."""
+
 OF_TEXTS = frozenset({"vlen-utf8", "vlen-bytes"})
 """Zarr v2 codecs that encode `|O`."""
+
+
+def codec_since(name: str, version: int) -> str | None:
+    """Return the first release that knows a codec; empty for all, None for none."""
+    if name in (CODECS_2 if version == 2 else CODECS_3):
+        return ""
+    return CODECS_SINCE.get(name) if version == 3 else None
 
 
 def knows(array: Json, version: int) -> bool:

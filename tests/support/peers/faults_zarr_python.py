@@ -197,6 +197,16 @@ VERSION_3 = [
         three("unread-codec", {V + "codecs": [BYTES, {"name": name}]}, "UnknownCodecError")
         for name in ("lz4", "bz2", "numcodecs.x")
     ),
+    three(
+        "unread-codec",
+        {V + "codecs": [{"name": "scale_offset", "configuration": {"offset": 0, "scale": 1}}, BYTES]},
+        "UnknownCodecError",
+    )._replace(until="3.4"),
+    three(
+        "unread-codec",
+        {V + "codecs": [{"name": "cast_value", "configuration": {"data_type": "int32"}}, BYTES]},
+        ("UnknownCodecError", "ImportError"),
+    ),
     *(three("bad-fill", {V + "fill_value": fill}, "") for fill in (None, "NaN", 5000000000, 1.5, [5])),
     three("unknown-member", {V + "extra": 5}, "MetadataValidationError"),
     three("unknown-member", {V + "extra": {"name": "x"}}, "MetadataValidationError"),

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import run_command
+from tests.support.peers.faults_zarr_python import ZARR_3
 from tests.support.peers.faulty import NCZARR, PURE, edit, write
 
 TEXT = "netcdf t {\ndimensions:\n  x = 3 ;\nvariables:\n  int v(x) ;\ndata:\n  v = 1, 2, 3 ;\n}\n"
@@ -136,7 +137,29 @@ def test_a_release_of_zarr_python_is_asked_about(reader: str, tmp_path: Path) ->
     assert "until zarr-python 3.4" in old["notes"][0]
 
 
-@pytest.mark.parametrize("asked", ["zarr-python@3.2", "zarr-python@", "zarr-python@new", "xarray@2", "netcdf-c@4.10"])
+@pytest.mark.parametrize(("release", "count"), [("3.1", 1), ("3.1.6", 1), ("3.4", 0), ("3.4.2", 0)])
+def test_rules_of_codecs_know_releases(release: str, count: int, tmp_path: Path) -> None:
+    """zarr-python 3.1.6 does not know `scale_offset`, 3.4.2 does."""
+    codecs = [{"name": "scale_offset", "configuration": {"offset": 0, "scale": 1}}, {"name": "bytes"}]
+    path = str(write(edit(ZARR_3, {"v/zarr.json#/codecs": codecs}), tmp_path / "s.zarr"))
+    ran = run_command("check", path, "--for", f"zarr-python@{release}")
+    assert ran.err.count("unread-codec") == count
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "zarr-python@3.2",
+        "zarr-python@",
+        "zarr-python@new",
+        "zarr-python@3.1.",
+        "zarr-python@3.1.x",
+        "zarr-python@3.2.1",
+        "xarray@2",
+        "netcdf-c@4.10",
+        "nz@2",
+    ],
+)
 def test_an_unknown_release_is_refused(asked: str, tmp_path: Path) -> None:
     ran = run_command("check", store(tmp_path), "--for", asked)
     assert ran.status == 2
