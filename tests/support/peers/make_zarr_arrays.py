@@ -1,7 +1,8 @@
 """Write one store for each array that this release of zarr-python can make: types, codecs and layouts.
 
-`python make_zarr_arrays.py FOLDER` writes FOLDER/NAME.zarr with the array `v`, and FOLDER/NAME.npy with the values that
-zarr-python reads. The last line of the output is a JSON object: the release, and for each case `null` or the error.
+`python make_zarr_arrays.py FOLDER [pairs]` writes FOLDER/NAME.zarr with the array `v`, and FOLDER/NAME.npy with the
+values that zarr-python reads. The last line of the output is a JSON object: the release, and for each case `null` or
+the error. With `pairs`, the cases are all pairs of type and codec, of type and layout, and of codec and layout.
 """
 
 from __future__ import annotations
@@ -256,10 +257,75 @@ CASES: dict[str, Callable[[Path], Any]] = {
 }
 
 
-def main(folder: Path) -> None:
+TYPES: dict[str, Any] = {
+    **{name.replace(">", "big-").replace("<", ""): name for name in NUMBERS},
+    **{name.replace(">", "big-").replace("<", ""): name for name in ("S4", "<U3", ">U2", "V5", "M8[ns]", ">m8[3h]")},
+    "text": str,
+    "record": np.dtype([("a", "<i2"), ("b", "?"), ("c", "<c8"), ("s", "S3"), ("u", "<U2"), ("h", "<f2")]),
+}
+
+CODECS_3: dict[str, Callable[[], list[Any]]] = {
+    "none": list,
+    "gzip": lambda: [own.GzipCodec(level=1)],
+    "zstd": lambda: [own.ZstdCodec(level=1)],
+    "blosc": lambda: [own.BloscCodec(cname="lz4", shuffle="bitshuffle")],
+    "crc32c": lambda: [own.Crc32cCodec()],
+    "zlib": lambda: [named("Zlib", level=1)],
+    "shuffle-zlib": lambda: [named("Shuffle", elementsize=4), named("Zlib", level=1)],
+    "bz2": lambda: [named("BZ2", level=1)],
+    "gzip-crc32c": lambda: [own.GzipCodec(level=1), own.Crc32cCodec()],
+}
+
+CODECS_2: dict[str, Any] = {
+    "none": None,
+    "zlib": numcodecs.Zlib(1),
+    "zstd": numcodecs.Zstd(1),
+    "blosc": numcodecs.Blosc("zstd", 3, numcodecs.Blosc.BITSHUFFLE),
+    "lz4": numcodecs.LZ4(),
+    "lzma": numcodecs.LZMA(),
+}
+
+LAYOUTS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "whole": {"chunks": SHAPE},
+    "large": {"chunks": (10, 7)},
+    "transposed": {"filters": [TRANSPOSE]},
+    "shards": {"chunks": (3, 2), "shards": (6, 4)},
+    "large-shards": {"chunks": (2, 5), "shards": (12, 10)},
+    "v2-keys": {"chunk_key_encoding": {"name": "v2", "separator": "."}},
+}
+
+
+def pairs() -> dict[str, Callable[[Path], Any]]:
+    """All pairs of type and codec, of type and layout, and of codec and layout, in both versions of Zarr."""
+    found: dict[str, Callable[[Path], Any]] = {}
+
+    def three(kind: str, codec: str, layout: str) -> None:
+        def make() -> Callable[[Path], Any]:
+            return array(TYPES[kind], compressors=CODECS_3[codec](), **LAYOUTS[layout])
+
+        found.setdefault(f"v3-{kind}-{codec}-{layout}", late(make))
+
+    for kind in TYPES:
+        for codec in CODECS_3:
+            three(kind, codec, "plain")
+        for layout in LAYOUTS:
+            three(kind, "gzip", layout)
+        for codec, compressor in CODECS_2.items():
+            for order in "CF" if codec == "zlib" else "C":
+                found[f"v2-{kind}-{codec}-{order}"] = array(
+                    TYPES[kind], form=2, compressors=compressor, order=order, chunks=(4, 3)
+                )
+    for codec in CODECS_3:
+        for layout in LAYOUTS:
+            three("i4", codec, layout)
+    return found
+
+
+def main(folder: Path, *, every: bool = False) -> None:
     warnings.simplefilter("ignore")
     failed: dict[str, str | None] = {}
-    for name, make in CASES.items():
+    for name, make in (pairs() if every else CASES).items():
         try:
             np.save(folder / f"{name}.npy", make(folder / f"{name}.zarr"), allow_pickle=True)
             failed[name] = None
@@ -269,4 +335,4 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), every="pairs" in sys.argv[2:])
