@@ -133,9 +133,12 @@ class DirectoryStore(Store):
         try:
             with os.scandir(os.path.join(self._real, prefix)) as entries:
                 names, links = [], []
+                inside = prefix in ("", prefix.rstrip("/") + "/") and self._is_inside(prefix.rstrip("/"))
                 for entry in entries:
                     if not entry.is_symlink():
                         names.append(entry.name)
+                        if inside:
+                            self._folders[prefix + entry.name] = True
                     elif os.path.isdir(entry.path):  # `entry.is_dir` raises for a circle of links
                         links.append(entry.name)
         except (FileNotFoundError, NotADirectoryError):

@@ -62,6 +62,7 @@ class Variables:
         self.documents = reader.documents
         self.frame = frame
         self.parts: dict[str, Parts] = {}
+        self._fqns: dict[str, str] = {}
 
     def sized(self, path: str, dimension: Dimension) -> Dimension:
         """Return a dimension of the tree."""
@@ -203,7 +204,13 @@ class Variables:
         return tuple(self._reference(each) if isinstance(each, str) else each for each in given)
 
     def _reference(self, written: str) -> str:
-        """Return the FQN of an unescaped path."""
+        """Return the FQN of an unescaped path; cached, because variables share dimensions."""
+        known = self._fqns.get(written)
+        if known is None:
+            known = self._fqns[written] = self._fqn(written)
+        return known
+
+    def _fqn(self, written: str) -> str:
         *groups, last = written.removeprefix("/").split("/")
         groups = [names.normal(each) for each in groups]
         return self.frame.respelled.get(names.fqn([*groups, last])) or names.fqn([*groups, names.normal(last)])
