@@ -106,16 +106,17 @@ def limits_of(arguments: argparse.Namespace) -> Limits:
 
 def _application(arguments: argparse.Namespace) -> Application:
     """Return the application. Raises OSError if the root is unreachable."""
+    from nczarr.serve.places import Root
+
+    root = Root(arguments.root)  # a wrong folder is reported before the server is loaded
     from nczarr.serve import sockets
     from nczarr.serve.application import Application, to_stderr
     from nczarr.serve.dataset_cache import Shelf
-    from nczarr.serve.places import Root
     from nczarr.serve.routes import Routes
     from nczarr.serve.sites import Sites
     from nczarr.serve.spool import Disk
 
     limits = limits_of(arguments)
-    root = Root(arguments.root)
     following = following_of(arguments)
     following = following._replace(roots=(root.home + os.sep, *following.roots), hidden=False)
     shelf = Shelf(limits, following, storage_of(arguments), most=sockets.datasets())
@@ -124,11 +125,11 @@ def _application(arguments: argparse.Namespace) -> Application:
 
 
 def _serve(arguments: argparse.Namespace, messages: Messages) -> None:
+    application = _application(arguments)
     from nczarr import registry
     from nczarr.serve import sockets
     from nczarr.serve.helpers import Helpers
 
-    application = _application(arguments)
     try:
         server = sockets.server(application, verbose=arguments.verbose)
     except ImportError:
