@@ -37,16 +37,21 @@ def check_declaration(form: Format, options: Options, report: Report) -> None:
 
 
 def report_obstacles(planned: Plan, report: Report) -> None:
-    """Report undeclarable-convention for each obstacle, and fill values on which readers disagree."""
+    """Report undeclarable-convention for each obstacle, and once fill values on which readers disagree."""
     if planned.options.declare is None or not isinstance(planned, StorePlan):
         return
     for message, span in _obstacles(planned):
         report.error("undeclarable-convention", message, span)
-    for fqn, variable in planned.checked.variables.items():
-        for each in variable.attributes:
-            if each.name == "_FillValue" and each.value.type == variable.type and variable.type in ("float", "double"):
-                text = f"`_FillValue` of `{fqn}` is in base64, as xarray reads it; {_TITLE} shows a number"
-                report.warning("disputed-fill-value", text, each.span)
+    disputed = [
+        (fqn, each.span)
+        for fqn, variable in planned.checked.variables.items()
+        for each in variable.attributes
+        if each.name == "_FillValue" and each.value.type == variable.type and variable.type in ("float", "double")
+    ]
+    if disputed:
+        more = f" and {len(disputed) - 1} more variables" if len(disputed) > 1 else ""
+        text = f"`_FillValue` of `{disputed[0][0]}`{more} is in base64, as xarray reads it; {_TITLE} shows a number"
+        report.warning("disputed-fill-value", text, disputed[0][1])
 
 
 def _obstacles(planned: StorePlan) -> Iterator[tuple[str, Span]]:
