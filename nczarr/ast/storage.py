@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from nczarr.ast.node import Constraint, Natural, Node, Positive, all_are, is_natural, node
 
@@ -22,6 +22,12 @@ CODEC_IDS: dict[str, int] = {
 HDF5's numbers end at 65535; larger ones are ours, for codecs that only stores
 have.
 """
+
+Algorithm = Literal["bitgroom", "granularbitround", "bitround"]
+"""Algorithms of quantization."""
+
+LayoutName = Literal["contiguous", "compact", "chunked"]
+"""Layouts of HDF5 datasets."""
 
 CODEC_NAMES: dict[int, str] = {number: name for name, number in CODEC_IDS.items()}
 
@@ -53,7 +59,7 @@ class Codec(Node):
 class Quantize(Node):
     """Lossy rounding of floats before compression."""
 
-    algorithm: Literal["bitgroom", "granularbitround", "bitround"]
+    algorithm: Algorithm
     """Name of the algorithm."""
     digits: Positive
     """Significant decimal digits, or bits for `bitround`."""
@@ -76,7 +82,7 @@ Element = Annotated[
 class Storage(Node):
     """Requested or recorded storage of a variable."""
 
-    layout: Literal["contiguous", "compact", "chunked"] | None = None
+    layout: LayoutName | None = None
     """Layout in an HDF5 file."""
     chunks: tuple[Positive, ...] | None = None
     """Chunk length of each dimension."""
@@ -105,7 +111,7 @@ class Storage(Node):
             self._decide()
 
 
-_LAYOUTS = ("contiguous", "compact", "chunked")
+_LAYOUTS = get_args(LayoutName)
 _ORDERS = ("little", "big")
 _COMMON_ELEMENTS = ("bool", "float16", "complex64", "complex128")
 DEFAULT_STORAGE = Storage()

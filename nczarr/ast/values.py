@@ -83,6 +83,20 @@ class Constant(Node):
             raise TypeError(f"{self.type} is not a numeric type")
         return struct.unpack(f"<{self.count}{ATOMIC[self.type].code}", self.data)
 
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return _write_json(self)
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Constant:
+        """Return the constant of a JSON form. Raises ValueError."""
+        if not isinstance(value, dict):
+            raise ValueError("a constant is not an object")
+        try:
+            return cls(**cls._complete(value))
+        except TypeError as fault:
+            raise ValueError(str(fault)) from None
+
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
         from pydantic_core import core_schema
@@ -210,7 +224,7 @@ def _read_json(value: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(content, list) or not isinstance(kind, str):
         raise ValueError(f"`{forms[0]}` does not suit type {kind!r}")
     if forms[0] == "elements":
-        return {"data": tuple(Constant.model_validate(item) for item in content)}
+        return {"data": tuple(Constant.from_json(item) for item in content)}
     if kind == "string":
         return {"data": tuple(_text_in(item) for item in content), "count": len(content)}
     return {"data": _numbers_in(kind, content), "count": len(content)}

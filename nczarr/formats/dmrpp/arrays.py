@@ -182,13 +182,11 @@ class ArrayReader:
         big = block.attributes.get("byteOrder") == "BE"
         numbers = it.type != "string" and not isinstance(descr(it.type, it.types), str)
         wide = it.type in ATOMIC and ATOMIC[it.type].size > 1
-        storage = Storage.model_validate(
-            {
-                "layout": "contiguous" if lengths is None else "chunked",
-                "chunks": lengths or None,
-                "codecs": codecs,
-                "endian": "big" if big and (wide or numbers) and it.type in ATOMIC else None,
-            }
+        storage = Storage(
+            layout="contiguous" if lengths is None else "chunked",
+            chunks=lengths or None,
+            codecs=codecs,
+            endian="big" if big and (wide or numbers) and it.type in ATOMIC else None,
         )
         if it.type == "string" and not len(rows):
             layout = Layout("|O", it.shape, it.shape, fill=self._text_fill(block))

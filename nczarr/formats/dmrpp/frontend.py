@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import cast
 
 from nczarr import names
-from nczarr.ast import Attribute, Constant, Dataset, Dimension, Kind, Storage, UserType, Variable
+from nczarr.ast import Attribute, Constant, Dataset, Dimension, Storage, UserType, Variable
 from nczarr.ast.node import members_of
 from nczarr.ast.walk import building
 from nczarr.check.checked import Unchecked
@@ -97,10 +96,8 @@ class _Reader:
         stem = os.path.splitext(root.attributes.get("name", "").rpartition("/")[2])[0]
         kind = root.attributes.get("nczarr:kind")
         group = scope.node()
-        members = members_of(group)
-        self.result.dataset = Dataset.model_validate(
-            {**members, "name": stem if name is None else name, "kind": cast("Kind", kind) if kind in _KINDS else None}
-        )
+        own = {"name": stem if name is None else name, "kind": kind if kind in _KINDS else None}
+        self.result.dataset = Dataset(**{**members_of(group), **own})
         return self.result
 
     def _span(self, element: Element) -> Span:

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar, cast
 
 from nczarr import names
 from nczarr.arrays.parts import Types, descr
@@ -23,6 +23,7 @@ from nczarr.ast import (
     UserType,
     Variable,
 )
+from nczarr.ast.types import IntegerName
 from nczarr.formats.dmrpp.wire import ATOMIC_OF, VARIABLES
 from nczarr.formats.dmrpp.xml_reader import Element
 
@@ -159,7 +160,7 @@ def enum_of(element: Element) -> EnumType:
             raise FaultError(f"`{text}` is out of range for {element.attributes['basetype']}")
     if not constants or len({each.name for each in constants}) < len(constants):
         raise FaultError("names of its constants are not unique" if constants else "it has no constants")
-    return EnumType.model_validate({"name": element.attributes["name"], "base": base, "constants": tuple(constants)})
+    return EnumType(name=element.attributes["name"], base=cast("IntegerName", base), constants=tuple(constants))
 
 
 def type_of(element: Element, scope: Scope) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from ctypes import addressof, create_string_buffer
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from nczarr import names
 from nczarr.arrays.lazy_numpy import np
@@ -36,6 +36,8 @@ from nczarr.ast import (
 )
 from nczarr.ast.kinds import RESERVED_ATTRIBUTES
 from nczarr.ast.node import members_of
+from nczarr.ast.storage import LayoutName
+from nczarr.ast.types import IntegerName
 from nczarr.ast.walk import building
 from nczarr.check.checked import Namesake, Unchecked
 from nczarr.check.duplicate_names import apart, namesakes
@@ -53,7 +55,7 @@ from nczarr.formats.netcdf4.survey import Refusal, Seen, Survey
 from nczarr.options import Options
 from nczarr.source import Source
 
-LAYOUTS = {c.CHUNKED: "chunked", c.CONTIGUOUS: "contiguous", c.COMPACT: "compact"}
+LAYOUTS: dict[int, LayoutName] = {c.CHUNKED: "chunked", c.CONTIGUOUS: "contiguous", c.COMPACT: "compact"}
 BIG = c.ENDIAN["big"]
 
 
@@ -143,10 +145,9 @@ class _Reader:
         if found is not None and known is not None:
             for text in unseen(self.seen, found, known):
                 self.report.warning("unseen-object", text, helps=["everything else is read"])
-        members = members_of(root)
         stem = os.path.splitext(os.path.basename(self.name))[0]
         kind = "nc7" if self.ask.is_classic_model(self.file) else "nc4"
-        dataset = Dataset.model_validate({**members, "name": stem, "kind": kind})
+        dataset = Dataset(**{**members_of(root), "name": stem, "kind": kind})
         return Unchecked(dataset, forward=True, parts=self.parts, namesakes=self.namesakes)
 
     def _collect(self, path: str, written: str, group: int) -> None:
@@ -188,7 +189,7 @@ class _Reader:
                 EnumConstant(name=label, value=int.from_bytes(data[: atomic.size], c.BYTE_ORDER, signed=atomic.low < 0))
                 for label, (_, data) in zip(labels, members, strict=True)
             )
-            return EnumType.model_validate({"name": name, "base": base, "constants": constants})
+            return EnumType(name=name, base=cast("IntegerName", base), constants=constants)
         if info.kind == COMPOUND:
             if not info.members:  # the library shows so one with a member that it has no type for
                 raise KeyError(info.name)
@@ -300,14 +301,12 @@ class _Reader:
             each if free in self.growing else min(each, max(1, self.dimensions[free][1]))
             for each, free in zip(found.chunks, info.dimensions, strict=False)
         )
-        return Storage.model_validate(
-            {
-                "layout": layout,
-                "chunks": chunks or None,
-                "codecs": codecs if dataset is None else dataset.filters,
-                "endian": "big" if wide and found.endian == BIG else None,
-                "no_fill": found.no_fill,
-            }
+        return Storage(
+            layout=layout,
+            chunks=chunks or None,
+            codecs=codecs if dataset is None else dataset.filters,
+            endian="big" if wide and found.endian == BIG else None,
+            no_fill=found.no_fill,
         )
 
     def _attributes(

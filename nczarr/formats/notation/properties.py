@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from nczarr import names
 from nczarr.arrays.elements import is_element_name
 from nczarr.ast import Codec, Quantize, Storage
-from nczarr.ast.storage import CODEC_IDS
+from nczarr.ast.storage import CODEC_IDS, Algorithm
 from nczarr.formats.notation.spelling import EscapeError, read_name
 from nczarr.syntax._generated.NCZarrParser import NCZarrParser as P
 
@@ -105,7 +105,7 @@ class StorageBuilder:
             text = "quantization must keep at least one digit"
             self._reader.report.error("bad-special-value", text, self._reader.span(context))
             return
-        node = Quantize.model_validate({"algorithm": word, "digits": digits, "span": self._reader.span(context)})
+        node = Quantize(algorithm=cast("Algorithm", word), digits=digits, span=self._reader.span(context))
         self._once("quantize", node, context)
 
     def _unknown(self, message: str, word: str, known: tuple[str, ...], context: Any) -> None:

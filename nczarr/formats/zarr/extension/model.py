@@ -174,7 +174,7 @@ class AttributeExtension(NamedTuple):
         if isinstance(value.data, bytes):
             content = {"base64": base64.b64encode(value.data).decode()}
         else:
-            form = value.model_dump(mode="json")
+            form = value.to_json()
             content = {key: form[key] for key in ("values", "elements") if key in form}
         return _given({"type": value.type, "length": value.count, **content, "at": self.at})
 
@@ -184,7 +184,7 @@ class AttributeExtension(NamedTuple):
         form: Json = {key: document[key] for key in ("type", "base64", "values", "elements") if key in document}
         if "values" not in form:
             form["count"] = document["length"]
-        return cls(Constant.model_validate(form), document.get("at"))
+        return cls(Constant.from_json(form), document.get("at"))
 
 
 def type_to_json(declared: UserType) -> Json:
