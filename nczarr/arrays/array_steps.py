@@ -249,7 +249,8 @@ def _converted(values: NDArray[Any], dtype: np.dtype[Any], rounding: str, out_of
             if out_of_range != "clamp":
                 raise ValueError(f"a value is out of range for {dtype.name}")
             made[beyond] = np.copysign(np.finfo(dtype).max, made[beyond])
-        if rounding != "nearest-even" and (made.astype(values.dtype) != values).any():
+        back = made.astype(values.dtype)
+        if rounding != "nearest-even" and ((back != values) & (values == values)).any():
             raise ValueError(f"rounding {rounding} to {dtype.name} is not supported")
         return made
     finite = bool(np.isfinite(values).all())
@@ -268,18 +269,46 @@ def _converted(values: NDArray[Any], dtype: np.dtype[Any], rounding: str, out_of
     raise ValueError(f"a value is out of range for {dtype.name}")
 
 
-def in_order_of(steps: Sequence[Step], *, big: bool) -> tuple[tuple[Step, ...], bool]:
-    """Return the steps with the byte order of stored elements, and whether decoded elements are big-endian.
+def dtypes_of(step: Config) -> tuple[str, str] | None:
+    """Return the stored and the decoded dtype of a step that names dtypes, else None.
 
-    The last scale or cast reads stored elements and makes little-endian ones.
+    Raises ValueError or TypeError for a dtype that is not of numbers.
     """
-    if not big:
-        return tuple(steps), False
-    for place in reversed(range(len(steps))):
-        if steps[place].get("id") in ("scale_offset", "cast_value"):
-            made = {**steps[place], "stored": ">" + str(steps[place]["stored"])[1:]}
-            return (*steps[:place], made, *steps[place + 1 :]), False
-    return tuple(steps), True
+    match step.get("id"):
+        case "scale_offset" | "cast_value":
+            pair = step["stored"], step["dtype"]
+        case "astype":
+            pair = step.get("encode_dtype"), step.get("decode_dtype")
+        case "delta" | "fixedscaleoffset" | "quantize":
+            pair = step.get("astype") or step.get("dtype"), step.get("dtype")
+        case _:
+            return None
+    stored, own = (np.dtype(each) if isinstance(each, str) else np.dtype("V") for each in pair)
+    if stored.kind not in "biufc" or own.kind not in "biufc":
+        raise ValueError(f"codec `{step['id']}` does not have dtypes of numbers")
+    return stored.str, own.str
+
+
+def in_order_of(steps: Sequence[Step], *, big: bool) -> tuple[tuple[Step, ...], bool]:
+    """Return the steps with swaps of bytes where neighbours differ in byte order, and whether decoded elements are big.
+
+    `big`: the byte order of the stored elements. A step that names dtypes reads and makes the byte order of these.
+    """
+    made: list[Step] = []
+    for step in reversed(steps):
+        dtypes = dtypes_of(step)
+        if dtypes is not None:
+            stored, own = dtypes
+            if stored[0] == ("<" if big else ">"):
+                made.append({"id": "byteswap", "dtype": stored})
+            big = own[0] == ">"
+        made.append(step)
+    return tuple(reversed(made)), big
+
+
+def _swapped(step: Config, data: bytes, limit: int) -> bytes:
+    """Return elements in the other byte order."""
+    return np.frombuffer(data, step["dtype"]).byteswap().tobytes()
 
 
 def with_fill(steps: Sequence[Step], fill: bytes) -> tuple[Step, ...]:
@@ -294,6 +323,11 @@ def with_fill(steps: Sequence[Step], fill: bytes) -> tuple[Step, ...]:
                 fill = scaled(step, fill)
             case "cast_value":
                 fill = cast(step, fill)
+            case "astype":
+                stored, own = dtypes_of(step) or ("", "")
+                fill = np.frombuffer(fill, own).astype(stored).tobytes()
+            case "byteswap":
+                fill = _swapped(step, fill, len(fill))
             case "sharding_indexed" if "shape" in step:
                 step = {**step, "fill": fill, "steps": with_fill(step["steps"], fill)}
         made.append(step)
@@ -305,5 +339,6 @@ _UNDO: dict[str, Callable[[Config, bytes, int], bytes]] = {
     "transpose": _untransposed,
     "scale_offset": _unscaled,
     "cast_value": _uncast,
+    "byteswap": _swapped,
 }
 """Decoders by id."""

@@ -104,6 +104,13 @@ def late(make: Callable[[], Callable[[Path], Any]]) -> Callable[[Path], Any]:
     return lambda path: make()(path)
 
 
+def since(release: str, make: Callable[[Path], Any]) -> Callable[[Path], Any]:
+    """A maker for a release and later ones; earlier ones read other values than they have written."""
+    if tuple(map(int, zarr.__version__.split(".")[:2])) < tuple(map(int, release.split("."))):
+        raise RuntimeError(f"needs zarr-python {release}")
+    return make
+
+
 CASES: dict[str, Callable[[Path], Any]] = {
     **{
         f"v{form}-{name.replace('>', 'big-').replace('<', '')}": array(name, form=form)
@@ -159,6 +166,36 @@ CASES: dict[str, Callable[[Path], Any]] = {
     "numcodecs-shuffle": late(lambda: array(compressors=[named("Shuffle", elementsize=4)])),
     "delta": late(lambda: array(filters=[named("Delta", dtype="<i4")])),
     "delta-transpose": late(lambda: array(filters=[named("Delta", dtype="<i4"), TRANSPOSE])),
+    **{
+        f"delta-big-{kind}": late(
+            lambda kind=kind, stored=stored: since(
+                "3.4",
+                array(
+                    "i8",
+                    filters=[named("Delta", dtype="<i8", astype=stored)],
+                    serializer=own.BytesCodec(endian="big"),
+                    fill_value=7,
+                ),
+            )
+        )
+        for kind, stored in (("same", "<i8"), ("narrow", "<i2"))
+    },
+    **{
+        f"astype-{endian}-shards": late(
+            lambda endian=endian: since(
+                "3.4",
+                array(
+                    "i4",
+                    chunks=(6, 4),
+                    filters=[named("AsType", encode_dtype="<i2", decode_dtype="<i4")],
+                    serializer=shards((3, 2), own.BytesCodec(endian=endian)),
+                    compressors=None,
+                    fill_value=300,
+                ),
+            )
+        )
+        for endian in ("little", "big")
+    },
     "bitround": late(lambda: array("f4", filters=[named("BitRound", keepbits=10)])),
     "quantize": late(lambda: array("f4", filters=[named("Quantize", digits=3, dtype="<f4")])),
     "fixedscaleoffset": late(
@@ -218,6 +255,11 @@ CASES: dict[str, Callable[[Path], Any]] = {
     "cast-value-rounded": late(
         lambda: array(
             "f4", filters=[named("CastValue", data_type="uint8", rounding="towards-zero", out_of_range="clamp")]
+        )
+    ),
+    "cast-value-nan": late(
+        lambda: array(
+            "f8", fill_value=np.nan, filters=[named("CastValue", data_type="float32", rounding="towards-zero")]
         )
     ),
     "keys-v2": array(chunk_key_encoding={"name": "v2", "separator": "/"}),

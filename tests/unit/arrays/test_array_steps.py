@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from typing import Any
 
+import numcodecs
 import numpy as np
 import pytest
 
@@ -100,3 +101,53 @@ def test_scales_are_exact_or_errors() -> None:
         array_steps.decoded(np.array([3], "<i2").tobytes(), [made], 2, 8)
     with pytest.raises(ValueError, match="out of range for uint64"):
         array_steps.decoded(np.array([4], "<u8").tobytes(), [array_steps.scale_step("<u8", -5, 1)], 8, 8)
+
+
+@pytest.mark.parametrize("rounding", sorted(array_steps.ROUNDINGS))
+def test_nan_is_cast_to_a_wider_float_in_every_rounding(rounding: str) -> None:
+    made = array_steps.cast_step("<f8", "<f4", rounding, None, {})
+    data = array_steps.decoded(np.array([np.nan, 0.5], "<f4").tobytes(), [made], 4, 16)
+    assert np.array_equal(np.frombuffer(data, "<f8"), [np.nan, 0.5], equal_nan=True)
+
+
+def test_inexact_floats_are_not_cast_in_a_rounding_that_is_not_known() -> None:
+    made = array_steps.cast_step("<f4", "<f8", "towards-zero", None, {})
+    with pytest.raises(ValueError, match="rounding towards-zero to float32"):
+        array_steps.decoded(np.array([0.1], "<f8").tobytes(), [made], 4, 8)
+
+
+FILTERS: list[tuple[numcodecs.abc.Codec, str]] = [
+    (numcodecs.Delta(dtype="<i8"), "<i8"),
+    (numcodecs.Delta(dtype="<i8", astype="<i4"), "<i8"),
+    (numcodecs.Delta(dtype=">i8"), ">i8"),
+    (numcodecs.AsType(encode_dtype="<i2", decode_dtype="<i8"), "<i8"),
+    (numcodecs.AsType(encode_dtype=">i2", decode_dtype="<i8"), "<i8"),
+    (numcodecs.FixedScaleOffset(offset=0, scale=1, dtype="<i8", astype="<i2"), "<i8"),
+    (numcodecs.PackBits(), "|b1"),
+]
+
+
+@pytest.mark.parametrize("big", [False, True])
+@pytest.mark.parametrize(("codec", "dtype"), FILTERS, ids=[f"{codec}" for codec, _ in FILTERS])
+def test_filters_decode_elements_of_each_byte_order(codec: numcodecs.abc.Codec, dtype: str, big: bool) -> None:
+    values = np.array([300, -5, 2**14, 0, 257]).astype(dtype)
+    encoded = np.asarray(codec.encode(values))
+    stored = encoded.astype(encoded.dtype.newbyteorder(">" if big else "<")).tobytes()
+    steps, result_big = array_steps.in_order_of([codec.get_config()], big=big)
+    found = np.frombuffer(array_steps.decoded(stored, steps, 8, 40), dtype)
+    assert found.tolist() == values.tolist()
+    if found.itemsize > 1:
+        assert result_big == (dtype[0] == ">")
+
+
+@pytest.mark.parametrize("written", ["|O", "M8[s]", "<i4,<i4", None, 3, "nothing"])
+def test_dtypes_of_filters_are_numbers(written: Any) -> None:
+    with pytest.raises((ValueError, TypeError)):
+        array_steps.dtypes_of({"id": "delta", "dtype": written})
+
+
+def test_the_fill_value_of_shards_is_encoded_by_filters() -> None:
+    outer = {"id": "astype", "encode_dtype": "<i2", "decode_dtype": "<i8"}
+    steps, big = array_steps.in_order_of([outer], big=True)
+    filled = array_steps.with_fill([*steps, step()], np.int64(300).tobytes())
+    assert (filled[-1]["fill"], big) == (np.array(300, ">i2").tobytes(), False)

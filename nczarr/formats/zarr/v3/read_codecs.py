@@ -85,6 +85,7 @@ def read_chain(written: Any, chunks: tuple[int, ...], stored: Descr, *, inner: b
                 stored = before[-1]["stored"]
             case _ if name.startswith(NUMCODECS):
                 before.append(config_of(name, configuration))
+                stored = _stored(before[-1], stored)
             case _:
                 break
     raise BadDocumentError("this chain of codecs is not supported", "codecs", "unreadable-array")
@@ -134,6 +135,15 @@ def _sharded(
     )
     made, big = array_steps.in_order_of(before, big=found.big)
     return Chain((*made, step, *after), big, found.texts, permutation)
+
+
+def _stored(step: Json, stored: Descr) -> Descr:
+    """Return the dtype, little-endian, in which a filter of numcodecs stores elements."""
+    try:
+        dtypes = array_steps.dtypes_of(step)
+    except FAULTS as fault:
+        raise BadDocumentError(f"the dtypes of filter `{step['id']}`: {fault}", "codecs") from fault
+    return stored if dtypes is None else dtypes[0].replace(">", "<")
 
 
 def _scale(configuration: Json, stored: str) -> Json:
