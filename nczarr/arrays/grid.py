@@ -10,6 +10,7 @@ chunk's memory.
 from __future__ import annotations
 
 import math
+import sys
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from threading import Lock
@@ -191,13 +192,16 @@ def _in_order(stored: NDArray[Any], shape: tuple[int, ...], permutation: tuple[i
 def converted(values: NDArray[Any], dtype: Descr) -> NDArray[Any]:
     """Convert stored elements to a layout's dtype, in the same shape.
 
-    The result is little-endian, with fields in their own types.
+    The result is little-endian, with fields in their own types. Raises ValueError
+    for UTF-32 that no text has, of which NumPy makes invalid strings.
     """
     if dtype == "|O":  # texts of fixed length
-        out = np.empty(values.shape, dtype=object)
-        texts = values.tolist()
-        out[...] = [text.encode("utf-8", "surrogatepass") for text in texts] if values.dtype.kind == "U" else texts
-        return out
+        if values.dtype.kind == "U" and (_code_points(values) > sys.maxunicode).any():
+            raise ValueError(f"a text has a code point above {sys.maxunicode:#x}")
+        out = np.empty(values.size, dtype=object)
+        texts = values.ravel().tolist()
+        out[:] = [text.encode("utf-8", "surrogatepass") for text in texts] if values.dtype.kind == "U" else texts
+        return out.reshape(values.shape)
     wanted = numpy_dtype(dtype)
     if values.dtype == wanted:
         return values
@@ -205,6 +209,11 @@ def converted(values: NDArray[Any], dtype: Descr) -> NDArray[Any]:
         return values.astype(wanted)
     little = values.astype(widened(values.dtype).newbyteorder("<"))
     return little.view(wanted)
+
+
+def _code_points(values: NDArray[Any]) -> NDArray[np.uint32]:
+    """Return the code points of UTF-32 texts: uint32, any shape."""
+    return np.ascontiguousarray(values).view(values.dtype.str[0] + "u4")
 
 
 def covering_regions(regions: Iterable[Selection], chunks: tuple[int, ...]) -> set[Index]:

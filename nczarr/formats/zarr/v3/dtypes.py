@@ -21,6 +21,7 @@ import binascii
 import math
 import re
 import struct
+from contextlib import suppress
 from typing import Any
 
 from nczarr.arrays.elements import Record, element_of, halves, is_element_name, is_utf32, time_unit
@@ -136,7 +137,7 @@ def fill_value(descr: Descr, fill: bytes | None, *, utf8: bool = True, registere
 
     A float is a number, `NaN` or the like, or the hexadecimal bits of an
     unusual NaN; a text is itself; bytes and records are base64. `registered`:
-    a record is an object of its fields.
+    a record is an object of its fields, unless a field of text is not Unicode.
     """
     if descr == "|O":
         return (fill or b"").decode() if utf8 else base64.b64encode(fill or b"").decode()
@@ -144,7 +145,8 @@ def fill_value(descr: Descr, fill: bytes | None, *, utf8: bool = True, registere
         return (fill or b"").decode()
     data = (fill or b"").ljust(itemsize(descr), b"\0")
     if not isinstance(descr, str) and registered:
-        return _record_fill(descr, data)
+        with suppress(UnicodeDecodeError):  # else zarr-python reads base64 as well
+            return _record_fill(descr, data)
     if not isinstance(descr, str) or descr[1] == "V":
         return base64.b64encode(data).decode()
     if descr[1] == "S":

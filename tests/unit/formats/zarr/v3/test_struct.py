@@ -10,7 +10,8 @@ import pytest
 
 from nczarr.ast import CompoundType
 from nczarr.check.checked import Checked
-from nczarr.diagnostics.report import Diagnostic
+from nczarr.diagnostics.report import CompileError, Diagnostic
+from nczarr.formats.zarr.v3.dtypes import fill_bytes, fill_value
 from nczarr.select.indexing import read
 from nczarr.stores.memory import MemoryStore
 from tests.support.stores import opened
@@ -124,3 +125,20 @@ def test_invalid_fill_values_of_records_name_the_field(fill: Any, words: str) ->
     assert lost(said) == [("bad-metadata", "v/zarr.json", "/fill_value")]
     assert words in said[0].message
     assert len(found.dataset.variables) == 1
+
+
+@pytest.mark.parametrize("code", [0x41, 0xD800, 0x110000])
+def test_fill_values_of_struct_may_have_texts_that_are_not_unicode(code: int) -> None:
+    descr = (("a", "<i4", ()), ("u", "<U2", ()))
+    fill = np.array([7, code, 0], "<u4").tobytes()
+    written = fill_value(descr, fill, registered=True)
+    assert isinstance(written, dict) == (code == 0x41)
+    assert fill_bytes(descr, written) == fill
+
+
+def test_a_chunk_with_an_impossible_code_point_is_reported() -> None:
+    texts = {"name": "fixed_length_utf32", "configuration": {"length_bytes": 4}}
+    found, said = opened(store(texts, "", {"0": b"\0\0\x11\0"}))
+    assert said == []
+    with pytest.raises(CompileError, match=r"unreadable-chunk: .*code point above 0x10ffff"):
+        values(found)
