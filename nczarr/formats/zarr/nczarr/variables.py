@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from nczarr import names
 from nczarr.arrays.elements import is_element_name
 from nczarr.arrays.key_segments import paths
-from nczarr.arrays.parts import descr, is_fixed, parts, size
+from nczarr.arrays.parts import Types, descr, is_fixed, parts, size
 from nczarr.arrays.source import ArraySource, Parts, is_number
 from nczarr.ast import ATOMIC, Codec, Dimension, Storage, UserType, Variable
 from nczarr.ast.storage import FILTER_LIMIT
@@ -106,7 +106,7 @@ class Variables:
         )
         nil = extension.nil.get("", ()) if type_name == "string" else ()
         own = own_fill(type_name, variable.attributes)
-        undeclared = self._undeclared_fill(extension, described, type_name, key)
+        undeclared = self._undeclared_fill(extension, described, type_name, types, key)
         if undeclared is not None:
             described, own = described._replace(fill=None), undeclared
         source = described.source(self.documents, descr(type_name, types), shape, nil, own)
@@ -114,7 +114,7 @@ class Variables:
         return variable
 
     def _undeclared_fill(
-        self, extension: ArrayExtension, described: Described, type_name: str, key: str
+        self, extension: ArrayExtension, described: Described, type_name: str, types: Types, key: str
     ) -> bytes | None:
         """Return the fill value that an array of numbers does not declare, from the extension; else None.
 
@@ -124,13 +124,13 @@ class Variables:
         if not is_number(described.encoding.dtype):
             return None
         if extension.fill is None:
-            found = default_fill(type_name, self.frame.types) if described.fill is None else None
+            found = default_fill(type_name, types) if described.fill is None else None
             return found.data if found and extension.fill_mode == "fill" and isinstance(found.data, bytes) else None
         try:
             data = base64.b64decode(extension.fill, validate=True)
         except (TypeError, ValueError):
             data = b""
-        if len(data) != size(type_name, self.frame.types):
+        if len(data) != size(type_name, types):
             self._stale("`fill` of the array's extension is invalid", key)
             return None
         return data
