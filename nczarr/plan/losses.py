@@ -7,6 +7,7 @@ losses are diagnostic codes; those of annotation losses are keys of
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from nczarr import names
@@ -186,8 +187,15 @@ def _own_fill(fqn: str, variable: Variable, checked: Checked, form: Format) -> I
     if alone and not _fills_chunks(fqn, value, checked):
         text = f"{where} is not the fill value of missing chunks and has no other place: it would be left out"
         yield Loss("lost-attribute", "value", fqn, text, attribute.span)
+    elif alone and number and _has_odd_nan(value):
+        yield Loss("nan-bits", "annotation", fqn, where, attribute.span)
     elif alone and any(plain(each.value).value is not None for each in variable.attributes[:place]):
         yield Loss("definition-order", "annotation", fqn, f"{where}: its place", attribute.span)
+
+
+def _has_odd_nan(value: Constant) -> bool:
+    """Return whether a number is a NaN with bits that a plain `NaN` does not have."""
+    return math.isnan(value.as_numbers()[0]) and value != Constant.numbers(value.type, [math.nan])
 
 
 def _fills_chunks(fqn: str, value: Constant, checked: Checked) -> bool:

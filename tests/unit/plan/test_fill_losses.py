@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from pathlib import Path
 
@@ -77,3 +78,16 @@ def test_a_fill_value_beside_another_one_of_the_array(
     assert ("error[lost-attribute]" in ran.err) == (form in losers)
     if form not in losers:
         assert run_command("diff", str(tmp_path / "s.zarr"), str(tmp_path / "t.zarr")).out == b""
+
+
+@pytest.mark.parametrize("form", ["zarr2", "zarr3", "nczarr", "nczarr3", "zarr3-2019"])
+def test_the_bits_of_a_nan_are_kept_or_told(form: str, tmp_path: Path) -> None:
+    odd = base64.b64encode(b"\x01\x00\xc0\x7f").decode()
+    fill = {"name": "_FillValue", "value": {"type": "float", "count": 1, "base64": odd}}
+    variable = {"name": "v", "type": "float", "dimensions": [2], "attributes": [fill]}
+    document = {"ast": 1, "dataset": {"name": "t", "variables": [variable]}}
+    (tmp_path / "t.ast.json").write_text(json.dumps(document))
+    done = run_command("convert", str(tmp_path / "t.ast.json"), str(tmp_path / "t.zarr"), "--to", form)
+    assert done.status == 0, done.err
+    differs = run_command("diff", str(tmp_path / "t.ast.json"), str(tmp_path / "t.zarr"))
+    assert ("bits of unusual NaNs" in done.err) == (b"_FillValue" in differs.out) == (form == "zarr2"), differs.out
