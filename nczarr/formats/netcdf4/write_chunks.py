@@ -176,19 +176,23 @@ class ChunkWriter:
             self._h5.do("H5Dwrite_chunk", into.dataset, 0, mask, start, len(data), cast(c_char_p(data), c_void_p))
 
     def _put_located(self, into: Into, located: Located) -> None:
-        """Read chunks from their files together, and write them."""
+        """Read adjacent chunks of files together, and write them."""
         columns, rank = located.columns, len(into.layout.chunks)
-        data = b"".join(ranges.read(each) if isinstance(each, Range) else each for each in runs(columns))
         corners = np.ascontiguousarray(located.chunks * np.array(into.layout.chunks, np.int64))
         starts = (c_uint64 * rank * len(corners)).from_buffer(corners.data)
-        first = cast(c_char_p(data), c_void_p).value or 0
-        addresses = (first + np.cumsum(columns.length) - columns.length).tolist()
-        with LOCK:
-            for mask, start, length, address in zip(
-                columns.mask.tolist(), starts, columns.length.tolist(), addresses, strict=True
-            ):
-                self._h5.do("H5Dwrite_chunk", into.dataset, 0, mask, start, length, address)
-        self._counts.add("copy", len(addresses), len(data), len(addresses) * into.size)
+        rows = zip(columns.mask.tolist(), starts, columns.length.tolist(), strict=True)
+        for each in runs(columns):
+            data = ranges.read(each) if isinstance(each, Range) else each
+            address = cast(c_char_p(data), c_void_p).value or 0
+            end = address + len(data)
+            with LOCK:
+                while address < end:
+                    mask, start, length = next(rows)
+                    self._h5.do("H5Dwrite_chunk", into.dataset, 0, mask, start, length, address)
+                    address += length
+            del data  # the next one takes its memory
+        count = len(corners)
+        self._counts.add("copy", count, int(columns.length.sum()), count * into.size)
 
     def _move(self, into: Into, start: Any, chunk: Place) -> None:
         """Let HDF5 write unmapped zero pages, then copy the source's bytes to their place."""
