@@ -25,6 +25,9 @@ MOST = 1 << 14
 LOCATED = 8 << 20
 """Decoded bytes of chunks that are located at once."""
 
+FEW = 16
+"""Chunks below which columns cost more time than they save."""
+
 
 def put_keys(array: Array, indices: Sequence[Index], store: Store) -> Counts:
     """Make and put keys of an array. Raises OSError; CompileError for unreadable chunks."""
@@ -44,7 +47,7 @@ def keys_of(array: Array, indices: Sequence[Index]) -> Iterator[Iterable[Batch]]
 
 def make(array: Array, chunks: Sequence[Index]) -> Iterator[Made | None]:
     """Make chunks lazily, in C order."""
-    columns = located(array, table_of(chunks, len(array.unit)))
+    columns = located(array, table_of(chunks, len(array.unit))) if len(chunks) >= FEW else None
     places = {} if columns is None else made_of(columns)
     rest = _one_by_one(array, [index for row, index in enumerate(chunks) if row not in places])
     for row in range(len(chunks)):
@@ -97,7 +100,7 @@ def batch(array: Array, index: Index, span: range) -> Batch:
     chunks = unraveled(np.arange(span.start, span.stop), per_shard) + first
     inside = np.flatnonzero((chunks < np.array(grid_of(layout.shape, layout.chunks), np.int64)).all(axis=1))
     lengths, decoded = np.full(len(span), -1, np.int64), array.chunk_size * array.element
-    columns = located(array, chunks[inside])
+    columns = located(array, chunks[inside]) if len(inside) >= FEW else None
     if columns is not None:
         columns = columns._replace(chunk=inside[columns.chunk])
         lengths[columns.chunk] = columns.length

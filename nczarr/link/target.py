@@ -108,7 +108,7 @@ def fingerprint(plan: StorePlan, identity: str) -> str:
         plan.form.name,
         options.part,
         identity,
-        plan.checked.dataset.model_dump_json(),
+        repr(plan.checked.dataset),
         repr((options.consolidated, options.char_netcdf, options.tables, options.xarray, sorted(options.allow_loss))),
         options.zarr_names,
         *(repr((path, targets)) for path, targets in plan.targets.items()),
