@@ -51,6 +51,10 @@ ROOM = 1 << 27
 """Maximum bytes that the threads of one read hold besides its result, unless one item needs more."""
 
 
+PATIENCE = 5.0
+"""Seconds that an interrupted read waits for its threads."""
+
+
 class _Limits(local):
     """Limits of each read of a thread."""
 
@@ -289,10 +293,17 @@ def _alone(work: _Work[Any]) -> None:
 
 
 def _wait(thread: Thread, work: _Work[Any]) -> None:
-    """Wait for a thread, which ends after its item if an interrupt comes."""
+    """Wait for a thread, which ends after its item if an interrupt comes; then for a limited time.
+
+    An interrupt of an import leaves a lock behind, for which the thread may wait
+    forever.
+    """
     while thread.is_alive():
+        interrupted = work.failure is not None and not isinstance(work.failure, Exception)
         try:
-            thread.join()
+            thread.join(PATIENCE if interrupted else None)
         except BaseException as failure:
             work.stopped = True
             work.failure = failure
+        if interrupted:
+            return
