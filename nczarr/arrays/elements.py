@@ -19,6 +19,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import struct
 from typing import Any, TypeAlias
 
 from nczarr.arrays.lazy_numpy import NDArray, np
@@ -146,6 +147,14 @@ def time_unit(stored: Descr) -> tuple[int, str | None]:
 def is_nat(data: bytes, dtype: Descr = "<i8") -> bool:
     """Return whether one element of times, in the byte order of the dtype, is NaT."""
     return int.from_bytes(data, "big" if dtype[0] == ">" else "little", signed=True) == NAT
+
+
+def is_odd_nan(fill: bytes, dtype: str) -> bool:
+    """Return whether a little-endian number is a NaN with unusual bits."""
+    code = {"f2": "<e", "f4": "<f", "f8": "<d"}.get(dtype[1:])
+    if code is None:
+        return False
+    return math.isnan(struct.unpack(code, fill)[0]) and fill != struct.pack(code, math.nan)
 
 
 def time_attributes(stored: Descr) -> dict[str, str]:

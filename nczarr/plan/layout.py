@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import struct
 from typing import TYPE_CHECKING, NamedTuple
 
 from nczarr.arrays.blocks import grid_of
@@ -11,6 +10,7 @@ from nczarr.arrays.codecs import POINTER, expressible, nearest, portable, workin
 from nczarr.arrays.elements import (
     is_element,
     is_nat,
+    is_odd_nan,
     is_record,
     is_time,
     is_utf32,
@@ -346,12 +346,4 @@ def _fill(one: _One, dtype: Descr, itemsize: int, strings: Strings) -> tuple[byt
         return stored_bytes(one.pad, dtype), not small
     # of a NaN the documents of Zarr v2 say only that it is one
     fill = stored_bytes(one.pad, dtype)
-    return fill, not (small and _is_odd_nan(fill, str(dtype)))
-
-
-def _is_odd_nan(fill: bytes, dtype: str) -> bool:
-    """Return whether a little-endian number is a NaN with unusual bits."""
-    code = {"f2": "<e", "f4": "<f", "f8": "<d"}.get(dtype[1:])
-    if code is None:
-        return False
-    return math.isnan(struct.unpack(code, fill)[0]) and fill != struct.pack(code, math.nan)
+    return fill, not (small and is_odd_nan(fill, str(dtype)))

@@ -7,12 +7,11 @@ losses are diagnostic codes; those of annotation losses are keys of
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 from nczarr import names
-from nczarr.arrays.elements import kept_dtype
-from nczarr.arrays.parts import Types, inner_types, is_fixed
+from nczarr.arrays.elements import is_odd_nan, kept_dtype
+from nczarr.arrays.parts import Types, descr, inner_types, is_fixed
 from nczarr.arrays.source import Descr, fill_of
 from nczarr.ast import ATOMIC, Attribute, CompoundType, Constant, EnumType, Variable
 from nczarr.ast.dataset import VERSION
@@ -187,15 +186,10 @@ def _own_fill(fqn: str, variable: Variable, checked: Checked, form: Format) -> I
     if alone and not _fills_chunks(fqn, value, checked):
         text = f"{where} is not the fill value of missing chunks and has no other place: it would be left out"
         yield Loss("lost-attribute", "value", fqn, text, attribute.span)
-    elif alone and number and _has_odd_nan(value):
+    elif alone and isinstance(value.data, bytes) and is_odd_nan(value.data, str(descr(value.type, checked.types))):
         yield Loss("nan-bits", "annotation", fqn, where, attribute.span)
     elif alone and any(plain(each.value).value is not None for each in variable.attributes[:place]):
         yield Loss("definition-order", "annotation", fqn, f"{where}: its place", attribute.span)
-
-
-def _has_odd_nan(value: Constant) -> bool:
-    """Return whether a number is a NaN with bits that a plain `NaN` does not have."""
-    return math.isnan(value.as_numbers()[0]) and value != Constant.numbers(value.type, [math.nan])
 
 
 def _fills_chunks(fqn: str, value: Constant, checked: Checked) -> bool:

@@ -55,7 +55,7 @@ def made(source: Path, folder: Path, metadata: str) -> Path:
 
 
 def differences(source: Path, document: Path, xarray: ModuleType) -> Iterator[str]:
-    """What xarray sees otherwise through references of Zarr v2 than in the file: dtypes, masks and values."""
+    """Return the differences between references of Zarr v2 and the file, as xarray reads both."""
     options: dict[str, Any] = {"fo": str(document), "remote_protocol": "file"}
     with (
         xarray.open_dataset(source, engine="netcdf4", decode_times=False) as wanted,
@@ -136,7 +136,7 @@ def assert_masks(path: Path, folder: Path, peer: Peer) -> None:
 
 
 def parsed(documents: list[Path]) -> list[dict[str, Any]]:
-    """What VirtualiZarr's parser makes of documents."""
+    """Return the sizes and dtypes that VirtualiZarr's parser finds in each document, or its error."""
     interpreter = others_interpreter()
     if interpreter is None:
         missing_peer("virtualizarr (NCZARR_KERCHUNK)")

@@ -1,4 +1,4 @@
-"""What VirtualiZarr's parser makes of reference documents; run by an interpreter that has it.
+"""Parse reference documents with VirtualiZarr, in an interpreter that has it.
 
 Standard input: a path of a document on each line. Standard output: for each a line of JSON, the sizes of its
 variables' dimensions and their dtypes, or `{"error": …}`.
