@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from nczarr.arrays.codecs import same_bytes
+from nczarr.arrays.index_table import distinct
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.lengths import linked_length
 from nczarr.arrays.manifest import Affine, Columns, Manifest
@@ -97,7 +98,7 @@ def referred(source: ArraySource | None, layout: Layout) -> Columns | None:
     columns = columns_of(manifest)
     fitting = [
         mask
-        for mask in np.unique(columns.mask).tolist()
+        for mask in distinct(columns.mask).tolist()
         if same_bytes(unmasked(stored.codecs, mask), layout.codecs, itemsize(layout.dtype))
     ]
     rows = np.isin(columns.mask, fitting)

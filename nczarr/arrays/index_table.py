@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from nczarr.arrays.blocks import Index, grid_of
 from nczarr.arrays.lazy_numpy import NDArray, np
@@ -77,4 +78,16 @@ def _distinct(table: NDArray[np.int64], counts: tuple[int, ...]) -> NDArray[np.i
     """Return the distinct rows in C order."""
     if math.prod(counts) > LARGEST:
         return np.unique(table, axis=0) if len(counts) else table[:1]
-    return unraveled(np.unique(raveled(table, counts)), counts)
+    return unraveled(distinct(raveled(table, counts)), counts)
+
+
+def distinct(values: NDArray[Any]) -> NDArray[Any]:
+    """Return the distinct values in ascending order, shape (values,), in their dtype.
+
+    `np.unique` does the same, but imports `numpy.ma`, which is a tenth of a
+    small conversion's time.
+    """
+    ordered = np.sort(values, axis=None)
+    is_first = np.ones(len(ordered), dtype=bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
+    return ordered[is_first]

@@ -15,6 +15,7 @@ from nczarr.arrays.array_steps import decoded
 from nczarr.arrays.blocks import Selection
 from nczarr.arrays.decode import DECODING_ERRORS, Config
 from nczarr.arrays.grid import Encoding, converted
+from nczarr.arrays.index_table import distinct
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.manifest import Columns, runs
 from nczarr.arrays.memory import fill_array
@@ -126,7 +127,7 @@ def _put(box: NDArray[Any], table: NDArray[np.int64], found: Encoded, layout: La
     by_chunk = split.transpose([*range(0, 2 * rank, 2), *range(1, 2 * rank, 2)])
     if len(found.rows) < len(table):
         box[...] = fill_array(layout, ())
-    for mask in np.unique(found.masks).tolist():
+    for mask in distinct(found.masks).tolist():
         same = np.flatnonzero(found.masks == mask)
         steps = [step for number, step in enumerate(encoding.steps) if not mask >> number & 1]
         data = found.data if len(same) == len(found.data) else [found.data[number] for number in same.tolist()]

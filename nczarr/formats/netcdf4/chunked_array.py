@@ -18,7 +18,7 @@ from nczarr.arrays.chunk_references import unmasked
 from nczarr.arrays.decode import DECODING_ERRORS, Config
 from nczarr.arrays.decoded_parts import DecodedCells
 from nczarr.arrays.grid import Encoding, chunk_of, kept, put_chunk, unreadable
-from nczarr.arrays.index_table import covering, indices_of, raveled, unraveled
+from nczarr.arrays.index_table import covering, distinct, indices_of, raveled, unraveled
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.lengths import linked_length, misfit
 from nczarr.arrays.library_lock import LOCK
@@ -199,7 +199,7 @@ class ChunkedArray(ArraySource):
         found = np.flatnonzero(there)
         rows = rows[found]
         lengths, masks = table.length[rows], table.mask[rows]
-        for mask in np.unique(masks).tolist():
+        for mask in distinct(masks).tolist():
             wanted = self._length(mask)
             if wanted is not None and ((masks == mask) & (lengths != wanted)).any():
                 return ArraySource.places(self, chunks, cut=cut)  # the first wrong one raises

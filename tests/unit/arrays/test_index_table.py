@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
+from collections.abc import Callable
 from itertools import product
+from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
 
 from nczarr.arrays.blocks import grid_of, number_of
-from nczarr.arrays.index_table import BATCH, covering, indices_of, raveled, table_of, unraveled
+from nczarr.arrays.index_table import BATCH, covering, distinct, indices_of, raveled, table_of, unraveled
 
 
 @pytest.mark.parametrize("counts", [(), (7,), (3, 1, 5), (1, 70, 90)])
@@ -53,3 +58,22 @@ def test_grids_beyond_64_bits() -> None:
     found = covering(table_of([(0, 0), (2**61, 2**40)], 2), (2, 2**20), (4, 2**22), (most, most))
     assert list(indices_of(found)) == [(0, 0), (2**60, 2**38)]
     assert list(indices_of(covering(table_of([(1,)], 1), (2**62,), (2**61,), (most,)))) == [(2,), (3,)]
+
+
+@pytest.mark.parametrize("values", [[], [3], [2, 2, 2], [5, 1, 5, 0, 1, -7]])
+def test_distinct_values_are_those_of_numpy(values: list[int]) -> None:
+    for dtype in (np.int64, np.uint32):
+        given = np.array(values, np.int64).astype(dtype)
+        found = distinct(given)
+        assert found.dtype == dtype
+        assert found.tolist() == np.unique(given).tolist()
+
+
+def test_a_conversion_of_chunks_does_not_load_masked_arrays(tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
+    with peer("netCDF4").Dataset(tmp_path / "a.nc", "w") as made:
+        made.createDimension("x", 6)
+        made.createVariable("v", "i4", ("x",), zlib=True, chunksizes=(2,))[:] = range(6)
+    code = "import sys; from nczarr.__main__ import main; status = main(sys.argv[1:]); "
+    code += "sys.exit(status or ('numpy.ma' in sys.modules and 9))"
+    command = ["convert", "a.nc", "b.zarr", "--to", "zarr3", "--shards", "/v=6", "-q"]
+    assert subprocess.run([sys.executable, "-c", code, *command], cwd=tmp_path, check=False).returncode == 0
