@@ -14,6 +14,7 @@ import os
 import re
 import unicodedata
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 
 MAX_NAME_BYTES = 256
 """Maximum UTF-8 length of a name in the netCDF library (NC_MAX_NAME)."""
@@ -34,6 +35,7 @@ def normal(name: str) -> str:
     return name if name.isascii() else unicodedata.normalize("NFC", name)
 
 
+@lru_cache(maxsize=1 << 12)
 def problem(name: str) -> tuple[str, str] | None:
     """Return why the netCDF library would refuse this name, as (code, text), or None.
 

@@ -22,20 +22,20 @@ from nczarr.formats.netcdf4.stored_variable import StoredVariable
 
 def sources(variable: StoredVariable, dataset: DatasetInfo | None) -> Parts:
     """Return the source of every part. `dataset`: HDF5 metadata, None if unknown."""
-    found = decoded_parts.sources(variable, {"": variable.fill})
+    return _read_here(variable, dataset) or decoded_parts.sources(variable, {"": variable.fill})
+
+
+def _read_here(variable: StoredVariable, dataset: DatasetInfo | None) -> Parts | None:
+    """Return a source that reads the file itself; None for types and storage that need the library."""
     if dataset is None or dataset.dtype is None or not is_fixed(variable.type, variable.types):
-        return found
-    layout = Layout(descr(variable.type, variable.types), variable.shape, variable.shape)
-    if (
-        little_descr(dataset.dtype) != layout.dtype
-        or dataset.extent is None
-        or len(dataset.extent) != len(variable.shape)
-    ):
-        return found
-    layout = layout._replace(fill=None if dataset.fill is None else in_order(dataset.fill, dataset.dtype, layout.dtype))
-    through_library = decoded_parts.DecodedCells(variable, "", found[""].layout)
-    made = _contiguous(variable, dataset, layout) or _chunked(variable, dataset, layout, through_library)
-    return {"": made} if made is not None else found
+        return None
+    dtype = descr(variable.type, variable.types)
+    if little_descr(dataset.dtype) != dtype or dataset.extent is None or len(dataset.extent) != len(variable.shape):
+        return None
+    fill = None if dataset.fill is None else in_order(dataset.fill, dataset.dtype, dtype)
+    layout = Layout(dtype, variable.shape, variable.shape, fill=fill)
+    made = _contiguous(variable, dataset, layout) or _chunked(variable, dataset, layout)
+    return None if made is None else {"": made}
 
 
 def _contiguous(variable: StoredVariable, dataset: DatasetInfo, layout: Layout) -> ArraySource | None:
@@ -51,9 +51,7 @@ def _contiguous(variable: StoredVariable, dataset: DatasetInfo, layout: Layout) 
     return AffineArray(layout, variable.file, dataset.address, row)
 
 
-def _chunked(
-    variable: StoredVariable, dataset: DatasetInfo, layout: Layout, through_library: decoded_parts.DecodedCells
-) -> ArraySource | None:
+def _chunked(variable: StoredVariable, dataset: DatasetInfo, layout: Layout) -> ArraySource | None:
     """Return a source of chunked data; None for other datasets."""
     if (
         dataset.layout != CHUNKED
@@ -63,6 +61,9 @@ def _chunked(
     ):
         return None
     assert dataset.dtype is not None
+    through_library = decoded_parts.DecodedCells(
+        variable, "", decoded_parts.in_one_piece(layout.dtype, variable.shape, variable.fill)
+    )
     own, undefined = layout.fill, dataset.undefined
     if dataset.extent != variable.shape:
         beyond = bytes(itemsize(layout.dtype)) if variable.fill is None else variable.fill

@@ -7,7 +7,6 @@ names and the classic model.
 from __future__ import annotations
 
 import os
-from ctypes import addressof, create_string_buffer
 from typing import TypeAlias, cast
 
 from nczarr import names
@@ -101,7 +100,7 @@ def _read(lib: c.Library, source: Source, report: Report) -> Unchecked | None:
                 report.error(found.code, f"`{source.name}`: {found.message}", helps=helps)
                 return None
             reader = _Reader(Inquiry(lib), source, report)  # the library opens the file first, as it wants it closed
-            with datasets(lib, source.path) as known:
+            with datasets(lib, source.path, {} if found is None else found.objects) as known:
                 return reader.read(known, found)
     except (c.CallError, OSError) as error:
         why = strange(lib, source.path, found) if isinstance(found, Survey) else None
@@ -344,11 +343,10 @@ class _Reader:
         if kind not in self.type_names or name in RESERVED_ATTRIBUTES or names.problem(name) is not None:
             return None
         type_name = self.type_names[kind]
-        if type_name == "char":
-            buffer = create_string_buffer(max(1, length))
-            if length:
-                self.ask.read_attribute(group, owner, name, addressof(buffer))
-            return Attribute(name=name, value=Constant.text(buffer.raw[:length]))
+        atomic = ATOMIC.get(type_name)
+        if atomic is not None and atomic.size and (atomic.size == 1 or c.BYTE_ORDER == "little"):
+            data = self.ask.attribute_bytes(group, owner, name, length * atomic.size)
+            return Attribute(name=name, value=Constant(type=type_name, count=length, data=data))
         if type_name == "string" and place is not None and self.datasets is not None:
             texts = self.datasets.cut_texts(*place, name, length)
             if texts is not None:

@@ -152,6 +152,7 @@ _PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "H5Aopen": (_ID, _ID, c_char_p, _ID),
     "H5Aopen_by_name": (_ID, _ID, c_char_p, c_char_p, _ID, _ID),
     "H5Aexists": (c_int, _ID, c_char_p),
+    "H5Aexists_by_name": (c_int, _ID, c_char_p, c_char_p, _ID),
     "H5Aget_type": (_ID, _ID),
     "H5Aread": (_HERR, _ID, _ID, c_void_p),
     "H5Aiterate_by_name": (_HERR, _ID, c_char_p, c_int, c_int, c_void_p, ON_ATTRIBUTE, c_void_p, _ID),
@@ -201,13 +202,21 @@ def hdf5(lib: Library) -> Hdf5:
     return _made[id(lib)]
 
 
-@contextmanager
-def closing(h5: Hdf5, what: str, number: int) -> Iterator[int]:
-    """Yield an identifier and close it by the function `what`."""
-    try:
-        yield number
-    finally:
-        getattr(h5, what)(number)
+class closing:  # noqa: N801 - it reads as a function, like contextlib's
+    """Yield an identifier and close it by the function `what`. Not a generator: opening a file uses thousands."""
+
+    __slots__ = ("_h5", "_number", "_what")
+
+    def __init__(self, h5: Hdf5, what: str, number: int) -> None:
+        self._h5 = h5
+        self._what = what
+        self._number = number
+
+    def __enter__(self) -> int:
+        return self._number
+
+    def __exit__(self, *_: object) -> None:
+        getattr(self._h5, self._what)(self._number)
 
 
 def open_file(h5: Hdf5, path: str, *, writing: bool = False) -> int:

@@ -6,7 +6,7 @@ Thin, like `library.py`: one function for each question.
 from __future__ import annotations
 
 import ctypes
-from ctypes import byref, c_char_p, c_int, c_size_t, c_uint, c_void_p, create_string_buffer
+from ctypes import byref, c_int, c_size_t, c_uint, c_void_p, create_string_buffer
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -15,6 +15,9 @@ from nczarr.names import to_bytes
 
 NAME = 4097
 """Buffer size for names: the library's limit is 256, but HDF5 names may be longer."""
+
+MOST_DIMENSIONS = 1024
+"""The library's limit of dimensions of a variable."""
 
 VLEN, OPAQUE, ENUM, COMPOUND = 13, 14, 15, 16
 CLASSIC_MODEL_FORMAT = 4
@@ -76,18 +79,21 @@ class StorageInfo(NamedTuple):
 
 
 class Inquiry:
-    """Queries about groups; `group` is an id from `groups`, or the file's."""
+    """Queries about groups; `group` is an id from `groups`, or the file's.
+
+    Frequent queries share their output arguments, so that one thread at a time may use an instance.
+    """
 
     def __init__(self, lib: Library) -> None:
         self.lib = lib
-
-    def _do(self, name: str, *arguments: Any) -> None:
-        self.lib.call(name, *arguments)
+        self._do = lib.call
+        self._int, self._size = c_int(), c_size_t()
+        self._rank, self._ids_of_dimensions = c_int(), (c_int * MOST_DIMENSIONS)()
+        self._scratch = create_string_buffer(NAME)
 
     def _name(self, name: str, *arguments: Any) -> str:
-        out = create_string_buffer(NAME)
-        self._do(name, *arguments, out)
-        return _text(out)
+        self._do(name, *arguments, self._scratch)
+        return _text(self._scratch)
 
     def _ids(self, name: str, group: int, *more: Any) -> tuple[int, ...]:
         count = c_int()
@@ -158,14 +164,13 @@ class Inquiry:
         """
         found = {}
         for number in self._ids("nc_inq_varids", group):
-            name, kind, rank = create_string_buffer(NAME), c_int(), c_int()
-            dimensions = (c_int * 1024)()
+            kind, rank, dimensions = self._int, self._rank, self._ids_of_dimensions
             try:
-                self._do("nc_inq_var", c_int(group), c_int(number), name, byref(kind), byref(rank), dimensions, None)
+                self._do("nc_inq_var", group, number, self._scratch, byref(kind), byref(rank), dimensions, None)
             except OSError:
                 continue
-            count = self._count("nc_inq_varnatts", c_int(group), c_int(number))
-            found[number] = VariableInfo(_text(name), kind.value, tuple(dimensions[: rank.value]), count)
+            name, type_id, ids = _text(self._scratch), kind.value, tuple(dimensions[: rank.value])
+            found[number] = VariableInfo(name, type_id, ids, self._count("nc_inq_varnatts", group, number))
         return found
 
     def attribute_count(self, group: int) -> int:
@@ -174,39 +179,37 @@ class Inquiry:
 
     def _count(self, name: str, *arguments: Any) -> int:
         """Return the number of attributes; 0 if the library fails on one."""
-        count = c_int()
         try:
-            self._do(name, *arguments, byref(count))
+            self._do(name, *arguments, byref(self._int))
         except OSError:
             return 0
-        return count.value
+        return self._int.value
 
     def attribute_name(self, group: int, owner: int, place: int) -> str:
         """Return the name of an attribute by its index, in the file's spelling."""
-        return self._name("nc_inq_attname", c_int(group), c_int(owner), c_int(place))
+        return self._name("nc_inq_attname", group, owner, place)
 
     def attribute(self, group: int, owner: int, name: str) -> tuple[int, int]:
         """Return type and length of an attribute; the library looks up its name in NFC."""
-        kind, length = c_int(), c_size_t()
-        self._do("nc_inq_att", c_int(group), c_int(owner), c_char_p(to_bytes(name)), byref(kind), byref(length))
-        return kind.value, length.value
+        self._do("nc_inq_att", group, owner, to_bytes(name), byref(self._int), byref(self._size))
+        return self._int.value, self._size.value
 
     def storage(self, group: int, variable: int, rank: int, *, filters: bool = True) -> StorageInfo:
         """Return the storage of a variable; without `filters`, the filters are left out."""
-        layout, endian, no_fill = c_int(), c_int(), c_int()
-        chunks = (c_size_t * max(1, rank))()
-        at = (c_int(group), c_int(variable))
-        self._do("nc_inq_var_chunking", *at, byref(layout), chunks)
-        self._do("nc_inq_var_endian", *at, byref(endian))
-        self._do("nc_inq_var_fill", *at, byref(no_fill), None)
-        lengths = tuple(chunks[:rank]) if layout.value == 0 else ()
-        chain = self._filters(group, variable) if filters else ()
-        return StorageInfo(layout.value, lengths, chain, endian.value, bool(no_fill.value))
+        out, chunks = self._int, (c_size_t * max(1, rank))()
+        self._do("nc_inq_var_chunking", group, variable, byref(out), chunks)
+        layout = out.value
+        self._do("nc_inq_var_endian", group, variable, byref(out))
+        endian = out.value
+        self._do("nc_inq_var_fill", group, variable, byref(out), None)
+        no_fill = bool(out.value)
+        lengths = tuple(chunks[:rank]) if layout == 0 else ()
+        return StorageInfo(layout, lengths, self._filters(group, variable) if filters else (), endian, no_fill)
 
     def fill(self, group: int, variable: int, size: int) -> bytes:
         """Return the value of an atomic variable's unwritten cells: `size` bytes, native order."""
-        no_fill, value = c_int(), create_string_buffer(size)
-        self._do("nc_inq_var_fill", c_int(group), c_int(variable), byref(no_fill), value)
+        value = create_string_buffer(size)
+        self._do("nc_inq_var_fill", group, variable, byref(self._int), value)
         return value.raw
 
     def _filters(self, group: int, variable: int) -> tuple[tuple[int, ...], ...]:
@@ -232,7 +235,14 @@ class Inquiry:
 
     def read_attribute(self, group: int, owner: int, name: str, address: int) -> None:
         """Read the values of an attribute, as C structs, into memory at an address."""
-        self._do("nc_get_att", c_int(group), c_int(owner), c_char_p(to_bytes(name)), c_void_p(address))
+        self._do("nc_get_att", group, owner, to_bytes(name), c_void_p(address))
+
+    def attribute_bytes(self, group: int, owner: int, name: str, size: int) -> bytes:
+        """Return the values of an attribute of an atomic type except string: `size` bytes, native order."""
+        buffer = self._scratch if size <= NAME else create_string_buffer(size)
+        if size:
+            self._do("nc_get_att", group, owner, to_bytes(name), buffer)
+        return ctypes.string_at(buffer, size)
 
     def release(self, file: int, kind: int, address: int, count: int) -> None:
         """Free the memory that pointers in an array of values refer to."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from ctypes import byref, c_char_p, c_int, c_size_t, c_uint, c_uint64, c_void_p, cast, create_string_buffer
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from nczarr.arrays.codecs import FLETCHER32, SHUFFLE
 from nczarr.arrays.source import Descr, itemsize
 from nczarr.ast import Codec
 from nczarr.check.duplicate_names import apart
-from nczarr.formats.netcdf4.hdf5 import BASIC, Hdf5, ObjectInfo, closing, hdf5, object_path, opened_file
+from nczarr.formats.netcdf4.hdf5 import Hdf5, closing, hdf5, object_path, opened_file
 from nczarr.formats.netcdf4.library import Library
 
 NON_COORDINATE = "_nc4_non_coord_"
@@ -113,6 +113,17 @@ class DatasetInfo(NamedTuple):
     """Type of fixed-length texts of more than one byte."""
 
 
+class Listed(NamedTuple):
+    """An object as the list of a file's objects has it."""
+
+    kind: int
+    """Kind of object (`H5O_type_t`)."""
+    attributes: int
+    """Number of attributes."""
+    file: int
+    """HDF5's number of the file that holds the object; external links lead to others."""
+
+
 def find(h5: Hdf5, file: int, group: tuple[str, ...], name: str) -> int:
     """Open a netCDF variable's dataset; -1 if it does not exist."""
     for stored in (NON_COORDINATE + name, name):
@@ -123,11 +134,12 @@ def find(h5: Hdf5, file: int, group: tuple[str, ...], name: str) -> int:
 
 
 class Datasets:
-    """Datasets of one open HDF5 file, by variable name."""
+    """Datasets of one open HDF5 file, by variable name. `objects`: the objects of the file by path."""
 
-    def __init__(self, h5: Hdf5, file: int) -> None:
+    def __init__(self, h5: Hdf5, file: int, objects: Mapping[str, Listed]) -> None:
         self.h5 = h5
         self.file = file
+        self._objects = objects
 
     def cut_texts(
         self, group: tuple[str, ...], name: str | None, attribute: str, count: int
@@ -153,28 +165,23 @@ class Datasets:
 
     def of(self, group: tuple[str, ...], name: str) -> DatasetInfo | None:
         """Return the metadata of a variable's dataset; None if it does not exist."""
-        dataset = find(self.h5, self.file, group, name)
-        if dataset < 0:
+        places = ("/".join(("", *group, stored)) for stored in (NON_COORDINATE + name, name))
+        place = next((each for each in places if each in self._objects), None)
+        dataset = -1 if place is None else self.h5.H5Dopen2(self.file, place.encode(), 0)
+        if place is None or dataset < 0:
             return None
         with closing(self.h5, "H5Dclose", dataset):
             found = describe(self.h5, dataset)
-            linked = _file_number(self.h5, dataset, b".") != _file_number(self.h5, self.file, b"/")
+            linked = self._objects[place].file != self._objects["/"].file
             return found._replace(elsewhere=True, address=None) if linked else found
 
 
-def _file_number(h5: Hdf5, place: int, name: bytes) -> int:
-    """Return HDF5's number of an object's file; external links lead to others. Raises OSError."""
-    info = ObjectInfo()
-    h5.do("H5Oget_info_by_name3", place, name, byref(info), BASIC, 0)
-    return int(info.file)
-
-
 @contextmanager
-def datasets(lib: Library, path: str) -> Iterator[Datasets | None]:
+def datasets(lib: Library, path: str, objects: Mapping[str, Listed]) -> Iterator[Datasets | None]:
     """Yield the datasets of a file that the library has open too; None if HDF5 cannot open it."""
     h5 = hdf5(lib)
     with opened_file(h5, path) as file:
-        yield None if file < 0 else Datasets(h5, file)
+        yield None if file < 0 else Datasets(h5, file, objects)
 
 
 def describe(h5: Hdf5, dataset: int) -> DatasetInfo:

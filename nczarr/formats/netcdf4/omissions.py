@@ -54,7 +54,7 @@ def unseen(known_groups: Mapping[str, Seen], found: Survey, known: Datasets) -> 
     for place, what in hidden_objects(found, known_groups):
         hidden.add(place)
         yield f"{what} `{place}` has a type, scale or name that netCDF cannot represent or its library does not show"
-    for place, (kind, count) in found.objects.items():
+    for place, (kind, count, _) in found.objects.items():
         if place in hidden:
             continue
         parent, _, name = place.rpartition("/")
@@ -64,7 +64,7 @@ def unseen(known_groups: Mapping[str, Seen], found: Survey, known: Datasets) -> 
         elif kind == DATASET and fqn(parent) in known_groups:
             own = known_groups[fqn(parent)].variables.get(name.removeprefix(NON_COORDINATE), own)
         if count > len(own):
-            for attribute in hidden_attributes(known.h5, known.file, place, own):
+            for attribute in hidden_attributes(known.h5, known.file, place, own, count):
                 yield f"attribute `{attribute}` of `{place}` has a type or name that netCDF cannot represent"
 
 

@@ -24,7 +24,7 @@ from nczarr.formats.netcdf4.hdf5 import (
     closing,
     links,
 )
-from nczarr.formats.netcdf4.objects import FLOAT, INTEGER, NON_COORDINATE, STRING
+from nczarr.formats.netcdf4.objects import FLOAT, INTEGER, NON_COORDINATE, STRING, Listed
 
 LONGEST_NAME = 255
 """Longest name that the library returns in full, in bytes."""
@@ -39,6 +39,9 @@ RESERVED = frozenset(
     {"_Netcdf4Dimid", "_Netcdf4Coordinates", "_nc3_strict", "_NCProperties", "DIMENSION_LIST", "REFERENCE_LIST"}
 )
 """Attributes that the library uses internally."""
+
+_FREQUENT = (b"DIMENSION_LIST", b"_Netcdf4Coordinates", b"_Netcdf4Dimid")
+"""Reserved attributes of most variables."""
 
 _NULL = 2
 """H5S_NULL."""
@@ -62,8 +65,8 @@ class Refusal(NamedTuple):
 class Survey(NamedTuple):
     """All objects of a file."""
 
-    objects: dict[str, tuple[int, int]]
-    """Kind and number of attributes of each object by path."""
+    objects: dict[str, Listed]
+    """Objects by path."""
     broken: tuple[str, ...] = ()
     """Paths of broken links."""
 
@@ -72,7 +75,7 @@ class _Walk:
     def __init__(self, h5: Hdf5, file: int) -> None:
         self._h5 = h5
         self._file = file
-        self.objects: dict[str, tuple[int, int]] = {}
+        self.objects: dict[str, Listed] = {}
         self.broken: list[str] = []
         self._seen: set[tuple[int, bytes]] = set()
         self._repeated = 0
@@ -91,7 +94,7 @@ class _Walk:
             if self._h5.H5Oget_info_by_name3(self._file, place.encode(), byref(info), BASIC | ATTRIBUTES, 0) < 0:
                 self.broken.append(place)
                 continue
-            self.objects[place] = info.type, info.attributes
+            self.objects[place] = Listed(info.type, info.attributes, info.file)
             if info.type == GROUP:
                 refusal = self._below(place, (info.file, bytes(info.token)), above)
                 if refusal is not None:
@@ -118,7 +121,7 @@ def survey(h5: Hdf5, file: int) -> Survey | Refusal:
     walk = _Walk(h5, file)
     root = ObjectInfo()
     h5.do("H5Oget_info_by_name3", file, b"/", byref(root), BASIC | ATTRIBUTES, 0)
-    walk.objects["/"] = root.type, root.attributes
+    walk.objects["/"] = Listed(root.type, root.attributes, root.file)
     refusal = walk.group("/", ((root.file, bytes(root.token)),))
     return refusal if refusal is not None else Survey(walk.objects, tuple(walk.broken))
 
@@ -138,7 +141,7 @@ class Seen(NamedTuple):
 
 def hidden_objects(found: Survey, shown: Mapping[str, Seen]) -> Iterator[tuple[str, str]]:
     """Yield path and kind of unread objects. Keys of `shown` are group FQNs."""
-    for place, (kind, _) in found.objects.items():
+    for place, (kind, _, _) in found.objects.items():
         parent, _, name = place.rpartition("/")
         if place == "/" or kind == GROUP:
             continue
@@ -156,7 +159,7 @@ def strange_objects(h5: Hdf5, file: int, found: Survey) -> Iterator[tuple[str, s
     """Yield path and description of objects that libnetcdf 4.10.1 refuses. Raises OSError."""
     for place in found.broken:
         yield place, f"the link `{place}` has no target"
-    for place, (kind, _) in found.objects.items():
+    for place, (kind, _, _) in found.objects.items():
         if kind == DATASET:
             with closing(h5, "H5Dclose", h5.do("H5Dopen2", file, place.encode(), 0)) as dataset:
                 with closing(h5, "H5Sclose", h5.do("H5Dget_space", dataset)) as space:
@@ -176,8 +179,13 @@ def fqn(place: str) -> str:
     return names.fqn(filter(None, place.split("/")))
 
 
-def hidden_attributes(h5: Hdf5, file: int, place: str, shown: frozenset[str]) -> list[str]:
-    """Return the unread attributes of an object, except internal ones. Raises OSError."""
+def hidden_attributes(h5: Hdf5, file: int, place: str, shown: frozenset[str], count: int) -> list[str]:
+    """Return the unread attributes of an object with `count` ones, except internal ones. Raises OSError."""
+    others = count - len(shown)  # mostly reserved ones; to list all attributes takes several times as long
+    for name in _FREQUENT:
+        others -= others > 0 and h5.H5Aexists_by_name(file, place.encode(), name, 0) > 0
+    if not others:
+        return []
     found: list[str] = []
 
     def note(owner: int, name: bytes, info: Any, data: Any) -> int:
