@@ -174,7 +174,8 @@ def _target(
     if arrays.undefined_fill and storage.no_fill and _is_undefined(one, dtype, itemsize):
         fill, sparse = None, False
     else:
-        declared = arrays.fill_needed or (_is_kept_record(storage, dtype) and one.has_fill and one.pad.strip(b"\0"))
+        alone = one.has_fill and one.pad.strip(b"\0") and _has_no_attribute(one.pad, storage, dtype, arrays)
+        declared = arrays.fill_needed or alone
         fill, sparse = _needed_fill(one, dtype, itemsize) if declared else _fill(one, dtype, itemsize, strings)
         if fill is None and arrays.by_reference and _shows_fill(one, dtype):
             fill, sparse = _needed_fill(one, dtype, itemsize)
@@ -272,9 +273,14 @@ def _fits(strings: Strings, dtype: Descr) -> bool:
     return strings.longest <= width(dtype)
 
 
-def _is_kept_record(storage: Storage, dtype: Descr) -> bool:
-    """Return whether a target keeps a record of the store, whose fill value stands for the attribute."""
-    return is_record(storage.element) and not isinstance(dtype, str)
+def _has_no_attribute(pad: bytes, storage: Storage, dtype: Descr, arrays: Arrays) -> bool:
+    """Return whether plain attributes cannot hold a fill value, so that the array's stands for the attribute.
+
+    It is a record of the store, or a text of fixed length with a NUL.
+    """
+    if not isinstance(dtype, str):
+        return is_record(storage.element)
+    return arrays.numpy_types and dtype[1] == "S" and b"\0" in pad.rstrip(b"\0")
 
 
 def _declared_length(variable: Variable) -> int | None:

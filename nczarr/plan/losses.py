@@ -154,7 +154,7 @@ def _own_fill(fqn: str, variable: Variable, checked: Checked, form: Format) -> I
     place, attribute = next((n, each) for n, each in enumerate(variable.attributes) if each.name == "_FillValue")
     value, arrays = attribute.value, form.capabilities.arrays
     record = _kept_record(variable, checked, arrays)
-    needed = arrays is not None and (arrays.fill_needed or not isinstance(record, str | None))
+    needed = arrays is not None and (arrays.fill_needed or _declared_alone(value, record, arrays))
     number = isinstance(checked.types.get(value.type), EnumType) or is_number(value.type)
     where = f"attribute `_FillValue` of `{fqn}`"
     empty = value.type == "char" and value.data == b"\0"  # an empty text means NUL there
@@ -271,6 +271,15 @@ def _kept_record(variable: Variable, checked: Checked, arrays: Arrays | None) ->
     """Return the dtype of a variable's elements in the target, if they are no type of the model; else None."""
     element = variable.storage.element
     return None if element is None or arrays is None else kept_dtype(element, variable.type, checked.types, arrays)
+
+
+def _declared_alone(value: Constant, record: Descr | None, arrays: Arrays) -> bool:
+    """Return whether an array declares a fill value that no plain attribute holds, if it is not zero."""
+    if not isinstance(record, str | None):
+        return True
+    text = value.data[0] if isinstance(value.data, tuple) and value.data else None
+    is_fixed_text = arrays.numpy_types and record is not None and record[1] == "S"
+    return is_fixed_text and isinstance(text, bytes) and b"\0" in text.rstrip(b"\0")
 
 
 def _structure(type_name: str, types: Types, *, nested: bool) -> str | None:

@@ -35,24 +35,43 @@ def plain_fill(attribute: Attribute, owner: str, types: Types) -> Attribute:
 def fill_alone(plan: StorePlan, path: str, variable: Variable) -> bool:
     """Return whether the fill value of an array stands for the variable's `_FillValue`, which has no attribute.
 
-    References of Zarr v2 are written so, as kerchunk writes them. There xarray
-    takes every fill value for `_FillValue`, and VirtualiZarr refuses the
-    attribute.
+    That is so for texts of fixed length with a NUL, which plain attributes cut, and for some numbers.
     """
-    arrays, whole = plan.form.capabilities.arrays, plan.targets[path].get("")
-    if arrays is None or not arrays.by_reference or arrays.fill_needed or whole is None:
+    return _text_alone(plan, path, variable) or _number_alone(plan, path, variable)
+
+
+def _text_alone(plan: StorePlan, path: str, variable: Variable) -> bool:
+    arrays, whole, value = plan.form.capabilities.arrays, plan.targets[path].get(""), _own_fill(variable)
+    if arrays is None or not arrays.numpy_types or whole is None or value is None or whole.layout.fill is None:
+        return False
+    dtype = whole.layout.dtype
+    is_text = isinstance(dtype, str) and dtype[1] == "S" and variable.type == "string"
+    return is_text and value.data == (whole.layout.fill.rstrip(b"\0"),) and not plain(value).exact
+
+
+def _number_alone(plan: StorePlan, path: str, variable: Variable) -> bool:
+    """Return whether a number stands alone: in references of Zarr v2, as kerchunk writes them.
+
+    There xarray takes every fill value for `_FillValue`, and VirtualiZarr
+    refuses the attribute.
+    """
+    arrays, whole, value = plan.form.capabilities.arrays, plan.targets[path].get(""), _own_fill(variable)
+    if arrays is None or not arrays.by_reference or arrays.fill_needed or whole is None or value is None:
         return False
     dtype, fill = whole.layout.dtype, whole.layout.fill
-    if not isinstance(dtype, str) or dtype[1] not in "iuf" or fill is None:
-        return False
-    value = next((each.value for each in variable.attributes if each.name == "_FillValue"), None)
-    if value is None or value.type != variable.type or value.count != 1 or not isinstance(value.data, bytes):
+    if not isinstance(dtype, str) or dtype[1] not in "iuf" or fill is None or not isinstance(value.data, bytes):
         return False
     return is_element(value.data, dtype) and stored_bytes(value.data, dtype) == fill
 
 
+def _own_fill(variable: Variable) -> Constant | None:
+    """Return a `_FillValue` of one value of the variable's type."""
+    value = next((each.value for each in variable.attributes if each.name == "_FillValue"), None)
+    return None if value is None or value.type != variable.type or value.count != 1 else value
+
+
 def fills_alone(plan: StorePlan) -> dict[str, int]:
-    """Return the place of each `_FillValue` that stands as a fill value alone, by the prefix of its array.
+    """Return the place of each number of `_FillValue` that stands as a fill value alone, by the prefix of its array.
 
     The place is that among the attributes that the documents hold. Empty for
     formats that have an extension for this.
@@ -63,7 +82,7 @@ def fills_alone(plan: StorePlan) -> dict[str, int]:
     for path, group in groups(plan.checked.dataset):
         for variable in group.variables:
             fqn = names.join(path, variable.name)
-            if any(each.name == "_FillValue" for each in variable.attributes) and fill_alone(plan, fqn, variable):
+            if _number_alone(plan, fqn, variable):
                 shown = [each.name for each in variable.attributes if plain(each.value).value is not None]
                 found[plan.prefix(fqn)] = shown.index("_FillValue") if "_FillValue" in shown else 0
     return found

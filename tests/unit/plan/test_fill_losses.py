@@ -80,6 +80,33 @@ def test_a_fill_value_beside_another_one_of_the_array(
         assert run_command("diff", str(tmp_path / "s.zarr"), str(tmp_path / "t.zarr")).out == b""
 
 
+@pytest.mark.parametrize("form", ["zarr2", "zarr3", "nczarr", "nczarr3"])
+@pytest.mark.parametrize("fill", [b"a\0b", b"ab", b"\0\0x"])
+def test_a_fill_value_of_fixed_texts(fill: bytes, form: str, tmp_path: Path) -> None:
+    """Zarr v2 declares it in base64. No attribute of plain JSON holds its NUL, so the array's value stands alone."""
+    array = {"zarr_format": 2, "shape": [4], "chunks": [2], "dtype": "|S4", "order": "C", "compressor": None}
+    array |= {"fill_value": base64.b64encode(fill.ljust(4, b"\0")).decode(), "filters": None}
+    for key, document in {
+        ".zgroup": {"zarr_format": 2},
+        "v/.zarray": array,
+        "v/.zattrs": {"_ARRAY_DIMENSIONS": ["x"]},
+    }.items():
+        path = tmp_path / "s.zarr" / key
+        path.parent.mkdir(exist_ok=True, parents=True)
+        path.write_text(json.dumps(document))
+    (tmp_path / "s.zarr" / "v" / "1").write_bytes(b"abcdef\0\0")
+    source, target = str(tmp_path / "s.zarr"), str(tmp_path / "t.zarr")
+    ran = run_command("convert", source, target, "--to", form)
+    assert (ran.status, "error" in ran.err) == (0, False)
+    assert run_command("diff", source, target).out == b""
+    if form == "zarr2":
+        written = json.loads((tmp_path / "t.zarr" / "v" / ".zarray").read_text())
+        shown = json.loads((tmp_path / "t.zarr" / "v" / ".zattrs").read_text())
+        exact = fill == b"ab"
+        assert (base64.b64decode(written["fill_value"] or "").rstrip(b"\0") == fill) != exact
+        assert ("_FillValue" in shown) == exact
+
+
 @pytest.mark.parametrize("form", ["zarr2", "zarr3", "nczarr", "nczarr3", "zarr3-2019"])
 def test_the_bits_of_a_nan_are_kept_or_told(form: str, tmp_path: Path) -> None:
     odd = base64.b64encode(b"\x01\x00\xc0\x7f").decode()
