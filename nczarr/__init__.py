@@ -51,7 +51,7 @@ __all__ = [
 ]
 
 
-_DOORS = frozenset({"awkward0", "ncstream", "refs", "testing", "zarr3_2019"})
+_DOORS = frozenset({"awkward0", "ncstream", "refs", "testing", "virtualizarr", "zarr3_2019"})
 """Public modules, which are attributes without an import of their own."""
 
 

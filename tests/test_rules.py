@@ -33,6 +33,7 @@ ROOMS = (
     "awkward0",
     "ncstream",
     "refs",
+    "virtualizarr",
     "zarr3_2019",
     "api",
     "peers",
@@ -76,6 +77,7 @@ DOORS = {
     "nczarr.awkward0": "nczarr.formats.awkward0",
     "nczarr.ncstream": "nczarr.formats.ncstream",
     "nczarr.refs": "nczarr.formats.reference",
+    "nczarr.virtualizarr": "nczarr.formats.reference",
     "nczarr.zarr3_2019": "nczarr.formats.zarr",
 }
 """Public doors to single formats: who may import which by name."""
