@@ -56,9 +56,13 @@ def faults() -> str:
             if rules:
                 lines.append(f"\n### {what}\n\n" + "| code | | what is wrong | the reader | seen with | what to do |\n")
                 lines.append("|---|---|---|---|---|---|\n")
+            before = ""
             for rule in rules:
                 code = CODES[rule.code]
                 cells = (f"`{rule.code}`", str(code.severity), code.summary, rule.does, rule.seen, rule.instead or "–")
+                if rule.code == before:  # several faults of one code: its meaning stands in the first row
+                    cells = (cells[0], cells[1], "", *cells[3:])
+                before = rule.code
                 lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n")
     return "".join(lines)
 

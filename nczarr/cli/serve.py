@@ -124,6 +124,12 @@ def _application(arguments: argparse.Namespace) -> Application:
     return Application(Routes(root, shelf, limits, Disk(limits.spill)), sites, to_stderr if arguments.verbose else None)
 
 
+def _announce(url: str) -> None:
+    """Print the URL for programs that wait for it."""
+    write_product([f"{url}\n".encode()])
+    sys.stdout.flush()
+
+
 def _serve(arguments: argparse.Namespace, messages: Messages) -> None:
     application = _application(arguments)
     from nczarr import registry
@@ -139,14 +145,12 @@ def _serve(arguments: argparse.Namespace, messages: Messages) -> None:
     gc.set_threshold(*SWEEPING)
     sockets.return_memory()
     socket = sockets.bound(arguments.host, arguments.port)
-    write_product([f"{sockets.url_of(socket)}\n".encode()])
-    sys.stdout.flush()
     helpers = Helpers(application.limits)
     for name in registry.having("isolates"):
         registry.load(registry.load(registry.ROWS[name]).isolates)(helpers.call)
     try:
         helpers.start()
-        sockets.run(server, socket)
+        sockets.run(server, socket, lambda: _announce(sockets.url_of(socket)))
     finally:
         application.workers.close()
         helpers.close()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from typing import NamedTuple
 
-CONCURRENCY = min(16, (os.cpu_count() or 1) + 2)
+from nczarr.arrays.thread_pool import processors
+
+CONCURRENCY = min(16, processors() + 2)
 """Default number of concurrent tasks; most wait for files or release the GIL."""
 
 

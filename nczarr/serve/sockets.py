@@ -251,9 +251,10 @@ def _with_abort(app: Any, abort: Callable[[], None]) -> Any:
     return with_abort
 
 
-def run(made: Listener, listening: socket.socket) -> None:
+def run(made: Listener, listening: socket.socket, announce: Callable[[], None]) -> None:
     """Serve until SIGTERM, or until SIGINT, which raises KeyboardInterrupt.
 
+    Calls `announce` when signals are handled and connections are accepted.
     Inherited signal settings are ignored: shells make background processes
     ignore SIGINT.
     """
@@ -268,6 +269,7 @@ def run(made: Listener, listening: socket.socket) -> None:
     before = {number: signal.signal(number, ended) for number in numbers}  # uvicorn raises them again when it has ended
     watched = signal.set_wakeup_fd(-1) if numbers else -1  # this thread calls no library: it hears signals itself
     try:
+        announce()
         asyncio.run(made.serve(listening))
     finally:
         if numbers:

@@ -113,7 +113,7 @@ class Library:
             function.restype = c_int
             self._call[name] = function
 
-    def _fail(self, name: str, status: int) -> None:
+    def _fail(self, name: str, status: int) -> NoReturn:
         if status > 0:
             raise OSError(status, os.strerror(status))
         text = self.dll.nc_strerror(status).decode("utf-8", "replace")

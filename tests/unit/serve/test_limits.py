@@ -202,6 +202,12 @@ def test_it_ends_when_it_is_told_to(number: int, status: int, large: Path) -> No
         assert served.process.stderr.read() == ""
 
 
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+def test_signals_are_handled_when_the_url_is_printed(number: int, status: int, large: Path) -> None:
+    with serving(large) as served:
+        assert served.end(number) == status
+
+
 @pytest.mark.slow
 def test_in_the_background_of_a_shell_it_ends_as_well(large: Path) -> None:
     """A shell without job control has such processes ignore SIGINT."""
