@@ -289,7 +289,7 @@ class VariableHandle:
     @property
     def dtype(self) -> np.dtype[Any]:
         """NumPy dtype of indexed values; `object` for strings and vlen values."""
-        from nczarr.select.indexing import dtype_of
+        from nczarr.select.reader import dtype_of
 
         return dtype_of(self.type, self._checked.types)
 
@@ -298,20 +298,23 @@ class VariableHandle:
 
         Parameters
         ----------
-        key : int, slice, Ellipsis, or tuple of these
-            Index as in NumPy. Steps of slices may be negative.
+        key : int, slice, Ellipsis, None, array of integers, mask, or tuple of these
+            Index as in NumPy: integer arrays, lists and masks too, in every mixture. Of a
+            chunked variable, each chunk with a wanted cell is read once, and no other.
 
         Returns
         -------
         numpy scalar or numpy.ndarray
-            Values of `dtype`, in the shape that NumPy gives the index. A char is `S1`,
+            Values of `dtype`, in the shape that NumPy gives the index; a scalar if that
+            has no dimensions. The values belong to the caller. A char is `S1`,
             an enum its integer, an opaque value `V`, a record a structured value. Strings
             are `str`, or None for NIL, and vlen values are arrays, both in object arrays.
 
         Raises
         ------
         IndexError
-            If an index is out of bounds, or has too many dimensions.
+            If an index is out of bounds, has too many dimensions, or has arrays or masks
+            of wrong shapes.
         TypeError
             If a part of the index has another type.
         CompileError

@@ -42,8 +42,10 @@ class ArrayInMemory(ArraySource):
     """All values, in the shape and dtype of the layout."""
 
     def read(self, selection: Selection) -> NDArray[Any]:
-        """Return a view of the region, in its shape and the layout's dtype."""
-        region: NDArray[Any] = self.values[selection] if selection else self.values
+        """Return a read-only view of the region, in its shape and the layout's dtype."""
+        place: Any = (*selection, ...)
+        region: NDArray[Any] = self.values[place]
+        region.flags.writeable = False
         return region
 
 

@@ -1,204 +1,117 @@
-"""Indexing of a variable's values as NumPy objects, assembled from the parts of its type (arrays/parts.py)."""
+"""Indexing of a variable's values: as NumPy does, by outer indices, and by points."""
 
 from __future__ import annotations
 
-import math
-import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from nczarr.arrays.blocks import Selection, lengths_of
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.part_fills import all_fill
-from nczarr.arrays.parts import Types, descr, escape, is_fixed
-from nczarr.arrays.source import ArraySource, Parts, little, numpy_dtype
-from nczarr.ast import CompoundType, VlenType
+from nczarr.select.boxes import Indices
+from nczarr.select.index_keys import Axis, IndexKey, outer_axis, parsed
+from nczarr.select.reader import Reader, dtype_of, reader_of
 
 if TYPE_CHECKING:
     from nczarr.check.checked import Checked
 
-LARGEST_SPAN = 1 << 22
-"""Maximum elements of the box read for a stepped slice; larger ones are read piece by piece."""
-
-LARGEST_VIEW = 1 << 22
-"""Maximum bytes of a view of a file that one thread copies."""
-
-
-def dtype_of(type_name: str, types: Types) -> np.dtype[Any]:
-    """Return the dtype of values: the array's for fixed sizes, else object, or a record with object fields."""
-    declared = types.get(type_name)
-    if is_fixed(type_name, types):
-        return numpy_dtype(descr(type_name, types))
-    if isinstance(declared, CompoundType):
-        return record_dtype(declared, types)
-    return np.dtype(object)
-
-
-def record_dtype(declared: CompoundType, types: Types) -> np.dtype[Any]:
-    """Return the dtype of a record with variable-size members."""
-    return np.dtype([(field.name, dtype_of(field.type, types), field.shape) for field in declared.fields])
-
 
 def read(checked: Checked, path: str, key: Any) -> Any:
-    """Return the values of `variable[key]`. Raises IndexError or TypeError like NumPy."""
-    variable, shape = checked.variables[path], checked.shapes[path]
-    axes = normal_key(key, shape)
-    reader = _reader(checked, path)
-    region = reader.stepped(
-        variable.type, [axis if isinstance(axis, range) else range(axis, axis + 1) for axis in axes]
-    )
-    found = region[tuple(0 if isinstance(axis, int) else slice(None) for axis in axes)]
-    is_view_of_file = isinstance(found, np.ndarray) and not found.flags.writeable
-    return found.copy() if is_view_of_file else found
+    """Return the values of `variable[key]`, as NumPy does; without dimensions a scalar. For the errors see `parsed`."""
+    type_name, shape = checked.variables[path].type, checked.shapes[path]
+    index = parsed(key, shape)
+    if index.place is None:
+        axes = [axis for axis in index.axes if axis is not None]
+        region = _outer(reader_of(checked, path), type_name, axes)
+    else:
+        region = _points(reader_of(checked, path), type_name, index, shape)
+        count = len(index.broadcast)
+        before = index.place - sum(each < index.place for each in index.new)
+        region = np.moveaxis(region, range(count), range(before, before + count))
+    found = np.expand_dims(region, index.new)
+    return _owned(found if found.ndim else found[()])
 
 
-def normal_key(key: Any, shape: tuple[int, ...]) -> list[int | range]:
-    """Return one integer or range per dimension. Raises IndexError out of bounds, TypeError for other indices."""
-    keys = list(key) if isinstance(key, tuple) else [key]
-    dots = [position for position, item in enumerate(keys) if item is Ellipsis]
-    if len(dots) > 1:
-        raise IndexError("an index can have only one `...`")
-    if len(keys) - len(dots) > len(shape):
-        raise IndexError(f"{len(keys) - len(dots)} indices for {len(shape)} dimensions")
-    missing = [slice(None)] * (len(shape) - len(keys) + len(dots))
-    at = dots[0] if dots else len(keys)
-    keys[at : at + 1] = missing
-    return [_axis(item, length, axis) for axis, (item, length) in enumerate(zip(keys, shape, strict=True))]
+def read_outer(checked: Checked, path: str, axes: Sequence[Any]) -> NDArray[Any]:
+    """Return the values where the indices of all dimensions meet.
+
+    `axes`: one integer, slice, integer array or mask for each dimension. An
+    integer drops its dimension. For the errors see `parsed`.
+    """
+    type_name, shape = checked.variables[path].type, checked.shapes[path]
+    if len(axes) != len(shape):
+        raise IndexError(f"{len(axes)} indices for {len(shape)} dimensions")
+    wanted = [outer_axis(item, length, axis) for axis, (item, length) in enumerate(zip(axes, shape, strict=True))]
+    found: NDArray[Any] = _owned(_outer(reader_of(checked, path), type_name, wanted))
+    return found
 
 
-def _axis(item: Any, length: int, axis: int) -> int | range:
-    if isinstance(item, slice):
-        return range(*item.indices(length))
-    if isinstance(item, bool) or not hasattr(item, "__index__"):
-        raise TypeError(f"an index must be an integer, a slice or `...`, not {type(item).__name__}")
-    index = operator.index(item)
-    if not -length <= index < length:
-        raise IndexError(f"index {index} is out of bounds for dimension {axis} of length {length}")
-    return index + length if index < 0 else index
+def read_points(checked: Checked, path: str, key: Any) -> NDArray[Any]:
+    """Return the values at single points.
+
+    `key`: as for `read`. The dimensions of the broadcast arrays are always the
+    first of the result, then come those of slices. For the errors see `parsed`.
+    """
+    type_name, shape = checked.variables[path].type, checked.shapes[path]
+    index = parsed(key, shape)
+    reader = reader_of(checked, path)
+    if index.place is None:
+        region = _outer(reader, type_name, [axis for axis in index.axes if axis is not None])
+    else:
+        region = _points(reader, type_name, index, shape)
+    count = len(index.broadcast)
+    new = [each if index.place is None or each >= index.place else each + count for each in index.new]
+    found: NDArray[Any] = _owned(np.expand_dims(region, tuple(new)))
+    return found
 
 
-def _reader(checked: Checked, path: str) -> Reader:
-    """Return the reader of a variable's parts; without data it is fill, at no cost in the shape."""
-    parts = checked.parts.get(path)
-    kind, shape, fill = checked.variables[path].type, checked.shapes[path], checked.fills[path]
-    if parts is not None:
-        return Reader(parts, checked.types)
-    if is_fixed(kind, checked.types) or kind == "string":
-        return Reader(all_fill(fill, kind, shape, checked.types), checked.types)
-    return Constantly(all_fill(fill, kind, (), checked.types), checked.types)
+def _owned(found: Any) -> Any:
+    """Return values that belong to the caller: a copy of a view of a file or cache."""
+    return found.copy() if isinstance(found, np.ndarray) and not found.flags.writeable else found
 
 
-class Reader:
-    """Assembles the parts of one variable."""
-
-    def __init__(self, parts: Parts, types: Types) -> None:
-        self.parts = parts
-        self.types = types
-        self._ends: dict[str, NDArray[np.int64]] = {}
-
-    def stepped(self, type_name: str, axes: Sequence[range]) -> NDArray[Any]:
-        """Return values at stepped ranges, in their shape: from the bounding box if it is small, else index by index.
-
-        For the dtypes see `box`.
-        """
-        if any(not len(axis) for axis in axes):
-            return np.empty([len(axis) for axis in axes], dtype_of(type_name, self.types))
-        box = [(min(axis[0], axis[-1]), max(axis[0], axis[-1]) + 1) for axis in axes]
-        size = math.prod(high - low for low, high in box)
-        widest = max(range(len(axes)), key=lambda axis: abs(axes[axis].step), default=-1)
-        if size > LARGEST_SPAN and widest >= 0 and abs(axes[widest].step) > 1 and len(axes[widest]) > 1:
-            before, axis, after = axes[:widest], axes[widest], axes[widest + 1 :]
-            rows = [self.stepped(type_name, [*before, axis[i : i + 1], *after]) for i in range(len(axis))]
-            return np.concatenate(rows, axis=widest)
-        selection = tuple(slice(low, high) for low, high in box)
-        if is_fixed(type_name, self.types) and all(len(axis) == 1 or axis.step == 1 for axis in axes):
-            return self._fixed(self.parts[""], selection)
-        region = self.box("", type_name, selection)
-        # The box begins and ends at chosen places, so that a step forth starts at its first and one back at its last.
-        steps: tuple[Any, ...] = tuple(slice(None, None, axis.step) for axis in axes)
-        stepped: NDArray[Any] = region[(*steps, ...)]  # an array, of a scalar too
-        return stepped
-
-    def _fixed(self, source: ArraySource, selection: Selection) -> NDArray[Any]:
-        """Return little-endian values of a region of fixed size. Large views of a file are copied in parallel."""
-        values = source.read(selection)
-        if values.flags.owndata or values.flags.writeable or values.nbytes <= LARGEST_VIEW:
-            return little(values)
-        out = np.empty(values.shape, values.dtype.newbyteorder("<"))
-        source.read_into(selection, out)
-        return out
-
-    def box(self, path: str, type_name: str, selection: Selection) -> NDArray[Any]:
-        """Return a part's values in a region, in its shape.
-
-        Fixed-size types have their packed little-endian dtype. Strings are
-        objects (`str | None`), sequences are objects (one array each), and
-        other records are structured arrays of such fields.
-        """
-        declared = self.types.get(type_name)
-        inside = path + "/" if path else ""
-        if is_fixed(type_name, self.types):
-            return little(self.parts[path].read(selection))
-        if isinstance(declared, CompoundType):
-            return self._records(inside, declared, selection)
-        if isinstance(declared, VlenType):
-            return self._sequences(inside, declared, selection)
-        return _decoded(self.parts[path].read(selection))
-
-    def _records(self, inside: str, declared: CompoundType, selection: Selection) -> NDArray[Any]:
-        out = np.empty(lengths_of(selection), record_dtype(declared, self.types))
-        for field in declared.fields:
-            whole = tuple(slice(0, length) for length in field.shape)
-            out[field.name] = self.box(inside + escape(field.name), field.type, (*selection, *whole))
-        return out
-
-    def _sequences(self, inside: str, declared: VlenType, selection: Selection) -> NDArray[Any]:
-        ends, shape = self._ends_of(inside + "counts", selection)
-        places = np.arange(len(ends)).reshape(shape)[selection]
-        out = np.empty(places.shape, dtype=object)
-        flat = places.reshape(-1)
-        if not len(flat):
-            return out
-        starts = np.concatenate(([0], ends))
-        low, high = int(starts[flat].min()), int(ends[flat].max())
-        content = self.box(inside + "content", declared.base, (slice(low, high),))
-        found = np.empty(len(flat), dtype=object)
-        for position, place in enumerate(flat.tolist()):
-            found[position] = content[starts[place] - low : ends[place] - low]
-        out[...] = found.reshape(places.shape)
-        return out
-
-    def _ends_of(self, path: str, selection: Selection) -> tuple[NDArray[np.int64], tuple[int, ...]]:
-        """Return each sequence's end in the content, and the shape of their counts.
-
-        Includes all counts before and in the region, none after its last row.
-        """
-        source: ArraySource = self.parts[path]
-        whole = source.layout.shape
-        shape = (selection[0].stop, *whole[1:]) if whole else ()
-        known = self._ends.get(path)
-        if known is None or len(known) < math.prod(shape):
-            counts = source.read(tuple(slice(0, length) for length in shape))
-            known = self._ends[path] = np.cumsum(counts.reshape(-1), dtype=np.int64)
-        return known[: math.prod(shape)], shape
+def _outer(reader: Reader, type_name: str, axes: Sequence[Axis]) -> NDArray[Any]:
+    """Return the values of an outer index; integers drop their dimensions."""
+    region = reader.outer(type_name, [range(axis, axis + 1) if isinstance(axis, int) else axis for axis in axes])
+    place: Any = (*(0 if isinstance(axis, int) else slice(None) for axis in axes), ...)
+    dropped: NDArray[Any] = region[place]
+    return dropped
 
 
-class Constantly(Reader):
-    """Reader of one value everywhere; its parts contain only that value."""
+def _points(reader: Reader, type_name: str, index: IndexKey, shape: tuple[int, ...]) -> NDArray[Any]:
+    """Return the values of an index with an advanced part, whose axes come first."""
+    kept = {axis: item for axis, item in enumerate(index.axes) if isinstance(item, range)}
+    if 0 in index.broadcast:
+        return np.empty((*index.broadcast, *map(len, kept.values())), dtype_of(type_name, reader.types))
+    owners = _orthogonal(index)
+    if owners is None:
+        flat = {axis: np.ascontiguousarray(each).reshape(-1) for axis, each in index.points.items()}
+        region = reader.points(type_name, flat, kept, shape)
+        return region.reshape(*index.broadcast, *region.shape[1:])
+    axes: list[Indices] = []
+    for axis, item in enumerate(index.axes):
+        own = index.points.get(axis)
+        if isinstance(item, range):
+            axes.append(item)
+        elif own is not None:
+            along = owners.get(axis)
+            axes.append(own[tuple(slice(None) if each == along else 0 for each in range(own.ndim))].reshape(-1))
+    region = reader.outer(type_name, axes)
+    order = sorted(index.points, key=lambda axis: owners.get(axis, -1))
+    moved = region.transpose(*order, *kept)
+    return moved.reshape(*index.broadcast, *moved.shape[len(order) :])
 
-    def box(self, path: str, type_name: str, selection: Selection) -> NDArray[Any]:
-        """Return the value repeated in the region's shape."""
-        if path:
-            return super().box(path, type_name, selection)
-        element = super().box(path, type_name, ())
-        out = np.empty(lengths_of(selection), element.dtype)
-        out.fill(element[()])
-        return out
 
+def _orthogonal(index: IndexKey) -> dict[int, int] | None:
+    """Return the axis of the broadcast shape along which each index array varies; None if the index is not outer.
 
-def _decoded(raw: NDArray[Any]) -> NDArray[Any]:
-    out = np.empty(raw.shape, dtype=object)
-    flat, source = out.reshape(-1), raw.reshape(-1)
-    for position, item in enumerate(source.tolist()):
-        flat[position] = None if item is None else item.decode("utf-8", "surrogateescape")
-    return out
+    An index is outer if no two arrays vary along the same axis, and each axis
+    has an array, like the arrays of `numpy.ix_`.
+    """
+    owners: dict[int, int] = {}
+    for axis, values in index.points.items():
+        varying = [each for each, step in enumerate(values.strides) if step and values.shape[each] > 1]
+        if len(varying) > 1 or (varying and varying[0] in owners.values()):
+            return None
+        if varying:
+            owners[axis] = varying[0]
+    needed = {each for each, length in enumerate(index.broadcast) if length > 1}
+    return owners if needed == set(owners.values()) else None

@@ -36,7 +36,7 @@ from nczarr.compare.digest import Digest, digest
 from nczarr.diagnostics.report import Report
 from nczarr.options import Options
 from nczarr.registry import named
-from nczarr.select.indexing import Reader
+from nczarr.select.reader import Reader
 from nczarr.stores.memory import MemoryStore
 from nczarr.testing.arrays import parts_of, whole
 from nczarr.testing.strategies import constants, datasets_with_data, legal_names

@@ -13,7 +13,7 @@ from nczarr.arrays import assembly, concatenate, strided, thread_pool
 from nczarr.arrays.blocks import Selection, lengths_of
 from nczarr.arrays.lazy_numpy import NDArray
 from nczarr.arrays.source import ArraySource, little
-from nczarr.select import indexing
+from nczarr.select import reader
 
 WAYS = [(1, 1 << 40), (1, 0), (4, 0)]
 """Threads and threshold: in one thread with the cache, in one straight into the result, in four."""
@@ -25,7 +25,7 @@ def ways(workers: int, least: int = 0) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(assembly, "DIRECT", least - 1)
         patch.setattr(assembly, "LEAST", least)
-        patch.setattr(indexing, "LARGEST_VIEW", least - 1)
+        patch.setattr(reader, "LARGEST_VIEW", least - 1)
         for module in (assembly, strided, concatenate):
             patch.setattr(module, "SHARED", least - 1)
         patch.setattr(concatenate, "SEVERAL", 2)

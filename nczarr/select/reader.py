@@ -1,0 +1,248 @@
+"""Values of variables as NumPy objects, assembled from the parts of their type (arrays/parts.py)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from nczarr.arrays.assembly import TIMES
+from nczarr.arrays.blocks import Selection, lengths_of, linear_block
+from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.part_fills import all_fill
+from nczarr.arrays.parts import Types, descr, escape, is_fixed
+from nczarr.arrays.source import ArraySource, Parts, itemsize, little, numpy_dtype
+from nczarr.arrays.thread_pool import each, processors
+from nczarr.ast import CompoundType, VlenType
+from nczarr.select.boxes import Indices, PointBox, Run, outer_boxes, point_boxes
+
+if TYPE_CHECKING:
+    from nczarr.check.checked import Checked
+
+LARGEST_SPAN = 1 << 22
+"""Elements of a box with unwanted cells above which it is divided, unless a chunk has more."""
+
+LARGEST_VIEW = 1 << 22
+"""Maximum bytes of a view of a file that one thread copies."""
+
+
+def dtype_of(type_name: str, types: Types) -> np.dtype[Any]:
+    """Return the dtype of values: the array's for fixed sizes, else object, or a record with object fields."""
+    declared = types.get(type_name)
+    if is_fixed(type_name, types):
+        return numpy_dtype(descr(type_name, types))
+    if isinstance(declared, CompoundType):
+        return record_dtype(declared, types)
+    return np.dtype(object)
+
+
+def record_dtype(declared: CompoundType, types: Types) -> np.dtype[Any]:
+    """Return the dtype of a record with variable-size members."""
+    return np.dtype([(field.name, dtype_of(field.type, types), field.shape) for field in declared.fields])
+
+
+def reader_of(checked: Checked, path: str) -> Reader:
+    """Return the reader of a variable's parts; without data it is fill, at no cost in the shape."""
+    parts = checked.parts.get(path)
+    kind, shape, fill = checked.variables[path].type, checked.shapes[path], checked.fills[path]
+    if parts is not None:
+        return Reader(parts, checked.types)
+    if is_fixed(kind, checked.types) or kind == "string":
+        return Reader(all_fill(fill, kind, shape, checked.types), checked.types)
+    return Constantly(all_fill(fill, kind, (), checked.types), checked.types)
+
+
+class Reader:
+    """Assembles the parts of one variable."""
+
+    def __init__(self, parts: Parts, types: Types) -> None:
+        self.parts = parts
+        self.types = types
+        self._ends: dict[str, NDArray[np.int64]] = {}
+
+    def outer(self, type_name: str, axes: Sequence[Indices]) -> NDArray[Any]:
+        """Return the values where the indices of all dimensions meet, in their shape. For the dtypes see `box`.
+
+        `axes`: ranges, and arrays of int64 in any order.
+        """
+        shape = [len(axis) for axis in axes]
+        dtype = dtype_of(type_name, self.types)
+        if 0 in shape:
+            return np.empty(shape, dtype)
+        ordered: list[Indices] = []
+        repeated: dict[int, NDArray[np.int64]] = {}
+        for number, axis in enumerate(axes):
+            if isinstance(axis, range) or (np.diff(axis) > 0).all():
+                ordered.append(axis)
+            else:
+                unique, repeated[number] = np.unique(axis, return_inverse=True)
+                ordered.append(unique)
+        boxes = list(outer_boxes(ordered, self._cells(len(axes)), LARGEST_SPAN))
+        if len(boxes) == 1:
+            region = self._cut(type_name, boxes[0])
+        else:
+            region = np.empty([len(axis) for axis in ordered], dtype)
+            self._fill(type_name, region, boxes)
+        for number, places in repeated.items():
+            region = region.take(places, axis=number)
+        return region
+
+    def points(
+        self,
+        type_name: str,
+        points: Mapping[int, NDArray[np.int64]],
+        others: Mapping[int, range],
+        shape: tuple[int, ...],
+    ) -> NDArray[Any]:
+        """Return the values at points, in the shape of the points and then of the other dimensions.
+
+        `points`: coordinates by dimension, int64 of one dimension and one length.
+        `others`: indices of all other dimensions of the variable, whose shape is
+        `shape`.
+        """
+        count = len(next(iter(points.values())))
+        out = np.empty([count, *map(len, others.values())], dtype_of(type_name, self.types))
+        if not out.size:
+            return out
+        whole = [slice(0)] * len(shape)
+        index: list[Any] = [slice(None)] * len(shape)
+        for axis, other in others.items():
+            whole[axis] = slice(min(other[0], other[-1]), max(other[0], other[-1]) + 1)
+            index[axis] = slice(None, None, other.step)
+        are_neighbours = max(points) - min(points) == len(points) - 1
+        lengths = self._cells(len(shape)) or linear_block(shape, LARGEST_SPAN)
+        boxes = list(point_boxes(points, dict(enumerate(lengths)), tuple(whole)))
+
+        def put(box: PointBox) -> None:
+            chosen = list(index)
+            for axis, inside in zip(points, box.inside, strict=True):
+                chosen[axis] = inside
+            found = self._read(type_name, box.selection)[tuple(chosen)]
+            out[box.outside] = np.moveaxis(found, min(points), 0) if are_neighbours else found
+
+        size = max(math.prod(part.stop - part.start for part in box.selection) for box in boxes)
+        self._each(type_name, put, boxes, size)
+        return out
+
+    def _cells(self, rank: int) -> tuple[int, ...] | None:
+        """Return the chunk lengths of the variable; None if a read costs no more than its region."""
+        source = next(iter(self.parts.values()), None)
+        if source is None or source.viewed or len(source.layout.chunks) < rank:
+            return None
+        return tuple(max(1, length) for length in source.layout.chunks[:rank])
+
+    def _fill(self, type_name: str, out: NDArray[Any], boxes: Sequence[tuple[Run, ...]]) -> None:
+        """Put the values of boxes into `out`."""
+
+        def put(box: tuple[Run, ...]) -> None:
+            place: Any = (*(run.outside for run in box), ...)
+            out[place] = self._cut(type_name, box)
+
+        size = max(math.prod(run.high - run.low for run in box) for box in boxes)
+        self._each(type_name, put, boxes, size)
+
+    def _each(self, type_name: str, put: Callable[[Any], None], boxes: Sequence[Any], size: int) -> None:
+        """Call a function with each box of at most `size` elements, in several threads where that gains time."""
+        is_shared = is_fixed(type_name, self.types) and len(boxes) >= 2 * processors() and not self.parts[""].viewed
+        need = TIMES * size * itemsize(self.parts[""].layout.dtype) if is_shared else None
+        # The last boxes first: the counts of lists are read from the beginning up to the end of a box.
+        each(put, boxes if is_shared else reversed(boxes), need)
+
+    def _cut(self, type_name: str, box: tuple[Run, ...]) -> NDArray[Any]:
+        """Return the chosen values of a box, in their shape; a copy if the box has more."""
+        values = self._read(type_name, tuple(slice(run.low, run.high) for run in box))
+        found = values
+        for axis, run in enumerate(box):
+            before: Any = (slice(None),) * axis
+            found = found[(*before, run.inside)]
+        return found.copy() if found.base is not None and 2 * found.size < values.size else found
+
+    def _read(self, type_name: str, selection: Selection) -> NDArray[Any]:
+        """Return the values of a region, in its shape. For the dtypes see `box`."""
+        if is_fixed(type_name, self.types):
+            return self._fixed(self.parts[""], selection)
+        return self.box("", type_name, selection)
+
+    def _fixed(self, source: ArraySource, selection: Selection) -> NDArray[Any]:
+        """Return little-endian values of a region of fixed size. Large views of a file are copied in parallel."""
+        values = source.read(selection)
+        if values.flags.owndata or values.flags.writeable or values.nbytes <= LARGEST_VIEW:
+            return little(values)
+        out = np.empty(values.shape, values.dtype.newbyteorder("<"))
+        source.read_into(selection, out)
+        return out
+
+    def box(self, path: str, type_name: str, selection: Selection) -> NDArray[Any]:
+        """Return a part's values in a region, in its shape.
+
+        Fixed-size types have their packed little-endian dtype. Strings are
+        objects (`str | None`), sequences are objects (one array each), and
+        other records are structured arrays of such fields.
+        """
+        declared = self.types.get(type_name)
+        inside = path + "/" if path else ""
+        if is_fixed(type_name, self.types):
+            return little(self.parts[path].read(selection))
+        if isinstance(declared, CompoundType):
+            return self._records(inside, declared, selection)
+        if isinstance(declared, VlenType):
+            return self._sequences(inside, declared, selection)
+        return _decoded(self.parts[path].read(selection))
+
+    def _records(self, inside: str, declared: CompoundType, selection: Selection) -> NDArray[Any]:
+        out = np.empty(lengths_of(selection), record_dtype(declared, self.types))
+        for field in declared.fields:
+            whole = tuple(slice(0, length) for length in field.shape)
+            out[field.name] = self.box(inside + escape(field.name), field.type, (*selection, *whole))
+        return out
+
+    def _sequences(self, inside: str, declared: VlenType, selection: Selection) -> NDArray[Any]:
+        ends, shape = self._ends_of(inside + "counts", selection)
+        places = np.arange(len(ends)).reshape(shape)[selection]
+        out = np.empty(places.shape, dtype=object)
+        flat = places.reshape(-1)
+        if not len(flat):
+            return out
+        starts = np.concatenate(([0], ends))
+        low, high = int(starts[flat].min()), int(ends[flat].max())
+        content = self.box(inside + "content", declared.base, (slice(low, high),))
+        found = np.empty(len(flat), dtype=object)
+        for position, place in enumerate(flat.tolist()):
+            found[position] = content[starts[place] - low : ends[place] - low]
+        out[...] = found.reshape(places.shape)
+        return out
+
+    def _ends_of(self, path: str, selection: Selection) -> tuple[NDArray[np.int64], tuple[int, ...]]:
+        """Return each sequence's end in the content, and the shape of their counts.
+
+        Includes all counts before and in the region, none after its last row.
+        """
+        source: ArraySource = self.parts[path]
+        whole = source.layout.shape
+        shape = (selection[0].stop, *whole[1:]) if whole else ()
+        known = self._ends.get(path)
+        if known is None or len(known) < math.prod(shape):
+            counts = source.read(tuple(slice(0, length) for length in shape))
+            known = self._ends[path] = np.cumsum(counts.reshape(-1), dtype=np.int64)
+        return known[: math.prod(shape)], shape
+
+
+class Constantly(Reader):
+    """Reader of one value everywhere; its parts contain only that value."""
+
+    def box(self, path: str, type_name: str, selection: Selection) -> NDArray[Any]:
+        """Return the value repeated in the region's shape."""
+        if path:
+            return super().box(path, type_name, selection)
+        element = super().box(path, type_name, ())
+        out = np.empty(lengths_of(selection), element.dtype)
+        out.fill(element[()])
+        return out
+
+
+def _decoded(raw: NDArray[Any]) -> NDArray[Any]:
+    out = np.empty(raw.shape, dtype=object)
+    flat, source = out.reshape(-1), raw.reshape(-1)
+    for position, item in enumerate(source.tolist()):
+        flat[position] = None if item is None else item.decode("utf-8", "surrogateescape")
+    return out
