@@ -10,23 +10,27 @@ if TYPE_CHECKING:
     from nczarr.api.builder import DatasetBuilder
     from nczarr.api.compare import diff, digest
     from nczarr.api.convert import convert, write
-    from nczarr.api.handle import DatasetHandle, VariableHandle, from_cdl, from_notation
+    from nczarr.api.handle import DatasetHandle, from_cdl, from_notation
     from nczarr.api.handle import open_dataset as open  # noqa: A004
+    from nczarr.api.node_handles import DimensionHandle, GroupHandle, VariableHandle
     from nczarr.compare.difference import Difference
-    from nczarr.diagnostics.report import CompileError, Diagnostic
+    from nczarr.diagnostics.report import CompileError, DataWarning, Diagnostic
     from nczarr.plan.plans import Conversion
 
 _PUBLIC = {
     "CompileError": ("nczarr.diagnostics.report", "CompileError"),
     "Conversion": ("nczarr.plan.plans", "Conversion"),
+    "DataWarning": ("nczarr.diagnostics.report", "DataWarning"),
     "DatasetBuilder": ("nczarr.api.builder", "DatasetBuilder"),
     "DatasetHandle": ("nczarr.api.handle", "DatasetHandle"),
+    "DimensionHandle": ("nczarr.api.node_handles", "DimensionHandle"),
     "Difference": ("nczarr.compare.difference", "Difference"),
     "convert": ("nczarr.api.convert", "convert"),
     "diff": ("nczarr.api.compare", "diff"),
     "digest": ("nczarr.api.compare", "digest"),
     "Diagnostic": ("nczarr.diagnostics.report", "Diagnostic"),
-    "VariableHandle": ("nczarr.api.handle", "VariableHandle"),
+    "GroupHandle": ("nczarr.api.node_handles", "GroupHandle"),
+    "VariableHandle": ("nczarr.api.node_handles", "VariableHandle"),
     "from_cdl": ("nczarr.api.handle", "from_cdl"),
     "from_notation": ("nczarr.api.handle", "from_notation"),
     "open": ("nczarr.api.handle", "open_dataset"),
@@ -36,10 +40,13 @@ _PUBLIC = {
 __all__ = [
     "CompileError",
     "Conversion",
+    "DataWarning",
     "DatasetBuilder",
     "DatasetHandle",
     "Diagnostic",
     "Difference",
+    "DimensionHandle",
+    "GroupHandle",
     "VariableHandle",
     "convert",
     "diff",

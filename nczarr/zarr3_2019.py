@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Unpack
 
-from nczarr.api.handle import DatasetHandle, report_losses
+from nczarr.api.handle import DatasetHandle, report_losses, warn_of_losses
 from nczarr.api.options import TargetOptions, options_from, takes
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report
 from nczarr.formats.zarr.draft2019.keys import array_key, data_key, group_key, path_problem
@@ -79,8 +79,8 @@ def read(
     >>> store = nczarr.zarr3_2019.MemoryKeys()
     >>> nczarr.zarr3_2019.write(nczarr.open("samples/01-station.cdl"), store)
     ()
-    >>> nczarr.zarr3_2019.read(store)
-    <dataset station: 5 variables>
+    >>> list(nczarr.zarr3_2019.read(store))
+    ['/station_name', '/lat', '/lon', '/time', '/temperature']
     """
     from nczarr import pipeline, registry
 
@@ -93,7 +93,9 @@ def read(
     checked = pipeline.read(KeyValueStore(store, name), report, options, registry.named("zarr3-2019"))
     if checked is None or report.errors:
         raise CompileError(report.sorted())
-    return DatasetHandle(checked, report.sorted(), report.losses)
+    found = DatasetHandle(checked, report.sorted(), report.losses)
+    warn_of_losses(found)
+    return found
 
 
 @takes(TargetOptions)

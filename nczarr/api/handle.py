@@ -7,14 +7,14 @@ raise one `CompileError`.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
-from nczarr import names
+from nczarr.api.node_handles import GroupHandle
 from nczarr.api.options import TargetOptions, options_from, takes
-from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.ast import Attribute, Dataset, Variable
-from nczarr.diagnostics.report import CompileError, Diagnostic, Report
+from nczarr.ast import Dataset
+from nczarr.diagnostics.report import CompileError, DataWarning, Diagnostic, Report
 from nczarr.options import FOLLOWING, UNREAD, Following, Options
 from nczarr.source import Source
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from nczarr.check.checked import Checked
 
 
-class DatasetHandle:
-    """An open dataset: its tree, its variables by path, and its text forms.
+class DatasetHandle(GroupHandle):
+    """An open dataset: the root group, and its text forms.
 
     `nczarr.open`, `from_cdl`, `from_notation` and `DatasetBuilder.finish` return
     handles. A handle is immutable, and also a context manager. Values are read when
@@ -46,6 +46,15 @@ class DatasetHandle:
     >>> dataset = nczarr.open("samples/01-station.cdl")
     >>> dataset
     <dataset station: 5 variables>
+    ├─ station = 3
+    ├─ name_length = 12
+    ├─ time = unlimited (3)
+    ├─ station_name  char (station 3, name_length 12)  2 attributes  36 B
+    ├─ lat  float (station 3)  1 attribute  12 B
+    ├─ lon  float (station 3)  1 attribute  12 B
+    ├─ time  double (time 3)  1 attribute  24 B
+    ├─ temperature  short (time 3, station 3)  3 attributes  18 B
+    └─ 2 attributes
     >>> list(dataset)
     ['/station_name', '/lat', '/lon', '/time', '/temperature']
     >>> "temperature" in dataset
@@ -53,60 +62,23 @@ class DatasetHandle:
     """
 
     def __init__(
-        self, checked: Checked, diagnostics: Sequence[Diagnostic] = (), losses: Sequence[Diagnostic] = ()
+        self,
+        checked: Checked,
+        diagnostics: Sequence[Diagnostic] = (),
+        losses: Sequence[Diagnostic] = (),
+        open_again: partial[DatasetHandle] | None = None,
     ) -> None:
-        self.checked = checked
+        super().__init__(checked)
         self.diagnostics = tuple(diagnostics)
         """Warnings of the way here; a dataset with errors never becomes a handle."""
         self.losses = tuple(losses)
         """Those of them that say what was left out: it cannot be read, or its name was taken."""
+        self._open_again = open_again
 
     @property
     def dataset(self) -> Dataset:
         """Tree of frozen nodes, compared by value."""
         return self.checked.dataset
-
-    def __getitem__(self, path: str) -> VariableHandle:
-        """Return the variable at a path.
-
-        Parameters
-        ----------
-        path : str
-            Fully qualified name (`/g1/temp`); a bare name means a variable of the root group.
-
-        Returns
-        -------
-        VariableHandle
-            The variable.
-
-        Raises
-        ------
-        KeyError
-            If there is no such variable. The message has the closest name.
-        """
-        wanted = path if path.startswith("/") else "/" + path
-        try:
-            key = names.fqn(map(names.normal, names.split(wanted)))
-        except ValueError:
-            key = wanted
-        variable = self.checked.variables.get(key)
-        if variable is None:
-            meant = names.closest(key, self.checked.variables)
-            raise KeyError(f"no variable {path!r}" + (f"; did you mean {meant!r}?" if meant else ""))
-        return VariableHandle(self.checked, key, variable)
-
-    def __contains__(self, path: object) -> bool:
-        try:
-            return isinstance(path, str) and self[path] is not None
-        except KeyError:
-            return False
-
-    def __iter__(self) -> Iterator[str]:
-        """Yield the paths of all variables in definition order."""
-        return iter(self.checked.variables)
-
-    def __len__(self) -> int:
-        return len(self.checked.variables)
 
     def __enter__(self) -> DatasetHandle:
         return self
@@ -116,8 +88,24 @@ class DatasetHandle:
     ) -> None:
         """Do nothing: sources are opened only while they are read."""
 
-    def __repr__(self) -> str:
-        return f"<dataset {self.dataset.name or '(no name)'!s}: {len(self)} variables>"
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the path and the options of a dataset that `open` opened, without `storage_options`; others by value.
+
+        A pickle has no credentials. Opening the dataset again takes them from the
+        environment. Raises PicklingError for a URL with a user or a query, and for
+        values in remote stores if the dataset is not from `open`.
+        """
+        from nczarr.api import pickling
+
+        if self._open_again is None:
+            return _unpickled, (pickling.content(self.checked), self.diagnostics, self.losses)
+        pickling.check_reopening(self._open_again)
+        return self._open_again, ()
+
+    @property
+    def _title(self) -> str:
+        count = len(self)
+        return f"dataset {self.dataset.name or '(no name)'}: {count} variable{'' if count == 1 else 's'}"
 
     def to_cdl(self) -> str:
         """Return the dataset as CDL with its values.
@@ -234,110 +222,6 @@ class DatasetHandle:
         return b"".join(pieces).decode("utf-8")
 
 
-class VariableHandle:
-    """One variable of an open dataset: its declaration, and its values by index.
-
-    Attributes
-    ----------
-    path : str
-        Fully qualified name.
-    variable : nczarr.ast.Variable
-        The node of the tree.
-
-    Examples
-    --------
-    >>> import nczarr
-    >>> temperature = nczarr.open("samples/01-station.cdl")["/temperature"]
-    >>> temperature
-    <variable /temperature short (3, 3)>
-    >>> temperature.dimensions, temperature.shape, temperature.dtype
-    (('/time', '/station'), (3, 3), dtype('int16'))
-    >>> temperature[0, ::2].tolist()
-    [21800, -999]
-    """
-
-    def __init__(self, checked: Checked, path: str, variable: Variable) -> None:
-        self._checked = checked
-        self.path = path
-        self.variable = variable
-
-    @property
-    def name(self) -> str:
-        """Simple name."""
-        return self.variable.name
-
-    @property
-    def type(self) -> str:
-        """Atomic type name, or the FQN of a declared type."""
-        return self.variable.type
-
-    @property
-    def dimensions(self) -> tuple[str | int, ...]:
-        """FQNs of dimensions; an integer is an anonymous dimension."""
-        return self.variable.dimensions
-
-    @property
-    def attributes(self) -> Mapping[str, Attribute]:
-        """Attributes by name, including `_FillValue`."""
-        return {attribute.name: attribute for attribute in self.variable.attributes}
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Current lengths of the dimensions."""
-        return self._checked.shapes[self.path]
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """NumPy dtype of indexed values; `object` for strings and vlen values."""
-        from nczarr.select.reader import dtype_of
-
-        return dtype_of(self.type, self._checked.types)
-
-    def __getitem__(self, key: Any) -> Any:
-        """Return the values at an index.
-
-        Parameters
-        ----------
-        key : int, slice, Ellipsis, None, array of integers, mask, or tuple of these
-            Index as in NumPy: integer arrays, lists and masks too, in every mixture. Of a
-            chunked variable, each chunk with a wanted cell is read once, and no other.
-
-        Returns
-        -------
-        numpy scalar or numpy.ndarray
-            Values of `dtype`, in the shape that NumPy gives the index; a scalar if that
-            has no dimensions. The values belong to the caller. A char is `S1`,
-            an enum its integer, an opaque value `V`, a record a structured value. Strings
-            are `str`, or None for NIL, and vlen values are arrays, both in object arrays.
-
-        Raises
-        ------
-        IndexError
-            If an index is out of bounds, has too many dimensions, or has arrays or masks
-            of wrong shapes.
-        TypeError
-            If a part of the index has another type.
-        CompileError
-            If a chunk cannot be decoded.
-        OSError
-            If a chunk cannot be read.
-        """
-        from nczarr.select.indexing import read
-
-        return read(self._checked, self.path, key)
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        return np.asarray(self[...], dtype=dtype)
-
-    def __len__(self) -> int:
-        if not self.shape:
-            raise TypeError("a scalar variable has no length")
-        return self.shape[0]
-
-    def __repr__(self) -> str:
-        return f"<variable {self.path} {self.type} {self.shape}>"
-
-
 def from_cdl(text: str | bytes, *, name: str = "<text>", kind: str | None = None) -> DatasetHandle:
     """Compile a CDL text.
 
@@ -437,8 +321,8 @@ def open_dataset(
     Returns
     -------
     DatasetHandle
-        The checked dataset. Unreadable content of a store is omitted, and listed in
-        `diagnostics` and `losses`.
+        The checked dataset. Unreadable content is omitted, with a `DataWarning`, and
+        listed in `diagnostics` and `losses`.
 
     Raises
     ------
@@ -446,6 +330,11 @@ def open_dataset(
         If the path is unreachable.
     CompileError
         If the content has errors; `.diagnostics` has all of them.
+
+    Warns
+    -----
+    DataWarning
+        If content was omitted; one warning for the dataset.
 
     Examples
     --------
@@ -457,14 +346,50 @@ def open_dataset(
 
     report = Report()
     options = options_from(kind=kind, allow_loss=UNREAD, storage_options=storage_options, following=following)
-    return handle_of(pipeline.read_path(os.fspath(path), report, options), report)
+    checked = pipeline.read_path(os.fspath(path), report, options)
+    from nczarr.api import pickling
+
+    again = pickling.opening(open_dataset, os.fspath(path), following, kind=kind)
+    found = handle_of(checked, report, again)
+    warn_of_losses(found)
+    return found
 
 
-def handle_of(checked: Checked | None, report: Report) -> DatasetHandle:
+def handle_of(
+    checked: Checked | None, report: Report, open_again: partial[DatasetHandle] | None = None
+) -> DatasetHandle:
     """Return the handle of what was read. Raises CompileError after an error."""
     if checked is None or report.errors:
         raise CompileError(report.sorted())
-    return DatasetHandle(checked, report.sorted(), report.losses)
+    return DatasetHandle(checked, report.sorted(), report.losses, open_again)
+
+
+def _unpickled(
+    content: tuple[Any, ...], diagnostics: tuple[Diagnostic, ...], losses: tuple[Diagnostic, ...]
+) -> DatasetHandle:
+    """Return the handle that was pickled by value."""
+    from nczarr.api import pickling
+
+    return DatasetHandle(pickling.checked_of(content), diagnostics, losses)
+
+
+LISTED = 5
+"""Maximum losses that one warning lists."""
+
+
+def warn_of_losses(handle: DatasetHandle) -> None:
+    """Warn, once for a dataset, of content that was omitted: unreadable variables and unknown HDF5 objects.
+
+    The warning is for the caller of the public function that calls this one.
+    """
+    lost = [each for each in handle.diagnostics if each in handle.losses or each.code == "unseen-object"]
+    if not lost:
+        return
+    import warnings
+
+    more = f"; and {len(lost) - LISTED} more in `diagnostics`" if len(lost) > LISTED else ""
+    listed = "; ".join(f"{each.code}: {each.message}" for each in lost[:LISTED])
+    warnings.warn(f"content of the dataset was left out: {listed}{more}", DataWarning, stacklevel=3)
 
 
 def report_losses(handle: DatasetHandle, report: Report, options: Options) -> None:

@@ -12,6 +12,7 @@ each with its end.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 
@@ -41,28 +42,35 @@ def lines(checked: Checked) -> Iterator[str]:
     dataset = checked.dataset
     kind = f"  ({dataset.kind})" if dataset.kind is not None else ""
     yield f"{_shown(dataset.name) or '/'}{kind}\n"
-    for line in _members(checked, "/", dataset, ""):
+    for line in members(checked, "/"):
         yield line + "\n"
 
 
-def _members(checked: Checked, path: str, group: Group, margin: str) -> Iterator[str]:
-    entries: list[str | Group] = [_type(declared) for declared in group.types]
-    entries += [_dimension(dimension) for dimension in group.dimensions]
-    entries += [_variable(checked, names.join(path, variable.name), variable) for variable in group.variables]
-    if group.attributes:
-        entries.append(_count(len(group.attributes), "attribute"))
-    entries += group.groups
+def members(checked: Checked, path: str, *, stored: bool = True) -> Iterator[str]:
+    """Yield the drawing of a group's members by lines, without their ends; `stored`: with stored sizes."""
+    return _members(checked, path, checked.groups[path], "", stored)
+
+
+def _members(checked: Checked, path: str, group: Group, margin: str, stored: bool) -> Iterator[str]:
+    entries: Iterator[str | Group] = itertools.chain(
+        map(type_text, group.types),
+        map(_dimension, group.dimensions),
+        (_variable(checked, names.join(path, variable.name), variable, stored) for variable in group.variables),
+        [_count(len(group.attributes), "attribute")] if group.attributes else [],
+        group.groups,
+    )
+    count = sum(map(len, (group.types, group.dimensions, group.variables, group.groups))) + bool(group.attributes)
     for number, entry in enumerate(entries):
-        last = number == len(entries) - 1
-        branch, below = ("└─ ", "   ") if last else ("├─ ", "│  ")
+        branch, below = ("└─ ", "   ") if number == count - 1 else ("├─ ", "│  ")
         if isinstance(entry, str):
             yield margin + branch + entry
         else:
             yield f"{margin}{branch}{_shown(entry.name)}/"
-            yield from _members(checked, names.join(path, entry.name), entry, margin + below)
+            yield from _members(checked, names.join(path, entry.name), entry, margin + below, stored)
 
 
-def _type(declared: UserType) -> str:
+def type_text(declared: UserType) -> str:
+    """Return a declared type in words."""
     match declared:
         case EnumType():
             what = f"enum of {declared.base}, {_count(len(declared.constants), 'constant')}"
@@ -83,7 +91,7 @@ def _dimension(dimension: Dimension) -> str:
     return f"{_shown(dimension.name)} = {length}"
 
 
-def _variable(checked: Checked, fqn: str, variable: Variable) -> str:
+def _variable(checked: Checked, fqn: str, variable: Variable, stored: bool) -> str:
     """Return a variable's line: name, type, dimensions with lengths, chunks, codecs, size."""
     words = [_shown(variable.name), _shown(variable.type)]
     shape = checked.shapes[fqn]
@@ -99,31 +107,32 @@ def _variable(checked: Checked, fqn: str, variable: Variable) -> str:
     elif storage.layout is not None:
         words.append(storage.layout)
     if storage.codecs:
-        words.append(" ".join(map(_codec, storage.codecs)))
+        words.append(" ".join(map(codec_text, storage.codecs)))
     if storage.endian == "big":
         words.append("big-endian")
     if variable.attributes:
         words.append(_count(len(variable.attributes), "attribute"))
-    words.append(_sizes(checked, fqn, variable, shape))
+    words.append(_sizes(checked, fqn, variable, shape, stored))
     return "  ".join(word for word in words if word)
 
 
-def _codec(codec: Codec) -> str:
+def codec_text(codec: Codec) -> str:
+    """Return the name of a codec with its parameters."""
     name = codec.name or f"filter {codec.id}"
     return f"{name}({','.join(map(str, codec.parameters))})" if codec.parameters else name
 
 
-def _sizes(checked: Checked, fqn: str, variable: Variable, shape: tuple[int, ...]) -> str:
+def _sizes(checked: Checked, fqn: str, variable: Variable, shape: tuple[int, ...], stored: bool) -> str:
     """Return stored and decoded size and their ratio, if known."""
     fixed = is_fixed(variable.type, checked.types)
     plain = math.prod(shape) * size(variable.type, checked.types) if fixed else None
-    stored = stored_bytes(checked.parts[fqn]) if fqn in checked.parts else None
-    if stored is None:
+    held = stored_bytes(checked.parts[fqn]) if stored and fqn in checked.parts else None
+    if held is None:
         return "" if plain is None else bytes_text(plain)
     if plain is None:
-        return f"{bytes_text(stored)} stored"
-    ratio = f" ({plain / stored:.1f}:1)" if stored else ""
-    return f"{bytes_text(stored)} of {bytes_text(plain)}{ratio}"
+        return f"{bytes_text(held)} stored"
+    ratio = f" ({plain / held:.1f}:1)" if held else ""
+    return f"{bytes_text(held)} of {bytes_text(plain)}{ratio}"
 
 
 def stored_bytes(parts: Parts) -> int | None:

@@ -252,6 +252,13 @@ class CompileError(ValueError):
         return CompileError, (self.diagnostics,)
 
 
+class DataWarning(UserWarning):
+    """Warning of content that `nczarr.open` left out, because it is unreadable or its name is taken.
+
+    The diagnostics of the handle have every case.
+    """
+
+
 def _label(span: Span, text: str) -> Label:
     """Return the label of a span in a text or store document."""
     return Label(span, text, key=span.source.key if span.source is not None else None)

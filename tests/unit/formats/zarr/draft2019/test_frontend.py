@@ -302,7 +302,7 @@ def change_document(key: str, change: Any) -> Any:
 def test_what_another_program_changed_is_believed() -> None:
     stored = edited(change_document("meta/v.array.json", lambda each: each["attributes"].update(level=70000, more=1.5)))
     found = opened(stored)
-    assert [each.value.type for each in found["/v"].attributes.values()] == ["char", "int", "double"]
+    assert [each.value.type for each in found["/v"].variable.attributes] == ["char", "int", "double"]
     stored = edited(change_document("meta/v.array.json", lambda each: each.update(data_type="<i4")))
     assert opened(stored)["/v"].type == "int"
 
@@ -318,7 +318,7 @@ def test_a_hierarchy_of_ours_without_the_document_of_its_root_keeps_what_it_can(
     stored = edited(lambda stored: stored.pop("root.group.json"))
     found = opened(stored)
     assert (found["/v"].type, found["/v"].dimensions) == ("short", (2,))
-    assert found["/v"].attributes["level"].value.type == "short"
+    assert found["/v"].attributes["level"].dtype == "i2"
     assert {each.code for each in found.diagnostics} == {"unnamed-dimension", "unreadable-array"}  # `r` has no type
 
 

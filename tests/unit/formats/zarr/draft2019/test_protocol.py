@@ -35,7 +35,7 @@ def test_the_example_of_an_array_is_read() -> None:
     variable = opened({"meta/foo/baz.array.json": ARRAY_EXAMPLE.encode()})["/foo/baz"]
     assert (variable.type, variable.shape) == ("double", (10000, 1000))
     assert variable.variable.storage.chunks == (1000, 100)
-    assert {name: each.value.type for name, each in variable.attributes.items()} == {
+    assert {each.name: each.value.type for each in variable.variable.attributes} == {
         "foo": "int", "bar": "char", "baz": "int"}  # fmt: skip
     assert str(variable[9999, 999]) == "nan"
 

@@ -1,0 +1,238 @@
+"""HTML of handles for notebooks: no script, no resource from elsewhere, bounded size.
+
+Every name and value is escaped. Sections fold by `<details>`, so a keyboard and
+a screen reader can use them. The style is in `html.css`: colours follow the
+theme of the notebook, or that of the system.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+
+from nczarr import names
+from nczarr.api.brief import brief
+from nczarr.arrays.parts import is_fixed, size
+from nczarr.ast import Attribute, Dimension, EnumType, Group, UserType, Variable
+from nczarr.check.checked import Checked
+from nczarr.check.outline import bytes_text, codec_text, type_text
+from nczarr.select.constants import value_of
+
+BUDGET = 400_000
+"""Approximate maximum characters of the HTML of one handle."""
+
+UNFOLDED = 30
+"""Maximum entries of a section that is shown unfolded."""
+
+LONGEST = 300
+"""Maximum characters of a shown name."""
+
+_EMPTY = "<p class='nz-dim'>Nothing, or not shown.</p>"
+"""Content of a group without members, or for which there is no room."""
+
+_ODD = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160))} | {
+    code: f"\\u{code:04x}" for code in (0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
+}
+"""Control characters, and those that change the direction of other text, in readable form."""
+
+
+def group_html(checked: Checked, path: str, title: str) -> str:
+    """Return the HTML of a group, and of those below it."""
+    return _page(title, _sections(checked, path, checked.groups[path], [BUDGET]))
+
+
+def variable_html(checked: Checked, path: str, title: str) -> str:
+    """Return the HTML of a variable."""
+    variable = checked.variables[path]
+    words = f"<div class='nz-line'>{''.join(_words(checked, path, variable))}</div>"
+    return _page(title, [words, *_details(checked, path, variable, [BUDGET])])
+
+
+@cache
+def _style() -> str:
+    """Return the style sheet, without comments and indentation."""
+    text = Path(__file__).with_name("html.css").read_text(encoding="utf-8")
+    return "".join(line.strip() for line in text.splitlines() if not line.lstrip().startswith("/*"))
+
+
+def _page(title: str, content: Iterable[str]) -> str:
+    """Return a whole representation; without its style, notebooks show the title alone."""
+    kind, _, rest = title.partition(" ")
+    return (
+        f"<div><style>{_style()}</style><pre class='nz-plain'>&lt;{_text(title)}&gt;</pre>"
+        f"<div class='nz' style='display:none'><div class='nz-head'><span class='nz-kind'>nczarr {_text(kind)}</span> "
+        f"<b>{_text(rest)}</b></div>{''.join(content)}</div></div>"
+    )
+
+
+def _text(text: str) -> str:
+    """Return text that HTML shows as it is, of a bounded length."""
+    if len(text) > LONGEST:
+        text = text[:LONGEST] + "…"
+    return html.escape(text.translate(_ODD).encode("utf-8", "backslashreplace").decode("utf-8"))
+
+
+def _sections(checked: Checked, path: str, group: Group, left: list[int]) -> Iterator[str]:
+    """Yield the sections of a group. `left`: characters that may still be written, one item, which is updated."""
+    types = (f"<li>{_type(each)}</li>" for each in group.types)
+    dimensions = (f"<li>{_dimension(each)}</li>" for each in group.dimensions)
+    variables = (_variable(checked, names.join(path, each.name), each, left) for each in group.variables)
+    groups = (_group(checked, names.join(path, each.name), each, left) for each in group.groups)
+    yield _section("Dimensions", dimensions, len(group.dimensions), left, "nz-dims")
+    yield _section("Types", types, len(group.types), left, "nz-dims", is_open=False)
+    yield _section("Variables", variables, len(group.variables), left, "nz-vars")
+    yield _section(
+        "Attributes", (_attribute(checked, each) for each in group.attributes), len(group.attributes), left, "nz-attrs"
+    )
+    yield _section("Groups", groups, len(group.groups), left, "nz-groups")
+
+
+def _section(title: str, rows: Iterator[str], count: int, left: list[int], kind: str, *, is_open: bool = True) -> str:
+    """Return a section that folds; nothing without rows. Half of the characters that are left remain for the rest."""
+    if not count:
+        return ""
+    found: list[str] = []
+    room, number = max(left[0] // 2, 2000), 0
+    for row in rows:
+        room -= len(row)
+        if room < 0 and found:
+            break
+        found.append(row)
+        number += 1
+        left[0] -= len(row)
+    more = f"<li class='nz-more'>… and {count - number:,} more</li>" if number < count else ""
+    state = " open" if is_open and count <= UNFOLDED else ""
+    return (
+        f"<details class='nz-section'{state}><summary>{title} <span class='nz-count'>({count:,})</span></summary>"
+        f"<ul class='{kind}'>{''.join(found)}{more}</ul></details>"
+    )
+
+
+def _dimension(dimension: Dimension) -> str:
+    grows = " <span class='nz-tag'>unlimited</span>" if dimension.unlimited else ""
+    return f"<b class='nz-name'>{_text(dimension.name)}</b>: {dimension.size:,}{grows}"
+
+
+def _type(declared: UserType) -> str:
+    text = _text(type_text(declared))
+    if isinstance(declared, EnumType):
+        shown = ", ".join(f"{each.name} = {each.value}" for each in declared.constants[:20])
+        more = f", … {len(declared.constants) - 20} more" if len(declared.constants) > 20 else ""
+        text += f" <span class='nz-dim'>{_text(shown + more)}</span>"
+    return text
+
+
+def _group(checked: Checked, path: str, group: Group, left: list[int]) -> str:
+    """Return a group below another one, folded. Its content counts as written."""
+    count = len(group.variables)
+    words = f"{count:,} variable{'' if count == 1 else 's'}"
+    if group.groups:
+        words += f", {len(group.groups):,} group{'' if len(group.groups) == 1 else 's'}"
+    inner = [left[0] // 4]
+    content = "".join(_sections(checked, path, group, inner)) if left[0] > 2000 else ""
+    return (
+        f"<li><details><summary><b class='nz-name'>{_text(group.name)}</b> "
+        f"<span class='nz-dim'>{words}</span></summary>"
+        f"<div>{content or _EMPTY}</div></details></li>"
+    )
+
+
+def _variable(checked: Checked, path: str, variable: Variable, left: list[int]) -> str:
+    words = "".join(_words(checked, path, variable))
+    content = "".join(_details(checked, path, variable, [min(left[0], 20_000)]))
+    return f"<li><details><summary>{words}</summary><div class='nz-inner'>{content}</div></details></li>"
+
+
+def _words(checked: Checked, path: str, variable: Variable) -> Iterator[str]:
+    """Yield the columns of a variable: name, dimensions with lengths, type, and size."""
+    shape = checked.shapes[path]
+    axes = (
+        f"{'' if isinstance(each, int) else _text(names.last(each)) + ': '}{length:,}"
+        for each, length in zip(variable.dimensions, shape, strict=True)
+    )
+    coordinate = " nz-coord" if len(shape) == 1 and variable.dimensions[0] == path else ""
+    yield f"<span class='nz-name{coordinate}'>{_text(variable.name)}</span> "
+    yield f"<span class='nz-axes'>({', '.join(axes)})</span> "
+    yield f"<span class='nz-type'>{_text(variable.type)}</span> "
+    storage = variable.storage
+    chunks = f"chunks {_times(storage.chunks)}" if storage.chunks else ""
+    yield f"<span class='nz-dim nz-chunks'>{chunks}</span> "
+    yield f"<span class='nz-dim nz-size'>{_size(checked, variable, shape)}</span>"
+
+
+def _size(checked: Checked, variable: Variable, shape: tuple[int, ...]) -> str:
+    """Return the bytes of all values in words; nothing for values of variable size."""
+    if not is_fixed(variable.type, checked.types):
+        return ""
+    count = size(variable.type, checked.types)
+    for length in shape:
+        count *= length
+    return bytes_text(count)
+
+
+def _details(checked: Checked, path: str, variable: Variable, left: list[int]) -> Iterator[str]:
+    """Yield the attributes and the storage of a variable."""
+    facts = _storage(checked, path, variable)
+    rows = [f"<tr><th scope='row'>{title}</th><td>{text}</td></tr>" for title, text in facts]
+    attributes = (_attribute(checked, each) for each in variable.attributes)
+    shown = _list(attributes, len(variable.attributes), left)
+    yield f"<ul class='nz-attrs'>{shown}</ul>" if shown else "<p class='nz-dim'>No attributes.</p>"
+    yield f"<table class='nz-storage'><tbody>{''.join(rows)}</tbody></table>"
+
+
+def _list(rows: Iterator[str], count: int, left: list[int]) -> str:
+    """Return as many rows as there is room for, and the number of others."""
+    found: list[str] = []
+    for row in rows:
+        left[0] -= len(row)
+        if left[0] < 0 and found:
+            return "".join(found) + f"<li class='nz-more'>… and {count - len(found):,} more</li>"
+        found.append(row)
+    return "".join(found)
+
+
+def _storage(checked: Checked, path: str, variable: Variable) -> Iterator[tuple[str, str]]:
+    """Yield the facts about a variable's storage: titles and HTML."""
+    storage, shape = variable.storage, checked.shapes[path]
+    yield "Shape", _times(shape) if shape else "scalar"
+    bytes_of_all = _size(checked, variable, shape)
+    if bytes_of_all:
+        yield "Size", bytes_of_all
+    if storage.chunks:
+        number = 1
+        for length, chunk in zip(shape, storage.chunks, strict=False):
+            number *= -(-length // chunk)
+        of_one = _size(checked, variable, storage.chunks)
+        one = f", {of_one} each" if of_one else ""
+        yield (
+            "Chunks",
+            f"{_times(storage.chunks)} <span class='nz-dim'>({number:,} chunk{'' if number == 1 else 's'}{one})</span>",
+        )
+    elif storage.layout is not None:
+        yield "Layout", _text(storage.layout)
+    if storage.codecs:
+        yield "Codecs", _text(" → ".join(map(codec_text, storage.codecs)))
+    if storage.element is not None:
+        yield "Stored as", _text(storage.element)
+    if storage.endian is not None:
+        yield "Byte order", storage.endian
+    if storage.no_fill:
+        yield "Fill mode", "off"
+    fill = checked.fills[path]
+    if fill is not None:
+        yield "Fill value", _text(brief(value_of(fill, checked.types)))
+
+
+def _attribute(checked: Checked, attribute: Attribute) -> str:
+    value = value_of(attribute.value, checked.types)
+    shown = value[:LONGEST] + "…" * (len(value) > LONGEST) if isinstance(value, str) else brief(value)
+    return (
+        f"<li><span class='nz-name'>{_text(attribute.name)}</span> <span class='nz-value'>{_text(shown)}</span> "
+        f"<span class='nz-dim'>{_text(attribute.value.type)}</span></li>"
+    )
+
+
+def _times(lengths: tuple[int, ...]) -> str:
+    return " × ".join(f"{length:,}" for length in lengths)

@@ -1,0 +1,54 @@
+"""Pickles of open datasets: the call that opens one again, or its content. Neither has credentials."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import partial
+from pickle import PicklingError
+from types import MappingProxyType
+from typing import Any
+
+from nczarr.check.checked import Checked, Foreign
+from nczarr.options import Following
+from nczarr.secrets import shown
+from nczarr.stores.url import location
+
+
+def opening(function: Callable[..., Any], path: str, following: Following, **options: Any) -> partial[Any]:
+    """Return the call that opens a dataset again, in another folder too."""
+    found = location(path)
+    is_plain = not found.remote and found.path == path
+    return partial(function, os.path.abspath(path) if is_plain else path, following=following, **options)
+
+
+def check_reopening(call: partial[Any]) -> None:
+    """Raise PicklingError if a URL in the call may have credentials."""
+    following: Following = call.keywords["following"]
+    for url in (call.args[0], following.base, following.target, *following.roots):
+        if url is not None and shown(url) != url:
+            raise PicklingError(
+                f"the URL `{shown(url)}` may have credentials, which are never pickled: "
+                "put them into the environment, or open the dataset where it is used"
+            )
+
+
+def content(checked: Checked) -> tuple[Any, ...]:
+    """Return a dataset as values that can be pickled. Raises PicklingError for values in remote stores."""
+    for path, parts in checked.parts.items():
+        if any(source.distant for source in parts.values()):
+            raise PicklingError(
+                f"`{path}` is read from a remote store, whose credentials are never pickled: "
+                "write the dataset, and open it where it is used"
+            )
+    foreign = {path: (each.extensions, dict(each.attributes), each.separator) for path, each in checked.foreign.items()}
+    return (*checked[:-1], foreign)
+
+
+def checked_of(content: tuple[Any, ...]) -> Checked:
+    """Invert `content`."""
+    foreign = {
+        path: Foreign(extensions, MappingProxyType(attributes), separator)
+        for path, (extensions, attributes, separator) in content[-1].items()
+    }
+    return Checked._make((*content[:-1], foreign))
