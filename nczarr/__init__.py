@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from nczarr.compare.difference import Difference
     from nczarr.diagnostics.report import CompileError, DataWarning, Diagnostic
     from nczarr.plan.plans import Conversion
+    from nczarr.zarr_python.open import zarr_store
 
 _PUBLIC = {
     "CompileError": ("nczarr.diagnostics.report", "CompileError"),
@@ -35,6 +36,7 @@ _PUBLIC = {
     "from_notation": ("nczarr.api.handle", "from_notation"),
     "open": ("nczarr.api.handle", "open_dataset"),
     "write": ("nczarr.api.convert", "write"),
+    "zarr_store": ("nczarr.zarr_python.open", "zarr_store"),
 }
 
 __all__ = [
@@ -55,6 +57,7 @@ __all__ = [
     "from_notation",
     "open",
     "write",
+    "zarr_store",
 ]
 
 

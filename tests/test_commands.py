@@ -16,7 +16,9 @@ import doctest
 import fnmatch
 import re
 import shlex
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -133,8 +135,16 @@ def renew(page: Path, text: str) -> str:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+def test_page(
+    page: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
+    peer: Callable[[str], ModuleType],
+) -> None:
     text = page.read_text(encoding="utf-8")
+    for name in re.findall(r"^>>> import (xarray|zarr)\b", text, re.MULTILINE):
+        peer(name)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "samples").symlink_to(ROOT / "samples")
     renewed = renew(page, text)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import doctest
 import importlib
 import inspect
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -74,9 +76,14 @@ def test_public_docstrings_have_numpy_sections() -> None:
 
 
 @pytest.mark.parametrize("module", MODULES)
-def test_examples(module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_examples(
+    module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, peer: Callable[[str], ModuleType]
+) -> None:
     (tmp_path / "samples").symlink_to(ROOT / "samples")
     monkeypatch.chdir(tmp_path)
-    found = doctest.testmod(importlib.import_module(module), optionflags=doctest.ELLIPSIS)
+    loaded = importlib.import_module(module)
+    for name in re.findall(r">>> import .*\b(xarray|zarr)\b", inspect.getsource(loaded)):
+        peer(name)
+    found = doctest.testmod(loaded, optionflags=doctest.ELLIPSIS)
     assert found.attempted > 0
     assert found.failed == 0

@@ -14,7 +14,7 @@ from email.utils import formatdate, parsedate_to_datetime
 from typing import Any, NamedTuple
 
 from nczarr.serve.spool import Spool
-from nczarr.stores.ranges import Range
+from nczarr.stores.ranges import Range, length_of, part_of
 
 Body = bytes | tuple["bytes | Range", ...] | Spool | Iterator[bytes]
 """Bytes; pieces, some of them file ranges; a temporary file; or a stream of unknown length."""
@@ -133,25 +133,9 @@ def _ranged(answer: Answer, asked: Mapping[str, str], tag: str | None) -> Answer
     return answer._replace(status=206, body=part(answer.body, start, stop), headers=(*answer.headers, told))
 
 
-def length_of(piece: bytes | Range) -> int:
-    """Return the bytes of a piece."""
-    return piece.length if isinstance(piece, Range) else len(piece)
-
-
 def part(body: Body, start: int, stop: int) -> Body:
     """Return the bytes of a body from `start` to `stop`."""
     if isinstance(body, bytes):
         return body[start:stop]
     assert isinstance(body, tuple)
-    found: list[bytes | Range] = []
-    at = 0
-    for each in body:
-        length = length_of(each)
-        begin, end = max(0, start - at), min(length, stop - at)
-        if begin < end:
-            if isinstance(each, Range):
-                found.append(Range(each.path, each.offset + begin, end - begin))
-            else:
-                found.append(each[begin:end])
-        at += length
-    return tuple(found)
+    return tuple(part_of(body, start, stop))

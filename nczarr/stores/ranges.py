@@ -48,6 +48,22 @@ class Range(NamedTuple):
     """Length in bytes."""
 
 
+def length_of(piece: bytes | Range) -> int:
+    """Return the bytes of a piece."""
+    return piece.length if isinstance(piece, Range) else len(piece)
+
+
+def part_of(pieces: Iterable[bytes | Range], start: int, stop: int) -> Iterator[bytes | Range]:
+    """Yield the pieces of the bytes from `start` to `stop`."""
+    at = 0
+    for each in pieces:
+        length = length_of(each)
+        begin, end = max(0, start - at), min(length, stop - at)
+        if begin < end:
+            yield Range(each.path, each.offset + begin, end - begin) if isinstance(each, Range) else each[begin:end]
+        at += length
+
+
 _NOT_HERE = frozenset({errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM, errno.EBADF})
 """Errors of `copy_file_range` if it is unsupported between two files."""
 

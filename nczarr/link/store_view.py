@@ -1,0 +1,80 @@
+"""Store of a plan that is never written: documents, made once, and chunks, made on request.
+
+A chunk takes the linker's route: copied where the source's encoding fits, else
+decoded and encoded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from nczarr.arrays.blocks import Index, grid_of
+from nczarr.diagnostics.report import Report
+from nczarr.link.chunk_pieces import Piece
+from nczarr.link.do_task import keys_of, pieces
+from nczarr.link.fill import emit
+from nczarr.link.tasks import Array, arrays
+from nczarr.plan.plans import Loss, StorePlan
+
+
+class StoreView(NamedTuple):
+    """Keys of a store."""
+
+    documents: Mapping[str, bytes]
+    """Documents by key."""
+    arrays: Mapping[str, Array]
+    """Arrays by key prefix."""
+    losses: tuple[Loss, ...]
+    """Content that the store's format cannot hold."""
+
+    def place(self, key: str) -> tuple[Array, Index] | None:
+        """Return the array and chunk index of a key, None if it is no chunk key."""
+        end = len(key)
+        while True:
+            end = key.rfind("/", 0, end)
+            array = self.arrays.get(key[: end + 1])
+            if array is not None:
+                index = array.chunk_keys.index_of(key, grid_of(array.target.layout.shape, array.unit))
+                if index is not None:
+                    return array, index
+            if end < 0:
+                return None
+
+    def pieces(self, key: str) -> list[Piece] | None:
+        """Return the content of a key in pieces; None if it does not exist. For the errors see `chunk`."""
+        if key in self.documents:
+            return [self.documents[key]]
+        found = self.place(key)
+        return None if found is None else chunk(*found)
+
+    def chunk_keys(self, prefix: str) -> Iterator[str]:
+        """Yield the keys of existing chunks that begin with a prefix. For the errors see `chunk`.
+
+        Whether an encoded chunk has only fill values, and so does not exist, takes
+        its values.
+        """
+        for own, array in self.arrays.items():
+            if own.startswith(prefix) or prefix.startswith(own):
+                keys = ((array.key(index), index) for index in array.indices())
+                yield from (key for key, index in keys if key.startswith(prefix) and _exists(array, index))
+
+
+def store_view(plan: StorePlan, report: Report) -> StoreView:
+    """Return the keys of a planned store. Errors are reported."""
+    found = {array.chunk_keys.prefix: array for array in arrays(plan)}
+    return StoreView(dict(emit(plan, report)), found, plan.losses)
+
+
+def chunk(array: Array, index: Index) -> list[Piece] | None:
+    """Return the pieces of a chunk; None if it contains only fill values.
+
+    Raises CompileError if it is unreadable, OSError.
+    """
+    (made,) = keys_of(array, (index,))
+    return list(pieces(made, sharded=array.target.layout.shards is not None)) or None
+
+
+def _exists(array: Array, index: Index) -> bool:
+    """Return whether a chunk exists. Raises CompileError, OSError."""
+    return not array.target.sparse or chunk(array, index) is not None
