@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from zarr.core.buffer import Buffer, BufferPrototype
 
 
-class ZarrStore(abc.Store):
+class ZarrStore(abc.Store):  # type: ignore[misc]  # types of zarr are not read
     """Dataset as a read-only store of zarr-python, made by `nczarr.zarr_store`.
 
     Attributes
