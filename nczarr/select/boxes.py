@@ -63,8 +63,10 @@ def outer_boxes(axes: Sequence[Indices], cells: tuple[int, ...] | None, largest:
     ]
     if any(len(axis) < span for axis, span in zip(axes, spans, strict=True)):
         widest = [max(run.high - run.low for run in each) for each in runs]
-        sparse = sorted(range(len(axes)), key=lambda axis: len(axes[axis]) / spans[axis])
-        for axis in sparse:
+        order = list(range(len(axes)))  # contiguous values are read in their order, chunks with the fewest others
+        if cells is not None:
+            order.sort(key=lambda axis: len(axes[axis]) / spans[axis])
+        for axis in order:
             size = math.prod(widest)
             if size <= largest:
                 break

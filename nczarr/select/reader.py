@@ -80,6 +80,9 @@ class Reader:
         boxes = list(outer_boxes(ordered, self._cells(len(axes)), LARGEST_SPAN))
         if len(boxes) == 1:
             region = self._cut(type_name, boxes[0])
+            if 2 * region.size < math.prod(run.high - run.low for run in boxes[0]):
+                region = region.copy()  # the box has many other values
+            region = little(region) if is_fixed(type_name, self.types) else region
         else:
             region = np.empty([len(axis) for axis in ordered], dtype)
             self._fill(type_name, region, boxes)
@@ -149,19 +152,21 @@ class Reader:
         each(put, boxes if is_shared else reversed(boxes), need)
 
     def _cut(self, type_name: str, box: tuple[Run, ...]) -> NDArray[Any]:
-        """Return the chosen values of a box, in their shape; a copy if the box has more."""
-        values = self._read(type_name, tuple(slice(run.low, run.high) for run in box))
-        found = values
+        """Return the chosen values of a box, in their shape; numbers may have any byte order."""
+        selection = tuple(slice(run.low, run.high) for run in box)
+        if is_fixed(type_name, self.types) and all(
+            isinstance(run.inside, slice) and run.inside.step == 1 for run in box
+        ):
+            return self._fixed(self.parts[""], selection)
+        found = self._read(type_name, selection)
         for axis, run in enumerate(box):
             before: Any = (slice(None),) * axis
             found = found[(*before, run.inside)]
-        return found.copy() if found.base is not None and 2 * found.size < values.size else found
+        return found
 
     def _read(self, type_name: str, selection: Selection) -> NDArray[Any]:
-        """Return the values of a region, in its shape. For the dtypes see `box`."""
-        if is_fixed(type_name, self.types):
-            return self._fixed(self.parts[""], selection)
-        return self.box("", type_name, selection)
+        """Return the values of a region, in its shape. For the dtypes see `box`; numbers may have any byte order."""
+        return self.parts[""].read(selection) if is_fixed(type_name, self.types) else self.box("", type_name, selection)
 
     def _fixed(self, source: ArraySource, selection: Selection) -> NDArray[Any]:
         """Return little-endian values of a region of fixed size. Large views of a file are copied in parallel."""

@@ -6,8 +6,10 @@ import copy
 import os
 import pickle
 import warnings
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -271,3 +273,15 @@ def test_omitted_content_is_one_warning(tmp_path: Path) -> None:
         handles: list[Any] = [nczarr.from_cdl(TEXT)]
         nczarr.write(handles[0], tmp_path / "good.zarr")
         nczarr.open(tmp_path / "good.zarr")
+
+
+def test_an_object_that_netcdf_lacks_is_a_warning(tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
+    h5py = peer("h5py")
+    peer("netCDF4")
+    with h5py.File(tmp_path / "t.nc", "w") as file:
+        file["good"] = np.arange(3)
+        file["bad"] = np.array([file["good"].ref], h5py.ref_dtype)
+    with pytest.warns(nczarr.DataWarning, match="bad"):
+        found = nczarr.open(tmp_path / "t.nc")
+    assert list(found) == ["/good"]
+    assert any(each.code == "unseen-object" for each in found.diagnostics)
