@@ -149,6 +149,6 @@ def _complete(given: str | os.PathLike[str] | DatasetHandle, storage_options: Ma
 
 
 def _opened(given: str | os.PathLike[str] | DatasetHandle, storage_options: Mapping[str, Any] | None) -> DatasetHandle:
-    from nczarr.api.handle import DatasetHandle, open_dataset
+    from nczarr.api.handle import DatasetHandle, opened
 
-    return given if isinstance(given, DatasetHandle) else open_dataset(given, storage_options=storage_options)
+    return given if isinstance(given, DatasetHandle) else opened(os.fspath(given), storage_options=storage_options)

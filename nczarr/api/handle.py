@@ -342,17 +342,25 @@ def open_dataset(
     >>> nczarr.open("samples/01-station.cdl")["time"][...].tolist()
     [0.0, 6.0, 12.0]
     """
+    found = opened(os.fspath(path), kind, storage_options, following)
+    warn_of_losses(found)
+    return found
+
+
+def opened(
+    path: str,
+    kind: str | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+    following: Following = FOLLOWING,
+) -> DatasetHandle:
+    """Return as `open_dataset`, without a warning of omitted content, for callers that check it."""
     from nczarr import pipeline
+    from nczarr.api import pickling
 
     report = Report()
     options = options_from(kind=kind, allow_loss=UNREAD, storage_options=storage_options, following=following)
-    checked = pipeline.read_path(os.fspath(path), report, options)
-    from nczarr.api import pickling
-
-    again = pickling.opening(open_dataset, os.fspath(path), following, kind=kind)
-    found = handle_of(checked, report, again)
-    warn_of_losses(found)
-    return found
+    checked = pipeline.read_path(path, report, options)
+    return handle_of(checked, report, pickling.opening(open_dataset, path, following, kind=kind))
 
 
 def handle_of(

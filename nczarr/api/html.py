@@ -32,10 +32,10 @@ LONGEST = 300
 _EMPTY = "<p class='nz-dim'>Nothing, or not shown.</p>"
 """Content of a group without members, or for which there is no room."""
 
-_ODD = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160))} | {
+_ODD = {code: f"\\x{code:02x}" for code in (*range(9), *range(11, 32), *range(127, 160))} | {
     code: f"\\u{code:04x}" for code in (0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
 }
-"""Control characters, and those that change the direction of other text, in readable form."""
+"""Control characters but tabs and ends of lines, and characters that change the direction of text, readable."""
 
 
 def group_html(checked: Checked, path: str, title: str) -> str:

@@ -103,7 +103,8 @@ def _item(each: Any) -> Any:
     if each is None or each is Ellipsis or isinstance(each, slice):
         return each
     is_array = hasattr(each, "__array__") and not isinstance(each, np.generic)
-    if not isinstance(each, bool | np.bool_) and hasattr(each, "__index__") and not (is_array and each.ndim):
+    is_bool = isinstance(each, bool | np.bool_) or getattr(each, "dtype", None) == np.bool_
+    if not is_bool and hasattr(each, "__index__") and not (is_array and each.ndim):
         return operator.index(each)
     if isinstance(each, str | bytes) or not (is_array or isinstance(each, Sequence | bool | np.bool_)):
         raise _no_index(each)

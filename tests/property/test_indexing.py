@@ -37,7 +37,7 @@ def _items(length: int, rest: tuple[int, ...]) -> st.SearchStrategy[Any]:
     return st.one_of(
         st.integers(-length - 1, length),
         st.builds(slice, edges, edges, st.sampled_from([None, 1, 2, 3, -1, -2, 9])),
-        st.sampled_from([None, ..., True, False, np.array(2), np.int8(1)]),
+        st.sampled_from([None, ..., True, False, np.array(True), np.array(2), np.int8(1)]),
         st.lists(places, max_size=9),
         st.lists(places, min_size=1, max_size=3).map(lambda each: np.array(each, "i1")[:, None]),
         st.lists(st.booleans(), min_size=length, max_size=length).map(np.array),

@@ -115,6 +115,11 @@ def test_everything_of_a_variable_is_shown() -> None:
     assert "v" in parsed(ds["v"]).text
 
 
+def test_lines_of_a_text_stay_lines() -> None:
+    ds = nczarr.from_cdl('netcdf d { :history = "first\\nsecond\\001" ; }')
+    assert "first\nsecond\\x01" in parsed(ds).text
+
+
 def test_a_large_tree_is_bounded_and_folded() -> None:
     attributes = "".join(f' v{number}:note = "{"n" * 200}" ;' for number in range(10_000))
     variables = "".join(f" int v{number} ;" for number in range(10_000))

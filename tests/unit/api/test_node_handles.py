@@ -285,3 +285,13 @@ def test_an_object_that_netcdf_lacks_is_a_warning(tmp_path: Path, peer: Callable
         found = nczarr.open(tmp_path / "t.nc")
     assert list(found) == ["/good"]
     assert any(each.code == "unseen-object" for each in found.diagnostics)
+
+
+def test_comparisons_refuse_omitted_content_without_a_warning(tmp_path: Path) -> None:
+    (tmp_path / "s.zarr" / "bad").mkdir(parents=True)
+    (tmp_path / "s.zarr" / ".zgroup").write_text('{"zarr_format": 2}')
+    (tmp_path / "s.zarr" / "bad" / ".zarray").write_text("{")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(nczarr.CompileError):
+            nczarr.digest(tmp_path / "s.zarr")
