@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from nczarr.api.handle import DatasetHandle, from_cdl, from_notation
     from nczarr.api.handle import open_dataset as open  # noqa: A004
     from nczarr.api.node_handles import DimensionHandle, GroupHandle, VariableHandle
+    from nczarr.api.xarray_objects import from_xarray
     from nczarr.compare.difference import Difference
     from nczarr.diagnostics.report import CompileError, DataWarning, Diagnostic
     from nczarr.plan.plans import Conversion
@@ -34,6 +35,7 @@ _PUBLIC = {
     "VariableHandle": ("nczarr.api.node_handles", "VariableHandle"),
     "from_cdl": ("nczarr.api.handle", "from_cdl"),
     "from_notation": ("nczarr.api.handle", "from_notation"),
+    "from_xarray": ("nczarr.api.xarray_objects", "from_xarray"),
     "open": ("nczarr.api.handle", "open_dataset"),
     "write": ("nczarr.api.convert", "write"),
     "zarr_store": ("nczarr.zarr_python.open", "zarr_store"),
@@ -55,6 +57,7 @@ __all__ = [
     "digest",
     "from_cdl",
     "from_notation",
+    "from_xarray",
     "open",
     "write",
     "zarr_store",

@@ -201,6 +201,8 @@ def script(example: str) -> set[tuple[str, Severity]]:
         exec(text, names)
     except nczarr.CompileError as error:
         found = error.diagnostics
+    if isinstance(dataset := names.get("dataset"), nczarr.DatasetHandle):
+        found = [*found, *dataset.diagnostics]
     if isinstance(report := names.get("report"), Report):
         found = [*found, *report.sorted()]
     return {(each.code, each.severity) for each in found}

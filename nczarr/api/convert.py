@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Unpack
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Unpack
 
 from nczarr.api.handle import DatasetHandle, report_losses
 from nczarr.api.options import ConvertOptions, WriteOptions, options_from, takes
@@ -14,6 +14,9 @@ from nczarr.options import Section, Subset, part_in_words
 from nczarr.plan.plans import Conversion
 
 if TYPE_CHECKING:
+    from xarray import DataArray, Dataset, DataTree
+
+    from nczarr.api.xarray_objects import Unlimited
     from nczarr.check.checked import Checked
     from nczarr.options import Options
 
@@ -140,21 +143,37 @@ def _checked(
 
 @takes(WriteOptions)
 def write(
-    dataset: DatasetHandle,
+    dataset: DatasetHandle | Dataset | DataArray | DataTree,
     path: str | os.PathLike[str],
     format: str | None = None,  # noqa: A002
+    *,
+    encoding: Mapping[Any, Mapping[Any, Any]] | None = None,
+    unlimited_dims: Unlimited = None,
+    group: str | None = None,
     **options: Unpack[WriteOptions],
 ) -> tuple[Diagnostic, ...]:
-    """Write an open dataset to a new target. The target is complete, or it does not appear.
+    """Write an open dataset, or an object of xarray, to a new target. The target is complete, or it does not appear.
+
+    An xarray object is taken as `nczarr.from_xarray` takes it. Its dask arrays are
+    computed chunk by chunk within `memory`. If a client of `dask.distributed` is
+    active and the target is a store of files, its cluster computes and writes the
+    chunks, unless the option `dask` is given.
 
     Parameters
     ----------
-    dataset : DatasetHandle
-        An open dataset.
+    dataset : DatasetHandle, xarray.Dataset, xarray.DataArray or xarray.DataTree
+        An open dataset or an xarray object.
     path : str or os.PathLike
         Path or URL of the new target.
     format : str, optional
-        Format of the target; by default that of its suffix.
+        Format of the target; by default that of its suffix. An xarray object becomes a
+        netCDF-4 file if neither `format` nor `kind` names another netCDF file.
+    encoding : Mapping, optional
+        Encoding of an xarray object, as `nczarr.from_xarray` takes it.
+    unlimited_dims : iterable of str or Mapping, optional
+        Unlimited dimensions of an xarray object.
+    group : str, optional
+        Path of the group for an xarray object.
     **options
         The options of `nczarr.api.options.WriteOptions`.
 
@@ -170,11 +189,12 @@ def write(
     CompileError
         If the target would lose something that `allow_loss` does not name, or if
         the dataset was opened with losses (`DatasetHandle.losses`) that it does not
-        name.
+        name, or if an xarray object or its encoding cannot be stored.
     OSError
         If the target is unreachable.
     TypeError, ValueError
-        If an option does not exist, or has an invalid value.
+        If an option does not exist, has an invalid value, or concerns xarray objects
+        alone.
 
     Examples
     --------
@@ -183,4 +203,13 @@ def write(
     >>> nczarr.write(dataset, "written.zarr", chunks={"/temperature": (3, 2)}, codecs="zlib:5")
     ()
     """
-    return convert(dataset, path, format, **options).diagnostics
+    if isinstance(dataset, DatasetHandle):
+        own = {"encoding": encoding, "unlimited_dims": unlimited_dims, "group": group}
+        for name, value in own.items():
+            if value is not None:
+                raise TypeError(f"`{name}` is for objects of xarray, not for a DatasetHandle")
+        return convert(dataset, path, format, **options).diagnostics
+    from nczarr.api.xarray_objects.target import prepared
+
+    ready = prepared(dataset, path, format, encoding, unlimited_dims, group, dict(options))
+    return (*ready.diagnostics, *convert(ready.handle, path, format, **ready.options).diagnostics)

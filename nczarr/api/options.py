@@ -61,6 +61,8 @@ class WriteOptions(TargetOptions, total=False):
     """Options of URLs, as the library of their protocol takes them; the prefix `source.` or `target.` restricts one."""
     writing: Writing
     """Form of written references."""
+    dask: str | None
+    """Address of the scheduler of a cluster that does the work."""
 
 
 class ConvertOptions(WriteOptions, total=False):
@@ -80,8 +82,6 @@ class ConvertOptions(WriteOptions, total=False):
     """Read the target again and compare it; it appears only if it is equal."""
     resume: bool
     """Continue a target that the same run has begun."""
-    dask: str | None
-    """Address of the scheduler of a cluster that does the work."""
     following: Following
     """Policy for references in sources."""
 

@@ -203,6 +203,11 @@ class ArraySource:
         return False
 
     @property
+    def deferred(self) -> Any:
+        """The array as a dask array, if tasks of a graph compute its values; else None."""
+        return None
+
+    @property
     def together(self) -> tuple[int, ...] | None:
         """Approximate region lengths in which `fetched` combines chunks into one request; None: no combination."""
         return None

@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from nczarr.api.builder.foreign_arrays import Given
+from nczarr.api.builder.foreign_arrays import Given, computed, is_lazy
+from nczarr.api.builder.numbers import fill_bytes, numbers
 from nczarr.api.builder.pieces import RefusedError
 from nczarr.api.builder.values import values
+from nczarr.arrays.dask_array import Results
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.memory import ArrayInMemory
 from nczarr.arrays.parts import Types, descr, is_fixed
@@ -85,8 +87,26 @@ def _leaves(data: Any, depth: int) -> list[Any]:
     return level
 
 
-def parts_of(data: Any, type_name: str, given: Shape, shape: Shape, fill: Constant | None, types: Types) -> Parts:
-    """Return the arrays of a variable of `shape` from data of shape `given` at its origin. Raises RefusedError."""
+def parts_of(
+    data: Any,
+    type_name: str,
+    given: Shape,
+    shape: Shape,
+    fill: Constant | None,
+    types: Types,
+    results: Results | None = None,
+) -> Parts:
+    """Return the arrays of a variable of `shape` from data of shape `given` at its origin. Raises RefusedError.
+
+    A dask array is read block by block later; `results` keeps what its tasks share.
+    """
+    if results is not None and is_lazy(data):
+        from nczarr.api.builder.lazy_arrays import lazy_parts
+
+        found = lazy_parts(data, type_name, shape, fill, types, results)
+        if found is not None:
+            return found
+        data = computed(data).values
     if is_fixed(type_name, types) or type_name == "string":
         array = _fixed(data, type_name, given, types)
         return {"": ArrayInMemory(_layout(type_name, shape, fill, types), _padded(array, shape, fill))}
@@ -104,6 +124,7 @@ def with_fill(
     *,
     declared: bool,
     no_fill: bool,
+    results: Results | None = None,
 ) -> Parts:
     """Return the arrays of a variable with the fill value in masked cells.
 
@@ -116,6 +137,15 @@ def with_fill(
     if not declared and (no_fill or type_name not in ATOMIC or ATOMIC[type_name].size < 2):
         text = f"some values are masked, and no fill value of type `{type_name}` is readable by all readers"
         raise RefusedError("type-mismatch", text, REMEDY)
+    if is_lazy(data.values):
+        from nczarr.api.builder.lazy_arrays import filled
+
+        if data.values.dtype.kind in "iuf" and type_name in ATOMIC and ATOMIC[type_name].size:
+            values = filled(data.values, type_name, fill, types, declared=declared)
+            return parts_of(values, type_name, given, shape, fill, types, results)
+        data = computed(data.values)
+        if data.mask is None:
+            return parts_of(data.values, type_name, given, shape, fill, types)
     mask = data.mask
     assert mask is not None
     values = np.array(data.values)
@@ -144,14 +174,6 @@ def _layout(type_name: str, shape: Shape, fill: Constant | None, types: Types) -
     return Layout(descr(type_name, types), shape, shape, fill=fill_bytes(fill))
 
 
-def fill_bytes(fill: Constant | None) -> bytes | None:
-    """Return a fill value as the bytes of one element, or None."""
-    data = fill.data if fill is not None else None
-    if isinstance(data, tuple):
-        return data[0] if data and isinstance(data[0], bytes) else None
-    return data
-
-
 def _fixed(data: Any, type_name: str, shape: Shape, types: Types) -> NDArray[Any]:
     dtype = numpy_dtype(descr(type_name, types))
     found = getattr(data, "dtype", None)
@@ -160,7 +182,7 @@ def _fixed(data: Any, type_name: str, shape: Shape, types: Types) -> NDArray[Any
         if found == dtype and dtype.kind != "O" and not isinstance(types.get(type_name), EnumType):
             return array
         if found.kind in "iuf" and type_name in ATOMIC and dtype.kind in "iuf":
-            return _numbers(array, type_name, dtype)
+            return numbers(array, type_name, dtype)
     if type_name == "char":
         rows = _leaves(data, len(shape) - 1) if shape and _is_texts(data) else None
         if rows is not None:
@@ -168,23 +190,6 @@ def _fixed(data: Any, type_name: str, shape: Shape, types: Types) -> NDArray[Any
             return np.frombuffer(joined, "S1").reshape(shape)
     made = values(_leaves(data, len(shape)), type_name, types)
     return _array(made, types).reshape(shape)
-
-
-def _numbers(array: NDArray[Any], type_name: str, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Convert an array to another numeric dtype without loss, except that doubles may be rounded to float."""
-    with np.errstate(all="ignore"):
-        out = array.astype(dtype)
-        if dtype.kind == "f" and array.dtype.kind == "f":
-            wrong = np.isfinite(array) & ~np.isfinite(out)
-        else:
-            wrong = (out.astype(array.dtype) != array) | ((out < 0) != (array < 0))
-            if dtype.kind == "f":  # the way back saturates
-                wrong |= np.abs(out) > float(np.iinfo(array.dtype).max)
-    if wrong.any():
-        first = tuple(int(i) for i in np.argwhere(wrong)[0]) if array.ndim else ()
-        value = array[first].item()
-        raise RefusedError("value-range", f"{value!r} at {list(first)} cannot be stored in type {type_name}")
-    return out
 
 
 def _array(made: Constant, types: Types) -> NDArray[Any]:

@@ -10,6 +10,7 @@ from nczarr.api.builder.group import GroupBuilder
 from nczarr.api.builder.pieces import PendingAttribute, PendingVariable, RefusedError, Site, caller
 from nczarr.api.builder.scope import Scope, groups, survey
 from nczarr.api.builder.values import constant, infer
+from nczarr.arrays.dask_array import Results
 from nczarr.ast import Attribute, Constant, Dataset, Dimension, Group, Variable
 from nczarr.ast.kinds import KIND_SPELLINGS
 from nczarr.diagnostics.report import CompileError
@@ -96,6 +97,8 @@ class Assembly:
         self.scope: Scope = survey(root)
         self.extents: dict[str, int] = {}
         self.fills: dict[str, Constant] = {}
+        self.results = Results()
+        """Results that the tasks of dask arrays share, for all variables."""
 
     def tree(self, data: dict[str, Any]) -> tuple[Dataset, dict[str, Parts]]:
         """Return the declared dataset, and the arrays of the variables with data."""
@@ -173,6 +176,8 @@ class Assembly:
         self, data: Given, given: tuple[int, ...], group: GroupBuilder, variable: PendingVariable
     ) -> Parts | None:
         from nczarr.api.builder.arrays import parts_of, with_fill
+        from nczarr.api.builder.foreign_arrays import is_lazy
+        from nczarr.api.builder.lazy_arrays import is_masked
         from nczarr.check.fill_values import default_fill
 
         kind = self.scope.type(variable.type, group.path)
@@ -182,12 +187,14 @@ class Assembly:
         own = self.fills.get(variable.path)
         fill = own or default_fill(kind, self.scope.types)
         lengths = tuple(length for length in shape if length is not None)
+        types, results = self.scope.types, self.results
         try:
-            if data.mask is None:
-                return parts_of(data.values, kind, given, lengths, fill, self.scope.types)
+            if data.mask is None and not (is_lazy(data.values) and is_masked(data.values)):
+                return parts_of(data.values, kind, given, lengths, fill, types, results)
             no_fill = own is None and variable.storage.no_fill
+            declared = own is not None
             return with_fill(
-                data, kind, given, lengths, fill, self.scope.types, declared=own is not None, no_fill=no_fill
+                data, kind, given, lengths, fill, types, declared=declared, no_fill=no_fill, results=results
             )
         except RefusedError as refused:
             self._refuse(refused, f"variable `{variable.path}`", self.here)

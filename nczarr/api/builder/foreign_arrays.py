@@ -42,7 +42,12 @@ def given(data: Any) -> Given:
         return Given(np.asarray(data))
     if not hasattr(data, "__array__"):
         return Given(data)
+    if type(data).__module__.partition(".")[0] == "xarray" and hasattr(data, "data"):
+        data = data.data
     if hasattr(data, "__dask_graph__"):
+        if is_lazy(data):
+            _refuse_dates(data.dtype)
+            return Given(data)
         data = _called(data, "compute")
     if getattr(data, "null_count", 0):
         raise RefusedError("type-mismatch", f"`{type(data).__name__}` has missing items and no fill value for them")
@@ -51,9 +56,22 @@ def given(data: Any) -> Given:
     return found
 
 
+def is_lazy(data: Any) -> bool:
+    """Return whether data are a dask array of known shape, whose blocks are computed when they are read."""
+    if not (hasattr(data, "__dask_graph__") and hasattr(data, "map_blocks") and hasattr(data, "chunks")):
+        return False
+    lengths = [length for axis in data.chunks or () for length in axis]
+    return data.chunks is not None and hasattr(data, "blocks") and not any(length != length for length in lengths)
+
+
+def computed(data: Any) -> Given:
+    """Return a dask array in memory. Raises RefusedError."""
+    return given(_called(data, "compute"))
+
+
 def unmasked(data: Any, what: str) -> Any:
-    """Return data without masked cells. Raises RefusedError otherwise."""
-    found = given(data)
+    """Return data without masked cells, in memory. Raises RefusedError otherwise."""
+    found = computed(data) if hasattr(data, "__dask_graph__") else given(data)
     if found.mask is not None:
         raise RefusedError("type-mismatch", f"{what} has masked or missing items and no fill value for them")
     return found.values

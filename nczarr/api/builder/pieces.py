@@ -14,7 +14,8 @@ from nczarr.ast import Dimension, Storage, UserType
 from nczarr.diagnostics.report import Report
 from nczarr.source import Source, Span
 
-_PACKAGE = __name__.rpartition(".")[0]
+_PACKAGE = __name__.rpartition(".builder.")[0]
+"""The modules between a program and the builder."""
 
 
 class Script(Source):

@@ -95,7 +95,7 @@ def values(items: Iterable[Any], type_name: str, types: Types) -> Constant:
     declared = types.get(type_name)
     match declared:
         case None if type_name == "string":
-            return Constant.strings(map(_string, items))
+            return Constant.strings(map(string, items))
         case None if type_name == "char":
             data: Any = b"".join(map(_character, items))
         case None:
@@ -200,7 +200,8 @@ def _encoded(text: str | bytes) -> bytes:
         raise RefusedError("invalid-utf8", f"{_shown(text)} contains a lone surrogate; give bytes instead") from None
 
 
-def _string(item: Any) -> bytes | None:
+def string(item: Any) -> bytes | None:
+    """Return a text as bytes, None for NIL. Raises RefusedError."""
     if item is None or isinstance(item, str | bytes):
         return None if item is None else _encoded(item)
     raise RefusedError("type-mismatch", f"{_shown(item)} is not a string")

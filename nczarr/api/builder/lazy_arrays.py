@@ -1,0 +1,109 @@
+"""Conversion of dask arrays to the parts of a variable, block by block, when they are read.
+
+The conversions and their checks are those of arrays in memory. An unsuitable
+value raises CompileError when its block is read.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from nczarr.api.builder.numbers import fill_bytes, numbers
+from nczarr.api.builder.pieces import RefusedError
+from nczarr.api.builder.values import string
+from nczarr.arrays.dask_array import Results, lazy
+from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.parts import Types, descr
+from nczarr.arrays.source import Parts, numpy_dtype
+from nczarr.ast import ATOMIC, Constant, EnumType
+from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
+
+Shape = tuple[int, ...]
+
+
+def is_masked(array: Any) -> bool:
+    """Return whether a dask array has masked blocks."""
+    return isinstance(array._meta, np.ma.MaskedArray)
+
+
+def lazy_parts(
+    array: Any, type_name: str, shape: Shape, fill: Constant | None, types: Types, results: Results
+) -> Parts | None:
+    """Return the source of a dask array of the type's values; None if it must be computed first.
+
+    `array`: any blocks, not masked; along an unlimited dimension it may be
+    shorter than `shape`.
+    """
+    if type_name == "string":
+        if array.shape != shape or array.dtype.kind not in "UTO":
+            return None
+        made = array.map_blocks(_texts, dtype=object, meta=np.empty((0,) * array.ndim, object))
+        return {"": lazy(made, "|O", fill_bytes(fill), results)}
+    declared = types.get(type_name)
+    base = declared.base if isinstance(declared, EnumType) else type_name
+    if base not in ATOMIC or (declared is not None and base == type_name):
+        return None
+    dtype = numpy_dtype(descr(type_name, types))
+    if array.dtype.newbyteorder("=") != dtype.newbyteorder("="):
+        if array.dtype.kind not in "iuf" or dtype.kind not in "iuf":
+            return None
+        array = array.map_blocks(partial(_numbers, type_name=base), dtype=dtype)
+    if array.shape != shape:
+        import dask.array as da
+
+        element = (
+            np.zeros((), dtype)[()]
+            if fill is None or not fill.count
+            else np.frombuffer(fill_bytes(fill) or b"", dtype)[0]
+        )
+        widths = [(0, whole - own) for whole, own in zip(shape, array.shape, strict=True)]
+        array = da.pad(array, widths, mode="constant", constant_values=element)
+    return {"": lazy(array, descr(type_name, types), fill_bytes(fill), results)}
+
+
+def filled(array: Any, type_name: str, fill: Constant, types: Types, *, declared: bool) -> Any:
+    """Return a masked dask array with the fill value in masked cells, as `with_fill` does for arrays in memory."""
+    dtype = numpy_dtype(descr(type_name, types))
+    return array.map_blocks(
+        partial(_filled, type_name=type_name, one=fill_bytes(fill) or b"", dtype=dtype, declared=declared),
+        dtype=dtype,
+        meta=np.empty((0,) * array.ndim, dtype),
+    )
+
+
+def _refused(refused: RefusedError) -> CompileError:
+    text = f"a dask array: {refused}"
+    return CompileError(
+        [Diagnostic(refused.code, Severity.ERROR, text, helps=(refused.remedy,) * bool(refused.remedy))]
+    )
+
+
+def _numbers(values: NDArray[Any], type_name: str) -> NDArray[Any]:
+    try:
+        return numbers(np.asarray(values), type_name, numpy_dtype(descr(type_name, {})))
+    except RefusedError as refused:
+        raise _refused(refused) from None
+
+
+def _filled(values: Any, type_name: str, one: bytes, dtype: Any, *, declared: bool) -> NDArray[Any]:
+    mask = np.ma.getmaskarray(values)
+    own = np.array(np.ma.getdata(values))
+    own[mask] = 0
+    made = np.array(_numbers(own, type_name) if own.dtype != dtype else own)
+    fill = np.frombuffer(one, dtype)[0]
+    if not declared and mask.any() and (made[~mask] == fill).any():
+        text = f"some values are masked and others equal {fill}, the fill value of type `{type_name}`"
+        raise _refused(RefusedError("value-range", text))
+    made[mask] = fill
+    return made
+
+
+def _texts(values: Any) -> NDArray[Any]:
+    """Return texts as `bytes | None`, shape of `values`, dtype object."""
+    out = np.empty(values.shape, object)
+    try:
+        out.reshape(-1)[:] = [string(each) for each in np.asarray(values, object).reshape(-1)]
+    except RefusedError as refused:
+        raise _refused(refused) from None
+    return out

@@ -1,0 +1,351 @@
+"""Declaration of xarray objects in a `DatasetBuilder`."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nczarr import names
+from nczarr.api.builder import DatasetBuilder, GroupBuilder
+from nczarr.api.builder.pieces import Site, TypeHandle, caller
+from nczarr.api.xarray_objects.encode import encoded
+from nczarr.api.xarray_objects.storage import Stored, check_keys, storage_of
+from nczarr.arrays.elements import declared, element_of
+from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.ast import EnumType
+from nczarr.ast.kinds import KIND_SPELLINGS
+from nczarr.capabilities import NETCDF_KINDS
+
+if TYPE_CHECKING:
+    from xarray import Dataset, DataTree, Variable
+
+    from nczarr.api.handle import DatasetHandle
+    from nczarr.ast import Kind
+
+ATOMIC = {"i1": "byte", "u1": "ubyte", "i2": "short", "u2": "ushort", "i4": "int", "u4": "uint", "i8": "int64",
+          "u8": "uint64", "f2": "float", "f4": "float", "f8": "double", "S1": "char"}  # fmt: skip
+"""Atomic types by kind and size of a dtype."""
+
+UNNAMED = "__xarray_dataarray_variable__"
+"""Variable of a data array without a name, or with the name of a coordinate; xarray's own name for it."""
+
+
+class Requests(NamedTuple):
+    """Requests of a call."""
+
+    encoding: Mapping[Any, Any]
+    """Encoding by variable, or of a tree by group and variable."""
+    unlimited: Any
+    """Unlimited dimensions, of a tree by group; None: those of the objects' encoding."""
+    kind: Kind | None
+    """Kind of netCDF file whose types to use; None: the widest."""
+
+
+class Shards(NamedTuple):
+    """Requested shards of one variable."""
+
+    lengths: tuple[int, ...] | str
+    """Shard lengths, or `auto`."""
+    given: bool
+    """True if the call requests them; False if the variable has them from its file."""
+
+
+class Declared(NamedTuple):
+    """A dataset made of an xarray object."""
+
+    handle: DatasetHandle
+    """The checked dataset."""
+    shards: dict[str, Shards]
+    """Requested shards by path of a variable, which only the options of a run can hold."""
+
+
+def is_xarray(given: object) -> bool:
+    """Return whether an object is a dataset, data array or data tree of xarray; xarray is not imported."""
+    known = {"Dataset", "DataArray", "DataTree"}
+    return any(each.__module__.partition(".")[0] == "xarray" and each.__name__ in known for each in type(given).__mro__)
+
+
+def declare(
+    given: Any,
+    name: str,
+    encoding: Mapping[Any, Any] | None,
+    unlimited: Any,
+    group: str | None,
+    kind: str | None,
+    types_of: str | None = None,
+) -> Declared:
+    """Return the dataset of an xarray object. Raises CompileError with all diagnostics, TypeError for other objects.
+
+    `kind`: kind of netCDF file that the dataset has. `types_of`: kind whose types
+    it uses, if it has none of its own.
+    """
+    builder = DatasetBuilder(name, kind=kind)
+    root: GroupBuilder = builder
+    for part in names.split("/" + group.strip("/")) if group else ():
+        root = root.group(part)
+    wanted = kind if kind is not None else types_of
+    requests = Requests(encoding or {}, unlimited, None if wanted is None else KIND_SPELLINGS.get(str(wanted)))
+    work = _Declaration(builder._site, requests)
+    if not is_xarray(given):
+        raise TypeError(f"{type(given).__name__} is not a Dataset, DataArray or DataTree of xarray")
+    if hasattr(given, "subtree"):
+        work.tree(given, root)
+    else:
+        work.dataset(_dataset(given), root, "the dataset", requests.encoding, requests.unlimited, {}, {})
+    return Declared(builder.finish(work.data), work.shards)
+
+
+def _dataset(given: Any) -> Dataset:
+    """Return a data array as the dataset that its `to_netcdf` writes; a dataset as it is."""
+    if hasattr(given, "data_vars"):
+        return given  # type: ignore[no-any-return]
+    if given.name is None or given.name in given.coords:
+        return given.to_dataset(name=UNNAMED)  # type: ignore[no-any-return]
+    return given.to_dataset()  # type: ignore[no-any-return]
+
+
+class _Declaration:
+    """One run: the values of all variables by path, and the requests that are not part of the tree."""
+
+    def __init__(self, site: Site, requests: Requests) -> None:
+        self.data: dict[str, Any] = {}
+        self.shards: dict[str, Shards] = {}
+        self._site = site
+        self._requests = requests
+        self._is_classic = requests.kind is not None and not NETCDF_KINDS[requests.kind].groups
+
+    def tree(self, tree: DataTree, root: GroupBuilder) -> None:
+        """Declare every group of a tree; inherited coordinates stand in the group that owns them."""
+        top = tree.path
+        paths = {node.path: _relative(node.path, top) for node in tree.subtree}
+        encoding, unlimited = self._requests.encoding, self._requests.unlimited
+        for what, given in (("encoding", encoding), ("unlimited_dims", unlimited)):
+            if isinstance(given, Mapping):
+                for each in given:
+                    if each not in paths and each not in paths.values():
+                        text = f"`{what}` names {each!r}, which is not a group of the tree"
+                        self._site.error("undefined-group", text, helps=names.suggested(str(each), paths.values()))
+        builders: dict[str, tuple[GroupBuilder, dict[Hashable, int], dict[str, TypeHandle]]] = {}
+        for node in tree.subtree:
+            if node is tree:
+                builder, sizes, types = root, dict[Hashable, int](), dict[str, TypeHandle]()
+            else:
+                assert node.parent is not None
+                outer, sizes, types = builders[node.parent.path]
+                builder = outer.group(str(node.name))
+            sizes, types = dict(sizes), dict(types)
+            builders[node.path] = builder, sizes, types
+            own = encoding.get(node.path, encoding.get(paths[node.path], {}))
+            wanted = unlimited
+            if isinstance(unlimited, Mapping):
+                wanted = unlimited.get(node.path, unlimited.get(paths[node.path]))
+            dataset = node.to_dataset(inherit=node is tree)
+            self.dataset(dataset, builder, f"group {paths[node.path]!r}", own, wanted, sizes, types)
+
+    def dataset(
+        self,
+        dataset: Dataset,
+        group: GroupBuilder,
+        where: str,
+        encoding: Mapping[Any, Any],
+        unlimited: Any,
+        sizes: dict[Hashable, int],
+        types: dict[str, TypeHandle],
+    ) -> None:
+        """Declare a dataset in a group. `sizes`, `types`: dimensions and types in scope, which grow."""
+        for name, own in encoding.items():
+            if name not in dataset.variables:
+                text = f"{where}: `encoding` names {name!r}, which is not a variable"
+                self._site.error(
+                    "undefined-variable", text, helps=names.suggested(str(name), map(str, dataset.variables))
+                )
+            else:
+                check_keys(name, own, self._site)
+        made = encoded(dataset, encoding, self._site, where, kind=self._requests.kind)
+        growing = self._unlimited(dataset, where, unlimited)
+        for name, value in made.attributes.items():
+            self._attribute(group, name, value)
+        used = dict.fromkeys(each for each in dataset.sizes if each in growing)  # unlimited dimensions stand first
+        lengths: dict[Hashable, int] = {}
+        for variable in made.variables.values():
+            lengths |= variable.sizes
+        for axis in [*used, *(each for each in lengths if each not in used)]:
+            length = lengths.get(axis, dataset.sizes.get(axis, 0))
+            if sizes.get(axis) != length or axis in growing:
+                # a classic file has no other dimension of length 0, so `to_netcdf` writes an unlimited one as well
+                grows = axis in growing or (not length and self._is_classic)
+                group.dimension(axis, length, unlimited=grows)  # type: ignore[arg-type]
+                if grows and axis not in growing:
+                    text = f"{where}: dimension `{axis}` has length 0, which classic files have as unlimited"
+                    self._site.report.warning("zero-dimension", text, caller())
+                sizes[axis] = length
+        for name, variable in made.variables.items():
+            storage = storage_of(name, variable, growing, self._site, given=name in encoding)
+            path = self._variable(group, name, variable, storage, types)
+            if path is not None and storage.shards is not None:
+                self.shards[path] = Shards(storage.shards, name in encoding)
+
+    def _unlimited(self, dataset: Dataset, where: str, wanted: Any) -> frozenset[Hashable]:
+        """Return the unlimited dimensions. Reports undefined-dimension."""
+        given = wanted if wanted is not None else dataset.encoding.get("unlimited_dims")
+        found = [given] if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
+        found = [] if given is None else found
+        for axis in found:
+            if axis not in dataset.dims:
+                text = f"{where}: unlimited dimension {axis!r} is not a dimension of the dataset"
+                if wanted is not None:
+                    helps = names.suggested(str(axis), map(str, dataset.dims))
+                    self._site.error("undefined-dimension", text, helps=helps)
+                else:
+                    self._site.report.warning("unused-encoding", text, caller())
+        return frozenset(axis for axis in found if axis in dataset.dims)
+
+    def _variable(
+        self, group: GroupBuilder, name: Hashable, variable: Variable, storage: Stored, types: dict[str, TypeHandle]
+    ) -> str | None:
+        """Declare a variable and return its path; None if its dtype has no type."""
+        attributes = dict(variable.attrs)
+        data = variable.data
+        digits = variable.encoding.get("least_significant_digit")
+        if digits is not None and data.dtype.kind == "f":
+            data = _rounded(data, int(digits))
+            attributes["least_significant_digit"] = int(digits)
+        kind, element = self._type(group, name, data.dtype, types)
+        if kind is None:
+            return None
+        builder = group.variable(
+            name,  # type: ignore[arg-type]
+            kind,
+            list(variable.dims),  # type: ignore[arg-type]
+            chunks=storage.chunks,
+            codecs=[(each.id, *each.parameters) for each in storage.codecs],
+            layout=storage.layout,
+            endian=storage.endian,
+            quantize=storage.quantize,
+        )
+        pending = builder._pending
+        if element is not None:
+            pending.storage = pending.storage.model_copy(update={"element": element})
+        fill = attributes.pop("_FillValue", None)
+        if fill is not None:
+            builder.attribute("_FillValue", _fill(fill, data.dtype), kind)
+        for key, value in attributes.items():
+            self._attribute(builder, key, value)
+        self.data[builder.path] = _plain(data)
+        return builder.path
+
+    def _type(
+        self, group: GroupBuilder, name: Hashable, dtype: Any, types: dict[str, TypeHandle]
+    ) -> tuple[TypeHandle | str | None, str | None]:
+        """Return the type of a dtype, and the store's element where the type is another. Reports type-mismatch."""
+        metadata = dtype.metadata or {}
+        if metadata.get("enum") and metadata.get("enum_name"):
+            return self._enum(group, name, dtype, types), None
+        if dtype.kind in "UTO":
+            return "string", None
+        atomic = ATOMIC.get(f"{dtype.kind}{dtype.itemsize}")
+        element = element_of(dtype.newbyteorder("<").str) if dtype.names is None and dtype.kind in "fc" else None
+        if atomic is not None:
+            return atomic, element
+        if element is not None:
+            return self._known(group, types, element, lambda: group._declare(declared(element, element))), element
+        if dtype.names is not None and (made := self._record(group, dtype, types)) is not None:
+            return made, None
+        self._site.error("type-mismatch", f"variable {name!r}: dtype {dtype} has no netCDF type")
+        return None, None
+
+    @staticmethod
+    def _known(group: GroupBuilder, types: dict[str, TypeHandle], name: str, make: Any) -> TypeHandle:
+        if name not in types:
+            types[name] = make()
+        return types[name]
+
+    def _enum(self, group: GroupBuilder, name: Hashable, dtype: Any, types: dict[str, TypeHandle]) -> TypeHandle | None:
+        metadata = dtype.metadata
+        own, constants = str(metadata["enum_name"]), {str(key): value for key, value in metadata["enum"].items()}
+        base = ATOMIC[f"{dtype.kind}{dtype.itemsize}"]
+        found = self._known(group, types, own, lambda: group.enum(own, base, constants))
+        before = found.declared
+        if (
+            not isinstance(before, EnumType)
+            or before.base != base
+            or constants != {each.name: each.value for each in before.constants}
+        ):
+            self._site.error(
+                "duplicate-name",
+                f"variable {name!r}: enum `{own}` is defined twice, with different constants",
+                helps=["name the enums differently in the metadata of the dtypes (`enum_name`)"],
+            )
+            return None
+        return found
+
+    def _record(self, group: GroupBuilder, dtype: Any, types: dict[str, TypeHandle]) -> TypeHandle | None:
+        """Return a compound with the fields of a structured dtype; None if a field has no type."""
+        fields: dict[str, Any] = {}
+        for name in dtype.names:
+            base, shape = dtype[name].base, dtype[name].shape
+            inner: Any = ATOMIC.get(f"{base.kind}{base.itemsize}")
+            if base.names is not None:
+                inner = self._record(group, base, types)
+            elif base.kind == "S" and base.itemsize > 1:
+                inner, shape = "char", (*shape, base.itemsize)
+            if inner is None or (base.kind == "f" and base.itemsize == 2):
+                return None
+            fields[name] = (inner, *shape)
+        return self._known(
+            group, types, repr(dtype.descr), lambda: group.compound(f"compound_{len(types) + 1}", fields)
+        )
+
+    def _attribute(self, owner: Any, name: Hashable, value: Any) -> None:
+        """Declare an attribute. Reports values of which netCDF attributes would hold a part, or another value."""
+        what = f"attribute {name!r} of `{owner.path}`"
+        if value is None:
+            self._site.error("type-mismatch", f"{what} is None, which netCDF does not support")
+            return
+        if getattr(value, "ndim", 0) > 1 or _is_nested(value):
+            self._site.error("shape-mismatch", f"{what} has several dimensions, and netCDF attributes have one")
+            return
+        is_empty = isinstance(value, list | tuple) and not value
+        owner.attribute(name, value, type="double" if is_empty else None)
+
+
+def _relative(path: str, top: str) -> str:
+    """Return the path of a node below a subtree's root."""
+    return path if top == "/" else "/" + path.removeprefix(top).lstrip("/")
+
+
+def _is_nested(value: Any) -> bool:
+    return isinstance(value, list | tuple) and any(
+        isinstance(each, list | tuple) or getattr(each, "ndim", 0) for each in value
+    )
+
+
+def _fill(fill: Any, dtype: Any) -> Any:
+    """Return a fill value as one element; netCDF has single bytes as characters."""
+    return np.bytes_(fill) if dtype.kind == "S" else fill
+
+
+def _plain(data: Any) -> Any:
+    """Return values as the builder takes them: complex numbers as records, the rest unchanged."""
+    if data.dtype.kind != "c":
+        return data
+    part = f"f{data.dtype.itemsize // 2}"
+    dtype = np.dtype([("r", part), ("i", part)])
+    if hasattr(data, "map_blocks"):
+        return data.map_blocks(_records, dtype=dtype, meta=np.empty((0,) * data.ndim, dtype))
+    return _records(np.asarray(data))
+
+
+def _records(values: NDArray[Any]) -> NDArray[Any]:
+    """Return complex numbers as records of two floats; the same shape and bytes."""
+    part = f"<f{values.dtype.itemsize // 2}"
+    whole = np.ascontiguousarray(values.astype(values.dtype.newbyteorder("<"), copy=False))
+    return whole.reshape(values.shape).view(np.dtype([("r", part), ("i", part)]))
+
+
+def _rounded(data: Any, digits: int) -> Any:
+    """Return floats rounded to a power of two below a number of decimal digits, as netCDF4-python rounds them."""
+    exponent = np.log10(10.0**-digits)
+    exponent = int(np.floor(exponent)) if exponent < 0 else int(np.ceil(exponent))
+    scale = 2.0 ** np.ceil(np.log2(10.0**-exponent))
+    return (np.around(scale * data) / scale).astype(data.dtype)

@@ -1,0 +1,130 @@
+"""CF encoding of the variables of one xarray dataset, by xarray's own coders.
+
+The result is what xarray's writers of netCDF files store: numbers with `units`
+for times, packed values, fill values, `coordinates`, and texts. Lazy arrays stay
+lazy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from uuid import uuid4
+
+from nczarr.api.builder.pieces import Site
+from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.capabilities import ALL_ATOMIC, NETCDF_KINDS
+
+if TYPE_CHECKING:
+    from xarray import Dataset, Variable
+
+    from nczarr.ast import Kind
+
+LAZY = 64 << 20
+"""Bytes of an unloaded variable above which it becomes a dask array."""
+
+DETAIL = 300
+"""Maximum length of a quoted error of xarray."""
+
+
+class Encoded(NamedTuple):
+    """Content of one dataset, ready to be declared."""
+
+    variables: dict[Hashable, Variable]
+    """Encoded variables, coordinates included; `encoding` has the keys that concern storage."""
+    attributes: dict[Hashable, Any]
+    """Attributes of the dataset."""
+
+
+def encoded(
+    dataset: Dataset, encoding: Mapping[Hashable, Mapping[Any, Any]], site: Site, where: str, *, kind: Kind | None
+) -> Encoded:
+    """Encode a dataset. Reports undefined-variable, unencodable-variable.
+
+    `encoding` replaces the encoding of the variables that it names. `kind`: use
+    only the types of this kind of netCDF file.
+    """
+    from xarray import conventions
+
+    try:
+        variables, attributes = conventions.encode_dataset_coordinates(dataset)
+    except ValueError as error:
+        site.error("unencodable-variable", f"{where}: {_words(error)}")
+        return Encoded({}, {})
+    for name, given in encoding.items():
+        if name in variables:
+            variables[name].encoding = dict(given)
+    variables = {name: _prepared(name, variable) for name, variable in variables.items()}
+    try:
+        variables, attributes = conventions.cf_encoder(variables, attributes)
+    except Exception:  # of any library; the variables show which one
+        variables = {
+            name: made for name, each in variables.items() if (made := _alone(name, each, site, where)) is not None
+        }
+    found = {}
+    for name, variable in variables.items():
+        try:
+            found[name] = _stored(name, variable, kind=kind)
+        except Exception as error:  # coders raise anything, and users' arrays as well
+            _report(name, error, site, where)
+    return Encoded(found, dict(attributes))
+
+
+def _alone(name: Hashable, variable: Variable, site: Site, where: str) -> Variable | None:
+    from xarray import conventions
+
+    try:
+        return conventions.encode_cf_variable(variable.copy(deep=False), name=name)
+    except Exception as error:
+        _report(name, error, site, where)
+        return None
+
+
+def _report(name: Hashable, error: Exception, site: Site, where: str) -> None:
+    site.error("unencodable-variable", f"{where}: variable {name!r} cannot be encoded: {_words(error)}")
+
+
+def _words(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text[:DETAIL]}{'…' if len(text) > DETAIL else ''}"
+
+
+def _prepared(name: Hashable, variable: Variable) -> Variable:
+    """Return a variable whose arrays stay lazy in xarray's coders, which load all but dask arrays of some types."""
+    if not variable._in_memory and variable.nbytes > LAZY and variable.dtype.kind in "iufcb" and _has_dask():
+        chunks = variable.encoding.get("preferred_chunks") or "auto"
+        variable = variable.chunk(chunks, name=f"{name}-{uuid4().hex}")
+    if variable.dtype.kind == "T" and hasattr(variable.data, "map_blocks"):
+        dtype = np.dtype("O", metadata={"element_type": str})  # xarray's mark of texts
+        texts = variable.data.map_blocks(_without_nulls, dtype=dtype, meta=np.empty((0,) * variable.ndim, dtype))
+        variable = variable.copy(deep=False, data=texts)
+    return variable
+
+
+def _has_dask() -> bool:
+    from importlib.util import find_spec
+
+    return find_spec("dask") is not None
+
+
+def _without_nulls(values: NDArray[Any]) -> NDArray[Any]:
+    """Return texts as `str`, empty for nulls; the shape of `values`, dtype object."""
+    found = np.array(values, object)
+    found[~np.vectorize(lambda each: isinstance(each, str), otypes=[bool])(found)] = ""
+    return found
+
+
+def _stored(name: Hashable, variable: Variable, *, kind: Kind | None) -> Variable:
+    """Return a CF-encoded variable with texts and numbers of types that a netCDF file has."""
+    from xarray.backends import netcdf3
+    from xarray.backends.common import ensure_dtype_not_object
+    from xarray.coding import strings
+
+    coders: Any = strings
+    variable = ensure_dtype_not_object(variable, name=name)
+    types = ALL_ATOMIC if kind is None else NETCDF_KINDS[kind].atomic
+    if "int64" not in types:
+        encode: Any = netcdf3.encode_nc3_variable
+        return cast("Variable", encode(variable, name=name))
+    variable = coders.EncodedStringCoder(allows_unicode="string" in types).encode(variable, name=name)
+    return cast("Variable", coders.CharacterArrayCoder().encode(variable, name=name))
