@@ -16,6 +16,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from secrets import token_hex
 from threading import Lock, RLock
 from typing import Any, NamedTuple, cast
 
@@ -25,7 +26,7 @@ from nczarr.arrays.source import ArraySource, Layout, itemsize, numpy_dtype
 from nczarr.arrays.thread_pool import each
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
 
-RESULTS = 128 << 20
+RESULTS = 64 << 20
 """Bytes of results that are kept for further reads."""
 
 WIDE = 256
@@ -80,11 +81,16 @@ class _Tasks(NamedTuple):
     """First part of the keys of the blocks."""
 
 
-class Graph:
-    """The blocks of one dask array, which can be computed in any thread.
+def _inputs(graph: Mapping[Hashable, Any], key: Hashable) -> frozenset[Hashable]:
+    """Return the keys of the results that a task uses."""
+    from dask.core import get_dependencies
 
-    If the tasks belong to a distributed scheduler, that one computes them.
-    """
+    task, find = graph[key], cast("Any", get_dependencies)
+    return frozenset(task.dependencies if hasattr(task, "dependencies") else find(graph, key))
+
+
+class Graph:
+    """The blocks of one dask array, which can be computed in any thread, or on a cluster."""
 
     def __init__(self, array: Any, results: Results) -> None:
         self.array = array
@@ -94,8 +100,6 @@ class Graph:
 
     def block(self, index: tuple[int, ...]) -> NDArray[Any]:
         """Return a block. It may be kept and must not be modified."""
-        if client_of(self.array) is not None:
-            return self._plain((self.array.blocks[index] if index else self.array).compute(), index)
         tasks = self._prepared()
         key = (tasks.name, *index)
         found = self._results.get(key)
@@ -107,6 +111,20 @@ class Graph:
         with self._lock:  # another thread may have computed what both need
             return self._plain(self._computed(tasks, key, self._needed(tasks, key)), index)
 
+    def region(self, selection: Selection, client: Any) -> Any:
+        """Return the future of the values of a region, which the cluster of this client computes."""
+        tasks = self._prepared()
+        pieces = _pieces(self.array.chunks, selection)
+        blocks = [(tasks.name, *piece.block) for piece in pieces]
+        graph: dict[Hashable, Any] = {}
+        for key in blocks:
+            graph |= self._needed(tasks, key)
+        places = [(piece.inside, piece.outside) for piece in pieces]
+        shape = tuple(part.stop - part.start for part in selection)
+        whole = f"nczarr-region-{token_hex(8)}"
+        graph[whole] = (partial(_assembled, places, shape, self.array.dtype), blocks)
+        return client.get(graph, whole, sync=False)
+
     def keep(self, index: tuple[int, ...], values: NDArray[Any]) -> None:
         """Keep a block for further reads."""
         if self._tasks is not None:
@@ -116,11 +134,17 @@ class Graph:
         with self._lock:
             if self._tasks is None:
                 from dask.base import optimize
-                from dask.core import get_dependencies
+                from dask.core import flatten
 
                 (array,) = cast("Any", optimize)(self.array)
                 graph = dict(array.__dask_graph__())
-                inputs = {key: frozenset(get_dependencies(graph, key)) for key in graph}
+                inputs = {key: _inputs(graph, key) for key in graph}
+                blocks = cast("Any", flatten)(array.__dask_keys__())
+                stored = {*blocks, *itertools.chain.from_iterable(inputs.values())} - graph.keys()
+                if stored:  # results on a cluster, which optimization leaves out
+                    before = dict(self.array.__dask_graph__())
+                    graph |= {key: before[key] for key in stored}
+                    inputs |= dict.fromkeys(stored, frozenset())
                 used = Counter(itertools.chain.from_iterable(inputs.values()))
                 shared = frozenset(key for key, count in used.items() if count > 1)
                 self._tasks = _Tasks(graph, inputs, shared, array.name)
@@ -153,17 +177,20 @@ class Graph:
         return get(needed, key, callbacks=[(None, None, None, keep, None)])
 
     def _plain(self, value: Any, index: tuple[int, ...]) -> NDArray[Any]:
-        """Return a computed block as a NumPy array. Raises CompileError if it is not what dask declares."""
-        if isinstance(value, np.ma.MaskedArray) and np.ma.getmaskarray(value).any():
-            raise _refused("type-mismatch", f"block {index} has masked items, which the dask array does not declare")
-        values = np.asarray(value)
         shape = tuple(lengths[number] for number, lengths in zip(index, self.array.chunks, strict=True))
-        if values.shape != shape:
-            raise _refused("shape-mismatch", f"block {index} has the shape {values.shape}, and dask declares {shape}")
-        if not np.can_cast(values.dtype, self.array.dtype, "equiv" if values.dtype.hasobject else "safe"):
-            declared = self.array.dtype
-            raise _refused("type-mismatch", f"block {index} has the dtype {values.dtype}, and dask declares {declared}")
-        return values
+        return as_declared(value, self.array.dtype, shape, f"block {index}")
+
+
+def as_declared(value: Any, dtype: Any, shape: tuple[int, ...], what: str) -> NDArray[Any]:
+    """Return a result as an array of the shape that dask declares. Raises CompileError if it is something else."""
+    if isinstance(value, np.ma.MaskedArray) and np.ma.getmaskarray(value).any():
+        raise _refused("type-mismatch", f"{what} has masked items, which the dask array does not declare")
+    values = np.asarray(value)
+    if values.shape != shape:
+        raise _refused("shape-mismatch", f"{what} has the shape {values.shape}, and dask declares {shape}")
+    if not np.can_cast(values.dtype, dtype, "equiv" if values.dtype.hasobject else "safe"):
+        raise _refused("type-mismatch", f"{what} has the dtype {values.dtype}, and dask declares {dtype}")
+    return values
 
 
 def _refused(code: str, text: str) -> CompileError:
@@ -172,6 +199,21 @@ def _refused(code: str, text: str) -> CompileError:
 
 def _same(value: Any) -> Any:
     return value
+
+
+def _assembled(
+    places: list[tuple[Selection, Selection]], shape: tuple[int, ...], dtype: Any, blocks: list[Any]
+) -> NDArray[Any]:
+    """Return the values of a region from its blocks, in its shape and the dask array's dtype. Raises CompileError.
+
+    `places`: the part of each block, and its place in the region.
+    """
+    out = np.empty(shape, dtype)
+    for (inside, outside), block in zip(places, blocks, strict=True):
+        part = np.ma.asanyarray(block)[inside] if isinstance(block, np.ma.MaskedArray) else np.asarray(block)[inside]
+        lengths = tuple(each.stop - each.start for each in outside)
+        out[outside] = as_declared(part, dtype, lengths, f"the part {outside} of a region")
+    return out
 
 
 def client_of(array: Any) -> Any:
@@ -197,12 +239,16 @@ class DaskArray(ArraySource):
         return False
 
     @property
-    def deferred(self) -> Any:
-        """The dask array itself."""
-        return self.graph.array
+    def deferred(self) -> Graph:
+        """Blocks of the array."""
+        return self.graph
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """Return the values of a region, in its shape and the layout's dtype."""
+        client = client_of(self.graph.array)
+        if client is not None:
+            values: NDArray[Any] = self.graph.region(selection, client).result()
+            return values.astype(numpy_dtype(self.layout.dtype), copy=False)
         pieces = _pieces(self.graph.array.chunks, selection)
         if len(pieces) == 1:
             return self._part(pieces[0]).astype(numpy_dtype(self.layout.dtype), copy=False)
@@ -212,6 +258,9 @@ class DaskArray(ArraySource):
 
     def read_into(self, selection: Selection, out: NDArray[Any]) -> None:
         """Put the values of a region into `out`, block by block, in several threads if there are several blocks."""
+        if client_of(self.graph.array) is not None:
+            out[...] = self.read(selection)
+            return
         pieces = _pieces(self.graph.array.chunks, selection)
 
         def put(piece: _Piece) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, Self, TypeAlias
 
 from nczarr.arrays.blocks import Index, Selection, every_block
 from nczarr.arrays.chunk_keys import Listing
@@ -115,6 +115,16 @@ class Stored(NamedTuple):
     """Codecs in encoding order."""
 
 
+class Deferred(Protocol):
+    """Values that a graph of tasks computes."""
+
+    array: Any
+    """The dask array."""
+
+    def region(self, selection: Selection, client: Any) -> Any:
+        """Return the future of the values of a region, which the cluster of this client computes."""
+
+
 class ArraySource:
     """One array, readable in pieces: base of all sources, which are plain descriptions.
 
@@ -203,8 +213,8 @@ class ArraySource:
         return False
 
     @property
-    def deferred(self) -> Any:
-        """The array as a dask array, if tasks of a graph compute its values; else None."""
+    def deferred(self) -> Deferred | None:
+        """Tasks that compute the values; None if they are stored."""
         return None
 
     @property

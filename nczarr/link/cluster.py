@@ -21,11 +21,13 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from nczarr import __version__
+from nczarr.arrays.blocks import Selection
 from nczarr.arrays.counts import Counts
+from nczarr.arrays.source import Deferred
 from nczarr.link import worker
 from nczarr.link.run import is_small, link
 from nczarr.link.schedule import FETCHED, MOST, Measure, is_far, tasks
-from nczarr.link.tasks import Array
+from nczarr.link.tasks import Array, Task
 from nczarr.options import Options
 from nczarr.stores.base import Store
 
@@ -64,11 +66,13 @@ class Cluster:
         self._run = token_hex(8)
         with ExitStack() as opened:
             opened.enter_context(_silence())
+            active = _active(url)
             try:
-                self._client = Client(url, timeout=CONNECTING, set_as_default=False)
+                self._client = active or Client(url, timeout=CONNECTING, set_as_default=False)
             except (OSError, ValueError, TypeError) as error:  # no protocol of dask's, no certificates
                 self._fail(f"no dask scheduler answers at this address: {error}")
-            opened.callback(self._client.close)
+            if active is None:
+                opened.callback(self._client.close)
             self._wait_for_workers()
             self._compare_versions()
             self._opened = opened.pop_all()
@@ -140,6 +144,17 @@ def _silence() -> Iterator[None]:
             logger.setLevel(level)
 
 
+def _active(url: str) -> Client | None:
+    """Return the program's own client of a scheduler, on which its lazy arrays depend; None without one."""
+    from distributed import default_client
+
+    try:
+        client = default_client()
+    except ValueError:
+        return None
+    return client if client.scheduler is not None and client.scheduler.address == url else None
+
+
 class ClusterLostError(Exception):
     """Failure of the cluster, with its reason as text."""
 
@@ -166,7 +181,9 @@ class _Sending:
 
     def send(self, number: int, array: Array) -> None:
         """Send the tasks of an array as pending tasks end; add an unsuitable array to `own`."""
-        parcel = None if is_small(array) else packed(array, f"variable {array.path}")
+        deferred = None if array.source is None else array.source.deferred
+        shown = array if deferred is None else _without_values(array)
+        parcel = None if is_small(array) else packed(shown, f"variable {array.path}")
         if parcel is None:
             self.own.append((number, array))
             return
@@ -175,11 +192,20 @@ class _Sending:
             self._target = self._submit(worker.unpacked, worker.Parcel(content, f"target {self._store.path}"))
         described = self._submit(worker.unpacked, parcel)
         for task in tasks(number, array, self._store, self._measure(array), self._counts):
-            while len(self._pending) >= AHEAD * max(1, sum(self._threads.values())):
-                self._take()
-            future = self._submit(worker.do, self._run, described, self._target, task, self._options.memory)
-            self._pending[future.key] = future
-            future.add_done_callback(self._ended.put)
+            if deferred is None:
+                self._do(described, task)
+                continue
+            for part, region in worker.boxes(array, task):  # the cluster computes the values of each region first
+                self._do(described, part, region, deferred)
+
+    def _do(self, described: Future, task: Task, region: Selection = (), values: Deferred | None = None) -> None:
+        """Send one task when there is room. `values`: tasks that compute the values of the region."""
+        while len(self._pending) >= AHEAD * max(1, sum(self._threads.values())):
+            self._take()
+        made = () if values is None else (region, values.region(region, self._client))
+        future = self._submit(worker.do, self._run, described, self._target, task, self._options.memory, *made)
+        self._pending[future.key] = future
+        future.add_done_callback(self._ended.put)
 
     def _measure(self, array: Array) -> Measure:
         """Return the task size: worth a transfer, with blocks within a thread's share of a worker's memory."""
@@ -252,6 +278,12 @@ class _Sending:
             self._client.cancel(list(self._pending.values()), force=True)
             self._pending.clear()
             self._client.run(worker.settle, self._run, on_error="ignore")
+
+
+def _without_values(array: Array) -> Array:
+    """Return the description of an array whose values arrive with the tasks."""
+    assert array.source is not None
+    return array._replace(source=worker.values_of(array.source.layout, (), None))
 
 
 def packed(array: Array, name: str) -> worker.Parcel | None:

@@ -9,8 +9,8 @@ from nczarr.capabilities import Format
 from nczarr.diagnostics.report import Report
 from nczarr.secrets import shown
 
-_ADDRESS = re.compile(r"(?:[a-z]+://)?[^\s/@?#]+:[0-9]+/?", re.ASCII)
-"""Address of a scheduler: `tcp://host:port`, `tls://host:port`, `host:port`."""
+_ADDRESS = re.compile(r"(?:[a-z]+://)?[^\s/@?#]+:[0-9]+/?|inproc://[^\s@?#]+", re.ASCII)
+"""Address of a scheduler: `tcp://host:port`, `tls://host:port`, `host:port`, or dask's name of one in this process."""
 
 
 def is_divisible(path: str, form: Format, address: str, report: Report) -> bool:

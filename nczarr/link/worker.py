@@ -12,6 +12,7 @@ others start, so that nothing writes into a finished or removed target.
 from __future__ import annotations
 
 import asyncio
+import math
 import pickle
 from collections import Counter
 from collections.abc import Iterator
@@ -19,10 +20,14 @@ from contextlib import contextmanager
 from threading import Condition
 from typing import Any, NamedTuple
 
+from nczarr.arrays.blocks import Selection, lengths_of, region_of
 from nczarr.arrays.counts import Counts
+from nczarr.arrays.lazy_numpy import NDArray
+from nczarr.arrays.source import ArraySource, Layout, numpy_dtype
 from nczarr.diagnostics.report import CompileError
+from nczarr.link.regions import Window
 from nczarr.link.run import needed, perform
-from nczarr.link.tasks import Task
+from nczarr.link.tasks import Array, Keys, Task
 
 PAUSE = 0.02
 """Polling interval for the end of tasks, in seconds."""
@@ -98,17 +103,55 @@ class _Process:
 _process = _Process()
 
 
-def do(run: str, array: Parcel, store: Parcel, task: Task, memory: int) -> Outcome:
-    """Do one task in a worker thread; all threads of the worker share `memory` bytes."""
+def do(
+    run: str,
+    array: Parcel,
+    store: Parcel,
+    task: Task,
+    memory: int,
+    region: Selection = (),
+    values: NDArray[Any] | None = None,
+) -> Outcome:
+    """Do one task in a worker thread; all threads of the worker share `memory` bytes.
+
+    `values`: values of `region`, if the cluster computed them for the task.
+    """
     from distributed import get_worker
 
+    described: Array = array.value
     share = memory // max(1, get_worker().state.nthreads)
-    need = max(share, needed(array.value, store.value))
     try:
+        if values is not None:
+            assert described.source is not None
+            layout = described.source.layout
+            found = values_of(layout, region, values.astype(numpy_dtype(layout.dtype), copy=False))
+            described = described._replace(source=found)
+        need = max(share, needed(described, store.value))
         with _process.at_work(run, need, memory) as goes_on:
-            return Outcome(perform(array.value, task, store.value, need)) if goes_on else Outcome()
+            return Outcome(perform(described, task, store.value, need)) if goes_on else Outcome()
     except (OSError, CompileError) as failure:
         return Outcome(failure=failure.with_traceback(None))
+
+
+def values_of(layout: Layout, region: Selection, values: Any) -> ArraySource:
+    """Return the values of a region as an array; None stands for values that arrive later."""
+    return Window(layout, region, values)
+
+
+def boxes(array: Array, task: Task) -> Iterator[tuple[Task, Selection]]:
+    """Yield the keys of a task, each group with the region of their values."""
+    layout = array.target.layout
+    indices = task.indices
+    regions = [region_of(index, array.unit, layout.shape) for index in indices]
+    box = tuple(
+        slice(min(each.start for each in parts), max(each.stop for each in parts))
+        for parts in zip(*regions, strict=True)
+    )
+    if math.prod(lengths_of(box)) == sum(math.prod(lengths_of(each)) for each in regions):
+        yield Keys(task.array, indices), box
+        return
+    for index, region in zip(indices, regions, strict=True):
+        yield Keys(task.array, (index,)), region
 
 
 async def settle(run: str) -> None:

@@ -85,5 +85,5 @@ def _cluster(handle: DatasetHandle, form: Format, path: str) -> str | None:
         return None
     from nczarr.arrays.dask_array import client_of
 
-    client = client_of(lazy[0])
+    client = client_of(lazy[0].array)
     return None if client is None else str(client.scheduler.address)
