@@ -16,6 +16,12 @@ from tests.support.peers.worker import Worker
 READERS = {"netcdf": ("netCDF4",), "zarr": ("zarr", "xarray", "tensorstore")}
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Know the markers of xarray's test suite, which test_xarray_suite.py runs."""
+    for marker in ("flaky", "network", "skip_if_param", "skip_with_dask_array"):
+        config.addinivalue_line("markers", f"{marker}: of xarray's own tests")
+
+
 @pytest.fixture(scope="session")
 def readers() -> Iterator[dict[str, Worker]]:
     """The peers that look at what we write; a visible skip where one is missing."""

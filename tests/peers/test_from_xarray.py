@@ -140,8 +140,9 @@ def test_a_file_is_that_of_to_netcdf(case: Callable[[Any], Any], lazy: bool, tmp
             name: each.dtype for name, each in theirs.variables.items()
         }
         assert list(ours.variables) == list(theirs.variables)
-    if case.__name__ == "_enums":
-        assert ours["cloud"].encoding["dtype"].metadata == theirs["cloud"].encoding["dtype"].metadata
+    if case.__name__ == "_enums":  # dask arrays lose the metadata in `to_netcdf`
+        found = nczarr.open(tmp_path / "ours.nc")
+        assert found["cloud"].type == found["again"].type == "/cloud_t"
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__.strip("_"))

@@ -36,7 +36,7 @@ def lazy_parts(
     shorter than `shape`.
     """
     if type_name == "string":
-        if array.shape != shape or array.dtype.kind not in "UTO":
+        if array.shape != shape or array.dtype.kind not in "UTOS":
             return None
         made = array.map_blocks(_texts, dtype=object, meta=np.empty((0,) * array.ndim, object))
         return {"": lazy(made, "|O", fill_bytes(fill), results)}

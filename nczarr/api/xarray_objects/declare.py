@@ -26,6 +26,9 @@ ATOMIC = {"i1": "byte", "u1": "ubyte", "i2": "short", "u2": "ushort", "i4": "int
           "u8": "uint64", "f2": "float", "f4": "float", "f8": "double", "S1": "char"}  # fmt: skip
 """Atomic types by kind and size of a dtype."""
 
+NONE = "__values__"
+"""Variable of a dataset with the name None; xarray's readers know it."""
+
 UNNAMED = "__xarray_dataarray_variable__"
 """Variable of a data array without a name, or with the name of a coordinate; xarray's own name for it."""
 
@@ -159,8 +162,12 @@ class _Declaration:
                 self._site.error(
                     "undefined-variable", text, helps=names.suggested(str(name), map(str, dataset.variables))
                 )
+            elif not isinstance(own, Mapping):
+                text = f"{where}: `encoding` of variable {name!r} is {own!r}, which is not a mapping"
+                self._site.error("unknown-encoding", text)
             else:
                 check_keys(name, own, self._site)
+        encoding = {name: own for name, own in encoding.items() if isinstance(own, Mapping)}
         made = encoded(dataset, encoding, self._site, where, kind=self._requests.kind)
         growing = self._unlimited(dataset, where, unlimited)
         for name, value in made.attributes.items():
@@ -181,7 +188,7 @@ class _Declaration:
                 sizes[axis] = length
         for name, variable in made.variables.items():
             storage = storage_of(name, variable, growing, self._site, given=name in encoding)
-            path = self._variable(group, name, variable, storage, types)
+            path = self._variable(group, name, variable, storage, types, made.enums.get(name))
             if path is not None and storage.shards is not None:
                 self.shards[path] = Shards(storage.shards, name in encoding)
 
@@ -201,7 +208,13 @@ class _Declaration:
         return frozenset(axis for axis in found if axis in dataset.dims)
 
     def _variable(
-        self, group: GroupBuilder, name: Hashable, variable: Variable, storage: Stored, types: dict[str, TypeHandle]
+        self,
+        group: GroupBuilder,
+        name: Hashable,
+        variable: Variable,
+        storage: Stored,
+        types: dict[str, TypeHandle],
+        enum: Mapping[str, Any] | None,
     ) -> str | None:
         """Declare a variable and return its path; None if its dtype has no type."""
         attributes = dict(variable.attrs)
@@ -210,11 +223,11 @@ class _Declaration:
         if digits is not None and data.dtype.kind == "f":
             data = _rounded(data, int(digits))
             attributes["least_significant_digit"] = int(digits)
-        kind, element = self._type(group, name, data.dtype, types)
+        kind, element = self._type(group, name, data.dtype, types, enum)
         if kind is None:
             return None
         builder = group.variable(
-            name,  # type: ignore[arg-type]
+            NONE if name is None else name,  # type: ignore[arg-type]
             kind,
             list(variable.dims),  # type: ignore[arg-type]
             chunks=storage.chunks,
@@ -235,13 +248,17 @@ class _Declaration:
         return builder.path
 
     def _type(
-        self, group: GroupBuilder, name: Hashable, dtype: Any, types: dict[str, TypeHandle]
+        self,
+        group: GroupBuilder,
+        name: Hashable,
+        dtype: Any,
+        types: dict[str, TypeHandle],
+        enum: Mapping[str, Any] | None,
     ) -> tuple[TypeHandle | str | None, str | None]:
         """Return the type of a dtype, and the store's element where the type is another. Reports type-mismatch."""
-        metadata = dtype.metadata or {}
-        if metadata.get("enum") and metadata.get("enum_name"):
-            return self._enum(group, name, dtype, types), None
-        if dtype.kind in "UTO":
+        if enum is not None and dtype.kind in "iu":
+            return self._enum(group, name, dtype, types, enum), None
+        if dtype.kind in "UTO" or (dtype.kind == "S" and dtype.itemsize > 1):
             return "string", None
         atomic = ATOMIC.get(f"{dtype.kind}{dtype.itemsize}")
         element = element_of(dtype.newbyteorder("<").str) if dtype.names is None and dtype.kind in "fc" else None
@@ -260,8 +277,14 @@ class _Declaration:
             types[name] = make()
         return types[name]
 
-    def _enum(self, group: GroupBuilder, name: Hashable, dtype: Any, types: dict[str, TypeHandle]) -> TypeHandle | None:
-        metadata = dtype.metadata
+    def _enum(
+        self,
+        group: GroupBuilder,
+        name: Hashable,
+        dtype: Any,
+        types: dict[str, TypeHandle],
+        metadata: Mapping[str, Any],
+    ) -> TypeHandle | None:
         own, constants = str(metadata["enum_name"]), {str(key): value for key, value in metadata["enum"].items()}
         base = ATOMIC[f"{dtype.kind}{dtype.itemsize}"]
         found = self._known(group, types, own, lambda: group.enum(own, base, constants))
@@ -322,7 +345,7 @@ def _is_nested(value: Any) -> bool:
 
 def _fill(fill: Any, dtype: Any) -> Any:
     """Return a fill value as one element; netCDF has single bytes as characters."""
-    return np.bytes_(fill) if dtype.kind == "S" else fill
+    return bytes(np.bytes_(fill)).ljust(1, b"\0") if dtype.kind == "S" and dtype.itemsize == 1 else fill
 
 
 def _plain(data: Any) -> Any:

@@ -34,6 +34,8 @@ class Encoded(NamedTuple):
     """Encoded variables, coordinates included; `encoding` has the keys that concern storage."""
     attributes: dict[Hashable, Any]
     """Attributes of the dataset."""
+    enums: dict[Hashable, Mapping[str, Any]]
+    """Metadata of the dtypes that are enums, by variable; dask arrays lose them."""
 
 
 def encoded(
@@ -50,10 +52,11 @@ def encoded(
         variables, attributes = conventions.encode_dataset_coordinates(dataset)
     except ValueError as error:
         site.error("unencodable-variable", f"{where}: {_words(error)}")
-        return Encoded({}, {})
+        return Encoded({}, {}, {})
     for name, given in encoding.items():
         if name in variables:
             variables[name].encoding = dict(given)
+    enums = {name: enum for name, variable in variables.items() if (enum := _enum(variable)) is not None}
     variables = {name: _prepared(name, variable) for name, variable in variables.items()}
     try:
         variables, attributes = conventions.cf_encoder(variables, attributes)
@@ -67,7 +70,16 @@ def encoded(
             found[name] = _stored(name, variable, kind=kind)
         except Exception as error:  # coders raise anything, and users' arrays as well
             _report(name, error, site, where)
-    return Encoded(found, dict(attributes))
+    return Encoded(found, dict(attributes), enums)
+
+
+def _enum(variable: Variable) -> Mapping[str, Any] | None:
+    """Return the metadata that make an enum of the dtype of a variable, or of its encoding."""
+    for dtype in (variable.encoding.get("dtype"), variable.dtype):
+        metadata = getattr(dtype, "metadata", None) or {}
+        if metadata.get("enum") and metadata.get("enum_name"):
+            return cast("Mapping[str, Any]", metadata)
+    return None
 
 
 def _alone(name: Hashable, variable: Variable, site: Site, where: str) -> Variable | None:

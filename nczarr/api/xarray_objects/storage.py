@@ -7,6 +7,7 @@ file it was read from are obeyed where they can be, else a warning names them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.api.builder.pieces import Site, caller
@@ -107,7 +108,7 @@ def storage_of(name: object, variable: Variable, unlimited: frozenset[object], s
             return otherwise
 
     made = Stored(
-        chunks=tried(_chunks, None),
+        chunks=tried(partial(_chunks, unlimited=unlimited), None),
         codecs=tried(_codecs, ()) if variable.ndim else (),
         layout="contiguous" if encoding.get("contiguous") and variable.ndim and not _needs_chunks(encoding) else None,
         endian=tried(_endian, None),
@@ -145,9 +146,16 @@ def _needs_chunks(encoding: Mapping[Any, Any]) -> bool:
     return bool(encoding.get("chunksizes") or encoding.get("chunks"))
 
 
-def _chunks(encoding: Mapping[Any, Any], variable: Variable) -> tuple[int, ...] | None:
+def _chunks(
+    encoding: Mapping[Any, Any], variable: Variable, unlimited: frozenset[object] = frozenset()
+) -> tuple[int, ...] | None:
+    """Return the chunk lengths, at most the lengths of dimensions that cannot grow."""
     key = "chunksizes" if encoding.get("chunksizes") is not None else "chunks"
-    return _lengths(key, encoding.get(key), variable)
+    found = _lengths(key, encoding.get(key), variable)
+    if found is None:
+        return None
+    lengths = zip(found, variable.dims, variable.shape, strict=True)
+    return tuple(chunk if axis in unlimited else min(chunk, max(1, size)) for chunk, axis, size in lengths)
 
 
 def _shards(encoding: Mapping[Any, Any], variable: Variable) -> tuple[int, ...] | str | None:
