@@ -99,12 +99,9 @@ def test_masked_strings_and_records() -> None:
 
 @pytest.mark.parametrize("unit", ["Y", "M", "D", "h", "s", "ms", "us", "ns", "ps", "as"])
 @pytest.mark.parametrize("kind", ["M8", "m8"])
-def test_dates_of_every_unit_are_refused(unit: str, kind: str) -> None:
+def test_attributes_and_lists_of_dates_are_refused(unit: str, kind: str) -> None:
     data = np.array([1, 2, 3], "i8").view(f"{kind}[{unit}]")
-    for given in (data, data.tolist() if unit == "x" else list(data), np.ma.array(data, mask=[0, 1, 0])):
-        assert refused(given, "int64").code == "type-mismatch"
-        assert refused(given, "double").code == "type-mismatch"
-    assert "units" in refused(data, "int64").helps[0]
+    assert refused(list(data), "int64").code == "type-mismatch"
     for value in (data, data[0], list(data)):
         builder = nczarr.DatasetBuilder("t")
         builder.attribute("a", value)
@@ -127,7 +124,9 @@ def test_pandas(peer: Load) -> None:
     assert built(pandas.Series(["a", None, "c"]), "string")["v"][...].tolist() == ["a", None, "c"]
     assert built(pandas.Series(["a", "b", "a"], dtype="category"), "string")["v"][...].tolist() == ["a", "b", "a"]
     assert np.isnan(built(pandas.Series([1, np.nan, 3]), "double")["v"][1])
-    assert refused(pandas.date_range("2000", periods=3), "int64").code == "type-mismatch"
+    days = built(pandas.date_range("2000", periods=3), "int64")["v"]
+    assert np.diff(days[...]).tolist() in ([86400 * 10**9] * 2, [86400 * 10**6] * 2)
+    assert refused(pandas.date_range("2000", periods=3), "string").code == "type-mismatch"
     assert refused(pandas.Series(pandas.date_range("2000", periods=3, tz="UTC")), "int64").code == "type-mismatch"
     assert refused(pandas.Series([True, False, True]), "byte").code == "type-mismatch"
     assert refused(pandas.Series([object()] * 3), "int").code == "type-mismatch"

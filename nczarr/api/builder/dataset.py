@@ -11,7 +11,8 @@ from nczarr.api.builder.pieces import PendingAttribute, PendingVariable, Refused
 from nczarr.api.builder.scope import Scope, groups, survey
 from nczarr.api.builder.values import constant, infer
 from nczarr.arrays.dask_array import Results
-from nczarr.ast import Attribute, Constant, Dataset, Dimension, Group, Variable
+from nczarr.arrays.lazy_numpy import np
+from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Group, Variable
 from nczarr.ast.kinds import KIND_SPELLINGS
 from nczarr.diagnostics.report import CompileError
 from nczarr.source import Span
@@ -62,7 +63,9 @@ class DatasetBuilder(GroupBuilder):
         data : Mapping of str to array_like, optional
             Values by fully qualified name of a variable. Unlimited dimensions grow to
             the values; along other dimensions the lengths must match. Masked arrays have
-            fill values where they are masked.
+            fill values where they are masked. Dates and durations of NumPy become numbers
+            of the variable's `units` and `calendar`, by default of their own unit since
+            1970; NaT becomes the fill value. Dask arrays are computed when they are read.
 
         Returns
         -------
@@ -87,6 +90,10 @@ class DatasetBuilder(GroupBuilder):
         return DatasetHandle(checked, report.sorted())
 
 
+Declaration = tuple[GroupBuilder, PendingVariable]
+"""A declared variable with its group."""
+
+
 class Assembly:
     """One run of `finish`: resolves names, converts values to constants and arrays, and builds the nodes."""
 
@@ -97,6 +104,8 @@ class Assembly:
         self.scope: Scope = survey(root)
         self.extents: dict[str, int] = {}
         self.fills: dict[str, Constant] = {}
+        self.added: dict[str, dict[str, str]] = {}
+        """Attributes of variables whose data are times, by path."""
         self.results = Results()
         """Results that the tasks of dask arrays share, for all variables."""
 
@@ -128,7 +137,7 @@ class Assembly:
             self.site.error("type-mismatch", text, self.here)
             return {}
 
-    def _named(self, data: dict[Any, Any], variables: Mapping[str, object]) -> dict[str, Given]:
+    def _named(self, data: dict[Any, Any], variables: Mapping[str, Declaration]) -> dict[str, Given]:
         """Return data by variable FQN; reports other names."""
         from nczarr.api.builder.foreign_arrays import given
 
@@ -137,7 +146,7 @@ class Assembly:
             path = _path(written)
             if isinstance(path, str) and path in variables:
                 try:
-                    out[path] = given(values)
+                    out[path] = self._with_times(given(values, times=True), *variables[path])
                 except RefusedError as refused:
                     self._refuse(refused, f"variable `{path}`", self.here)
                 continue
@@ -145,6 +154,27 @@ class Assembly:
             hint = [f"did you mean `{meant}`?"] if meant else []
             self.site.report.error("undefined-variable", f"variable `{written}` is not defined", self.here, helps=hint)
         return out
+
+    def _with_times(self, data: Given, group: GroupBuilder, variable: PendingVariable) -> Given:
+        """Return dates and durations as numbers, and note the attributes that they need. Raises RefusedError."""
+        if getattr(getattr(data.values, "dtype", None), "kind", "") not in ("M", "m"):
+            return data
+        from nczarr.api.builder.foreign_arrays import DATES, Given, is_lazy
+        from nczarr.api.builder.times import encoded, units_of
+
+        kind = self.scope.type(variable.type, group.path)
+        if kind not in ATOMIC or not (ATOMIC[kind].is_integer or ATOMIC[kind].is_float):
+            raise RefusedError("type-mismatch", f"{data.values.dtype} cannot be stored in type {kind}", DATES)
+        own = {each.name: each.value for each in variable.attributes}
+        units = units_of(data.values.dtype, own.get("units"), own.get("calendar"))
+        added = {"units": units.text, "calendar": units.calendar}
+        self.added[variable.path] = {name: text for name, text in added.items() if name not in own and text is not None}
+        if is_lazy(data.values):
+            return Given(encoded(data.values, units))
+        values = data.values if data.mask is None else np.ma.masked_array(data.values, data.mask)
+        found = encoded(np.ma.asanyarray(values), units)
+        mask = np.ma.getmaskarray(found)
+        return Given(np.ma.getdata(found), mask if mask.any() else None)
 
     def _given(self, data: Given, group: GroupBuilder, variable: PendingVariable) -> tuple[int, ...] | None:
         """Return the shape of a variable's data; unlimited dimensions grow to it, others must match."""
@@ -231,6 +261,8 @@ class Assembly:
         for attribute in attributes:
             if attribute.name == "_FillValue":
                 self.fills[pending.path] = attribute.value
+        for name, text in self.added.get(pending.path, {}).items():
+            attributes += (Attribute(name=name, value=Constant.text(text.encode()), span=pending.span),)
         return Variable(
             name=pending.name,
             type=pending.type,

@@ -32,8 +32,11 @@ class Given(NamedTuple):
     """Boolean array of masked cells, or None."""
 
 
-def given(data: Any) -> Given:
-    """Convert data of another library. Raises RefusedError for unsupported kinds."""
+def given(data: Any, *, times: bool = False) -> Given:
+    """Convert data of another library. Raises RefusedError for unsupported kinds.
+
+    `times`: arrays of dates and durations are supported.
+    """
     if isinstance(data, _PLAIN):
         return Given(data)
     if isinstance(data, list | tuple):
@@ -46,13 +49,13 @@ def given(data: Any) -> Given:
         data = data.data
     if hasattr(data, "__dask_graph__"):
         if is_lazy(data):
-            _refuse_dates(data.dtype)
+            _refuse_dates(data.dtype, times=times)
             return Given(data)
         data = _called(data, "compute")
     if getattr(data, "null_count", 0):
         raise RefusedError("type-mismatch", f"`{type(data).__name__}` has missing items and no fill value for them")
     found = _missing(data) or _converted(data)
-    _refuse_dates(found.values.dtype)
+    _refuse_dates(found.values.dtype, times=times)
     return found
 
 
@@ -189,8 +192,10 @@ def _unmasked_items(item: Any) -> Any:
     return list(map(_unmasked_items, item)) if isinstance(item, list | tuple) else item
 
 
-def _refuse_dates(dtype: Any) -> None:
-    """Raise RefusedError for arrays of dates and durations."""
+def _refuse_dates(dtype: Any, *, times: bool = False) -> None:
+    """Raise RefusedError for arrays of dates and durations, with `times` only for records of them."""
+    if times and dtype.kind in "mM":
+        return
     if dtype.kind in "mM":
         raise RefusedError("type-mismatch", f"{dtype} is not a netCDF type", DATES)
     for name in dtype.names or ():

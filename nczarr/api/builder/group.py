@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from nczarr import names
 from nczarr.api.builder import storage
+from nczarr.api.builder.dtypes import of_name, of_object
 from nczarr.api.builder.pieces import DimensionHandle, PendingAttribute, PendingVariable, Site, TypeHandle, caller
 from nczarr.ast import ATOMIC, CompoundType, Dimension, EnumConstant, EnumType, Field, OpaqueType, VlenType
 from nczarr.ast.walk import MAX_DEPTH
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
     from nczarr.ast import UserType
 
 DimensionLike = DimensionHandle | str | int
-TypeLike = TypeHandle | str
+TypeLike = TypeHandle | str | Any
+"""A declared type, its name or path, an atomic type, or a dtype of NumPy, its name or its class."""
 
 
 class VariableBuilder:
@@ -197,6 +199,13 @@ class GroupBuilder:
         return self._declare(VlenType(name=name, base=type_name(self._site, base), span=caller()))
 
     def _declare(self, declared: UserType) -> TypeHandle:
+        if declared.name in self._site.dtypes:
+            self._site.error(
+                "forward-reference",
+                f"type `{declared.name}` is used before its declaration, as NumPy's dtype of this name",
+                helps=["declare the type first"],
+            )
+        self._site.types.add(declared.name)
         self.types.append(declared)
         return TypeHandle(names.join(self.path, declared.name), declared)
 
@@ -261,8 +270,10 @@ class GroupBuilder:
         ----------
         name : str
             Name of the variable.
-        type : str or TypeHandle
-            Atomic type (`float`), declared type, or its path.
+        type : str, TypeHandle, numpy.dtype or type
+            Atomic type (`float`), declared type or its path, or a dtype of NumPy
+            (`"float32"`, `">f4"`, `np.int16`), whose byte order is that of the storage.
+            Names of atomic types come first: `"int"` and `"float"` have 32 bits.
         dimensions : sequence of DimensionHandle, str or int
             Dimensions as handles, names or paths. A number is the length of an anonymous
             dimension.
@@ -288,12 +299,13 @@ class GroupBuilder:
             The variable, to which attributes can be added.
         """
         name = self._site.name(name, "a variable")
+        kind, order = type_and_order(self._site, type)
         pending = PendingVariable(
             name=name,
             path=names.join(self.path, name),
-            type=type_name(self._site, type),
+            type=kind,
             dimensions=dimension_names(self._site, name, dimensions),
-            storage=storage.build(self._site, name, chunks, codecs, layout, endian, no_fill, quantize),
+            storage=storage.build(self._site, name, chunks, codecs, layout, endian or order, no_fill, quantize),
             span=caller(),
         )
         if fill_value is not None:
@@ -310,12 +322,29 @@ def pending_attribute(site: Site, name: str, value: Any, kind: TypeLike | None) 
 
 def type_name(site: Site, kind: object) -> str:
     """Return the written form of a type reference: an atomic name, a bare name, or a FQN."""
+    return type_and_order(site, kind)[0]
+
+
+def type_and_order(site: Site, kind: object) -> tuple[str, str | None]:
+    """Return the written form of a type reference, and the byte order if a dtype of NumPy names one.
+
+    The name of a declared type means that type, even if NumPy has a dtype of
+    this name.
+    """
     if isinstance(kind, TypeHandle):
-        return kind.path
+        return kind.path, None
     if isinstance(kind, str) and kind:
-        return _reference(kind)
-    site.error("undefined-type", f"{kind!r} is not a type; give a type name or the result of `compound`, `enum`, …")
-    return "int"
+        found = None if kind in ATOMIC or kind in site.types else of_name(kind)
+        if found is None:
+            return _reference(kind), None
+        site.dtypes.add(kind)
+        return found
+    made = of_object(kind)
+    if isinstance(made, tuple):
+        return made
+    text = f"{kind!r} is not a type; give a type name, a dtype or the result of `compound`, `enum`, …"
+    site.error("undefined-type", text if made is None else made)
+    return "int", None
 
 
 def dimension_names(site: Site, variable: str, given: object) -> tuple[str | int, ...]:

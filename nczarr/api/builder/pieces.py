@@ -117,6 +117,10 @@ class Site:
 
     def __init__(self) -> None:
         self.report = Report()
+        self.types: set[str] = set()
+        """Names of the declared types."""
+        self.dtypes: set[str] = set()
+        """Names of NumPy's dtypes that were used as types."""
 
     def error(self, code: str, message: str, span: Span | None = None, helps: Iterable[str] = ()) -> None:
         """Record an error at the caller's line, or at an earlier one."""

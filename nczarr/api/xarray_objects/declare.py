@@ -256,7 +256,10 @@ class _Declaration:
         enum: Mapping[str, Any] | None,
     ) -> tuple[TypeHandle | str | None, str | None]:
         """Return the type of a dtype, and the store's element where the type is another. Reports type-mismatch."""
-        if enum is not None and dtype.kind in "iu":
+        if enum is not None and self._is_classic:
+            text = f"variable {name!r}: classic files have no enum, so the names of its values are left out"
+            self._site.report.warning("unused-encoding", text, caller())
+        elif enum is not None and dtype.kind in "iu":
             return self._enum(group, name, dtype, types, enum), None
         if dtype.kind in "UTO" or (dtype.kind == "S" and dtype.itemsize > 1):
             return "string", None

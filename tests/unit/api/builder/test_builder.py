@@ -157,7 +157,7 @@ def test_short_data_are_filled() -> None:
 def test_every_mistake_at_once_with_the_line_of_the_caller() -> None:
     b = nczarr.DatasetBuilder("t")
     b.dimension("x", -1)  # line one
-    b.variable("v", "int32", ["y"])
+    b.variable("v", "int128", ["y"])
     b.attribute("a", 300, type="byte")
     with pytest.raises(nczarr.CompileError) as caught:
         b.finish(data={"w": [1]})
@@ -227,7 +227,7 @@ WRONG = {
     "mixed-types": [lambda b: b.attribute("a", ["x", 1])],
     "empty-attribute": [lambda b: b.attribute("a", [])],
     "undefined-type": [
-        lambda b: b.variable("v", "int32"),
+        lambda b: b.variable("v", "int128"),
         lambda b: b.variable("v", None),
         lambda b: b.attribute("a", 1, type="t"),
     ],
