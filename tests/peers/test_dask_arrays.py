@@ -255,3 +255,14 @@ def test_failures_on_a_cluster_leave_no_target(client: Any, tmp_path: Path, da: 
     with pytest.raises(nczarr.CompileError, match="dask declares"):
         nczarr.write(xr.Dataset({"v": (("y", "x"), short)}), tmp_path / "t.zarr")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_files_that_netcdf4_reads_while_we_write(tmp_path: Path, da: Any, peer: Load) -> None:
+    xr = peer("xarray")
+    peer("netCDF4")
+    values = np.arange(4_000_000.0).reshape(400, 100, 100)
+    nczarr.write(xr.Dataset({"v": (("t", "y", "x"), values)}), tmp_path / "a.nc", chunks={"/v": (1, 100, 100)})
+    for number in range(3):
+        with xr.open_dataset(tmp_path / "a.nc", engine="netcdf4", chunks={}) as data:
+            nczarr.write(data, tmp_path / f"{number}.nc", codecs="zlib:1")
+        np.testing.assert_array_equal(nczarr.open(tmp_path / f"{number}.nc")["v"][...], values)

@@ -47,5 +47,5 @@ def of_object(given: Any) -> tuple[str, str | None] | str | None:
 
 
 def _order(mark: str, code: str) -> str | None:
-    """Return the byte order that a dtype names; native order, and that of single bytes, is none."""
+    """Return the byte order that a dtype names; native order and single bytes have no mark."""
     return {">": "big", "<": "little"}.get(mark) if code[-1] in "248" else None
