@@ -33,6 +33,10 @@ UNNAMED = "__xarray_dataarray_variable__"
 """Variable of a data array without a name, or with the name of a coordinate; xarray's own name for it."""
 
 
+NAME = "__xarray_dataarray_name__"
+"""Attribute of xarray for the name that a data array shares with a coordinate or dimension."""
+
+
 class Requests(NamedTuple):
     """Requests of a call."""
 
@@ -102,9 +106,10 @@ def _dataset(given: Any) -> Dataset:
     """Return a data array as the dataset that its `to_netcdf` writes; a dataset as it is."""
     if hasattr(given, "data_vars"):
         return given  # type: ignore[no-any-return]
-    if given.name is None or given.name in given.coords:
-        return given.to_dataset(name=UNNAMED)  # type: ignore[no-any-return]
-    return given.to_dataset()  # type: ignore[no-any-return]
+    if given.name is not None and given.name not in given.coords and given.name not in given.dims:
+        return given.to_dataset()  # type: ignore[no-any-return]
+    made: Dataset = given.to_dataset(name=UNNAMED)
+    return made if given.name is None else made.assign_attrs({NAME: given.name})
 
 
 class _Declaration:
@@ -222,7 +227,7 @@ class _Declaration:
         digits = variable.encoding.get("least_significant_digit")
         if digits is not None and data.dtype.kind == "f":
             data = _rounded(data, int(digits))
-            attributes["least_significant_digit"] = int(digits)
+            attributes["least_significant_digit"] = digits
         kind, element = self._type(group, name, data.dtype, types, enum)
         if kind is None:
             return None

@@ -230,7 +230,7 @@ def _codecs(encoding: Mapping[Any, Any], variable: Variable) -> tuple[Codec, ...
         shuffled = shuffled if encoding.get("shuffle") and checked else ()  # HDF5 files: no compression, no shuffle
     if compressed and compressed[0].id == codecs.BLOSC:
         shuffled = ()
-    return (*shuffled, *compressed, *checked)
+    return (*checked, *shuffled, *compressed)  # the order of the netCDF library
 
 
 def _compression(name: Any, encoding: Mapping[Any, Any]) -> tuple[Codec, ...]:
