@@ -123,6 +123,11 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "endian": ({"endian": "middle"}, "unknown-encoding"),
     "codec": ({"compressors": [{"id": "pcodec"}]}, "unknown-encoding"),
     "dtype": ({"dtype": "M8[Q]"}, "unencodable-variable"),
+    "not a mapping": (5, "unknown-encoding"),  # type: ignore[dict-item]
+    "digits": ({"significant_digits": "x"}, "unknown-encoding"),
+    "decimal digits": ({"least_significant_digit": "x"}, "unknown-encoding"),
+    "blosc": ({"compression": "blosc_zstd", "blosc_shuffle": "x"}, "unknown-encoding"),
+    "no codec": ({"compressors": 5}, "unknown-encoding"),
     "mode": ({"significant_digits": 3, "quantize_mode": "Coin"}, "unknown-encoding"),
 }
 
@@ -166,6 +171,9 @@ def test_refused_objects(tmp_path: Path, xr: Any) -> None:
         nczarr.from_xarray({})  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="for objects of xarray"):
         nczarr.write(nczarr.from_xarray(dataset(xr)), tmp_path / "t.nc", encoding={})
+    for wrong in ({"encoding": [1]}, {"group": 5}):
+        with pytest.raises(TypeError, match="which is not a"):
+            nczarr.from_xarray(dataset(xr), **wrong)
     both = xr.Dataset({1: ("x", [1]), "v": ("x", [{"a": 1}])}, attrs={"a": None})
     with pytest.raises(nczarr.CompileError) as caught:
         nczarr.from_xarray(both)

@@ -9,7 +9,7 @@ from nczarr import names
 from nczarr.api.builder import DatasetBuilder, GroupBuilder
 from nczarr.api.builder.pieces import Site, TypeHandle, caller
 from nczarr.api.xarray_objects.encode import encoded
-from nczarr.api.xarray_objects.storage import Stored, check_keys, storage_of
+from nczarr.api.xarray_objects.storage import Stored, check_keys, rounding, storage_of
 from nczarr.arrays.elements import declared, element_of
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.ast import EnumType
@@ -86,12 +86,15 @@ def declare(
     `kind`: kind of netCDF file that the dataset has. `types_of`: kind whose types
     it uses, if it has none of its own.
     """
+    for what, value, wanted in (("encoding", encoding, Mapping), ("group", group, str)):
+        if value is not None and not isinstance(value, wanted):
+            raise TypeError(f"`{what}` is {value!r}, which is not a {wanted.__name__}")
     builder = DatasetBuilder(name, kind=kind)
     root: GroupBuilder = builder
     for part in names.split("/" + group.strip("/")) if group else ():
         root = root.group(part)
-    wanted = kind if kind is not None else types_of
-    requests = Requests(encoding or {}, unlimited, None if wanted is None else KIND_SPELLINGS.get(str(wanted)))
+    types = kind if kind is not None else types_of
+    requests = Requests(encoding or {}, unlimited, None if types is None else KIND_SPELLINGS.get(str(types)))
     work = _Declaration(builder._site, requests)
     if not is_xarray(given):
         raise TypeError(f"{type(given).__name__} is not a Dataset, DataArray or DataTree of xarray")
@@ -224,10 +227,14 @@ class _Declaration:
         """Declare a variable and return its path; None if its dtype has no type."""
         attributes = dict(variable.attrs)
         data = variable.data
-        digits = variable.encoding.get("least_significant_digit")
+        try:
+            digits = rounding(variable.encoding)
+        except ValueError as error:
+            self._site.error("unknown-encoding", f"variable {name!r}: {error}")
+            return None
         if digits is not None and data.dtype.kind == "f":
-            data = _rounded(data, int(digits))
-            attributes["least_significant_digit"] = digits
+            data = _rounded(data, digits)
+            attributes["least_significant_digit"] = variable.encoding["least_significant_digit"]
         kind, element = self._type(group, name, data.dtype, types, enum)
         if kind is None:
             return None

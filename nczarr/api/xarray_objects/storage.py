@@ -207,7 +207,22 @@ def _quantize(encoding: Mapping[Any, Any], variable: Variable) -> tuple[str, int
         return None
     if mode not in QUANTIZERS:
         raise _UnsuitableError("quantize_mode", f"{mode!r} is not one of {', '.join(QUANTIZERS)}")
-    return QUANTIZERS[mode], int(digits)
+    return QUANTIZERS[mode], _count("significant_digits", digits)
+
+
+def rounding(encoding: Mapping[Any, Any]) -> int | None:
+    """Return the decimal digits that `least_significant_digit` keeps. Raises ValueError for no integer."""
+    digits = encoding.get("least_significant_digit")
+    if digits is not None and not hasattr(digits, "__index__"):
+        raise ValueError(f"`least_significant_digit` is {digits!r}, which is not an integer")
+    return None if digits is None else int(digits)
+
+
+def _count(key: str, value: Any) -> int:
+    """Return an integer that is not negative. Raises _UnsuitableError for other values."""
+    if not hasattr(value, "__index__") or int(value) < 0:
+        raise _UnsuitableError(key, f"{value!r} is not a positive integer")
+    return int(value)
 
 
 def _codecs(encoding: Mapping[Any, Any], variable: Variable) -> tuple[Codec, ...]:
@@ -252,14 +267,17 @@ def _compression(name: Any, encoding: Mapping[Any, Any]) -> tuple[Codec, ...]:
     if name == "zstd":
         return _leveled(codecs.ZSTD, 4 if level is None else level, 22)
     if name in BLOSC:
-        number = 4 if level is None else int(level)
-        parameters = (0, 0, 0, 0, number, int(encoding.get("blosc_shuffle", 1)), _compressor(BLOSC[name]))
+        number = 4 if level is None else _count("complevel", level)
+        shuffle = _count("blosc_shuffle", encoding.get("blosc_shuffle", 1))
+        parameters = (0, 0, 0, 0, number, shuffle, codecs.BLOSC_COMPRESSORS.index(BLOSC[name]))
         return (Codec(id=codecs.BLOSC, parameters=parameters),)
     if name == "lzf":
         return (Codec(id=codecs.LZF),)
     if name == "szip":
         mask = {"nn": 32, "ec": 4}.get(encoding.get("szip_coding", "nn"), 32)
-        return (Codec(id=4, parameters=(mask, int(encoding.get("szip_pixels_per_block", 8)))),)
+        return (
+            Codec(id=4, parameters=(mask, _count("szip_pixels_per_block", encoding.get("szip_pixels_per_block", 8)))),
+        )
     raise _UnsuitableError("compression", f"{name!r} is not a compression of netCDF4 or h5py")
 
 
@@ -269,14 +287,13 @@ def _leveled(number: int, level: Any, most: int) -> tuple[Codec, ...]:
     return (Codec(id=number, parameters=(int(level),)),) if int(level) or number != codecs.DEFLATE else ()
 
 
-def _compressor(name: str) -> int:
-    return codecs.BLOSC_COMPRESSORS.index(name)
-
-
 def _zarr_codecs(key: str, written: Any, variable: Variable) -> tuple[Codec, ...]:
     """Return the codecs of Zarr's `filters` or `compressors`: objects of numcodecs or zarr, or their JSON."""
     steps = list(written) if isinstance(written, list | tuple) else [written]
     configs = [config for step in steps if (config := _config(step)) and not _is_of_texts(config)]
+    for config in configs:
+        if config.get("id") == "blosc" and config.get("shuffle") == -1:  # numcodecs: bits of bytes, bytes of others
+            config["shuffle"] = 2 if variable.dtype.itemsize == 1 else 1
     found = codecs.from_configs(configs)
     if found is None or len(configs) < sum(1 for step in steps if step is not None) - _texts(steps):
         raise _UnsuitableError(key, f"{written!r} has a codec that nczarr does not write")
