@@ -19,7 +19,7 @@ def built(data: Any, kind: str = "int64", fill: Any = None, **attributes: str) -
 
 
 def texts(variable: nczarr.VariableHandle) -> dict[str, str]:
-    return {name: each.value.data.decode() for name, each in variable.attributes.items() if name != "_FillValue"}
+    return {name: value for name, value in variable.attributes.items() if name != "_FillValue"}
 
 
 UNITS = {"W": "weeks", "D": "days", "h": "hours", "m": "minutes", "s": "seconds", "ms": "milliseconds",
