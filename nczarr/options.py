@@ -132,6 +132,8 @@ class Options(NamedTuple):
     """Paths of the nodes of a store that cannot list its keys."""
     dask: str | None = None
     """Scheduler address of a cluster for the tasks."""
+    masking_fill: bool = False
+    """Read fill values of Zarr v2 as `_FillValue`, as xarray does, unless they are netCDF's defaults."""
     survey: bool = False
     """List all keys of the source at once, because all of it will be read."""
     writing: Writing = WRITING

@@ -42,6 +42,7 @@ def read(
         if opened is None:
             return None
         source, form = opened, registry.detect_store(opened, opened=True)
+        options = options._replace(masking_fill=False)
     if form is None or form.read is None:
         readable = ", ".join(row.name for row in registry.formats() if row.readable)
         report.error(

@@ -134,3 +134,24 @@ def test_a_number_beyond_the_range_of_double_is_an_error() -> None:
 def _all(store: MemoryStore) -> dict[str, bytes]:
     keys = ("zarr.json", "v/zarr.json", ".zgroup", "v/.zarray", "v/.zattrs")
     return {key: data for key in keys if (data := store.get(key)) is not None}
+
+
+@pytest.mark.parametrize(
+    ("dtype", "fill", "found"),
+    [
+        ("<i4", 7, 7),
+        ("<i4", 0, 0),
+        ("<f4", 1.5, 1.5),
+        ("<i4", -2147483647, None),
+        ("<f8", 9.969209968386869e36, None),
+        ("<i4", None, None),
+    ],
+)
+def test_fill_values_of_zarr_v2_stand_for_missing_values_on_request(dtype: str, fill: Any, found: Any) -> None:
+    """As in xarray, except for netCDF's defaults, which no reader of netCDF masks; without the request none does."""
+    for masking in (True, False):
+        checked = pipeline.read(two(dtype, fill)[0], Report(), Options(masking_fill=masking))
+        assert checked is not None
+        attributes = {each.name: each.value for each in checked.variables["/v"].attributes}
+        value = attributes["_FillValue"].as_numbers()[0] if "_FillValue" in attributes else None
+        assert value == (found if masking else None)

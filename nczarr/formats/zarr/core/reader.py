@@ -38,6 +38,8 @@ class Reader:
     """True if a dataset without a name gets that of its file."""
     fill_stands_for_attribute = True
     """True if a fill value that plain attributes cannot hold stands for a `_FillValue`."""
+    masking_fill = False
+    """True if a fill value of an array stands for a `_FillValue`, unless it is netCDF's default."""
     names: tuple[str, ...]
     """Names of the documents of an array or group."""
 

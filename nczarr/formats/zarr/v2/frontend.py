@@ -54,7 +54,9 @@ def holds(store: Store) -> bool:
 
 def read(store: Store, report: Report, options: Options) -> Unchecked | None:
     """Read the dataset of a store. Reports unreadable parts; raises OSError."""
-    return read_zarr.read(Zarr2Reader(Documents(store, report, options)))
+    reader = Zarr2Reader(Documents(store, report, options))
+    reader.masking_fill = options.masking_fill
+    return read_zarr.read(reader)
 
 
 class Zarr2Reader(Reader):
