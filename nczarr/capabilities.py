@@ -218,6 +218,8 @@ class Format(NamedTuple):
     """True if `nczarr dump --as` prints it."""
     served: bool = False
     """True if `nczarr serve` offers this format."""
+    only_reader: bool = False
+    """True if no other xarray engine reads the format, so that xarray takes ours by itself."""
     resident: bool = False
     """True if a dataset's source stays in memory with the dataset."""
     declares: tuple[str, ...] = ()

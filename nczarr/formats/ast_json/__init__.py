@@ -13,4 +13,5 @@ FORMAT = Format(
     write="nczarr.formats.ast_json.backend:write",
     dumped=True,
     resident=True,
+    only_reader=True,
 )

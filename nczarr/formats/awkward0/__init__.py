@@ -18,4 +18,5 @@ FORMAT = Format(
     read="nczarr.formats.awkward0.read.frontend:read",
     write="nczarr.formats.awkward0.write.backend:write",
     binary=True,
+    only_reader=True,
 )

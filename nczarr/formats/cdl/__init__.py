@@ -17,4 +17,5 @@ FORMAT = Format(
     losses="nczarr.formats.cdl.write.losses:losses",
     dumped=True,
     resident=True,
+    only_reader=True,
 )

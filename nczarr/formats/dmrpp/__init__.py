@@ -21,4 +21,5 @@ FORMAT = Format(
     write="nczarr.formats.dmrpp.backend:write",
     losses="nczarr.formats.dmrpp.link_plan:losses",
     resident=True,
+    only_reader=True,
 )

@@ -15,4 +15,5 @@ FORMAT = Format(
     read="nczarr.formats.ncstream.read.frontend:read",
     write="nczarr.formats.ncstream.write.backend:write",
     binary=True,
+    only_reader=True,
 )

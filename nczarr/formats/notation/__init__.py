@@ -17,4 +17,5 @@ FORMAT = Format(
     write="nczarr.formats.notation.backend:write",
     dumped=True,
     resident=True,
+    only_reader=True,
 )

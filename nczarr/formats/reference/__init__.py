@@ -23,4 +23,5 @@ FORMAT = Format(
     inner=("nczarr", "zarr2", "nczarr3", "zarr3"),
     document="nczarr.formats.reference.target:text",
     resident=True,
+    only_reader=True,
 )
