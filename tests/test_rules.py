@@ -36,6 +36,7 @@ ROOMS = (
     "virtualizarr",
     "zarr3_2019",
     "zarr_python",
+    "xarray",
     "api",
     "peers",
     "verify",
@@ -101,7 +102,7 @@ LAZY = {
 }
 """Packages that cost too much to be imported at the top of a module."""
 
-MAY_IMPORT = {"nczarr.testing": LAZY, "nczarr.zarr_python": {"zarr"}}
+MAY_IMPORT = {"nczarr.testing": LAZY, "nczarr.zarr_python": {"zarr"}, "nczarr.xarray": {"numpy", "xarray"}}
 """Rooms that are loaded only by who has these packages already."""
 
 LAZY_MODULES = {

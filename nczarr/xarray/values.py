@@ -1,0 +1,194 @@
+"""Types and values of a dataset as xarray's netCDF4 engine shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from xarray.coding.strings import create_vlen_dtype
+
+from nczarr.arrays.elements import NAT, as_stored, is_text, is_time, stored_dtype, suits, time_attributes
+from nczarr.arrays.parts import NUMPY, Types, descr, is_fixed
+from nczarr.arrays.source import numpy_dtype
+from nczarr.ast import Attribute, CompoundType, Constant, EnumType, Variable, VlenType
+from nczarr.ast.storage import Element
+from nczarr.select.reader import dtype_of
+
+Convert = Callable[[NDArray[Any]], NDArray[Any]]
+"""Function from values as `nczarr.select` reads them to those that xarray gets, in the same shape."""
+
+FILL = "_FillValue"
+_TEXT: np.dtype[Any] = create_vlen_dtype(str)  # type: ignore[no-untyped-call]
+
+
+class Presentation(NamedTuple):
+    """The form of a variable's values in xarray."""
+
+    dtype: np.dtype[Any]
+    """Dtype of the lazy array."""
+    encoded: Any
+    """Member `dtype` of the encoding: the stored type, with its byte order."""
+    convert: Convert | None
+    """Conversion of values that were read; None for none."""
+
+
+def presentation(variable: Variable, types: Types) -> Presentation | None:
+    """Return the form of a variable's values; None for lists of strings and of lists, which xarray refuses.
+
+    Strings are `str` in object arrays (NIL is empty), enums their integers, with
+    the names in the metadata of the encoded dtype, compounds aligned records,
+    lists arrays in object arrays, opaque values `V`. Booleans, halves and complex
+    numbers of stores have their own dtypes.
+    """
+    kind, declared, element = variable.type, types.get(variable.type), variable.storage.element
+    if element is not None and suits(element, kind, types):
+        return _element_presentation(element)
+    if kind == "string":
+        return Presentation(_TEXT, str, _without_nil)
+    if isinstance(declared, EnumType):
+        dtype = np.dtype(NUMPY[declared.base])
+        constants = {each.name: each.value for each in declared.constants}
+        metadata = {"enum": constants, "enum_name": declared.name}
+        return Presentation(dtype, np.dtype(_ordered(dtype, variable), metadata=metadata), None)
+    if isinstance(declared, CompoundType) and is_fixed(kind, types):
+        dtype = aligned(kind, types)
+        return Presentation(dtype, dtype, _cast(dtype))
+    if isinstance(declared, VlenType):
+        if not is_fixed(declared.base, types):
+            return None
+        dtype = aligned(declared.base, types)
+        return Presentation(dtype, dtype, _lists(dtype) if dtype.names else None)
+    dtype = dtype_of(kind, types)
+    return Presentation(dtype, _ordered(dtype, variable), None)
+
+
+def _element_presentation(element: Element) -> Presentation:
+    """Return the form of a store's elements that the model lacks: their dtype in the store."""
+    stored = stored_dtype(element)
+    dtype = numpy_dtype(stored)
+    if is_text(element):
+        return Presentation(dtype, dtype, _texts(dtype))
+    return Presentation(dtype, dtype, lambda values: as_stored(values, stored).view(dtype))
+
+
+def aligned(type_name: str, types: Types) -> np.dtype[Any]:
+    """Return the dtype of a fixed-size type with the alignment of C, as netCDF4-python has it."""
+    declared = types.get(type_name)
+    if not isinstance(declared, CompoundType):
+        return numpy_dtype(descr(type_name, types))
+    return np.dtype([(each.name, aligned(each.type, types), each.shape) for each in declared.fields], align=True)
+
+
+def _ordered(dtype: np.dtype[Any], variable: Variable) -> np.dtype[Any]:
+    return dtype.newbyteorder(">") if variable.storage.endian == "big" else dtype
+
+
+def native(values: NDArray[Any]) -> NDArray[Any]:
+    """Return little-endian values in the byte order of the machine, without a copy on most."""
+    if values.dtype.byteorder != "<":
+        return values
+    dtype = values.dtype.newbyteorder("=")
+    return values.view(dtype) if values.dtype == dtype else values.astype(dtype)
+
+
+def _without_nil(values: NDArray[Any]) -> NDArray[Any]:
+    """Return texts with empty ones instead of None."""
+    nil = np.equal(values, None)  # type: ignore[call-overload]
+    if nil.any():
+        values[nil] = ""
+    return values
+
+
+def _cast(dtype: np.dtype[Any]) -> Convert:
+    return lambda values: values.astype(dtype)
+
+
+def _texts(dtype: np.dtype[Any]) -> Convert:
+    def convert(values: NDArray[Any]) -> NDArray[Any]:
+        texts = [each or "" for each in values.reshape(-1).tolist()]
+        found = [each.encode("utf-8", "surrogateescape") for each in texts] if dtype.kind == "S" else texts
+        return np.array(found, dtype).reshape(values.shape)
+
+    return convert
+
+
+def _lists(dtype: np.dtype[Any]) -> Convert:
+    def convert(values: NDArray[Any]) -> NDArray[Any]:
+        out = np.empty(values.size, object)
+        for place, each in enumerate(values.flat):
+            out[place] = each.astype(dtype)
+        return out.reshape(values.shape)
+
+    return convert
+
+
+def attributes(declared: Sequence[Attribute], types: Types) -> dict[str, Any]:
+    """Return attributes by name."""
+    return {each.name: attribute(each.name, each.value, types) for each in declared}
+
+
+def take_fill(found: dict[str, Any], form: Presentation, variable: Variable, types: Types) -> dict[str, Any]:
+    """Return the member `_FillValue` of an encoding, and change a variable's attributes so that xarray can decode them.
+
+    xarray masks no records, lists or opaque values: their fill value moves to the
+    encoding. That of a store's element gets its dtype, and the attributes that
+    describe a store's times are left out.
+    """
+    element = variable.storage.element
+    if element is not None and is_time(element) and suits(element, variable.type, types):
+        for name, value in {**time_attributes(stored_dtype(element)), FILL: NAT}.items():
+            if name in found and found[name] == value:
+                del found[name]
+    if FILL not in found:
+        return {}
+    if element is not None and form.convert is not None:
+        value = np.array([found[FILL]], object) if is_text(element) else np.atleast_1d(found[FILL])
+        found[FILL] = form.convert(value)[0]
+    declared = types.get(variable.type)
+    return {FILL: found.pop(FILL)} if form.dtype.kind == "V" or isinstance(declared, VlenType) else {}
+
+
+def attribute(name: str, constant: Constant, types: Types) -> Any:
+    """Return an attribute's value as netCDF4-python has it: a text, a list of texts, a scalar or an array.
+
+    Texts lose NUL characters; invalid UTF-8 becomes U+FFFD. A `_FillValue` of chars
+    is `bytes`. Lists of variable length are arrays in an object array.
+    """
+    kind, data = constant.type, constant.data
+    if kind == "char":
+        assert isinstance(data, bytes)
+        return data if name == FILL else _text(data)
+    if kind == "string":
+        texts = [_text(each) if isinstance(each, bytes) else "" for each in data]
+        return texts[0] if len(texts) == 1 else texts
+    if isinstance(data, bytes):
+        dtype = np.dtype(NUMPY[kind]) if kind in NUMPY else numpy_dtype(descr(kind, types))
+        values = np.frombuffer(data, dtype)
+        return values[0] if constant.count == 1 else values.copy()
+    found = _nested(constant, types)
+    return found[0] if constant.count == 1 else found
+
+
+def _nested(constant: Constant, types: Types) -> NDArray[Any]:
+    """Return the elements of a constant with lists or texts inside: objects, or records with objects."""
+    declared, data = types.get(constant.type), constant.data
+    if not isinstance(data, tuple) or not isinstance(declared, CompoundType | VlenType):
+        value = attribute("", constant, types)
+        return np.atleast_1d(np.asarray(value, object if constant.type == "string" else None))
+    items = [_nested(each, types) for each in data if isinstance(each, Constant)]
+    out = np.empty(constant.count, dtype_of(constant.type, types))
+    if isinstance(declared, VlenType):
+        for number, item in enumerate(items):
+            out[number] = item
+        return out
+    width = len(declared.fields)
+    for number in range(constant.count):
+        for field, item in zip(declared.fields, items[number * width : (number + 1) * width], strict=True):
+            out[field.name][number] = item.reshape(field.shape) if field.shape else item[0]
+    return out
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace").replace("\0", "")
