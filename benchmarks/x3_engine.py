@@ -1,0 +1,170 @@
+"""Rows X1 to X6 through xarray: our engine beside xarray's own.
+
+X1 and X2 load all values of 200 MB of float32 (x1_load.py makes them): netCDF-4 with shuffle and deflate 4 in chunks of
+1 MB, and the same values as Zarr v2, v3 and in shards. X3 opens a netCDF-4 file of 300 variables, X4 a consolidated
+Zarr v2 store of 2,000 variables, X5 a tree of 200 groups, each without a value but those of coordinates. X6 loads a
+classic file of 400 MB. Each process measures from the opening to the last value, after one opening for which everything
+is imported.
+
+Goals: X1 0.50 of h5netcdf, 0.60 of netcdf4, 0.75 of either on one processor; X2 0.60 of zarr; X3 0.10 of h5netcdf, 0.8
+of netcdf4; X4 0.2 of zarr; X5 0.2 of h5netcdf; X6 1.0 of scipy, 0.8 of netcdf4; a peak of memory of 200 MB beside the
+values and the interpreter. Compared: names, attributes and every bit of the values, by `identical`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from harness import execute, main, measure, need
+from x1_load import BESIDE, NAMES, Load
+from x1_load import make as make_fields
+
+INTERPRETER = 160 << 20
+"""Bytes of an interpreter with xarray, pandas and a library."""
+
+ENGINES = {"zarr": {"consolidated": True}}
+"""Options of engines."""
+
+
+def opened(engine: str, path: str) -> Any:
+    """Return what xarray opens: a tree where the name says so."""
+    import xarray
+
+    if path.endswith("tree.nc"):
+        return xarray.open_datatree(path, engine=engine)
+    options = ENGINES.get(engine, {}) if path.endswith("many.zarr") else {}
+    if engine == "zarr" and not options:
+        options = {"consolidated": False}
+    return xarray.open_dataset(path, engine=engine, **options)
+
+
+def child(engine: str, path: str, processors: int, what: str) -> None:
+    """Open or load once on so many processors."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:processors])
+    first = opened(engine, path)
+    if what == "load":
+        next(iter(first.data_vars.values()))[(0,) * 3].load()
+    before = resource.getrusage(resource.RUSAGE_SELF)
+    start = time.perf_counter()
+    dataset = opened(engine, path)
+    if what == "load":
+        dataset.load()
+    seconds = time.perf_counter() - start
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    work = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    print(json.dumps([seconds, work]))
+
+
+def side(engine: str, path: str, what: str, processors: int) -> Load:
+    return Load([sys.executable, str(Path(__file__).resolve()), "--load", engine, path, str(processors), what])
+
+
+def make(folder: Path, quick: bool) -> None:
+    """Write all inputs; in a process of its own, whose memory is given back."""
+    import warnings
+
+    import netCDF4
+    import numpy as np
+    import xarray
+
+    warnings.simplefilter("ignore")
+    make_fields(folder, 10 if quick else 50)
+    for name in ("v2", "v3", "shards"):
+        _name_dimensions(folder / name)
+    with netCDF4.Dataset(folder / "many.nc", "w") as file:
+        file.createDimension("t", None)
+        file.createDimension("x", 10)
+        for number in range(300):
+            variable = file.createVariable(f"v{number}", "f4", ("t", "x"), zlib=True, fill_value=-9.0)
+            variable.setncatts({"units": "K", "long_name": f"variable {number}", "scale_factor": np.float32(2)})
+            variable[:] = np.arange(20).reshape(2, 10)
+    arrays = {
+        f"v{number}": (("t", "x"), np.ones((2, 10), "f4"), {"units": "K", "long_name": f"variable {number}"})
+        for number in range(2000)
+    }
+    xarray.Dataset(arrays).to_zarr(folder / "many.zarr", zarr_format=2, consolidated=True)
+    with netCDF4.Dataset(folder / "tree.nc", "w") as file:
+        for number in range(200):
+            group = file.createGroup(f"g{number}")
+            group.createDimension("x", 5)
+            group.createVariable("x", "f8", ("x",))[:] = range(5)
+            variable = group.createVariable("v", "f4", ("x",), zlib=True)
+            variable.units = "K"
+            variable[:] = number
+    steps = 20 if quick else 100
+    values = np.random.default_rng(1).normal(size=(steps, 512, 512)).astype("f4")
+    fields = {name: (tuple("tyx"), values + number) for number, name in enumerate(NAMES)}
+    xarray.Dataset(fields).to_netcdf(folder / "classic.nc", format="NETCDF3_64BIT", engine="scipy")
+
+
+def _name_dimensions(store: Path) -> None:
+    """Add names of dimensions to the arrays of a store, which xarray wants."""
+    for name in NAMES:
+        document = store / name / "zarr.json"
+        if document.exists():
+            content = json.loads(document.read_text())
+            document.write_text(json.dumps({**content, "dimension_names": list("tyx")}))
+        else:
+            (store / name / ".zattrs").write_text(json.dumps({"_ARRAY_DIMENSIONS": list("tyx")}))
+
+
+ROWS = (
+    (
+        "X1",
+        "a.nc",
+        "load",
+        (("h5netcdf", 0.50, 64), ("netcdf4", 0.60, 64), ("h5netcdf", 0.75, 1), ("netcdf4", 0.75, 1)),
+    ),
+    ("X2, v2", "v2", "load", (("zarr", 0.60, 64), ("zarr", 1.0, 1))),
+    ("X2, v3", "v3", "load", (("zarr", 0.60, 64), ("zarr", 1.0, 1))),
+    ("X2, shards", "shards", "load", (("zarr", 0.60, 64), ("zarr", 1.0, 1))),
+    ("X3", "many.nc", "open", (("h5netcdf", 0.10, 64), ("netcdf4", 0.8, 64))),
+    ("X4", "many.zarr", "open", (("zarr", 0.2, 64),)),
+    ("X5", "tree.nc", "open", (("h5netcdf", 0.2, 64), ("netcdf4", 1.0, 64))),
+    ("X6", "classic.nc", "load", (("scipy", 1.0, 64), ("netcdf4", 0.8, 64), ("netcdf4", 1.0, 1))),
+)
+"""Rows: input, measured work, and the engines beside with goals and processors."""
+
+
+def row(folder: Path, quick: bool) -> bool:
+    """Open or load every input beside the engines that read it."""
+    need("h5netcdf", "netCDF4", "scipy", "xarray", "zarr")
+    execute([sys.executable, str(Path(__file__).resolve()), "--make", str(folder), str(int(quick))], folder)
+    steps = 10 if quick else 50
+    sizes = {"load": len(NAMES) * steps << 20, "open": 0}
+
+    def compared(engine: str, path: str) -> Any:
+        def compare() -> str:
+            ours, theirs = opened("nczarr", str(folder / path)), opened(engine, str(folder / path))
+            if not ours.identical(theirs):
+                raise AssertionError(f"`{path}` differs from {engine}'s")
+            return f"identical, {theirs.nbytes} bytes"
+
+        return compare
+
+    met = True
+    for name, path, what, engines in ROWS:
+        size = sizes[what] * (2 if path == "classic.nc" else 1)
+        for engine, goal, processors in engines:
+            title = f"{name}, {engine}" + (", one processor" if processors == 1 else "")
+            peer, ours = side(engine, path, what, processors), side("nczarr", path, what, processors)
+            peak = size + BESIDE + INTERPRETER
+            met &= measure(title, goal, peer, ours, folder, compared(engine, path), rounds=3, peak_goal=peak)
+    return met
+
+
+if __name__ == "__main__":
+    match sys.argv[1:]:
+        case ["--load", engine, path, processors, what]:
+            child(engine, path, int(processors), what)
+        case ["--make", folder, quick]:
+            make(Path(folder), quick == "1")
+        case _:
+            main(row)
