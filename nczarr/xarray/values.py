@@ -14,6 +14,7 @@ from nczarr.arrays.parts import NUMPY, Types, descr, is_fixed
 from nczarr.arrays.source import numpy_dtype
 from nczarr.ast import Attribute, CompoundType, Constant, EnumType, Variable, VlenType
 from nczarr.ast.storage import Element
+from nczarr.select.constants import value_of
 from nczarr.select.reader import dtype_of
 
 Convert = Callable[[NDArray[Any]], NDArray[Any]]
@@ -154,7 +155,7 @@ def attribute(name: str, constant: Constant, types: Types) -> Any:
     """Return an attribute's value as netCDF4-python has it: a text, a list of texts, a scalar or an array.
 
     Texts lose NUL characters; invalid UTF-8 becomes U+FFFD. A `_FillValue` of chars
-    is `bytes`. Lists of variable length are arrays in an object array.
+    is `bytes`.
     """
     kind, data = constant.type, constant.data
     if kind == "char":
@@ -163,31 +164,7 @@ def attribute(name: str, constant: Constant, types: Types) -> Any:
     if kind == "string":
         texts = [_text(each) if isinstance(each, bytes) else "" for each in data]
         return texts[0] if len(texts) == 1 else texts
-    if isinstance(data, bytes):
-        dtype = np.dtype(NUMPY[kind]) if kind in NUMPY else numpy_dtype(descr(kind, types))
-        values = np.frombuffer(data, dtype)
-        return values[0] if constant.count == 1 else values.copy()
-    found = _nested(constant, types)
-    return found[0] if constant.count == 1 else found
-
-
-def _nested(constant: Constant, types: Types) -> NDArray[Any]:
-    """Return the elements of a constant with lists or texts inside: objects, or records with objects."""
-    declared, data = types.get(constant.type), constant.data
-    if not isinstance(data, tuple) or not isinstance(declared, CompoundType | VlenType):
-        value = attribute("", constant, types)
-        return np.atleast_1d(np.asarray(value, object if constant.type == "string" else None))
-    items = [_nested(each, types) for each in data if isinstance(each, Constant)]
-    out = np.empty(constant.count, dtype_of(constant.type, types))
-    if isinstance(declared, VlenType):
-        for number, item in enumerate(items):
-            out[number] = item
-        return out
-    width = len(declared.fields)
-    for number in range(constant.count):
-        for field, item in zip(declared.fields, items[number * width : (number + 1) * width], strict=True):
-            out[field.name][number] = item.reshape(field.shape) if field.shape else item[0]
-    return out
+    return value_of(constant, types)
 
 
 def _text(data: bytes) -> str:
