@@ -127,6 +127,21 @@ def test_zarr_and_xarray_open_it(
         zarr.open_group(store, mode="a").create_group("new")
 
 
+@pytest.mark.parametrize("version", [2, 3])
+def test_a_store_with_lists_is_opened(version: int, zarr: ModuleType) -> None:
+    """A variable of lists is a group of its parts; the other variables are arrays as always."""
+    store = nczarr.zarr_store(
+        nczarr.from_cdl(
+            "netcdf t { types: int(*) row ; dimensions: x = 2 ; variables: row v(x) ; int i(x) ;"
+            " data: v = {1}, {2, 3} ; i = 4, 5 ; }"
+        ),
+        version,
+    )
+    for group in (zarr.open(store), zarr.open_consolidated(store, mode="r")):
+        assert group["i"][...].tolist() == [4, 5]
+        assert group["v/content"][...].tolist() == [1, 2, 3]
+
+
 def test_groups_are_listed(zarr: ModuleType, tmp_path: Path) -> None:
     store = nczarr.zarr_store(made("02-grid-groups.cdl", "netcdf4", tmp_path), 3)
     group = zarr.open_group(store, mode="r", use_consolidated=False)

@@ -18,6 +18,7 @@ from nczarr.formats.zarr.core.fill_values import Json
 from nczarr.formats.zarr.core.writer import Entry, Writer, encode, members
 from nczarr.formats.zarr.v2 import dtypes
 from nczarr.plan.plans import StorePlan, Target
+from nczarr.stores.memory import is_metadata
 
 GROUP = b'{"zarr_format": 2}'
 """Content of every `.zgroup`."""
@@ -54,13 +55,18 @@ class Zarr2Writer(Writer):
         return array_document(target, scalar_shape, compressor=arrays is None or not arrays.by_reference)
 
     def consolidated(self, documents: Iterator[Entry]) -> Iterator[Entry]:
-        """Yield the documents, and `.zmetadata` with all of them before those of the root."""
+        """Yield the documents, and `.zmetadata` before those of the root.
+
+        It has the documents of groups and arrays alone: zarr-python opens no store
+        with others in it.
+        """
         kept: list[Entry] = []
         for key, document in documents:
             if key == ".zattrs":  # the root is next and last: all others are known
                 every = members(sorted([*kept, (".zattrs", document), (".zgroup", GROUP)]))
                 yield ".zmetadata", b'{"metadata": {' + every + b'}, "zarr_consolidated_format": 1}'
-            kept.append((key, document))
+            if is_metadata(key):
+                kept.append((key, document))
             yield key, document
 
     def axes_attributes(self, path: str) -> Json:

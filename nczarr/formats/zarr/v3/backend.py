@@ -16,6 +16,7 @@ from nczarr.formats.zarr.core.fill_values import Json
 from nczarr.formats.zarr.core.writer import Entry, Writer, encode, members
 from nczarr.formats.zarr.v3 import DOCUMENT, codecs, dtypes, nz
 from nczarr.plan.plans import StorePlan, Target
+from nczarr.stores.memory import is_metadata
 
 
 def emit(plan: StorePlan, report: Report) -> Iterator[Entry]:
@@ -63,13 +64,14 @@ class Zarr3Writer(Writer):
         yield prefix + DOCUMENT, encode(document)
 
     def consolidated(self, documents: Iterator[Entry]) -> Iterator[Entry]:
-        """Yield the documents; that of the root contains all others by path."""
+        """Yield the documents; that of the root contains those of all groups and arrays by path."""
         kept: list[Entry] = []
         for key, document in documents:
             if key == DOCUMENT:
                 head = b', "consolidated_metadata": {"kind": "inline", "must_understand": false, "metadata": {'
                 document = document.removesuffix(b"}") + head + members(sorted(kept)) + b"}}}"
-            kept.append((key.removesuffix(DOCUMENT).removesuffix("/"), document))
+            if is_metadata(key):
+                kept.append((key.removesuffix(DOCUMENT).removesuffix("/"), document))
             yield key, document
 
     def group_attributes(self, path: str, group: Group) -> Json:

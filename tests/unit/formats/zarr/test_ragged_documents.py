@@ -180,3 +180,18 @@ def test_it_is_not_read_back(tmp_path: Any) -> None:
     nczarr.write(dataset, tmp_path / "s.zarr")
     (tmp_path / "s.zarr" / "v" / ".awkward0" / "schema.json").write_text("nothing")
     assert nczarr.diff(dataset, nczarr.open(tmp_path / "s.zarr")) == []
+
+
+@pytest.mark.parametrize("form", ["zarr2", "zarr3", "nczarr", "nczarr3"])
+def test_consolidated_metadata_have_documents_of_nodes_alone(form: str) -> None:
+    """zarr-python opens no store whose consolidated metadata have another document."""
+    dataset = nczarr.from_cdl(TYPES + "row v(n) ; pts p(n) ; int i(n) ; data: v = {1, 2}, {}, {3} ; }")
+    store = dataset.to_keys(form, consolidated=True, tables=True, allow_loss=["all"])
+    assert "v/.awkward0/schema.json" in store
+    if form.endswith("3"):
+        found = json.loads(store["zarr.json"])["consolidated_metadata"]["metadata"]
+        nodes = {key.removesuffix("/zarr.json") for key in store if key.endswith("/zarr.json")}
+    else:
+        found = json.loads(store[".zmetadata"])["metadata"]
+        nodes = {key for key in store if key.rpartition("/")[2] in (".zarray", ".zattrs", ".zgroup")}
+    assert set(found) == nodes
