@@ -28,6 +28,10 @@ _FQN_NEEDS = re.compile(r"[\\/ ]")
 _FQN_PART = re.compile(r"/((?:[^\\/]|\\.)*)", re.DOTALL)
 _CDM_NEEDS = re.compile(r"[\\/.]")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_DECEPTIVE = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160))} | {
+    code: f"\\u{code:04x}" for code in (0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
+}
+"""Escapes of control characters, ends of lines, and characters that change the direction of text."""
 
 
 def normal(name: str) -> str:
@@ -58,6 +62,14 @@ def problem(name: str) -> tuple[str, str] | None:
     if size > MAX_NAME_BYTES:
         return "name-too-long", f"name `{name[:20]}…` is {size} bytes long; the limit is {MAX_NAME_BYTES}"
     return None
+
+
+def readable(text: str, keep: str = "") -> str:
+    """Return a text with control characters, direction marks and lone surrogates escaped, except those in `keep`."""
+    if text.isascii() and text.isprintable():
+        return text
+    escapes = {code: escape for code, escape in _DECEPTIVE.items() if chr(code) not in keep} if keep else _DECEPTIVE
+    return text.translate(escapes).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def escape_fqn_part(name: str) -> str:

@@ -12,6 +12,7 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass
 from mmap import mmap
+from typing import Any
 
 Buffer = bytes | mmap
 """Data of a source: both slice to bytes, and `re` searches both."""
@@ -44,6 +45,14 @@ class Source:
 
     def __repr__(self) -> str:
         return f"Source({self.name!r}, {len(self.data)} bytes)"
+
+    def __getstate__(self) -> tuple[None, dict[str, Any]]:
+        """Pickle a mapped text by value, and a long or binary file without its bytes: its places are byte offsets."""
+        state = {name: getattr(self, name) for name in Source.__slots__}
+        if isinstance(self.data, mmap):
+            state["binary"] = self.binary or len(self.data) > LONGEST_DOCUMENT
+            state["data"] = b"" if state["binary"] else self.data[:]
+        return None, state
 
     @property
     def has_lines(self) -> bool:

@@ -32,11 +32,6 @@ LONGEST = 300
 _EMPTY = "<p class='nz-dim'>Nothing, or not shown.</p>"
 """Content of a group without members, or for which there is no room."""
 
-_ODD = {code: f"\\x{code:02x}" for code in (*range(9), *range(11, 32), *range(127, 160))} | {
-    code: f"\\u{code:04x}" for code in (0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
-}
-"""Control characters but tabs and ends of lines, and characters that change the direction of text, readable."""
-
 
 def group_html(checked: Checked, path: str, title: str) -> str:
     """Return the HTML of a group, and of those below it."""
@@ -71,7 +66,7 @@ def _text(text: str) -> str:
     """Return text that HTML shows as it is, of a bounded length."""
     if len(text) > LONGEST:
         text = text[:LONGEST] + "…"
-    return html.escape(text.translate(_ODD).encode("utf-8", "backslashreplace").decode("utf-8"))
+    return html.escape(names.readable(text, keep="\t\n"))
 
 
 def _sections(checked: Checked, path: str, group: Group, left: list[int]) -> Iterator[str]:

@@ -9,11 +9,11 @@ import math
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from itertools import islice
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from nczarr import names
 from nczarr.api.brief import brief
+from nczarr.api.frozen_mapping import FrozenMapping
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.ast import Attribute, Codec, Dimension, Group, Variable
 
@@ -79,7 +79,7 @@ class DimensionHandle:
         return hash((self.path, self.dimension))
 
     def __repr__(self) -> str:
-        return f"<dimension {self.path} = {self.length}{' (unlimited)' if self.unlimited else ''}>"
+        return f"<dimension {names.readable(self.path)} = {self.length}{' (unlimited)' if self.unlimited else ''}>"
 
 
 class GroupHandle:
@@ -129,19 +129,19 @@ class GroupHandle:
     def dimensions(self) -> Mapping[str, DimensionHandle]:
         """Dimensions declared in the group, by simple name."""
         found = self.node.dimensions
-        return MappingProxyType({each.name: DimensionHandle(names.join(self.path, each.name), each) for each in found})
+        return FrozenMapping({each.name: DimensionHandle(names.join(self.path, each.name), each) for each in found})
 
     @cached_property
     def variables(self) -> Mapping[str, VariableHandle]:
         """Variables of the group, by simple name."""
         found = self.node.variables
-        return MappingProxyType({each.name: self._variable(names.join(self.path, each.name)) for each in found})
+        return FrozenMapping({each.name: self._variable(names.join(self.path, each.name)) for each in found})
 
     @cached_property
     def groups(self) -> Mapping[str, GroupHandle]:
         """Groups directly below the group, by simple name."""
         found = self.node.groups
-        return MappingProxyType({each.name: self._group(names.join(self.path, each.name)) for each in found})
+        return FrozenMapping({each.name: self._group(names.join(self.path, each.name)) for each in found})
 
     def walk(self) -> Iterator[GroupHandle]:
         """Yield the group, and all groups below it, parents before children.
@@ -439,11 +439,23 @@ def _values(attributes: tuple[Attribute, ...], checked: Checked) -> Mapping[str,
     """Return attributes as values by name, which cannot be changed."""
     from nczarr.select.constants import value_of
 
-    found = {each.name: value_of(each.value, checked.types) for each in attributes}
-    for value in found.values():
-        if isinstance(value, np.ndarray):
-            value.flags.writeable = False
-    return MappingProxyType(found)
+    return FrozenMapping({each.name: _frozen(value_of(each.value, checked.types)) for each in attributes})
+
+
+def _frozen(value: Any) -> Any:
+    """Return a value whose arrays, inner ones too, cannot be changed."""
+    if isinstance(value, np.void) and value.dtype.names is not None:
+        value = np.array(value)
+        return _frozen(value)[()]
+    if isinstance(value, np.ndarray):
+        if value.dtype.hasobject:
+            for name in value.dtype.names or ():
+                _frozen(value[name])
+            if value.dtype.names is None:
+                for each in value.flat:
+                    _frozen(each)
+        value.flags.writeable = False
+    return value
 
 
 def _bounded(title: str, lines: Iterator[str]) -> str:
@@ -452,8 +464,5 @@ def _bounded(title: str, lines: Iterator[str]) -> str:
     left = sum(1 for _ in lines)
     if left:
         found.append(f"… and {left} more lines")
-    return "\n".join(line if len(line) <= WIDTH else line[: WIDTH - 1] + "…" for line in found).translate(CONTROL)
-
-
-CONTROL = {code: f"\\x{code:02x}" for code in (*range(10), *range(11, 32), 127)}
-"""Control characters but the end of lines, in readable form."""
+    shown = map(names.readable, found)
+    return "\n".join(line if len(line) <= WIDTH else line[: WIDTH - 1] + "…" for line in shown)

@@ -34,14 +34,13 @@ from nczarr.ast import (
 from nczarr.check.checked import Checked
 
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
-_CONTROL = {code: f"\\x{code:02x}" for code in (*range(32), 127)}
 
 
 def lines(checked: Checked) -> Iterator[str]:
     """Yield the drawing by lines."""
     dataset = checked.dataset
     kind = f"  ({dataset.kind})" if dataset.kind is not None else ""
-    yield f"{_shown(dataset.name) or '/'}{kind}\n"
+    yield f"{names.readable(dataset.name) or '/'}{kind}\n"
     for line in members(checked, "/"):
         yield line + "\n"
 
@@ -65,7 +64,7 @@ def _members(checked: Checked, path: str, group: Group, margin: str, stored: boo
         if isinstance(entry, str):
             yield margin + branch + entry
         else:
-            yield f"{margin}{branch}{_shown(entry.name)}/"
+            yield f"{margin}{branch}{names.readable(entry.name)}/"
             yield from _members(checked, names.join(path, entry.name), entry, margin + below, stored)
 
 
@@ -77,28 +76,30 @@ def type_text(declared: UserType) -> str:
         case OpaqueType():
             what = f"opaque, {_count(declared.size, 'byte')}"
         case VlenType():
-            what = f"vlen of {_shown(declared.base)}"
+            what = f"vlen of {names.readable(declared.base)}"
         case CompoundType():
             fields = (
-                _shown(field.type) + "".join(f"[{length}]" for length in field.shape) for field in declared.fields
+                names.readable(field.type) + "".join(f"[{length}]" for length in field.shape)
+                for field in declared.fields
             )
             what = f"compound of {', '.join(fields)}"
-    return f"type {_shown(declared.name)}: {what}"
+    return f"type {names.readable(declared.name)}: {what}"
 
 
 def _dimension(dimension: Dimension) -> str:
     length = f"unlimited ({dimension.size})" if dimension.unlimited else str(dimension.size)
-    return f"{_shown(dimension.name)} = {length}"
+    return f"{names.readable(dimension.name)} = {length}"
 
 
 def _variable(checked: Checked, fqn: str, variable: Variable, stored: bool) -> str:
     """Return a variable's line: name, type, dimensions with lengths, chunks, codecs, size."""
-    words = [_shown(variable.name), _shown(variable.type)]
+    words = [names.readable(variable.name), names.readable(variable.type)]
     shape = checked.shapes[fqn]
     if shape:
         axes = zip(variable.dimensions, shape, strict=True)
         lengths = (
-            str(length) if isinstance(each, int) else f"{_shown(names.last(each))} {length}" for each, length in axes
+            str(length) if isinstance(each, int) else f"{names.readable(names.last(each))} {length}"
+            for each, length in axes
         )
         words[-1] += f" ({', '.join(lengths)})"
     storage = variable.storage
@@ -166,8 +167,3 @@ def _times(lengths: Sequence[int]) -> str:
 
 def _count(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
-
-
-def _shown(name: str) -> str:
-    """Return a name without control characters."""
-    return name.translate(_CONTROL)

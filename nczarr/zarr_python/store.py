@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from zarr.abc import store as abc
 from zarr.core.buffer import default_buffer_prototype
 
+from nczarr import names
 from nczarr.api.handle import DatasetHandle
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.link.store_view import StoreView, store_view
@@ -67,7 +68,7 @@ class ZarrStore(abc.Store):  # type: ignore[misc]  # types of zarr are not read
         return hash((self.zarr_format, len(self.dataset.checked.variables)))
 
     def __repr__(self) -> str:
-        return f"<Zarr v{self.zarr_format} store of {self.dataset._title}>"
+        return f"<Zarr v{self.zarr_format} store of {names.readable(self.dataset._title)}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return ZarrStore, (self.dataset, self.zarr_format)

@@ -168,6 +168,19 @@ def test_representations_are_bounded() -> None:
     assert "\x1b" not in repr(builder.finish()["v"])
 
 
+def test_names_do_not_control_the_terminal(peer: Callable[[str], ModuleType]) -> None:
+    peer("zarr")
+    odd = "v\x9b31m\u202e\u2028"
+    builder = nczarr.DatasetBuilder("t\x9b")
+    x = builder.dimension(odd, 2)
+    builder.variable(odd, "int", [x]).attribute(odd, odd)
+    ds = builder.finish()
+    for each in (ds, ds[odd], ds.dimensions[odd], nczarr.zarr_store(ds)):
+        assert not set(repr(each)) & set("\x9b\u202e\u2028"), each
+        assert "\\x9b" in repr(each)
+    assert "\\u202e\\u2028" in repr(ds)
+
+
 def test_brief_texts() -> None:
     assert brief(np.arange(100)).endswith("18, 19, … 80 more]")
     assert brief(["a", None]) == "['a', None]"
@@ -192,6 +205,43 @@ def test_handles_of_a_path_are_pickled_as_the_path(
     assert again.dataset == found.dataset
     assert v[...].tolist() == [1, 2, 3]
     assert (group.path, v._root is again, group._root is again) == ("/g", True, True)
+
+
+@pytest.mark.parametrize("name", ["t.nc", "t.cdf", "t.zarr", "t.cdl"])
+def test_parts_of_handles_are_pickled_and_copied(name: str, ds: nczarr.DatasetHandle, tmp_path: Path) -> None:
+    nczarr.write(ds, tmp_path / name, "netcdf3" if name == "t.cdf" else None, allow_loss=["all"])
+    found = nczarr.open(tmp_path / name)
+    assert repr(pickle.loads(pickle.dumps(found["v"].attributes))) == repr(found["v"].attributes)
+    assert repr(copy.deepcopy(found["v"].attributes)) == repr(found["v"].attributes)
+    assert pickle.loads(pickle.dumps(found.dimensions)) == found.dimensions
+    assert copy.deepcopy(found.variables)["v"][1] == 2
+    assert list(pickle.loads(pickle.dumps(found.groups))) == list(found.groups)
+    assert pickle.loads(pickle.dumps(found.diagnostics)) == found.diagnostics
+
+
+def test_errors_of_a_file_are_pickled(tmp_path: Path) -> None:
+    """Workers send them to their client."""
+    (tmp_path / "t.cdl").write_text("netcdf t {\nvariables: int v(x) ; }")
+    with pytest.raises(nczarr.CompileError) as caught:
+        nczarr.open(tmp_path / "t.cdl")
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert str(again) == str(caught.value)
+    assert "t.cdl:2:18" in str(again)
+
+
+def test_arrays_inside_attributes_cannot_be_changed(ds: nczarr.DatasetHandle) -> None:
+    attributes = ds["v"].attributes
+    for name, change in {
+        "many": lambda value: value.__setitem__(0, 9),
+        "lis": lambda value: value[0].__setitem__(0, 9),
+        "co": lambda value: value.__setitem__("b", 9),
+        "cos": lambda value: value["k"][1].__setitem__(0, 9),
+    }.items():
+        with pytest.raises(ValueError, match="read-only"):
+            change(attributes[name])
+    assert (attributes | {"units": "m"})["units"] == "m"
+    assert ({"units": "m"} | attributes)["units"] == "K"
+    assert list(attributes.copy()) == list(attributes)
 
 
 def test_handles_of_texts_and_the_builder_are_pickled_by_value(ds: nczarr.DatasetHandle) -> None:
