@@ -65,7 +65,7 @@ class DatasetBuilder(GroupBuilder):
             the values; along other dimensions the lengths must match. Masked arrays have
             fill values where they are masked. Dates and durations of NumPy become numbers
             of the variable's `units` and `calendar`, by default of their own unit since
-            1970; NaT becomes the fill value. Dask arrays are computed when they are read.
+            1970; NaT becomes the fill value, which is declared. Dask arrays are computed when they are read.
 
         Returns
         -------
@@ -104,8 +104,8 @@ class Assembly:
         self.scope: Scope = survey(root)
         self.extents: dict[str, int] = {}
         self.fills: dict[str, Constant] = {}
-        self.added: dict[str, dict[str, str]] = {}
-        """Attributes of variables whose data are times, by path."""
+        self.added: dict[str, dict[str, Constant]] = {}
+        """Attributes of variables whose data are times, by path and name."""
         self.results = Results()
         """Results that the tasks of dask arrays share, for all variables."""
 
@@ -161,20 +161,29 @@ class Assembly:
             return data
         from nczarr.api.builder.foreign_arrays import DATES, Given, is_lazy
         from nczarr.api.builder.times import encoded, units_of
+        from nczarr.check.fill_values import default_fill
 
         kind = self.scope.type(variable.type, group.path)
         if kind not in ATOMIC or not (ATOMIC[kind].is_integer or ATOMIC[kind].is_float):
             raise RefusedError("type-mismatch", f"{data.values.dtype} cannot be stored in type {kind}", DATES)
         own = {each.name: each.value for each in variable.attributes}
         units = units_of(data.values.dtype, own.get("units"), own.get("calendar"))
-        added = {"units": units.text, "calendar": units.calendar}
-        self.added[variable.path] = {name: text for name, text in added.items() if name not in own and text is not None}
+        added = {
+            name: Constant.text(text.encode())
+            for name, text in (("units", units.text), ("calendar", units.calendar))
+            if name not in own and text is not None
+        }
         if is_lazy(data.values):
-            return Given(encoded(data.values, units))
-        values = data.values if data.mask is None else np.ma.masked_array(data.values, data.mask)
-        found = encoded(np.ma.asanyarray(values), units)
-        mask = np.ma.getmaskarray(found)
-        return Given(np.ma.getdata(found), mask if mask.any() else None)
+            found, mask = encoded(data.values, units), None
+        else:
+            values = data.values if data.mask is None else np.ma.masked_array(data.values, data.mask)
+            made = encoded(np.ma.asanyarray(values), units)
+            found, mask = np.ma.getdata(made), np.ma.getmaskarray(made)
+        fill = default_fill(kind, self.scope.types)
+        if "_FillValue" not in own and fill is not None and (mask is None or mask.any()):
+            added["_FillValue"] = fill  # xarray decodes undeclared fill values as dates
+        self.added[variable.path] = added
+        return Given(found, mask if mask is not None and mask.any() else None)
 
     def _given(self, data: Given, group: GroupBuilder, variable: PendingVariable) -> tuple[int, ...] | None:
         """Return the shape of a variable's data; unlimited dimensions grow to it, others must match."""
@@ -261,8 +270,8 @@ class Assembly:
         for attribute in attributes:
             if attribute.name == "_FillValue":
                 self.fills[pending.path] = attribute.value
-        for name, text in self.added.get(pending.path, {}).items():
-            attributes += (Attribute(name=name, value=Constant.text(text.encode()), span=pending.span),)
+        for name, value in self.added.get(pending.path, {}).items():
+            attributes += (Attribute(name=name, value=value, span=pending.span),)
         return Variable(
             name=pending.name,
             type=pending.type,

@@ -96,6 +96,15 @@ def test_nat_becomes_the_fill_value(kind: str, fill: Any, wanted: Any) -> None:
     assert built(data, kind, fill)[...].tolist() == [10957, wanted]
     masked = np.ma.masked_array(np.array(["2000-01-01", "2000-01-02"], "M8[D]"), [False, True])
     assert built(masked, kind, fill)[...].tolist() == [10957, wanted]
+    for each in (data, masked):  # other readers, such as xarray, know declared fill values alone
+        assert built(each, kind, fill).attributes["_FillValue"] == wanted
+    assert fill is not None or "_FillValue" not in built(data[:1], kind, fill).attributes
+
+
+def test_a_time_that_equals_the_fill_value_is_not_missing() -> None:
+    data = np.array([-(2**63) + 2, -(2**63)], "i8").view("m8[s]")
+    with pytest.raises(nczarr.CompileError, match="equal"):
+        built(data)
 
 
 REFUSED = {
