@@ -62,6 +62,13 @@ def test_lists_with_masked_items(data: list[Any]) -> None:
     assert built(data, "int", shape, fill_value=7)["v"][...].ravel().tolist() == [1, 7, 3]
 
 
+@pytest.mark.parametrize("data", [np.ma.masked, np.ma.array(5, mask=True)])
+def test_a_masked_scalar(data: Any) -> None:
+    builder = nczarr.DatasetBuilder("t")
+    builder.variable("v", "int", [], fill_value=7)
+    assert builder.finish(data={"v": data})["v"][...] == 7
+
+
 def test_large_integers_beside_masked_items_are_exact() -> None:
     assert built([2**63 + 1, np.ma.masked, 3], "uint64", fill_value=7)["v"][...].tolist() == [2**63 + 1, 7, 3]
 

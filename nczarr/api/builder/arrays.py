@@ -152,7 +152,8 @@ def with_fill(
     values[mask] = np.zeros((), values.dtype) if values.dtype.kind != "O" else _stand_in(values[~mask])
     (made,) = parts_of(values, type_name, given, shape, fill, types).values()
     stored = np.array(made.read(tuple(slice(0, length) for length in made.layout.shape)))
-    inside = stored[tuple(slice(0, length) for length in given)]
+    origin: Any = (*(slice(0, length) for length in given), ...)  # the dots make a view of a scalar too
+    inside = stored[origin]
     if mask.shape != inside.shape:
         raise RefusedError(
             "type-mismatch", "some texts are masked, and char has a fill value for single characters", REMEDY

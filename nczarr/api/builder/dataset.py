@@ -291,6 +291,8 @@ class Assembly:
             written = variable_type if each.name == "_FillValue" and each.type is None else each.type
             try:
                 given = unmasked(each.value, "it")
+                if getattr(given, "ndim", 0) > 1:
+                    raise RefusedError("shape-mismatch", "it has several dimensions, and netCDF attributes have one")
                 kind = infer(given) if written is None else self.scope.type(written, group)
                 if kind is None:
                     if written != variable_type:  # else the variable itself is reported

@@ -35,6 +35,8 @@ def infer(value: Any) -> str:
         if name is None:
             raise RefusedError("type-mismatch", f"dtype {dtype} has no netCDF type")
         return name
+    if dtype is not None and dtype.kind == "V":
+        raise RefusedError("type-mismatch", f"the type of values of dtype {dtype} is unknown; give it with `type=`")
     if isinstance(value, str | bytes):
         return "char"
     items = _items(value)

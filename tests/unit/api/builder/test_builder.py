@@ -221,6 +221,7 @@ WRONG = {
         lambda b: b.attribute("a", "x", type="int"),
         lambda b: b.attribute("a", 1, type="string"),
         lambda b: b.attribute("a", object()),
+        lambda b: b.attribute("a", np.void(b"abc")),
         lambda b: b.variable("v", "int", fill_value="x"),
         lambda b: (b.variable("v", "int", [1]), b.finish(data={"v": ["x"]})),
     ],
@@ -244,6 +245,7 @@ WRONG = {
     "expected-value": [lambda b: (b.compound("c", {"x": "int", "y": "int"}), b.attribute("a", (1,), type="c"))],
     "fill-value-count": [lambda b: b.variable("v", "int", fill_value=[1, 2])],
     "shape-mismatch": [
+        lambda b: b.attribute("a", np.ones((2, 2))),
         lambda b: (b.variable("v", "int", [2]), b.finish(data={"v": [1]})),
         lambda b: (b.variable("v", "int", [2]), b.finish(data={"v": 1})),
         lambda b: (b.variable("v", "int", [2, 2]), b.finish(data={"v": [[1, 2], [3]]})),
