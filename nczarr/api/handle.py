@@ -455,7 +455,7 @@ LISTED = 5
 
 
 def warn_of_losses(handle: DatasetHandle) -> None:
-    """Warn, once for a dataset, of content that was omitted: unreadable variables and unknown HDF5 objects.
+    """Warn, once for a dataset, of content that was omitted: unreadable variables, unknown HDF5 objects, invalid keys.
 
     The warning is for the caller of the public function that calls this one.
     """
@@ -468,7 +468,9 @@ def warn_of_losses(handle: DatasetHandle) -> None:
 
 def omission(handle: DatasetHandle) -> str:
     """Return the message that lists what was omitted when a dataset was opened; empty without any."""
-    lost = [each for each in handle.diagnostics if each in handle.losses or each.code == "unseen-object"]
+    lost = [
+        each for each in handle.diagnostics if each in handle.losses or each.code in ("unseen-object", "unsafe-key")
+    ]
     if not lost:
         return ""
     more = f"; and {len(lost) - LISTED} more in `diagnostics`" if len(lost) > LISTED else ""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import binascii
 import errno
 import functools
+import json
 import os
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
@@ -66,6 +67,21 @@ class DocumentReferences:
             return Reference(*entry.family.reference(entry.number))
         value = self._refs.get(key)
         return None if value is None else self._meant(key, value)
+
+    def name_scalars(self) -> None:
+        """Name the chunks of scalars `v/0`, as Zarr v2 does. VirtualiZarr (2.8) names them `v/`."""
+        for key in [key for key in self._refs if key.endswith("/") and f"{key}.zarray" in self._refs]:
+            if f"{key}0" not in self._refs and self._is_scalar(f"{key}.zarray"):
+                self._refs.rename(key, f"{key}0")
+
+    def _is_scalar(self, key: str) -> bool:
+        """Return whether a document in `refs` describes an array without dimensions."""
+        try:
+            document = self._meant(key, self._refs[key])
+            found = json.loads(document) if isinstance(document, bytes) else None
+        except (ValueError, RecursionError):
+            return False  # the reader of the store reports the document
+        return isinstance(found, dict) and found.get("shape") == []
 
     def _meant(self, key: str, value: Any) -> bytes | Reference:
         """Return the meaning of a value of `refs`. Raises CompileError."""
@@ -191,7 +207,11 @@ def _made(document: wire.Document, source: Source, report: Report, limits: Limit
                 pass
         except expansion.StoppedError:
             return None
-    return DocumentReferences(document, source, refs, index) if report.errors == before else None
+    if report.errors > before:
+        return None
+    made = DocumentReferences(document, source, refs, index)
+    made.name_scalars()
+    return made
 
 
 @functools.lru_cache(maxsize=FEW)

@@ -86,6 +86,10 @@ class Table(Mapping[str, Any]):
         """Remove a key if present."""
         self._values.pop(key, None)
 
+    def rename(self, key: str, name: str) -> None:
+        """Give a member another key. Raises KeyError."""
+        self._values[name] = self._values.pop(key)
+
     def odd(self) -> Iterator[tuple[str, Any]]:
         """Yield all members that are not packed ranges."""
         for key, value in self._values.items():

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+import nczarr
 from nczarr import refs
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report
 from nczarr.formats.reference import expansion, wire
@@ -213,3 +214,40 @@ def test_entries_that_are_asked_for_in_order_are_those_of_the_expansion() -> Non
     wanted = {key: [*value, 0, None][:3] for key, value in refs.expand(document).items() if isinstance(value, list)}
     for keys in (wanted, sorted(wanted), sorted(wanted, key=lambda key: int(key[2:]))):
         assert {key: list(found.find(key) or ()) for key in keys} == wanted
+
+
+def scalars(*shapes: list[int]) -> dict[str, Any]:
+    """A document whose chunks have keys as VirtualiZarr writes those of scalars."""
+    array = {"zarr_format": 2, "dtype": "<i4", "fill_value": -1, "order": "C", "compressor": None, "filters": None}
+    found: dict[str, Any] = {".zgroup": {"zarr_format": 2}}
+    for number, shape in enumerate(shapes):
+        found[f"v{number}/.zarray"] = json.dumps({**array, "shape": shape, "chunks": shape})
+        found[f"v{number}/"] = "base64:BQAAAA=="
+    return {"version": 1, "refs": found}
+
+
+def test_scalars_of_virtualizarr_are_read(tmp_path: Path) -> None:
+    (tmp_path / "r.json").write_text(json.dumps(scalars([], [])))
+    found = nczarr.open(tmp_path / "r.json")
+    assert found.diagnostics == ()
+    assert (found["v0"][...], found["v1"][...]) == (5, 5)
+    assert pickle.loads(pickle.dumps(found))["v0"][...] == 5
+
+
+def test_a_key_without_a_name_is_no_chunk_of_another_array(tmp_path: Path) -> None:
+    both = scalars([])
+    both["refs"]["v0/0"] = "base64:BwAAAA=="
+    for number, (document, wanted) in enumerate([(scalars([1]), [-1]), (both, 7)]):
+        (tmp_path / f"{number}.json").write_text(json.dumps(document))
+        with pytest.warns(nczarr.DataWarning, match="unsafe-key"):
+            found = nczarr.open(tmp_path / f"{number}.json")
+        assert found["v0"][...].tolist() == wanted
+
+
+@pytest.mark.parametrize("metadata", ["nothing", "[]", '{"shape": 0}', "base64:!", ["a.nc", 0, 4]])
+def test_scalars_with_invalid_metadata(metadata: Any) -> None:
+    document = scalars([])
+    document["refs"]["v0/.zarray"] = metadata
+    found, _ = looked_up(document)
+    assert found is not None
+    assert found.odd() == ["v0/"]
