@@ -322,7 +322,11 @@ class VariableHandle:
 
     @property
     def fill_value(self) -> Any:
-        """Value of cells that were never written; None for an enum without one. For the forms see `attributes`."""
+        """`_FillValue`, or the default of the type; None for an enum without one. For the forms see `attributes`.
+
+        A file may have another value in cells that were never written, as netCDF-4
+        files have for enums.
+        """
         from nczarr.select.constants import value_of
 
         fill = self._checked.fills[self.path]

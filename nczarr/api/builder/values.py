@@ -16,6 +16,7 @@ from typing import Any, assert_never
 
 from nczarr.api.builder.foreign_arrays import unmasked
 from nczarr.api.builder.pieces import RefusedError
+from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.parts import NUMPY, Types, is_fixed
 from nczarr.ast import ATOMIC, CompoundType, Constant, EnumType, OpaqueType, VlenType
 from nczarr.ast.types import Atomic
@@ -65,6 +66,10 @@ def constant(value: Any, type_name: str, types: Types) -> Constant:
     """Return the constant of a declared type for one value or a list. Raises RefusedError."""
     if type_name == "char":
         return Constant.text(_text(value))
+    if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "iuf" and NUMPY.get(type_name):
+        dtype = np.dtype(NUMPY[type_name])
+        if value.dtype.newbyteorder("<") == dtype.newbyteorder("<"):  # the bits of NaNs are kept
+            return Constant(type=type_name, count=value.size, data=value.astype(dtype.newbyteorder("<")).tobytes())
     return values(_several(value, type_name, types), type_name, types)
 
 

@@ -282,3 +282,17 @@ def test_depth_is_limited() -> None:
             group = group.group("g")  # type: ignore[assignment]
 
     assert set(failing(build)) == {"too-deep-nesting"}
+
+
+@pytest.mark.parametrize("order", "<>")
+@pytest.mark.parametrize(("kind", "bits"), [("f4", 0x7F800001), ("f4", 0xFFC00005), ("f8", 0x7FF0000000000001)])
+def test_attributes_keep_the_bits_of_nan(kind: str, bits: int, order: str) -> None:
+    value = np.array([bits, 0], f"u{kind[1]}").view(kind).astype(order + kind)
+    name = {"f4": "float", "f8": "double"}[kind]
+    builder = nczarr.DatasetBuilder("t")
+    builder.attribute("one", value[0])
+    builder.attribute("two", value)
+    builder.variable("v", name, [], fill_value=value[0])
+    made = builder.finish()
+    for found in (made.attributes["one"], made.attributes["two"][0], made["v"].fill_value):
+        assert np.asarray(found).view(f"u{kind[1]}") == bits
