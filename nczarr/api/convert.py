@@ -209,7 +209,11 @@ def write(
             if value is not None:
                 raise TypeError(f"`{name}` is for objects of xarray, not for a DatasetHandle")
         return convert(dataset, path, format, **options).diagnostics
+    from nczarr.api.xarray_objects.declare import is_xarray
     from nczarr.api.xarray_objects.target import prepared
 
+    if not is_xarray(dataset):
+        kind = type(dataset).__name__
+        raise TypeError(f"write takes an open dataset (`nczarr.open`) or an object of xarray, not {kind}")
     ready = prepared(dataset, path, format, encoding, unlimited_dims, group, dict(options))
     return (*ready.diagnostics, *convert(ready.handle, path, format, **ready.options).diagnostics)

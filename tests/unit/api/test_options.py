@@ -56,3 +56,10 @@ def test_options_of_a_run_are_those_that_are_given() -> None:
 def test_invalid_values_raise(given: dict[str, str], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         options_from(**given)  # type: ignore[typeddict-item]
+
+
+def test_other_objects_are_not_written(tmp_path: Path) -> None:
+    for given in ("a.nc", [1, 2], None):
+        with pytest.raises(TypeError, match="write takes an open dataset"):
+            nczarr.write(given, tmp_path / "t.nc")  # type: ignore[arg-type]
+    assert list(tmp_path.iterdir()) == []
