@@ -159,7 +159,11 @@ class NczarrBackendEntrypoint(BackendEntrypoint):
             The tree, with lazy values.
         """
         opened, source = _opened(filename_or_obj, kind, storage_options, following)
-        return xarray.DataTree.from_dict(apart(*_tree(opened, source, group, drop_variables, decoders)))
+        groups, dimensions = _tree(opened, source, group, drop_variables, decoders)
+        tree = xarray.DataTree.from_dict(apart(groups, dimensions))
+        for place, dataset in groups.items():
+            tree[place].set_close(dataset._close)  # `from_dict` drops it
+        return tree
 
 
 def _opened(

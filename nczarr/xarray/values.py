@@ -134,8 +134,8 @@ def take_fill(found: dict[str, Any], form: Presentation, variable: Variable, typ
     """Return the member `_FillValue` of an encoding, and change a variable's attributes so that xarray can decode them.
 
     xarray masks no records, lists or opaque values: their fill value moves to the
-    encoding. That of a store's element gets its dtype, and the attributes that
-    describe a store's times are left out.
+    encoding. That of a store's element gets its dtype, that of chars is
+    `numpy.bytes_`, and the attributes that describe a store's times are left out.
     """
     element = variable.storage.element
     if element is not None and is_time(element) and suits(element, variable.type, types):
@@ -147,6 +147,8 @@ def take_fill(found: dict[str, Any], form: Presentation, variable: Variable, typ
     if element is not None and form.convert is not None:
         value = np.array([found[FILL]], object) if is_text(element) else np.atleast_1d(found[FILL])
         found[FILL] = form.convert(value)[0]
+    if variable.type == "char" and isinstance(found[FILL], bytes):
+        found[FILL] = np.bytes_(found[FILL])
     declared = types.get(variable.type)
     return {FILL: found.pop(FILL)} if form.dtype.kind == "V" or isinstance(declared, VlenType) else {}
 

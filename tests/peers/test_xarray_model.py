@@ -71,6 +71,35 @@ def test_a_hidden_dimension_has_another_name(xr: ModuleType) -> None:
     assert [dict(each.sizes).get("x") for each in groups.values()] == [2, 3, 3, 2, 2, 2, None]
 
 
+@pytest.mark.parametrize("fill", [b"\0", b"x"])
+def test_fill_values_of_chars(fill: bytes, xr: ModuleType, peer: Callable[[str], ModuleType], tmp_path: Path) -> None:
+    """They have the type of netCDF4's engine, in attributes and encodings, and are written again."""
+    with peer("netCDF4").Dataset(tmp_path / "a.nc", "w") as file:
+        file.createDimension("x", 3)
+        file.createVariable("c", "S1", ("x",), fill_value=fill)[:] = np.array([b"a", b"x", b"\0"])
+    for decode in (True, False):
+        found = {}
+        for engine in ("nczarr", "netcdf4"):
+            with xr.open_dataset(tmp_path / "a.nc", engine=engine, decode_cf=decode) as dataset:
+                place = dataset["c"].encoding if decode else dataset["c"].attrs
+                found[engine] = repr(place["_FillValue"]), dataset["c"].values.tolist()
+                nczarr.write(dataset, tmp_path / f"{engine}.{decode}.nc")
+        assert found["nczarr"] == found["netcdf4"]
+        assert nczarr.open(tmp_path / f"nczarr.{decode}.nc")["c"].attributes["_FillValue"] == fill.decode()
+
+
+def test_every_group_of_a_tree_closes(xr: ModuleType, tmp_path: Path) -> None:
+    """As xarray's own engines have it, also groups with renamed dimensions."""
+    (tmp_path / "a.cdl").write_text(SCOPES)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tree = xr.open_datatree(tmp_path / "a.cdl", engine="nczarr")
+    assert len(tree.groups) == 7
+    assert all(tree[path]._close is not None for path in tree.groups)
+    tree.close()
+    assert all(tree[path]._close is None for path in tree.groups)
+
+
 def test_two_dimensions_of_one_name_in_a_group(xr: ModuleType) -> None:
     """A text that CDL cannot express: the variable uses a dimension that its group hides."""
     handle = nczarr.from_notation(

@@ -22,7 +22,6 @@ import nczarr
 for _needed in ("netCDF4", "h5netcdf", "scipy", "dask", "zarr", "pytest_asyncio"):
     pytest.importorskip(_needed, reason=f"peer {_needed} is not installed")
 xr = pytest.importorskip("xarray", reason="peer xarray is not installed")
-pytest.importorskip("nczarr.xarray", reason="the engine that reads is not there")
 suite = importlib.import_module("xarray.tests.test_backends")
 tree_suite = importlib.import_module("xarray.tests.test_backends_datatree")
 _fixtures = importlib.import_module("xarray.tests.conftest")

@@ -141,7 +141,7 @@ def _date(text: str) -> Fraction:
         if hour > 23 or minute > 59 or second > 59:
             raise ValueError
         months = np.datetime64((year - 1970) * 12 + month - 1, "M") if 1 <= month <= 12 else np.datetime64("NaT")
-        days = months.astype("M8[D]") + (day - 1)
+        days = months.astype("M8[D]") + np.timedelta64(day - 1, "D")
         if np.isnat(months) or not 1 <= day <= 31 or days.astype("M8[M]") != months:
             raise ValueError
     except ValueError:
