@@ -1,14 +1,20 @@
 """Rows X1 to X6 through xarray: our engine beside xarray's own.
 
 X1 and X2 load all values of 200 MB of float32 (x1_load.py makes them): netCDF-4 with shuffle and deflate 4 in chunks of
-1 MB, and the same values as Zarr v2, v3 and in shards. X3 opens a netCDF-4 file of 300 variables, X4 a consolidated
-Zarr v2 store of 2,000 variables, X5 a tree of 200 groups, each without a value but those of coordinates. X6 loads a
-classic file of 400 MB. Each process measures from the opening to the last value, after one opening for which everything
-is imported.
+1 MB, and the same values as Zarr v2, v3 and in shards. X3 opens a netCDF-4 file of 300 variables along two dimensions
+with coordinates, and the same with a dimension `t` that is unlimited and has no coordinate; of that one, h5netcdf asks
+every variable for its length, once for each variable, and takes half a minute. X4 opens a consolidated Zarr v2 store of
+2,000 variables, X5 a tree of 200 groups, each without a value but those of coordinates. X6 loads a classic file of
+400 MB. Each process measures from the opening to the last value, after one opening for which everything is imported.
 
-Goals: X1 0.50 of h5netcdf, 0.60 of netcdf4, 0.75 of either on one processor; X2 0.60 of zarr; X3 0.10 of h5netcdf, 0.8
-of netcdf4; X4 0.2 of zarr; X5 0.2 of h5netcdf; X6 1.0 of scipy, 0.8 of netcdf4; a peak of memory of 200 MB beside the
-values and the interpreter. Compared: names, attributes and every bit of the values, by `identical`.
+Beside X2 are zarr-python's default pipeline, the pipeline `zarrs` in it, and tensorstore, which has no engine: its
+arrays are read at once and put into a dataset. The fused pipeline of zarr-python exists from 3.4 on, and is measured if
+it is there.
+
+Goals: X1 0.50 of h5netcdf, 0.60 of netcdf4, 0.75 of either on one processor; X2 0.60 of zarr and of its fused pipeline,
+1.2 of zarrs and tensorstore; X3 0.10 of h5netcdf, 0.8 of netcdf4; X4 0.2 of zarr; X5 0.2 of h5netcdf; X6 1.0 of scipy,
+0.8 of netcdf4; a peak of memory of 200 MB beside the values and the interpreter. Compared: names, attributes and every
+bit of the values, by `identical`.
 """
 
 from __future__ import annotations
@@ -18,6 +24,8 @@ import os
 import resource
 import sys
 import time
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -31,17 +39,40 @@ INTERPRETER = 160 << 20
 ENGINES = {"zarr": {"consolidated": True}}
 """Options of engines."""
 
+PIPELINES = {"zarrs": "zarrs.ZarrsCodecPipeline", "fused": "zarr.core.codec_pipeline.FusedCodecPipeline"}
+"""Codec pipelines of zarr-python."""
+
 
 def opened(engine: str, path: str) -> Any:
     """Return what xarray opens: a tree where the name says so."""
     import xarray
 
+    if engine == "tensorstore":
+        return xarray.Dataset({name: (tuple("tyx"), values) for name, values in by_tensorstore(path).items()})
+    if engine in PIPELINES:
+        import zarr
+
+        zarr.config.set({"codec_pipeline.path": PIPELINES[engine]})
+        engine = "zarr"
     if path.endswith("tree.nc"):
         return xarray.open_datatree(path, engine=engine)
     options = ENGINES.get(engine, {}) if path.endswith("many.zarr") else {}
     if engine == "zarr" and not options:
         options = {"consolidated": False}
     return xarray.open_dataset(path, engine=engine, **options)
+
+
+def by_tensorstore(path: str) -> dict[str, Any]:
+    """Return the values of a store by name, all arrays at once."""
+    import tensorstore
+
+    driver = "zarr" if path.endswith("v2") else "zarr3"
+    arrays = {
+        name: tensorstore.open({"driver": driver, "kvstore": {"driver": "file", "path": f"{path}/{name}"}}, read=True)
+        for name in NAMES
+    }
+    pending = {name: array.result().read() for name, array in arrays.items()}
+    return {name: each.result() for name, each in pending.items()}
 
 
 def child(engine: str, path: str, processors: int, what: str) -> None:
@@ -78,13 +109,8 @@ def make(folder: Path, quick: bool) -> None:
     make_fields(folder, 10 if quick else 50)
     for name in ("v2", "v3", "shards"):
         _name_dimensions(folder / name)
-    with netCDF4.Dataset(folder / "many.nc", "w") as file:
-        file.createDimension("t", None)
-        file.createDimension("x", 10)
-        for number in range(300):
-            variable = file.createVariable(f"v{number}", "f4", ("t", "x"), zlib=True, fill_value=-9.0)
-            variable.setncatts({"units": "K", "long_name": f"variable {number}", "scale_factor": np.float32(2)})
-            variable[:] = np.arange(20).reshape(2, 10)
+    for name in ("many.nc", "unlimited.nc"):
+        _make_many(folder / name, unlimited=name == "unlimited.nc")
     arrays = {
         f"v{number}": (("t", "x"), np.ones((2, 10), "f4"), {"units": "K", "long_name": f"variable {number}"})
         for number in range(2000)
@@ -104,6 +130,22 @@ def make(folder: Path, quick: bool) -> None:
     xarray.Dataset(fields).to_netcdf(folder / "classic.nc", format="NETCDF3_64BIT", engine="scipy")
 
 
+def _make_many(path: Path, *, unlimited: bool) -> None:
+    """Write a file of 300 variables; `unlimited`: along an unlimited dimension without a coordinate."""
+    import netCDF4
+    import numpy as np
+
+    with netCDF4.Dataset(path, "w") as file:
+        file.createDimension("t", None if unlimited else 2)
+        file.createDimension("x", 10)
+        for name in () if unlimited else ("t", "x"):
+            file.createVariable(name, "f8", (name,))[:] = np.arange(len(file.dimensions[name]))
+        for number in range(300):
+            variable = file.createVariable(f"v{number}", "f4", ("t", "x"), zlib=True, fill_value=-9.0)
+            variable.setncatts({"units": "K", "long_name": f"variable {number}", "scale_factor": np.float32(2)})
+            variable[:] = np.arange(20).reshape(2, 10)
+
+
 def _name_dimensions(store: Path) -> None:
     """Add names of dimensions to the arrays of a store, which xarray wants."""
     for name in NAMES:
@@ -115,6 +157,14 @@ def _name_dimensions(store: Path) -> None:
             (store / name / ".zattrs").write_text(json.dumps({"_ARRAY_DIMENSIONS": list("tyx")}))
 
 
+PEERS_OF_STORES = (
+    ("zarr", 0.60, 64),
+    ("zarr", 1.0, 1),
+    ("fused", 0.60, 64),
+    ("zarrs", 1.2, 64),
+    ("tensorstore", 1.2, 64),
+)
+
 ROWS = (
     (
         "X1",
@@ -122,15 +172,30 @@ ROWS = (
         "load",
         (("h5netcdf", 0.50, 64), ("netcdf4", 0.60, 64), ("h5netcdf", 0.75, 1), ("netcdf4", 0.75, 1)),
     ),
-    ("X2, v2", "v2", "load", (("zarr", 0.60, 64), ("zarr", 1.0, 1))),
-    ("X2, v3", "v3", "load", (("zarr", 0.60, 64), ("zarr", 1.0, 1))),
-    ("X2, shards", "shards", "load", (("zarr", 0.60, 64), ("zarr", 1.0, 1))),
+    ("X2, v2", "v2", "load", PEERS_OF_STORES),
+    ("X2, v3", "v3", "load", PEERS_OF_STORES),
+    ("X2, shards", "shards", "load", PEERS_OF_STORES),
     ("X3", "many.nc", "open", (("h5netcdf", 0.10, 64), ("netcdf4", 0.8, 64))),
+    ("X3, unlimited", "unlimited.nc", "open", (("netcdf4", 0.8, 64),)),
     ("X4", "many.zarr", "open", (("zarr", 0.2, 64),)),
     ("X5", "tree.nc", "open", (("h5netcdf", 0.2, 64), ("netcdf4", 1.0, 64))),
     ("X6", "classic.nc", "load", (("scipy", 1.0, 64), ("netcdf4", 0.8, 64), ("netcdf4", 1.0, 1))),
 )
 """Rows: input, measured work, and the engines beside with goals and processors."""
+
+
+def absent(engine: str, path: str) -> str:
+    """Return why an engine cannot take part; empty if it can."""
+    if engine == "tensorstore" and path == "v2":
+        return "tensorstore reads no filters of Zarr v2"
+    if engine in ("tensorstore", "zarrs") and find_spec(engine) is None:
+        return f"{engine} is not installed"
+    if engine == "fused":
+        import zarr
+
+        if not hasattr(import_module("zarr.core.codec_pipeline"), "FusedCodecPipeline"):
+            return f"zarr-python {zarr.__version__} has no fused pipeline"
+    return ""
 
 
 def row(folder: Path, quick: bool) -> bool:
@@ -154,6 +219,10 @@ def row(folder: Path, quick: bool) -> bool:
         size = sizes[what] * (2 if path == "classic.nc" else 1)
         for engine, goal, processors in engines:
             title = f"{name}, {engine}" + (", one processor" if processors == 1 else "")
+            reason = absent(engine, path)
+            if reason:
+                print(json.dumps({"row": title, "skipped": reason}), flush=True)
+                continue
             peer, ours = side(engine, path, what, processors), side("nczarr", path, what, processors)
             peak = size + BESIDE + INTERPRETER
             met &= measure(title, goal, peer, ours, folder, compared(engine, path), rounds=3, peak_goal=peak)
