@@ -172,7 +172,11 @@ class GroupHandle:
         ------
         KeyError
             If there is neither. The message has the closest name.
+        TypeError
+            If `path` is no text.
         """
+        if not isinstance(path, str):
+            raise TypeError(f"members of a group have names, not {type(path).__name__}")
         wanted = path if path.startswith("/") else names.join(self.path, "") + path
         try:
             key = names.fqn(map(names.normal, names.split(wanted)))

@@ -30,7 +30,7 @@ def read(line: str) -> dict[str, Any]:
 
 
 def _values(found: Any, name: str) -> Any:
-    if f"/{name}" not in found:
+    if f"/{name}" not in found or not hasattr(found[f"/{name}"], "dtype"):  # a group has the parts of a list
         return {"absent": True}
     try:
         return found[f"/{name}"][...]

@@ -345,3 +345,12 @@ def test_comparisons_refuse_omitted_content_without_a_warning(tmp_path: Path) ->
         warnings.simplefilter("error")
         with pytest.raises(nczarr.CompileError):
             nczarr.digest(tmp_path / "s.zarr")
+
+
+@pytest.mark.parametrize("key", [0, ..., None, ("v",)])
+def test_members_of_groups_have_names(key: object) -> None:
+    group = nczarr.from_cdl("netcdf a { variables: int v ; group: g { variables: int w ; } }")
+    for each in (group, group["/g"]):
+        with pytest.raises(TypeError, match="have names"):
+            each[key]
+        assert key not in each
