@@ -49,7 +49,7 @@ from nczarr.formats.netcdf4.inquiry import COMPOUND, ENUM, OPAQUE, Inquiry, Memb
 from nczarr.formats.netcdf4.library import MissingLibraryError, library
 from nczarr.formats.netcdf4.objects import DatasetInfo, Datasets, datasets
 from nczarr.formats.netcdf4.omissions import agrees, look, strange, unseen
-from nczarr.formats.netcdf4.stored_variable import StoredVariable, opened
+from nczarr.formats.netcdf4.stored_variable import StoredVariable, opened, release
 from nczarr.formats.netcdf4.survey import Refusal, Seen, Survey
 from nczarr.options import Options
 from nczarr.source import Source
@@ -94,6 +94,7 @@ def _read(lib: c.Library, source: Source, report: Report) -> Unchecked | None:
     found: Survey | Refusal | None = None
     try:
         with LOCK, building():
+            release(source.path)
             found = look(lib, source.path)
             if isinstance(found, Refusal):
                 helps = ["the netCDF library crashes on such a file, or does not open it"]

@@ -80,6 +80,20 @@ def opened(path: str) -> int:
     return _files[key][0]
 
 
+def release(path: str) -> None:
+    """Close a file that is open for further reads, which open it again.
+
+    A file is opened anew for its model: if other code of the process, such as
+    netCDF4-python, has opened and closed it since, HDF5 may crash on its named
+    types.
+    """
+    place = os.path.abspath(path)
+    with LOCK:
+        for key in [key for key, (_, image) in _files.items() if image is None and os.path.abspath(key[0]) == place]:
+            with suppress(OSError, CallError):  # it was open for reading alone
+                library().do("nc_close", _files.pop(key)[0])
+
+
 @dataclass(frozen=True)
 class StoredVariable(Sections):
     """A variable of a file. Reading fails if the file was replaced."""

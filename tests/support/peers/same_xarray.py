@@ -30,6 +30,7 @@ def as_netcdf4_has_it(open_it: Callable[..., Any], path: Path) -> tuple[Any, dic
             found = opened(open_it, path, "netcdf4", **options)
             for each in found.values() if isinstance(found, dict) else [found]:
                 each.load()
+                each.close()
         except Exception:
             continue
         return found, options
