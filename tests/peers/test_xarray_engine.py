@@ -102,7 +102,7 @@ def test_every_real_file(subject: Subject, xr: ModuleType) -> None:
 
 
 def assert_same_in_each_form(xr: ModuleType, path: Path, folder: Path) -> None:
-    """What we write of a file, each form as netCDF4's engine has the file."""
+    """Compare each format that is written of a file with the file in the netCDF4 engine."""
     known = as_netcdf4_has_it(xr.open_groups, path)
     if known is None:
         pytest.skip("netCDF4's engine cannot read it")

@@ -1,4 +1,4 @@
-"""What xarray gets of content that it has no model for, and of scopes; which sources it takes by itself."""
+"""Content without a model in xarray, hidden dimensions, and sources that the engine claims."""
 
 from __future__ import annotations
 

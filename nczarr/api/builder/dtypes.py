@@ -9,8 +9,9 @@ NAMES = {"int8": "byte", "uint8": "ubyte", "int16": "short", "uint16": "ushort",
          "uint64": "uint64", "int64": "int64", "float32": "float", "float64": "double", "str": "string"}  # fmt: skip
 """Types by name of a dtype. Names of the model come first: `int` has 32 bits, and `float` too."""
 
-_CODES = {"i1": "byte", "u1": "ubyte", "i2": "short", "u2": "ushort", "i4": "int", "u4": "uint", "i8": "int64",
+CODES = {"i1": "byte", "u1": "ubyte", "i2": "short", "u2": "ushort", "i4": "int", "u4": "uint", "i8": "int64",
           "u8": "uint64", "f4": "float", "f8": "double", "S1": "char", "U": "string", "O": "string"}  # fmt: skip
+"""Types by kind and size of a dtype; texts have no size."""
 _CODE = re.compile(r"([<>=|]?)([iuf][1248]|S1|U|O)")
 
 
@@ -19,9 +20,9 @@ def of_name(name: str) -> tuple[str, str | None] | None:
     if name in NAMES:
         return NAMES[name], None
     code = _CODE.fullmatch(name)
-    if code is None or code[2] not in _CODES:
+    if code is None or code[2] not in CODES:
         return None
-    return _CODES[code[2]], _order(code[1], code[2])
+    return CODES[code[2]], _order(code[1], code[2])
 
 
 def of_object(given: Any) -> tuple[str, str | None] | str | None:
@@ -40,7 +41,7 @@ def of_object(given: Any) -> tuple[str, str | None] | str | None:
     if dtype.kind in "UTO":
         is_text = dtype.kind != "O" or given is not object
         return ("string", None) if is_text else "a dtype of Python objects is no type; use `str` for texts"
-    found = _CODES.get(f"{dtype.kind}{dtype.itemsize}")
+    found = CODES.get(f"{dtype.kind}{dtype.itemsize}")
     if found is None:
         return f"dtype {dtype} has no netCDF type"
     return found, _order(dtype.byteorder, f"{dtype.kind}{dtype.itemsize}")

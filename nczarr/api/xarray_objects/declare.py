@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr import names
 from nczarr.api.builder import DatasetBuilder, GroupBuilder
+from nczarr.api.builder.dtypes import CODES
 from nczarr.api.builder.pieces import Site, TypeHandle, caller
 from nczarr.api.xarray_objects.encode import encoded
 from nczarr.api.xarray_objects.storage import Stored, check_keys, rounding, storage_of
@@ -22,9 +23,8 @@ if TYPE_CHECKING:
     from nczarr.api.handle import DatasetHandle
     from nczarr.ast import Kind
 
-ATOMIC = {"i1": "byte", "u1": "ubyte", "i2": "short", "u2": "ushort", "i4": "int", "u4": "uint", "i8": "int64",
-          "u8": "uint64", "f2": "float", "f4": "float", "f8": "double", "S1": "char"}  # fmt: skip
-"""Atomic types by kind and size of a dtype."""
+ATOMIC = CODES | {"f2": "float"}
+"""Types by kind and size of a dtype."""
 
 NONE = "__values__"
 """Variable of a dataset with the name None; xarray's readers know it."""

@@ -17,14 +17,14 @@ WAYS: tuple[dict[str, Any], ...] = ({}, {"decode_times": False}, {"decode_cf": F
 
 
 def opened(open_it: Callable[..., Any], path: Path, engine: str, **options: Any) -> Any:
-    """What `open_it` of xarray opens, without warnings about the data."""
+    """Return the result of `open_it`, a function of xarray, without warnings about the data."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return open_it(path, engine=engine, **options)
 
 
 def as_netcdf4_has_it(open_it: Callable[..., Any], path: Path) -> tuple[Any, dict[str, Any]] | None:
-    """What netCDF4's engine opens and loads, and how; None if it fails at the file in every way."""
+    """Return the datasets that the netCDF4 engine loads, and the options used; None if it fails with all options."""
     for options in WAYS:
         try:
             found = opened(open_it, path, "netcdf4", **options)
