@@ -47,9 +47,10 @@ from nczarr.formats.netcdf4.choose_source import sources
 from nczarr.formats.netcdf4.fill_values import beyond
 from nczarr.formats.netcdf4.inquiry import COMPOUND, ENUM, OPAQUE, Inquiry, Members, TypeInfo, VariableInfo
 from nczarr.formats.netcdf4.library import MissingLibraryError, library
+from nczarr.formats.netcdf4.library_file import library_file
 from nczarr.formats.netcdf4.objects import DatasetInfo, Datasets, datasets
 from nczarr.formats.netcdf4.omissions import agrees, look, strange, unseen
-from nczarr.formats.netcdf4.stored_variable import StoredVariable, opened, release
+from nczarr.formats.netcdf4.stored_variable import StoredVariable
 from nczarr.formats.netcdf4.survey import Refusal, Seen, Survey
 from nczarr.options import Options
 from nczarr.source import Source
@@ -94,15 +95,16 @@ def _read(lib: c.Library, source: Source, report: Report) -> Unchecked | None:
     found: Survey | Refusal | None = None
     try:
         with LOCK, building():
-            release(source.path)
             found = look(lib, source.path)
             if isinstance(found, Refusal):
                 helps = ["the netCDF library crashes on such a file, or does not open it"]
                 report.error(found.code, f"`{source.name}`: {found.message}", helps=helps)
                 return None
-            reader = _Reader(Inquiry(lib), source, report)  # the library opens the file first, as it wants it closed
-            with datasets(lib, source.path, {} if found is None else found.objects) as known:
-                return reader.read(known, found)
+            with (
+                library_file(lib, source.path) as file,  # the library opens the file first, as it wants it closed
+                datasets(lib, source.path, {} if found is None else found.objects) as known,
+            ):
+                return _Reader(Inquiry(lib), file, source, report).read(known, found)
     except (c.CallError, OSError) as error:
         why = strange(lib, source.path, found) if isinstance(found, Survey) else None
         helps = [f"{why}; netCDF does not support this" if why else "the file is damaged, or not a netCDF-4 file"]
@@ -115,15 +117,15 @@ Owner: TypeAlias = tuple[tuple[str, ...], str | None]
 
 
 class _Reader:
-    def __init__(self, ask: Inquiry, source: Source, report: Report) -> None:
+    def __init__(self, ask: Inquiry, file: int, source: Source, report: Report) -> None:
         self.ask = ask
+        self.file = file
         self.report = report
         self.path, self.name = source.path, source.name
         status = os.stat(source.path)
         self.bytes = FileBytes(
             os.path.abspath(source.path), status.st_size, modified=status.st_mtime_ns, name=source.name
         )
-        self.file = opened(source.path)
         self.type_names = {number: name for name, number in c.ATOMIC_IDS.items()}
         self.infos: dict[int, tuple[int, TypeInfo]] = {}
         self.dimensions: dict[int, tuple[str, int]] = {}
@@ -279,6 +281,7 @@ class _Reader:
             extent if extent != shape else None,
             alike.index(number) if len(alike) > 1 else None,
             dataset.fixed if dataset is not None and type_name == "string" else None,
+            dataset is not None and dataset.extent is not None and len(dataset.extent) == len(shape),
         )
         self.parts[names.join(path, name)] = sources(stored, dataset)
         return variable

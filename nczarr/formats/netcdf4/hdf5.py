@@ -85,6 +85,7 @@ class ObjectInfo(ctypes.Structure):
 _PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "H5Pcreate": (_ID, _ID),
     "H5Pset_fclose_degree": (_HERR, _ID, c_int),
+    "H5Pset_fapl_stdio": (_HERR, _ID),
     "H5Pset_fapl_core": (_HERR, _ID, c_size_t, c_int),
     "H5Pset_file_image": (_HERR, _ID, c_void_p, c_size_t),
     "H5Pset_file_image_callbacks": (_HERR, _ID, POINTER(ImageCallbacks)),
@@ -136,6 +137,8 @@ _PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "H5Tget_sign": (c_int, _ID),
     "H5Tget_precision": (c_size_t, _ID),
     "H5Tget_super": (_ID, _ID),
+    "H5Tget_native_type": (_ID, _ID, c_int),
+    "H5Treclaim": (_HERR, _ID, _ID, _ID, c_void_p),
     "H5Tcopy": (_ID, _ID),
     "H5Topen2": (_ID, _ID, c_char_p, _ID),
     "H5Tequal": (c_int, _ID, _ID),
@@ -230,6 +233,32 @@ def open_file(h5: Hdf5, path: str, *, writing: bool = False) -> int:
         if file >= 0:
             return file
     return -1
+
+
+def _open_alone(h5: Hdf5, path: str) -> int:
+    """Return the identifier of a file, opened by a driver of its own; -1 on failure.
+
+    To read texts and lists, HDF5 binds the types of an open dataset to the file
+    that reads. Files of one driver share these types: after the reader is
+    closed, other users of the file would have types bound to freed memory.
+    """
+    access = h5.H5Pcreate(h5.file_access)
+    h5.H5Pset_fapl_stdio(access)
+    file = h5.H5Fopen(os.fsencode(os.path.abspath(path)), 0, access)
+    h5.H5Pclose(access)
+    return int(file)
+
+
+@contextmanager
+def opened_for_values(h5: Hdf5, path: str) -> Iterator[int]:
+    """Yield a file's identifier for reads of values, and close the file. Raises OSError."""
+    file = _open_alone(h5, path)
+    if file < 0:  # it is locked by a writer, with which it can be shared
+        file = open_file(h5, path)
+    if file < 0:
+        h5.lib.fail_hdf5("H5Fopen")
+    with closing(h5, "H5Fclose", file):
+        yield file
 
 
 @contextmanager

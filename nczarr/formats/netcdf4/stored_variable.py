@@ -1,16 +1,16 @@
-"""Values of a netCDF-4 file as array sources, which open the file when read.
+"""Values of a netCDF-4 file as array sources, which open the file for each read.
 
-One lock guards the library, which is not thread-safe. Ragged content is located
-by an index of the variable, built in one pass on first use.
+HDF5 reads a dataset without the rest of the file's model. One lock guards the
+library, which is not thread-safe. Ragged content is located by an index of the
+variable, built in one pass on first use.
 """
 
 from __future__ import annotations
 
+import errno
 import itertools
-import os
-from collections import OrderedDict
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager
 from ctypes import byref, c_char_p, c_int, c_void_p
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,69 +29,14 @@ from nczarr.arrays.strided import FileBytes
 from nczarr.ast import UserType
 from nczarr.formats.netcdf4.c_values import c_dtype, unpacked
 from nczarr.formats.netcdf4.filter_plugins import lend_readers
-from nczarr.formats.netcdf4.hdf5 import Hdf5, closing, hdf5, opened_file
-from nczarr.formats.netcdf4.image import Image, opened_without_fills, opened_without_strange
+from nczarr.formats.netcdf4.hdf5 import Hdf5, closing, hdf5, opened_for_values
 from nczarr.formats.netcdf4.inquiry import Inquiry
 from nczarr.formats.netcdf4.library import CallError, Library, called, is_here, library, sizes
+from nczarr.formats.netcdf4.library_file import library_file
 from nczarr.formats.netcdf4.objects import FixedText, find, text_of
 
 SLAB = 8 << 20
 """Bytes of C structs per read in a sequential pass."""
-
-OPEN_FILES = 16
-"""Number of files that stay open."""
-
-_files: OrderedDict[tuple[str, int, int], tuple[int, Image | None]] = OrderedDict()
-"""Open files by path, inode and modification time, with images of those in memory."""
-
-
-def opened(path: str) -> int:
-    """Return the id of a file, opened if necessary, without refused objects.
-
-    Expects `LOCK`. Raises OSError, CallError.
-    """
-    status = os.stat(path)
-    key = path, status.st_ino, status.st_mtime_ns
-    lib = library()
-    if key in _files:
-        _files.move_to_end(key)
-        return _files[key][0]
-    while len(_files) >= OPEN_FILES:
-        oldest, image = _files.popitem(last=False)[1]
-        with suppress(OSError, CallError):  # it was open for reading alone; if it was cut since, its close may fail
-            lib.do("nc_close", oldest)
-        del image  # HDF5 may read its bytes until here
-    lend_readers(lib)
-    safe = opened_without_fills(lib, path)
-    if safe is not None:
-        _files[key] = safe
-        return safe[0]
-    found = c_int()
-    try:
-        with lib.enhanced():
-            lib.call("nc_open", c_char_p(os.fsencode(os.path.abspath(path))), c_int(0), byref(found))
-    except OSError:
-        rest = opened_without_strange(lib, path)
-        if rest is None:
-            raise
-        _files[key] = rest
-    else:
-        _files[key] = found.value, None
-    return _files[key][0]
-
-
-def release(path: str) -> None:
-    """Close a file that is open for further reads, which open it again.
-
-    A file is opened anew for its model: if other code of the process, such as
-    netCDF4-python, has opened and closed it since, HDF5 may crash on its named
-    types.
-    """
-    place = os.path.abspath(path)
-    with LOCK:
-        for key in [key for key, (_, image) in _files.items() if image is None and os.path.abspath(key[0]) == place]:
-            with suppress(OSError, CallError):  # it was open for reading alone
-                library().do("nc_close", _files.pop(key)[0])
 
 
 @dataclass(frozen=True)
@@ -118,6 +63,8 @@ class StoredVariable(Sections):
     """Index among variables of one name; None if the name is unique."""
     fixed: FixedText | None = None
     """Type of strings that are stored as fixed-length texts."""
+    is_found: bool = False
+    """True if HDF5 finds the dataset by the variable's name; else the netCDF library reads it."""
 
     @property
     def path(self) -> str:
@@ -169,33 +116,50 @@ class StoredVariable(Sections):
 
         Raises OSError, CompileError with `unreadable-chunk`.
         """
-        if self.fixed is not None:
-            with LOCK:
-                self.file.check()
-                lend_readers(library())
-                try:
-                    found = read_texts(hdf5(library()), self.path, self.group, self.name, self.fixed, region)
-                except OSError as error:
-                    self._unreadable(error)
-                return {"": found}
+        lib = library()
+        with LOCK:
+            self.file.check()
+            lend_readers(lib)
+            try:
+                if self.fixed is not None:
+                    return {"": read_texts(hdf5(lib), self.path, self.group, self.name, self.fixed, region)}
+                return self._by_hdf5(lib, region) if self.is_found else self._by_netcdf(lib, region)
+            except (CallError, OSError) as error:
+                self._unreadable(error)
+
+    def _by_hdf5(self, lib: Library, region: Selection) -> dict[str, NDArray[Any]]:
+        """Return the parts of a region, read by HDF5 in the C layout that it has for the stored type."""
+        h5 = hdf5(lib)
+        memory = np.zeros(lengths_of(region), c_dtype(self.type, self.types))
+        with (
+            opened_for_values(h5, self.path) as file,
+            closing(h5, "H5Dclose", find(h5, file, self.group, self.name)) as dataset,
+            closing(h5, "H5Tclose", h5.do("H5Dget_type", dataset)) as stored,
+            closing(h5, "H5Tclose", h5.do("H5Tget_native_type", stored, 0)) as element,
+            selected(h5, dataset, region) as (space, within),
+        ):
+            if h5.H5Tget_size(element) != memory.dtype.itemsize:
+                raise OSError(errno.EIO, "HDF5 has another layout for values of this type")
+            h5.do("H5Dread", dataset, element, within, space, 0, c_void_p(memory.ctypes.data))
+            found = dict(unpacked(memory, self.type, self.types))
+            if not is_fixed(self.type, self.types):
+                h5.do("H5Treclaim", element, within, 0, c_void_p(memory.ctypes.data))
+        return found
+
+    def _by_netcdf(self, lib: Library, region: Selection) -> dict[str, NDArray[Any]]:
+        """Return the parts of a region, read by the netCDF library."""
         memory = np.zeros(lengths_of(region), c_dtype(self.type, self.types))
         start = sizes([part.start for part in region])
         count = sizes(lengths_of(region))
-        with LOCK:
-            lib = library()
-            file = opened(self.path)
-            self.file.check()
+        with library_file(lib, self.path) as file:
             group, number = self._find(lib, file)
-            try:
-                lib.call("nc_get_vara", c_int(group), c_int(number), start, count, c_void_p(memory.ctypes.data))
-            except (CallError, OSError) as error:
-                self._unreadable(error)
-            parts_found = dict(unpacked(memory, self.type, self.types))
-            if self.type == "string" or not is_fixed(self.type, self.types):
+            lib.call("nc_get_vara", c_int(group), c_int(number), start, count, c_void_p(memory.ctypes.data))
+            found = dict(unpacked(memory, self.type, self.types))
+            if not is_fixed(self.type, self.types):
                 kind = c_int()
                 lib.call("nc_inq_vartype", c_int(group), c_int(number), byref(kind))
                 Inquiry(lib).release(group, kind.value, memory.ctypes.data, memory.size)
-        return parts_found
+        return found
 
     def _unreadable(self, error: Exception) -> NoReturn:
         path = names.fqn((*self.group, self.name))
@@ -260,16 +224,12 @@ def read_texts(
     shape = lengths_of(region)
     made = np.zeros(shape, f"S{kind.size}")
     with (
-        opened_file(h5, path, needed=True) as file,
+        opened_for_values(h5, path) as file,
         closing(h5, "H5Dclose", find(h5, file, group, name)) as dataset,
         closing(h5, "H5Tclose", h5.do("H5Dget_type", dataset)) as element,
-        closing(h5, "H5Sclose", h5.do("H5Dget_space", dataset)) as space,
-        closing(h5, "H5Sclose", _memory(h5, dataset, shape)) as memory,
+        selected(h5, dataset, region) as (space, within),
     ):
-        if shape:
-            start, count = sizes([part.start for part in region]), sizes(shape)
-            h5.do("H5Sselect_hyperslab", space, _SELECT_SET, start, None, count, None)
-        h5.do("H5Dread", dataset, element, memory, space, 0, c_void_p(made.ctypes.data))
+        h5.do("H5Dread", dataset, element, within, space, 0, c_void_p(made.ctypes.data))
     out = np.empty(shape, object)
     data = made.tobytes()
     texts = [text_of(data[at : at + kind.size], terminated=kind.terminated) for at in range(0, len(data), kind.size)]
@@ -277,8 +237,14 @@ def read_texts(
     return out
 
 
-def _memory(h5: Hdf5, dataset: int, shape: tuple[int, ...]) -> int:
-    """Return the dataspace of an array in memory; callers close it."""
-    if not shape:
-        return h5.do("H5Dget_space", dataset)
-    return h5.do("H5Screate_simple", len(shape), sizes(shape), None)
+@contextmanager
+def selected(h5: Hdf5, dataset: int, region: Selection) -> Iterator[tuple[int, int]]:
+    """Yield the dataspace of a dataset with a region selected, and that of the region's array. Raises OSError."""
+    with closing(h5, "H5Sclose", h5.do("H5Dget_space", dataset)) as space:
+        if not region:
+            yield space, space
+            return
+        start, count = sizes([part.start for part in region]), sizes(lengths_of(region))
+        h5.do("H5Sselect_hyperslab", space, _SELECT_SET, start, None, count, None)
+        with closing(h5, "H5Sclose", h5.do("H5Screate_simple", len(region), count, None)) as within:
+            yield space, within

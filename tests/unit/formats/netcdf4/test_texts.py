@@ -21,14 +21,11 @@ pytest.importorskip("netCDF4")
 READ = """
 import sys
 import nczarr
-from nczarr.formats.netcdf4 import stored_variable
 for name in sys.argv[1:]:
     for _ in range(5):
         found = nczarr.open(name)
         for variable in found:
             found[variable][...]
-        while stored_variable._files:
-            stored_variable.library().do("nc_close", stored_variable._files.popitem()[1][0])
 print("done")
 """
 
