@@ -34,12 +34,18 @@ _QUERY = re.compile(r"\?[^#\s\"'`]*")
 
 
 class StorageOptions(Mapping[str, Any]):
-    """Options by name, optionally prefixed `source.`, `target.` or a protocol; the `repr` hides the content."""
+    """Options by name, optionally prefixed `source.`, `target.` or a protocol; the `repr` hides the content.
+
+    Raises TypeError for anything but a dictionary with names.
+    """
 
     __slots__ = ("_content",)
 
     def __init__(self, content: Mapping[str, Any] | None = None) -> None:
-        self._content = dict(content or {})
+        content = {} if content is None else content
+        if not isinstance(content, Mapping) or not all(isinstance(name, str) for name in content):
+            raise TypeError(f"storage_options must be a dictionary with names of options, not {type(content).__name__}")
+        self._content = dict(content)
 
     def __getitem__(self, name: str) -> Any:
         return self._content[name]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import inspect
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -63,3 +64,9 @@ def test_other_objects_are_not_written(tmp_path: Path) -> None:
         with pytest.raises(TypeError, match="write takes an open dataset"):
             nczarr.write(given, tmp_path / "t.nc")  # type: ignore[arg-type]
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("options", [3, "anon", ["anon"], {1: "a"}])
+def test_storage_options_are_a_dictionary_with_names(options: Any, tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="storage_options must be a dictionary with names of options"):
+        nczarr.open(tmp_path / "a.zarr", storage_options=options)
