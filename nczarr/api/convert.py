@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Unpack
@@ -92,7 +93,7 @@ def _finished(done: Conversion | None, path: str, report: Report) -> Conversion:
     """Return the conversion with its diagnostics. Raises FileExistsError, CompileError."""
     found = report.sorted()
     if any(each.code == "target-exists" for each in found):
-        raise FileExistsError(path)
+        raise FileExistsError(errno.EEXIST, "the target exists; overwrite=True replaces it", path)
     if done is None or any(each.severity is Severity.ERROR for each in found):
         raise CompileError(found)
     return done._replace(diagnostics=tuple(found))

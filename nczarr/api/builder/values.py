@@ -59,7 +59,8 @@ def _numeric(items: list[Any]) -> str:
     for name in ("int", "int64", "uint64"):
         if all(ATOMIC[name].low <= number <= ATOMIC[name].high for number in numbers):
             return name
-    raise RefusedError("value-range", f"no integer type holds both {min(numbers)} and {max(numbers)}")
+    low, high = min(numbers), max(numbers)
+    raise RefusedError("value-range", f"no integer type holds {high if low == high else f'both {low} and {high}'}")
 
 
 def constant(value: Any, type_name: str, types: Types) -> Constant:

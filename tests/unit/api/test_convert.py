@@ -258,7 +258,7 @@ def test_from_python(folder: Path) -> None:
 
 def test_python_errors(folder: Path) -> None:
     nczarr.convert("t.cdl", "t.zarr")
-    with pytest.raises(FileExistsError):
+    with pytest.raises(FileExistsError, match="the target exists; overwrite=True replaces it"):
         nczarr.convert("t.cdl", "t.zarr")
     with pytest.raises(FileNotFoundError):
         nczarr.convert("missing.nc", "u.zarr")

@@ -296,3 +296,14 @@ def test_attributes_keep_the_bits_of_nan(kind: str, bits: int, order: str) -> No
     made = builder.finish()
     for found in (made.attributes["one"], made.attributes["two"][0], made["v"].fill_value):
         assert np.asarray(found).view(f"u{kind[1]}") == bits
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [(2**70, f"no integer type holds {2**70}"), ([-1, 2**64 - 1], "no integer type holds both -1 and")],
+)
+def test_an_integer_attribute_beyond_all_types_is_refused(value: int | list[int], told: str) -> None:
+    builder = nczarr.DatasetBuilder("")
+    builder.attribute("a", value)
+    with pytest.raises(nczarr.CompileError, match=told):
+        builder.finish()
