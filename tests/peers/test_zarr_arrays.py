@@ -14,6 +14,7 @@ import pytest
 import nczarr
 from tests.conftest import missing_peer
 from tests.support.peers import SCRIPTS, newest_python
+from tests.support.proof import part
 
 pytestmark = pytest.mark.peer
 
@@ -110,7 +111,7 @@ def check_values(folder: Path, names: list[str], _: str) -> None:
 @pytest.mark.slow
 def test_a_conversion_keeps_the_values(made: tuple[Path, list[str], str], tmp_path: Path) -> None:
     folder, names, _ = made
-    for number, name in enumerate(names):
+    for number, name in enumerate(part(names)):
         target = tmp_path / f"{number}.zarr"
         nczarr.convert(folder / f"{name}.zarr", target, "nczarr3" if number % 2 else "nczarr", verify=True)
         assert nczarr.diff(folder / f"{name}.zarr", target) == [], name
