@@ -286,3 +286,43 @@ def test_a_tour_from_dask_to_three_libraries(tmp_path: Path, xr: Any) -> None:
     nczarr.convert(tmp_path / "t.zarr", tmp_path / "back.nc", kind="nc4")
     with xr.open_dataset(tmp_path / "back.nc", engine="netcdf4") as found:
         xr.testing.assert_identical(found.load(), data.compute())
+
+
+PACKINGS: dict[str, tuple[Any, dict[str, Any], str | None]] = {
+    "beyond": ([1.0, 1e9], {"dtype": "i2"}, "1000000000.0 does not fit dtype int16"),
+    "rounded": ([0.0, 127.4], {"dtype": "i1"}, None),
+    "rounded beyond": ([0.0, 127.5], {"dtype": "i1"}, "127.5 does not fit dtype int8"),
+    "nan": ([1.0, np.nan], {"dtype": "i2"}, "nan does not fit dtype int16"),
+    "filled nan": ([1.0, np.nan], {"dtype": "i2", "_FillValue": -1}, None),
+    "integers": (np.array([1, 70000]), {"dtype": "i2"}, "70000 does not fit dtype int16"),
+    "largest": (np.array([1, 2**63 - 1], "u8"), {"dtype": "i8"}, None),
+    "above largest": (np.array([1, 2**63], "u8"), {"dtype": "i8"}, "9223372036854775808 does not fit dtype int64"),
+    "scaled": ([0.0, 300.0], {"dtype": "i2", "scale_factor": 0.01}, None),
+    "scaled beyond": ([0.0, 400.0], {"dtype": "i2", "scale_factor": 0.01}, "packed as 40000.0"),
+    "float": ([1e300, 1.0], {"dtype": "f4"}, "1e\\+300 does not fit dtype float32"),
+    "infinite float": ([np.inf, np.nan], {"dtype": "f4"}, None),
+    "unsigned": ([1.0, 250.0], {"dtype": "i1", "_Unsigned": "true", "_FillValue": np.int8(-1)}, None),
+    "unsigned beyond": ([1.0, -3.0], {"dtype": "i1", "_Unsigned": "true", "_FillValue": np.int8(-1)}, "-3.0 does not"),
+}
+
+
+@pytest.mark.parametrize("lazy", [False, True], ids=["loaded", "dask"])
+@pytest.mark.parametrize("case", PACKINGS)
+def test_values_beyond_the_dtype_of_the_encoding_are_refused(case: str, lazy: bool, tmp_path: Path, xr: Any) -> None:
+    values, encoding, told = PACKINGS[case]
+    data = xr.Dataset({"v": ("x", np.asarray(values))})
+    given = data.chunk(x=1) if lazy else data
+    if told is not None:
+        with pytest.raises(nczarr.CompileError, match=f"value-range: .*variable 'v': .*{told}"):
+            nczarr.write(given, tmp_path / "t.nc", encoding={"v": encoding})
+        assert not list(tmp_path.iterdir())
+        return
+    nczarr.write(given, tmp_path / "t.nc", encoding={"v": encoding})
+    found = xr.open_dataset(tmp_path / "t.nc", engine="netcdf4").v
+    np.testing.assert_allclose(found, data.v, atol=0.5 if encoding["dtype"] == "i1" else 0)
+
+
+def test_raw_values_with_attributes_of_packing_are_kept(tmp_path: Path, xr: Any) -> None:
+    data = xr.Dataset({"v": ("x", np.array([0, 255], "u1"), {"scale_factor": 0.01, "add_offset": 900.0})})
+    nczarr.write(data, tmp_path / "t.zarr")
+    assert xr.open_dataset(tmp_path / "t.zarr", engine="zarr", mask_and_scale=False).v.values.tolist() == [0, 255]

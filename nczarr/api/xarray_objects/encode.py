@@ -11,7 +11,8 @@ from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from uuid import uuid4
 
-from nczarr.api.builder.pieces import Site
+from nczarr.api.builder.pieces import RefusedError, Site
+from nczarr.api.xarray_objects.packed_range import within
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.capabilities import ALL_ATOMIC, NETCDF_KINDS
 
@@ -57,7 +58,8 @@ def encoded(
         if name in variables:
             variables[name].encoding = dict(given)
     enums = {name: enum for name, variable in variables.items() if (enum := _enum(variable)) is not None}
-    variables = {name: _prepared(name, variable) for name, variable in variables.items()}
+    given = {name: _prepared(name, variable) for name, variable in variables.items()}
+    variables = given
     try:
         variables, attributes = conventions.cf_encoder(variables, attributes)
     except Exception:  # of any library; the variables show which one
@@ -67,7 +69,9 @@ def encoded(
     found = {}
     for name, variable in variables.items():
         try:
-            found[name] = _stored(name, variable, kind=kind)
+            found[name] = _stored(name, within(str(name), given[name], variable), kind=kind)
+        except RefusedError as refused:
+            site.error(refused.code, f"{where}: {refused}", helps=(refused.remedy,) * bool(refused.remedy))
         except Exception as error:  # coders raise anything, and users' arrays as well
             _report(name, error, site, where)
     return Encoded(found, dict(attributes), enums)
