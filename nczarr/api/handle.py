@@ -88,7 +88,19 @@ class DatasetHandle(GroupHandle):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Do nothing: sources are opened only while they are read."""
+        self.close()
+
+    def close(self) -> None:
+        """Do nothing, for code that closes datasets: sources are opened only while they are read.
+
+        Examples
+        --------
+        >>> import nczarr
+        >>> data = nczarr.from_cdl("netcdf a { variables: int v ; data: v = 3 ; }")
+        >>> data.close()
+        >>> int(data["v"][...])
+        3
+        """
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the path and the options of a dataset that `open` opened, without `storage_options`; others by value.
