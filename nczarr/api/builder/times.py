@@ -2,49 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from fractions import Fraction
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from nczarr.api.builder.pieces import RefusedError
+from nczarr.arrays import time_units
 from nczarr.arrays.elements import time_attributes
 from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.time_units import SECONDS, Units
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
 
-_SECONDS = {"W": Fraction(604800), "D": Fraction(86400), "h": Fraction(3600), "m": Fraction(60), "s": Fraction(1),
-            "ms": Fraction(1, 10**3), "us": Fraction(1, 10**6), "ns": Fraction(1, 10**9), "ps": Fraction(1, 10**12),
-            "fs": Fraction(1, 10**15), "as": Fraction(1, 10**18)}  # fmt: skip
-"""Seconds of NumPy's units of fixed length."""
-
-_WORDS = {"week": "W", "day": "D", "d": "D", "hour": "h", "hr": "h", "h": "h", "minute": "m", "min": "m",
-          "second": "s", "sec": "s", "s": "s", "millisecond": "ms", "msec": "ms", "millisec": "ms", "ms": "ms",
-          "microsecond": "us", "microsec": "us", "us": "us", "nanosecond": "ns", "nanosec": "ns", "ns": "ns",
-          "picosecond": "ps", "femtosecond": "fs", "attosecond": "as"}  # fmt: skip
-_UNITS = re.compile(r"(?:([1-9][0-9]*) )?([a-z]+?)s?(?: since (.+))?", re.ASCII | re.IGNORECASE)
-_DATE = re.compile(
-    r"([+-]?[0-9]{1,9})-([0-9]{1,2})-([0-9]{1,2})(?:[T ]([0-9]{1,2}):([0-9]{1,2})(?::([0-9]{1,2})(\.[0-9]+)?)?)?"
-    r"(?: ?(?:Z|UTC|[+-]?00?:?00))?",
-    re.ASCII,
-)
-CALENDARS = ("proleptic_gregorian", "standard", "gregorian")
+CALENDARS = (time_units.GREGORIAN, *time_units.MIXED)
 """Calendars of NumPy's dates. The last two are the same from the first day of the Gregorian calendar."""
 
 GREGORIAN = -12219292800
 """1582-10-15 in seconds since 1970."""
-
-
-class Units(NamedTuple):
-    """Encoding of times: whole numbers of a unit since a date."""
-
-    unit: Fraction
-    """Seconds of the unit."""
-    start: Fraction
-    """The date in seconds since 1970; 0 for durations."""
-    text: str
-    """The attribute `units`."""
-    calendar: str | None
-    """The attribute `calendar`; None for durations."""
 
 
 def units_of(dtype: Any, units: Any, calendar: Any) -> Units:
@@ -59,18 +32,20 @@ def units_of(dtype: Any, units: Any, calendar: Any) -> Units:
         if not found:
             raise RefusedError("type-mismatch", f"{dtype} has no unit")
         units = found["units"]
-    match = _UNITS.fullmatch(units) if isinstance(units, str) else None
-    word = match[2].lower() if match is not None else ""
-    unit = _WORDS.get(word) or _WORDS.get(word + "s")
-    if match is None or unit is None or (match[3] is not None) != is_date:
+    parsed = time_units.parsed(units) if isinstance(units, str) else None
+    if parsed is None or (parsed[1] is not None) != is_date:
         wanted = "`seconds since 2000-01-01`" if is_date else "`seconds`"
         raise RefusedError("type-mismatch", f"{units!r} are not units of {dtype}; write them as in {wanted}")
-    length = _SECONDS[unit] * int(match[1] or 1)
+    length, start = parsed
     if not is_date:
         return Units(length, Fraction(0), units, None)
     if calendar is not None and calendar not in CALENDARS:
         raise RefusedError("type-mismatch", f"{dtype} has no dates of the calendar {calendar!r}")
-    return Units(length, _date(match[3]), units, calendar or CALENDARS[0])
+    try:
+        first = time_units.date(start or "", CALENDARS[0])
+    except ValueError as error:
+        raise RefusedError("type-mismatch", str(error)) from None
+    return Units(length, first, units, calendar or CALENDARS[0])
 
 
 def encoded(values: Any, units: Units) -> Any:
@@ -103,14 +78,14 @@ def _numbers(values: Any, units: Units) -> Any:
     if data.dtype != values.dtype and (data.astype(values.dtype) != np.ma.getdata(values))[~missing].any():
         raise RefusedError("value-range", f"some dates of {values.dtype} do not fit 64 bits in days")
     name, factor = np.datetime_data(data.dtype)
-    if name not in _SECONDS:
+    if name not in SECONDS:
         raise RefusedError("type-mismatch", f"{values.dtype} has no unit of fixed length")
     counts = np.array(data.astype(data.dtype.newbyteorder("=")).view("i8"))
     counts[missing] = 0
-    step, first = _SECONDS[name] * factor / units.unit, units.start / units.unit
+    step, first = SECONDS[name] * factor / units.unit, units.start / units.unit
     if units.calendar in CALENDARS[1:]:
         own = counts[~missing]
-        if units.start < GREGORIAN or (own.size and int(own.min()) * _SECONDS[name] * factor < GREGORIAN):
+        if units.start < GREGORIAN or (own.size and int(own.min()) * SECONDS[name] * factor < GREGORIAN):
             text = f"dates before 1582-10-15 are others in the calendar {units.calendar!r}"
             raise RefusedError("value-range", text, "write the attribute `calendar` as proleptic_gregorian")
     whole = step.denominator * first.denominator
@@ -128,23 +103,3 @@ def _numbers(values: Any, units: Units) -> Any:
     if made.dtype == object and made.size and not -(2**63) <= min(made.reshape(-1)) <= max(made.reshape(-1)) < 2**63:
         raise RefusedError("value-range", f"some times do not fit 64 bits as `{units.text}`")
     return np.ma.masked_array(made.astype("i8"), missing if missing.any() else np.ma.nomask)
-
-
-def _date(text: str) -> Fraction:
-    """Return a date of the Gregorian calendar in seconds since 1970. Raises RefusedError."""
-    match = _DATE.fullmatch(text.strip())
-    try:
-        if match is None:
-            raise ValueError
-        year, month, day = (int(part) for part in match.groups()[:3])
-        hour, minute, second = (int(part or 0) for part in match.groups()[3:6])
-        if hour > 23 or minute > 59 or second > 59:
-            raise ValueError
-        months = np.datetime64((year - 1970) * 12 + month - 1, "M") if 1 <= month <= 12 else np.datetime64("NaT")
-        days = months.astype("M8[D]") + np.timedelta64(day - 1, "D")
-        if np.isnat(months) or not 1 <= day <= 31 or days.astype("M8[M]") != months:
-            raise ValueError
-    except ValueError:
-        raise RefusedError("type-mismatch", f"{text!r} is not a date in UTC, such as 2000-01-01 12:00:00") from None
-    seconds = int(days.astype("i8")) * 86400 + hour * 3600 + minute * 60 + second
-    return seconds + Fraction("0" + (match[7] or ".0"))

@@ -1,0 +1,118 @@
+"""CF's units of time: `days since 2000-01-01` as exact seconds, in every calendar."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import NamedTuple
+
+SECONDS = {"W": Fraction(604800), "D": Fraction(86400), "h": Fraction(3600), "m": Fraction(60), "s": Fraction(1),
+           "ms": Fraction(1, 10**3), "us": Fraction(1, 10**6), "ns": Fraction(1, 10**9), "ps": Fraction(1, 10**12),
+           "fs": Fraction(1, 10**15), "as": Fraction(1, 10**18)}  # fmt: skip
+"""Seconds of NumPy's units of fixed length."""
+
+_WORDS = {"week": "W", "day": "D", "d": "D", "hour": "h", "hr": "h", "h": "h", "minute": "m", "min": "m",
+          "second": "s", "sec": "s", "s": "s", "millisecond": "ms", "msec": "ms", "millisec": "ms", "ms": "ms",
+          "microsecond": "us", "microsec": "us", "us": "us", "nanosecond": "ns", "nanosec": "ns", "ns": "ns",
+          "picosecond": "ps", "femtosecond": "fs", "attosecond": "as"}  # fmt: skip
+_UNITS = re.compile(r"(?:([1-9][0-9]*) )?([a-z]+?)s?(?: since (.+))?", re.ASCII | re.IGNORECASE)
+_DATE = re.compile(
+    r"([+-]?[0-9]{1,9})-([0-9]{1,2})-([0-9]{1,2})(?:[T ]([0-9]{1,2}):([0-9]{1,2})(?::([0-9]{1,2})(\.[0-9]+)?)?)?"
+    r"(?: ?(?:Z|UTC|[+-]?00?:?00))?",
+    re.ASCII,
+)
+
+GREGORIAN = "proleptic_gregorian"
+"""The calendar of NumPy's dates."""
+
+MIXED = ("standard", "gregorian")
+"""Names of the calendar that is Julian until 1582-10-04, and Gregorian from 1582-10-15."""
+
+CALENDARS = {**dict.fromkeys(MIXED, "standard"), GREGORIAN: GREGORIAN, "julian": "julian", "noleap": "noleap",
+             "365_day": "noleap", "all_leap": "all_leap", "366_day": "all_leap", "360_day": "360_day"}  # fmt: skip
+"""Calendars by each of their names."""
+
+_MONTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+
+
+class Units(NamedTuple):
+    """Encoding of times: numbers of a unit since a date."""
+
+    unit: Fraction
+    """Seconds of the unit."""
+    start: Fraction
+    """The date in seconds since 1970-01-01 of its calendar; 0 for durations."""
+    text: str
+    """The attribute `units`."""
+    calendar: str | None
+    """The attribute `calendar`; None for durations."""
+
+
+def parsed(text: str) -> tuple[Fraction, str | None] | None:
+    """Return the seconds of a unit, and the text of its date if there is one; None for other units."""
+    match = _UNITS.fullmatch(text.strip())
+    word = match[2].lower() if match is not None else ""
+    unit = _WORDS.get(word) or _WORDS.get(word + "s")
+    if match is None or unit is None:
+        return None
+    return SECONDS[unit] * int(match[1] or 1), match[3]
+
+
+def dates(text: str, calendar: str) -> Units | None:
+    """Return the encoding of dates that `units` and `calendar` name; None if they are no such attributes."""
+    found, known = parsed(text), CALENDARS.get(calendar.lower())
+    if found is None or found[1] is None or known is None:
+        return None
+    try:
+        return Units(found[0], date(found[1], known), text, calendar)
+    except ValueError:
+        return None
+
+
+def date(text: str, calendar: str) -> Fraction:
+    """Return a date in UTC in seconds since 1970-01-01 of its calendar. Raises ValueError for an invalid one."""
+    match = _DATE.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(f"{text!r} is not a date in UTC, such as 2000-01-01 12:00:00")
+    year, month, day = (int(part) for part in match.groups()[:3])
+    hour, minute, second = (int(part or 0) for part in match.groups()[3:6])
+    if hour > 23 or minute > 59 or second > 59 or not 1 <= month <= 12 or not 1 <= day <= _days(year, month, calendar):
+        raise ValueError(f"{text!r} is not a date of the calendar {calendar!r}")
+    days = _day(year, month, day, calendar) - _day(1970, 1, 1, calendar)
+    seconds = Fraction("0" + (match[7] or ".0"))
+    return days * 86400 + hour * 3600 + minute * 60 + second + seconds
+
+
+def _days(year: int, month: int, calendar: str) -> int:
+    """Return the days of a month; 0 for a year that the calendar does not have."""
+    if calendar == "360_day":
+        return 30
+    if calendar in ("standard", "julian") and year == 0:
+        return 0
+    return _MONTHS[month - 1] + (month == 2 and _is_leap(year, calendar))
+
+
+def _is_leap(year: int, calendar: str) -> bool:
+    if calendar in ("noleap", "all_leap"):
+        return calendar == "all_leap"
+    year += year < 0 and calendar in ("standard", "julian")  # the year before 1 is -1
+    if calendar == "julian" or (calendar == "standard" and year < 1582):
+        return year % 4 == 0
+    return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+
+
+def _day(year: int, month: int, day: int, calendar: str) -> int:
+    """Return the number of a day, counted from any fixed day of its calendar. Raises ValueError for a missing day."""
+    if calendar == "360_day":
+        return year * 360 + (month - 1) * 30 + day - 1
+    before = sum(_MONTHS[: month - 1]) + day - 1
+    if calendar in ("noleap", "all_leap"):
+        return year * (365 + (calendar == "all_leap")) + before + (month > 2 and calendar == "all_leap")
+    if calendar == "standard":
+        if (1582, 10, 4) < (year, month, day) < (1582, 10, 15):
+            raise ValueError(f"the calendar {calendar!r} has no days between 1582-10-04 and 1582-10-15")
+        calendar = "julian" if (year, month, day) < (1582, 10, 15) else GREGORIAN
+    years = year + (year < 0 and calendar == "julian") - (month <= 2)
+    leaps = years // 4 if calendar == "julian" else years // 4 - years // 100 + years // 400
+    first = (year + (year < 0 and calendar == "julian")) * 365 + before + leaps
+    return first if calendar == GREGORIAN else first - 2
