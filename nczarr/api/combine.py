@@ -25,6 +25,8 @@ def combine(
     new_dim: str | None = ...,
     variables: Iterable[str] = ...,
     groups: Iterable[str] = ...,
+    decode_times: bool = ...,
+    units: str | None = ...,
     following: Following = ...,
     storage_options: Mapping[str, Any] | None = ...,
 ) -> DatasetHandle: ...
@@ -40,6 +42,8 @@ def combine(
     new_dim: str | None = ...,
     variables: Iterable[str] = ...,
     groups: Iterable[str] = ...,
+    decode_times: bool = ...,
+    units: str | None = ...,
     writing: Writing = ...,
     following: Following = ...,
     storage_options: Mapping[str, Any] | None = ...,
@@ -56,6 +60,8 @@ def combine(
     new_dim: str | None = None,
     variables: Iterable[str] = (),
     groups: Iterable[str] = (),
+    decode_times: bool = False,
+    units: str | None = None,
     writing: Writing = WRITING,
     following: Following = FOLLOWING,
     storage_options: Mapping[str, Any] | None = None,
@@ -79,6 +85,11 @@ def combine(
         Name of a new dimension to stack along.
     variables, groups : Iterable of str
         Restrict the result to these.
+    decode_times : bool
+        Count the times of all sources in the `units` of the first.
+    units : str, optional
+        Count the times of all sources in these units, such as `"hours since
+        1970-01-01"`. Times that are no exact numbers of them are an error.
     writing : nczarr.refs.Writing
         Options for writing references.
     following : nczarr.refs.Following
@@ -115,7 +126,7 @@ def combine(
     from nczarr.api.convert import convert
     from nczarr.api.handle import DatasetHandle, handle_of, report_losses
     from nczarr.check.checked import Checked
-    from nczarr.combine import Wanted
+    from nczarr.combine import Recoding, Wanted
     from nczarr.combine import combine as combined
     from nczarr.combine.sources import home_of, opened
     from nczarr.diagnostics.report import CompileError, Report
@@ -142,7 +153,8 @@ def combine(
         raise CompileError(report.sorted())
     words = (along,) if isinstance(along, str) else tuple(along)
     subset = Subset(tuple(variables), tuple(groups))
-    wanted = Wanted(words, new_dim, writing.embed if form is not None and form.name == REFERENCE else None)
+    embed = writing.embed if form is not None and form.name == REFERENCE else None
+    wanted = Wanted(words, new_dim, embed, Recoding(units) if units is not None or decode_times else None)
 
     def made() -> DatasetHandle:
         return handle_of(combined(opened(named, subset, report), wanted, report), report)

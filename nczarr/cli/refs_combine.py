@@ -65,6 +65,18 @@ def parser() -> Command:
     made.option(
         COMBINATION, "--new-dim", metavar="NAME", help="stack the variables that differ along this new dimension"
     )
+    made.option(
+        COMBINATION,
+        "--decode-times",
+        action="store_true",
+        help="count the times of all sources in the `units` of the first: exactly, or the run ends",
+    )
+    made.option(
+        COMBINATION,
+        "--units",
+        metavar="UNITS",
+        help="count the times of all sources in these, `hours since 1970-01-01`",
+    )
     add_target_options(made, to="format of the target (default: by its suffix, else reference)")
     add_subset_options(made, sections=False)
     add_verify(made)
@@ -90,7 +102,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _work(arguments: argparse.Namespace, options: Options, report: Report, done: list[Conversion]) -> None:
     """Read, combine, write. Raises OSError, CompileError."""
     from nczarr import pipeline
-    from nczarr.combine import Wanted, combine
+    from nczarr.combine import Recoding, Wanted, combine
     from nczarr.combine.sources import home_of, opened
     from nczarr.endpoints import targets
 
@@ -109,9 +121,9 @@ def _work(arguments: argparse.Namespace, options: Options, report: Report, done:
         return read_input(path, own, options._replace(kind=None, survey=True), arguments.form)
 
     options = options._replace(writing=options.writing._replace(home=home_of(arguments.sources)))
-    wanted = Wanted(
-        tuple(arguments.along), arguments.new_dim, options.writing.embed if form.name == REFERENCE else None
-    )
+    recoding = Recoding(arguments.units) if arguments.units is not None or arguments.decode_times else None
+    embed = options.writing.embed if form.name == REFERENCE else None
+    wanted = Wanted(tuple(arguments.along), arguments.new_dim, embed, recoding)
     sources = [(path, partial(read, path)) for path in arguments.sources]
     with counting(arguments, "sources", len(sources)) as step:
         checked = combine(opened(sources, subset, report, step), wanted, report)

@@ -13,10 +13,11 @@ from collections.abc import Iterable
 
 from nczarr.check.checked import Checked
 from nczarr.combine.combination import Combination
-from nczarr.combine.spec import Wanted, settled
+from nczarr.combine.recode import is_valid, recoded
+from nczarr.combine.spec import Recoding, Wanted, settled
 from nczarr.diagnostics.report import Report
 
-__all__ = ["Wanted", "combine"]
+__all__ = ["Recoding", "Wanted", "combine"]
 
 
 def combine(sources: Iterable[tuple[str, Checked]], wanted: Wanted, report: Report) -> Checked | None:
@@ -25,15 +26,24 @@ def combine(sources: Iterable[tuple[str, Checked]], wanted: Wanted, report: Repo
     Expects checked datasets. Ensures: a checked dataset with the first source's
     model. Along an existing dimension, variables that use it are joined in the
     given order, and all others must be equal. A new dimension becomes the first
-    of variables whose values differ somewhere, and of those named.
+    of variables whose values differ somewhere, and of those named. With
+    `wanted.recoding`, times get the same units first.
 
-    Reports unmatched-dimension, unequal-sources, unaligned-chunks,
+    Reports inexact-times, unmatched-dimension, unequal-sources, unaligned-chunks,
     differing-attributes, unordered-coordinate. Raises OSError if compared
     values cannot be read.
     """
     before = report.errors
     made: Combination | None = None
-    for name, checked in sources:
+    if wanted.recoding is not None and not is_valid(wanted.recoding, report):
+        return None
+    for name, given in sources:
+        checked = given
+        if wanted.recoding is not None:
+            first = None if made is None else made.checked
+            checked = recoded(name, given, first, wanted.recoding, report)
+            if report.errors > before:
+                return None
         if made is not None:
             made.add(name, checked)
             continue

@@ -8,12 +8,15 @@ from nczarr.arrays.source import Parts
 from nczarr.check.checked import Checked
 from nczarr.combine.agreement import Ascending, Finding, equal, findings
 from nczarr.combine.build import Pile, made
+from nczarr.combine.recode import units_of
 from nczarr.combine.spec import Way, is_coordinate
 from nczarr.compare.values import values, whole_parts
 from nczarr.diagnostics.report import Report
 
 NAMED = 8
 """Maximum attributes in a message."""
+
+SAME_UNITS = "count all times in the units of the first source with `--decode-times`, or in others with `--units`"
 
 CHOOSE = "select the combined parts with `--var` and `--group`"
 
@@ -101,7 +104,8 @@ class Combination:
         for key, message in self._faults.items():
             more = self._more[key]
             notes = [f"the same difference in {more} more source{'s' * (more != 1)}"] if more else []
-            report.error("unequal-sources", message, notes=notes, helps=[CHOOSE])
+            is_time = key[1] == "attribute `units`" and units_of(self.checked.variables[key[0]]) is not None
+            report.error("unequal-sources", message, notes=notes, helps=[SAME_UNITS] * is_time + [CHOOSE])
         if self._attributes:
             some = list(self._attributes)
             rest = f" and {len(some) - NAMED} more" if len(some) > NAMED else ""

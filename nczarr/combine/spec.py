@@ -13,6 +13,13 @@ from nczarr.diagnostics.report import Report
 from nczarr.select.names import at_path, hint, of_name
 
 
+class Recoding(NamedTuple):
+    """Request for times in the same units."""
+
+    units: str | None = None
+    """The units; None: those of the first source."""
+
+
 class Wanted(NamedTuple):
     """Request for a combination."""
 
@@ -22,6 +29,8 @@ class Wanted(NamedTuple):
     """Name of a new dimension."""
     addressable: int | None = None
     """Maximum bytes of a variable that may be rechunked, where chunks must be those of sources; None: no limit."""
+    recoding: Recoding | None = None
+    """Units of all times; None: they must be equal."""
 
 
 class Way(NamedTuple):
