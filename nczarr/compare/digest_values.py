@@ -14,6 +14,7 @@ from functools import partial
 from hashlib import sha256
 from typing import Any, NamedTuple, NoReturn
 
+from nczarr.arrays import windows
 from nczarr.arrays.blocks import Selection, lengths_of, region_of
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.memory import fill_array
@@ -22,7 +23,6 @@ from nczarr.arrays.source import ArraySource, itemsize, little
 from nczarr.arrays.thread_pool import BARRIER, Crew, Task
 from nczarr.compare.digest_tree import Folding, leaf_shape
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
-from nczarr.link import regions
 
 BLOCK = 8 << 20
 """Bytes read by a task, if leaves and chunks allow it."""
@@ -137,14 +137,14 @@ class Dense(Values):
         return Hashed(self, self._hashes(values), self.folding.places(region))
 
     def _in_pieces(
-        self, region: Selection, cells: tuple[int, ...], workers: int, most: int = regions.PIECE
+        self, region: Selection, cells: tuple[int, ...], workers: int, most: int = windows.PIECE
     ) -> Iterator[Task]:
         """Read a region by chunks, about `most` bytes per task, then hash it, both in threads."""
         yield BARRIER  # the region before it is given back
-        window = regions.window(self.source.layout, region)
-        chunk = max(math.prod(cells) * self.element, regions.PIECE)
+        window = windows.window(self.source.layout, region)
+        chunk = max(math.prod(cells) * self.element, windows.PIECE)
         need = 2 * TIMES * chunk  # of half the memory: the region has the other
-        for batch in regions.along(region, cells, self.element, most):
+        for batch in windows.along(region, cells, self.element, most):
             yield Task(partial(window.fill, self.source, batch), need)
         yield BARRIER
         room = window.values
@@ -225,7 +225,7 @@ def region_shape(
         lengths[cut] = _multiple(leaf[cut], cells[cut], shape[cut])
         room = memory // 2 // element
         if math.prod(lengths) > room:
-            found = regions.block_shape(shape, leaf, cells, room)
+            found = windows.block_shape(shape, leaf, cells, room)
             return leaf if found is None else found
     for axis in range(cut, -1, -1):
         most = max(1, BLOCK // (math.prod(lengths) * element))

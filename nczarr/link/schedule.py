@@ -48,9 +48,9 @@ def tasks(number: int, array: Array, store: Store, measure: Measure, counts: Cou
     if block is None:
         yield from (Keys(number, batch) for batch in batches(array, indices, measure))
         return
-    from nczarr.link.regions import blocks
+    from nczarr.arrays.windows import blocks
 
-    for region, keys in blocks(array, block, indices):
+    for region, keys in blocks(array.target.layout.shape, array.unit, block, indices):
         yield Block(number, region, keys)
 
 
@@ -108,6 +108,6 @@ def _block_shape(array: Array, measure: Measure) -> tuple[int, ...] | None:
         return None
     memory = measure.memory
     room = max(memory // 2, memory - max(memory // 16, measure.workers * array.decoded * TIMES)) // array.element
-    from nczarr.link.regions import block_shape  # few arrays get another grid
+    from nczarr.arrays.windows import block_shape  # few arrays get another grid
 
     return block_shape(array.target.layout.shape, array.unit, grid(array.source), room)

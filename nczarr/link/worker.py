@@ -24,8 +24,8 @@ from nczarr.arrays.blocks import Selection, lengths_of, region_of
 from nczarr.arrays.counts import Counts
 from nczarr.arrays.lazy_numpy import NDArray
 from nczarr.arrays.source import ArraySource, Layout, numpy_dtype
+from nczarr.arrays.windows import Window
 from nczarr.diagnostics.report import CompileError
-from nczarr.link.regions import Window
 from nczarr.link.run import needed, perform
 from nczarr.link.tasks import Array, Keys, Task
 

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nczarr.arrays import windows
 from nczarr.arrays.counts import Counts
 from nczarr.arrays.source import ArraySource, Layout
 from nczarr.ast import Attribute, Codec, Constant, Dataset, Dimension, Storage, Variable
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError, Report
-from nczarr.link import regions
 from nczarr.link.fill import fill
 from nczarr.link.tasks import arrays
 from nczarr.options import Options
@@ -240,7 +240,7 @@ def test_blocks_are_whole_keys_and_fit(
     case: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], int], room: int
 ) -> None:
     shape, cells, unit, _ = case
-    block = regions.block_shape(shape, unit, cells, room)
+    block = windows.block_shape(shape, unit, cells, room)
     if block is None:
         assert math.prod(unit) > room
         return
@@ -251,7 +251,7 @@ def test_blocks_are_whole_keys_and_fit(
 def test_blocks_cover_every_key_once() -> None:
     data = dataset((7, 9), (2, 2))
     (array,) = arrays(planned_for(data, "nczarr", Options()))
-    blocks = list(regions.blocks(array, (4, 6), array.indices()))
+    blocks = list(windows.blocks((7, 9), array.unit, (4, 6), array.indices()))
     assert sorted(index for _, keys in blocks for index in keys) == sorted(array.indices())
     for region, keys in blocks:
         for index in keys:

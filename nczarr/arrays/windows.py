@@ -1,8 +1,8 @@
-"""Rechunking in bounded memory: regions are read so that source chunks are rarely decoded twice.
+"""Windows: array regions in memory, read so that source chunks are rarely decoded twice.
 
-A block consists of whole target keys. Threads fill it by source chunks; then
-its keys are made from memory. The larger the blocks, the fewer source chunks
-are decoded repeatedly.
+A block consists of whole target keys. Threads fill its window by source chunks;
+then its keys are made from memory. The larger the blocks, the fewer source
+chunks are decoded repeatedly.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from nczarr.arrays.blocks import (
 )
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.source import ArraySource, Layout, numpy_dtype
-from nczarr.link.tasks import Array
 
 PIECE = 1 << 20
 """Bytes that one task reads into a block, unless a source chunk is larger."""
@@ -94,14 +93,13 @@ def block_shape(
 
 
 def blocks(
-    array: Array, block: tuple[int, ...], indices: Iterator[Index]
+    shape: tuple[int, ...], unit: tuple[int, ...], block: tuple[int, ...], indices: Iterator[Index]
 ) -> Iterator[tuple[Selection, tuple[Index, ...]]]:
     """Yield the regions of the keys to make, in C order, each with its keys in C order.
 
-    `block`: region lengths, whole units or the array's. `indices`: the keys in
-    C order.
+    `unit`: shape of a key. `block`: region lengths, whole units or the array's.
+    `indices`: the keys in C order.
     """
-    shape, unit = array.target.layout.shape, array.unit
     counts, per_block = grid_of(shape, unit), grid_of(block, unit)
     steps = [math.prod(counts[axis + 1 :]) for axis in range(len(counts))]
     keys = np.fromiter((number_of(index, counts) for index in indices), np.int64)
