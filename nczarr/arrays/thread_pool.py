@@ -120,7 +120,7 @@ class Crew:
 
     def __init__(self, workers: int | None, memory: int) -> None:
         self.workers = workers or min(8, processors())
-        self._memory = memory
+        self.memory = memory
         self._executor: ThreadPoolExecutor | None = None
         self._idle = Condition()
         self._active = 0
@@ -159,7 +159,7 @@ class Crew:
         used = 0
         for task in tasks:
             while waiting and (
-                task.after_all or len(waiting) >= self.workers * AHEAD or used + task.need > self._memory
+                task.after_all or len(waiting) >= self.workers * AHEAD or used + task.need > self.memory
             ):
                 future, result, need = waiting.popleft()
                 yield result if future is None else future.result()

@@ -12,6 +12,8 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import accumulate, groupby
+from operator import floordiv
 from typing import Any
 
 from nczarr.arrays.blocks import (
@@ -22,14 +24,29 @@ from nczarr.arrays.blocks import (
     index_of,
     inside,
     lengths_of,
+    linear_block,
     number_of,
     region_of,
 )
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.source import ArraySource, Layout, numpy_dtype
+from nczarr.arrays.route import grid
+from nczarr.arrays.source import ArraySource, Layout, itemsize, numpy_dtype
+from nczarr.arrays.thread_pool import Task, limited
 
 PIECE = 1 << 20
-"""Bytes that one task reads into a block, unless a source chunk is larger."""
+"""Bytes that one task reads into a window, unless a source chunk is larger."""
+
+FETCHED = 8 << 20
+"""Decoded bytes of adjacent chunks fetched from a distance at once."""
+
+TIMES = 4
+"""Memory of decoding and encoding, in chunks: encoded and decoded, of both sides."""
+
+TEXT = 64
+"""Estimated bytes of a text in memory if its length is unknown."""
+
+WORTHWHILE = 16 << 20
+"""Bytes of a slab that is not made longer without need."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,6 +109,65 @@ def block_shape(
     return tuple(min(n * u, max(1, s)) for n, u, s in zip(block, unit, shape, strict=True))
 
 
+def room_beside(memory: int, workers: int, chunks: int) -> int:
+    """Return the bytes for a window while threads hold `chunks` bytes each to decode and encode."""
+    return max(memory // 2, memory - max(memory // 16, workers * chunks))
+
+
+def slab_shape(source: ArraySource, unit: tuple[int, ...], room: int) -> tuple[int, ...] | None:
+    """Return the lengths of linear ranges of whole target chunks, at most `room` elements.
+
+    None: they decode no source chunk less often than target chunks do, or one
+    target chunk has more elements. Unlike blocks, slabs keep the target chunks
+    in C order.
+    """
+    shape = source.layout.shape
+    if math.prod(unit) > room or not shape:
+        return None
+    counts = linear_block(grid_of(shape, unit), room // math.prod(unit))
+    cut = max((axis for axis, count in enumerate(counts) if count > 1), default=0)
+    row = math.prod(unit) * math.prod(counts[cut + 1 :]) * (itemsize(source.layout.dtype) or TEXT)
+    period = math.lcm(_cells(source)[cut], unit[cut]) // unit[cut]
+    shorter = max(period, WORTHWHILE // row // period * period)
+    found = [
+        tuple(min(count * each, length) for count, each, length in zip(units, unit, shape, strict=True))
+        for units in (counts, (*counts[:cut], min(shorter, counts[cut]), *counts[cut + 1 :]))
+    ]
+    slab = min(reversed(found), key=partial(_decodings, source))
+    return slab if _decodings(source, slab) < _decodings(source, unit) else None
+
+
+def slabs(
+    source: ArraySource, unit: tuple[int, ...], slab: tuple[int, ...], indices: Iterator[Index]
+) -> Iterator[tuple[Selection, Iterator[Index]]]:
+    """Yield the bounding regions of target chunks in C order, by slab, each with its chunks."""
+    shape = source.layout.shape
+    per_slab = grid_of(slab, unit)
+    for _, group in groupby(indices, lambda index: tuple(map(floordiv, index, per_slab))):
+        found = tuple(group)
+        corners = zip(map(min, zip(*found, strict=True)), map(max, zip(*found, strict=True)), unit, shape, strict=True)
+        yield tuple(slice(first * each, min((last + 1) * each, end)) for first, last, each, end in corners), iter(found)
+
+
+def _cells(source: ArraySource) -> tuple[int, ...]:
+    """Return the chunk shape in which a source is decoded, of at least one element."""
+    return tuple(max(1, length) for length in grid(source))
+
+
+def _decodings(source: ArraySource, lengths: tuple[int, ...]) -> float:
+    """Return how often a source chunk is decoded on average if regions of these lengths are read one by one."""
+    times = 1.0
+    blocks = None if source.deferred is None else source.deferred.array.chunks
+    for axis, (length, each, cell) in enumerate(zip(source.layout.shape, lengths, _cells(source), strict=True)):
+        if blocks is None:
+            count, common = -(-length // cell), (length - 1) // math.lcm(cell, each)
+        else:
+            ends = list(accumulate(filter(None, blocks[axis])))
+            count, common = len(ends), sum(end % each == 0 for end in ends[:-1])
+        times *= (count + (length - 1) // each - common) / max(1, count)
+    return times
+
+
 def blocks(
     shape: tuple[int, ...], unit: tuple[int, ...], block: tuple[int, ...], indices: Iterator[Index]
 ) -> Iterator[tuple[Selection, tuple[Index, ...]]]:
@@ -142,6 +218,29 @@ def _repeated(cells: tuple[int, ...], shape: tuple[int, ...], most: int) -> tupl
         if lengths[axis] < shape[axis]:
             break
     return tuple(lengths)
+
+
+def filling(window: Window, source: ArraySource, workers: int, memory: int) -> Iterator[Task]:
+    """Yield the tasks that read a window's region, by source chunks.
+
+    The blocks of computed values have any lengths, so one task reads all of them.
+    """
+    element = itemsize(source.layout.dtype) or TEXT
+    if source.deferred is not None:
+        yield Task(partial(_fill_at_once, window, source, workers, memory), here=True)
+        return
+    cells = grid(source)
+    most = PIECE
+    if source.distant:
+        most = FETCHED if source.together is not None else 0
+    need = max(math.prod(cells) * element, PIECE) * TIMES + (most if source.distant else 0)
+    for selections in along(window.region, cells, element, most):
+        yield Task(partial(window.fill, source, selections), need)
+
+
+def _fill_at_once(window: Window, source: ArraySource, workers: int, memory: int) -> None:
+    with limited(workers, memory):
+        window.fill(source, [window.region])
 
 
 def window(layout: Layout, region: Selection) -> Window:

@@ -24,9 +24,10 @@ from nczarr import __version__
 from nczarr.arrays.blocks import Selection
 from nczarr.arrays.counts import Counts
 from nczarr.arrays.source import Deferred
+from nczarr.arrays.windows import FETCHED
 from nczarr.link import worker
 from nczarr.link.run import is_small, link
-from nczarr.link.schedule import FETCHED, MOST, Measure, is_far, tasks
+from nczarr.link.schedule import MOST, Measure, is_far, tasks
 from nczarr.link.tasks import Array, Task
 from nczarr.options import Options
 from nczarr.stores.base import Store

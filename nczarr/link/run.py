@@ -14,16 +14,15 @@ from functools import partial
 from itertools import chain, groupby, starmap
 from typing import Any, NamedTuple, assert_never
 
-from nczarr.arrays import windows
 from nczarr.arrays.blocks import Index, Selection, grid_of
 from nczarr.arrays.counts import Counts, Step
-from nczarr.arrays.route import grid
 from nczarr.arrays.source import itemsize
 from nczarr.arrays.thread_pool import BARRIER, DISTANT_WORKERS, Crew
 from nczarr.arrays.thread_pool import Task as Work
+from nczarr.arrays.windows import FETCHED, TIMES, filling, window
 from nczarr.link import do_task
 from nczarr.link.chunk_pieces import Batch
-from nczarr.link.schedule import FETCHED, MOST, TIMES, Measure, apart, batches, fetched_at_once, is_far, tasks
+from nczarr.link.schedule import MOST, Measure, apart, batches, fetched_at_once, is_far, tasks
 from nczarr.link.tasks import Array, Block, Keys, Task, arrays
 from nczarr.options import Options
 from nczarr.plan.plans import StorePlan
@@ -138,17 +137,12 @@ class Run(NamedTuple):
         """Read a region by source chunks; then make its keys."""
         source = array.source
         assert source is not None
-        cells = max(math.prod(grid(source)) * array.element, windows.PIECE)
         yield BARRIER  # the block before it is given back
-        window = windows.window(source.layout, region)
-        most = windows.PIECE
-        if source.distant:
-            most = FETCHED if source.together is not None else 0
-        for selections in windows.along(region, grid(source), array.element, most):
-            yield Work(partial(window.fill, source, selections), cells * TIMES + (most if source.distant else 0))
+        block = window(source.layout, region)
+        yield from filling(block, source, self.measure.workers, self.measure.memory)
         yield BARRIER
         for batch in batches(array, indices, self.measure):
-            yield from self._keys(array._replace(source=window), batch)
+            yield from self._keys(array._replace(source=block), batch)
 
     def settle(self, results: Iterator[list[Result] | Counts | None]) -> None:
         """Count what was put; put and count results."""

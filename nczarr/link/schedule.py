@@ -13,19 +13,14 @@ from typing import NamedTuple, TypeVar
 from nczarr.arrays.blocks import Index
 from nczarr.arrays.counts import Counts
 from nczarr.arrays.route import grid
+from nczarr.arrays.windows import FETCHED, TIMES, block_shape, blocks, room_beside
 from nczarr.link.tasks import Array, Block, Keys, Task
 from nczarr.stores.base import Store
 
 T = TypeVar("T")
 
-TIMES = 4
-"""Memory of decoding and encoding, in chunks: encoded and decoded, of both sides."""
-
 MOST = 64
 """Maximum chunks of a task."""
-
-FETCHED = 8 << 20
-"""Decoded bytes of adjacent chunks fetched from a distance at once."""
 
 
 class Measure(NamedTuple):
@@ -48,8 +43,6 @@ def tasks(number: int, array: Array, store: Store, measure: Measure, counts: Cou
     if block is None:
         yield from (Keys(number, batch) for batch in batches(array, indices, measure))
         return
-    from nczarr.arrays.windows import blocks
-
     for region, keys in blocks(array.target.layout.shape, array.unit, block, indices):
         yield Block(number, region, keys)
 
@@ -106,8 +99,5 @@ def _block_shape(array: Array, measure: Measure) -> tuple[int, ...] | None:
     """Return the block lengths of an array to rechunk; None if keys are made one by one."""
     if array.route != "rechunk" or array.source is None:
         return None
-    memory = measure.memory
-    room = max(memory // 2, memory - max(memory // 16, measure.workers * array.decoded * TIMES)) // array.element
-    from nczarr.arrays.windows import block_shape  # few arrays get another grid
-
+    room = room_beside(measure.memory, measure.workers, array.decoded * TIMES) // array.element
     return block_shape(array.target.layout.shape, array.unit, grid(array.source), room)

@@ -17,11 +17,9 @@ from nczarr.arrays.blocks import Index, Selection, every_block, region_of
 from nczarr.arrays.counts import Route
 from nczarr.arrays.route import grid, way
 from nczarr.arrays.source import ArraySource, itemsize
+from nczarr.arrays.windows import TEXT
 from nczarr.capabilities import ChunkKeys
 from nczarr.plan.plans import StorePlan, Target
-
-TEXT = 64
-"""Estimated bytes of a text in memory if its length is unknown."""
 
 
 class Array(NamedTuple):

@@ -17,10 +17,9 @@ from nczarr.arrays.blocks import Index, region_of
 from nczarr.arrays.chunk_keys import Listing
 from nczarr.arrays.source import ArraySource, itemsize
 from nczarr.arrays.thread_pool import DISTANT_WORKERS, Crew, Task
+from nczarr.arrays.windows import TEXT, TIMES
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError, Diagnostic
-from nczarr.link.schedule import TIMES
-from nczarr.link.tasks import TEXT
 from nczarr.stores.base import is_safe
 from nczarr.stores.memory import is_metadata
 from nczarr.stores.reference import Reference, References

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import nczarr
+from nczarr.arrays import dask_array
 from tests.conftest import ROOT
 
 Load = Callable[[str], ModuleType]
@@ -67,6 +68,32 @@ def test_each_block_is_computed_once_for_a_netcdf_file_and_a_store(blocks: Any, 
         computed.clear()
         nczarr.write(data, tmp_path / name, workers=1, **more)
         assert max(computed.values()) == 1
+
+
+@pytest.mark.parametrize("blocks", [(2000, 100), ((800, 1200), (50, 150) * 10)], ids=str)
+@pytest.mark.parametrize("chunks", [(100, 100), (100, 2000), (7, 2000)], ids=str)
+def test_blocks_across_chunks_of_a_netcdf_file_are_computed_once(
+    blocks: Any, chunks: tuple[int, ...], tmp_path: Path, da: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dask_array.Results, "put", lambda *_: None)
+    computed: Counter[Any] = Counter()
+
+    def counted(block: Any, block_info: Any = None) -> Any:
+        computed[str(block_info[None]["chunk-location"])] += block.size > 0
+        return block
+
+    values = np.arange(4_000_000, dtype="i4").astype("i2").reshape(2000, 2000)
+    base = da.from_array(values, chunks=blocks)
+    for name, memory, times in (("all.nc", 1 << 28, 1), ("part.nc", 6 << 20, 3)):
+        data = built("int16", base.map_blocks(counted, dtype="i2", meta=np.empty((0, 0), "i2")))
+        computed.clear()
+        nczarr.write(data, tmp_path / name, chunks={"/v": chunks}, codecs={"/v": "zlib:1"}, memory=memory, workers=2)
+        assert len(computed) == base.npartitions
+        assert max(computed.values()) <= times
+    assert (tmp_path / "all.nc").read_bytes() == (tmp_path / "part.nc").read_bytes()
+    assert np.array_equal(nczarr.open(tmp_path / "all.nc")["v"][...], values)
+    nczarr.write(built("int16", values), tmp_path / "plain.nc", chunks={"/v": chunks}, codecs={"/v": "zlib:1"})
+    assert (tmp_path / "all.nc").read_bytes() == (tmp_path / "plain.nc").read_bytes()
 
 
 def test_shared_results_are_computed_once(tmp_path: Path, da: Any) -> None:

@@ -18,7 +18,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from nczarr.arrays import codecs
-from nczarr.arrays.blocks import Index, every_block, region_of
+from nczarr.arrays.blocks import Index, Selection, every_block, region_of
 from nczarr.arrays.chunk_references import some
 from nczarr.arrays.counts import Counts
 from nczarr.arrays.elements import in_order
@@ -27,9 +27,10 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.library_lock import LOCK
 from nczarr.arrays.manifest import Columns, Place, runs
 from nczarr.arrays.memory import is_all, padded
-from nczarr.arrays.route import matches, way
+from nczarr.arrays.route import grid, matches, way
 from nczarr.arrays.source import ArraySource, Layout, itemsize, numpy_dtype
-from nczarr.arrays.thread_pool import DISTANT_WORKERS, Crew, Task
+from nczarr.arrays.thread_pool import BARRIER, DISTANT_WORKERS, Crew, Task
+from nczarr.arrays.windows import TIMES, filling, room_beside, slab_shape, slabs, window
 from nczarr.formats.netcdf4.fill_values import restore
 from nczarr.formats.netcdf4.hdf5 import Hdf5, closing, hdf5, open_file
 from nczarr.formats.netcdf4.library import Library
@@ -150,8 +151,8 @@ class ChunkWriter:
                 with LOCK:
                     self._h5.do("H5Dset_extent", dataset, (c_uint64 * len(shape))(*shape))
             other = way(source, into.layout)
-            for made in self._crew.results(_tasks(source, into, moved=moved)):
-                for ready in made:
+            for made in self._crew.results(_tasks(source, into, self._crew, moved=moved)):
+                for ready in made or ():
                     if isinstance(ready, Located):
                         self._put_located(into, ready)
                     else:
@@ -255,15 +256,23 @@ def _ends_alike(source: ArraySource, into: Into, info: DatasetInfo, default: byt
     return inside == source.unstored and beyond == source.layout.fill
 
 
-def _tasks(source: ArraySource, into: Into, *, moved: bool) -> Iterator[Task]:
+def _tasks(source: ArraySource, into: Into, crew: Crew, *, moved: bool) -> Iterator[Task]:
     """Yield tasks that produce the chunks, in grid order.
 
     Local copies run here, not in threads, and are located together. Adjacent remote
-    data are fetched for several chunks at once.
+    data are fetched for several chunks at once. Sources with other chunks are read
+    by slabs.
     """
     layout = into.layout
-    indices = source.occupied(layout.chunks) if into.skips else every_block(layout.shape, layout.chunks)
+    indices: Iterator[Index] = (
+        source.occupied(layout.chunks) if into.skips else every_block(layout.shape, layout.chunks)
+    )
     small = math.prod(layout.shape) <= SMALL and not source.distant
+    slab = _slab(source, into, crew)
+    if slab is not None:
+        for region, wanted in slabs(source, layout.chunks, slab, indices):
+            yield from _from_window(source, region, wanted, into, crew)
+        return
     if source.together is not None:
         count = max(1, min(MOST, FETCHED // max(1, into.size)))
         while group := tuple(itertools.islice(indices, count)):
@@ -284,6 +293,27 @@ def _tasks(source: ArraySource, into: Into, *, moved: bool) -> Iterator[Task]:
                 yield Task(partial(tuple, [found]), 0 if isinstance(found.chunk, Place) else found.length, here=True)
             else:
                 yield Task(partial(_made, source, each, into, moved=False), COPIES * into.size, here=small)
+
+
+def _slab(source: ArraySource, into: Into, crew: Crew) -> tuple[int, ...] | None:
+    """Return the lengths of slabs to read before their chunks are made; None if chunks are read one by one."""
+    if way(source, into.layout) != "rechunk" and source.deferred is None:
+        return None
+    decoded = max(into.size, math.prod(grid(source)) * itemsize(into.layout.dtype))
+    room = room_beside(crew.memory, crew.workers, decoded * TIMES)
+    return slab_shape(source, into.layout.chunks, room // itemsize(into.layout.dtype))
+
+
+def _from_window(
+    source: ArraySource, region: Selection, indices: Iterator[Index], into: Into, crew: Crew
+) -> Iterator[Task]:
+    """Yield tasks that read a region by source chunks, then produce the chunks in it."""
+    yield BARRIER  # the window before it is given back
+    slab = window(source.layout, region)
+    yield from filling(slab, source, crew.workers, crew.memory)
+    yield BARRIER
+    for index in indices:
+        yield Task(partial(_made, slab, index, into, moved=False), COPIES * into.size)
 
 
 def _located(source: ArraySource, indices: tuple[Index, ...], into: Into) -> Iterator[Located | Index]:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import nczarr
+from nczarr.arrays import grid
 from nczarr.arrays.source import ArraySource
 from nczarr.formats.netcdf4 import write_chunks, write_values
 
@@ -256,3 +257,52 @@ def test_a_full_disk_is_told(h5py: ModuleType, tmp_path: Path, large: int, codec
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, "File too large" in done.stderr) == (3, True), done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["a.nc"]
+
+
+def test_chunks_across_the_target_are_decoded_once(
+    peer: Callable[[str], ModuleType], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Slabs are as long as the memory allows, and keep the order of chunks in the file."""
+    peer("netCDF4")
+    builder = nczarr.DatasetBuilder("t")
+    builder.variable("v", "i4", [builder.dimension("y", 1000), builder.dimension("x", 1000)])
+    values = np.arange(1_000_000, dtype="<i4").reshape(1000, 1000)
+    for name, lengths in (("columns.zarr", (1000, 100)), ("rows.zarr", (100, 1000))):
+        nczarr.write(builder.finish({"v": values}), tmp_path / name, chunks={"/v": lengths}, codecs={"/v": "zlib:1"})
+    plain = grid.decoded
+    calls: list[int] = []
+
+    def counted(data: bytes, *more: Any) -> bytes:
+        calls.append(len(data))
+        return plain(data, *more)
+
+    monkeypatch.setattr(grid, "decoded", counted)
+    monkeypatch.setattr(grid, "KEPT", 0)
+    expected = {("columns.zarr", 1 << 26): 10, ("columns.zarr", 3 << 20): 30, ("rows.zarr", 1 << 26): 10}
+    for (name, memory), times in expected.items():
+        calls.clear()
+        nczarr.convert(
+            tmp_path / name, tmp_path / f"{name}{memory}.nc", chunks={"/v": (50, 50)}, workers=2, memory=memory
+        )
+        assert len(calls) == times
+    files = {(tmp_path / f"{name}{memory}.nc").read_bytes() for name, memory in expected}
+    assert len(files) == 1
+    assert np.array_equal(nczarr.open(tmp_path / "rows.zarr67108864.nc")["v"][...], values)
+
+
+def test_slabs_of_few_chunks_read_only_around_them(peer: Callable[[str], ModuleType], tmp_path: Path) -> None:
+    """A vast array with few chunks takes the time of these chunks."""
+    peer("netCDF4")
+    builder = nczarr.DatasetBuilder("t")
+    side = 60_000
+    v = builder.variable("v", "i4", [builder.dimension("y", side), builder.dimension("x", side)], fill_value=-1)
+    assert v is not None
+    nczarr.write(builder.finish(), tmp_path / "a.zarr", chunks={"/v": (100, 10)})
+    for number in range(20):
+        (tmp_path / "a.zarr" / "v" / f"{number * 25}.{number * 250}").write_bytes(
+            np.full(1000, number, "<i4").tobytes()
+        )
+    nczarr.convert(tmp_path / "a.zarr", tmp_path / "a.nc", chunks={"/v": (10, 100)}, codecs="zlib:1")
+    made = nczarr.open(tmp_path / "a.nc")["v"]
+    assert made[2500:2600, 2500:2510].tolist() == [[1] * 10] * 100
+    assert made[2500:2600, 2510].tolist() == [-1] * 100
