@@ -114,6 +114,11 @@ def parts_of(
     return constant_parts(_spread(elements, given, shape, fill), shape, types)
 
 
+def has_known_fill(type_name: str) -> bool:
+    """Return whether readers know netCDF's default fill value of a type: numbers of more than one byte."""
+    return type_name in ATOMIC and ATOMIC[type_name].size >= 2
+
+
 def with_fill(
     data: Given,
     type_name: str,
@@ -129,12 +134,11 @@ def with_fill(
     """Return the arrays of a variable with the fill value in masked cells.
 
     A `declared` fill value always marks missing values. Without one it is
-    netCDF's default of the type, which readers know for numbers of more than
-    one byte; the data must not contain it. Raises RefusedError.
+    netCDF's default of the type; the data must not contain it. Raises RefusedError.
     """
     if not (is_fixed(type_name, types) or type_name == "string") or fill is None:
         raise RefusedError("type-mismatch", f"some values are masked, and type `{type_name}` has no fill value", REMEDY)
-    if not declared and (no_fill or type_name not in ATOMIC or ATOMIC[type_name].size < 2):
+    if not declared and (no_fill or not has_known_fill(type_name)):
         text = f"some values are masked, and no fill value of type `{type_name}` is readable by all readers"
         raise RefusedError("type-mismatch", text, REMEDY)
     if is_lazy(data.values):

@@ -62,10 +62,12 @@ class DatasetBuilder(GroupBuilder):
         ----------
         data : Mapping of str to array_like, optional
             Values by fully qualified name of a variable. Unlimited dimensions grow to
-            the values; along other dimensions the lengths must match. Masked arrays have
-            fill values where they are masked. Dates and durations of NumPy become numbers
-            of the variable's `units` and `calendar`, by default of their own unit since
-            1970; NaT becomes the fill value, which is declared. Dask arrays are computed when they are read.
+            the values; along other dimensions the lengths must match. Masked cells become
+            the fill value. A variable of numbers without one gets netCDF's default fill
+            value of its type, declared as `_FillValue`; other values must not equal it.
+            Dates and durations of NumPy become numbers of the variable's `units` and
+            `calendar`, by default of their own unit since 1970; NaT is a masked cell.
+            Dask arrays are computed when they are read.
 
         Returns
         -------
@@ -105,7 +107,7 @@ class Assembly:
         self.extents: dict[str, int] = {}
         self.fills: dict[str, Constant] = {}
         self.added: dict[str, dict[str, Constant]] = {}
-        """Attributes of variables whose data are times, by path and name."""
+        """Attributes that the data of variables need, by path and name."""
         self.results = Results()
         """Results that the tasks of dask arrays share, for all variables."""
 
@@ -147,6 +149,7 @@ class Assembly:
             if isinstance(path, str) and path in variables:
                 try:
                     out[path] = self._with_times(given(values, times=True), *variables[path])
+                    self._declare_fill(out[path], *variables[path])
                 except RefusedError as refused:
                     self._refuse(refused, f"variable `{path}`", self.here)
                 continue
@@ -161,7 +164,6 @@ class Assembly:
             return data
         from nczarr.api.builder.foreign_arrays import DATES, Given, is_lazy
         from nczarr.api.builder.times import encoded, units_of
-        from nczarr.check.fill_values import default_fill
 
         kind = self.scope.type(variable.type, group.path)
         if kind not in ATOMIC or not (ATOMIC[kind].is_integer or ATOMIC[kind].is_float):
@@ -174,16 +176,29 @@ class Assembly:
             if name not in own and text is not None
         }
         if is_lazy(data.values):
-            found, mask = encoded(data.values, units), None
+            found, mask = encoded(data.values, units), None  # the blocks are masked
         else:
             values = data.values if data.mask is None else np.ma.masked_array(data.values, data.mask)
             made = encoded(np.ma.asanyarray(values), units)
             found, mask = np.ma.getdata(made), np.ma.getmaskarray(made)
-        fill = default_fill(kind, self.scope.types)
-        if "_FillValue" not in own and fill is not None and (mask is None or mask.any()):
-            added["_FillValue"] = fill  # xarray decodes undeclared fill values as dates
         self.added[variable.path] = added
         return Given(found, mask if mask is not None and mask.any() else None)
+
+    def _declare_fill(self, data: Given, group: GroupBuilder, variable: PendingVariable) -> None:
+        """Note netCDF's default fill value for masked numbers: readers of Zarr, such as xarray, know declared ones."""
+        from nczarr.api.builder.arrays import has_known_fill
+        from nczarr.check.fill_values import default_fill
+
+        kind = self.scope.type(variable.type, group.path)
+        if (
+            kind is None
+            or not _has_masked_cells(data)
+            or any(each.name == "_FillValue" for each in variable.attributes)
+        ):
+            return
+        fill = default_fill(kind, self.scope.types)
+        if fill is not None and has_known_fill(kind) and not variable.storage.no_fill:
+            self.added.setdefault(variable.path, {})["_FillValue"] = fill
 
     def _given(self, data: Given, group: GroupBuilder, variable: PendingVariable) -> tuple[int, ...] | None:
         """Return the shape of a variable's data; unlimited dimensions grow to it, others must match."""
@@ -215,8 +230,6 @@ class Assembly:
         self, data: Given, given: tuple[int, ...], group: GroupBuilder, variable: PendingVariable
     ) -> Parts | None:
         from nczarr.api.builder.arrays import parts_of, with_fill
-        from nczarr.api.builder.foreign_arrays import is_lazy
-        from nczarr.api.builder.lazy_arrays import is_masked
         from nczarr.check.fill_values import default_fill
 
         kind = self.scope.type(variable.type, group.path)
@@ -228,7 +241,7 @@ class Assembly:
         lengths = tuple(length for length in shape if length is not None)
         types, results = self.scope.types, self.results
         try:
-            if data.mask is None and not (is_lazy(data.values) and is_masked(data.values)):
+            if not _has_masked_cells(data):
                 return parts_of(data.values, kind, given, lengths, fill, types, results)
             no_fill = own is None and variable.storage.no_fill
             declared = own is not None
@@ -305,6 +318,14 @@ class Assembly:
                 continue
             out.append(Attribute(name=each.name, value=value, span=each.span))
         return tuple(out)
+
+
+def _has_masked_cells(data: Given) -> bool:
+    """Return whether cells are masked, or may be in the blocks of a dask array."""
+    from nczarr.api.builder.foreign_arrays import is_lazy
+    from nczarr.api.builder.lazy_arrays import is_masked
+
+    return data.mask is not None or (is_lazy(data.values) and is_masked(data.values))
 
 
 def _path(written: object) -> object:

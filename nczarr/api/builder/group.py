@@ -278,7 +278,8 @@ class GroupBuilder:
             Dimensions as handles, names or paths. A number is the length of an anonymous
             dimension.
         fill_value : value of the type, optional
-            Value of the attribute `_FillValue`.
+            Value of the attribute `_FillValue`. Without it, masked numbers of more than one
+            byte get netCDF's default of the type, which is then declared.
         chunks : sequence of int, optional
             Chunk length along each dimension.
         codecs : str or sequence
