@@ -184,17 +184,18 @@ class Graph:
 def as_declared(value: Any, dtype: Any, shape: tuple[int, ...], what: str) -> NDArray[Any]:
     """Return a result as an array of the shape that dask declares. Raises CompileError if it is something else."""
     if isinstance(value, np.ma.MaskedArray) and np.ma.getmaskarray(value).any():
-        raise _refused("type-mismatch", f"{what} has masked items, which the dask array does not declare")
+        raise block_error("type-mismatch", f"{what} has masked items, which the dask array does not declare")
     values = np.asarray(value)
     if values.shape != shape:
-        raise _refused("shape-mismatch", f"{what} has the shape {values.shape}, and dask declares {shape}")
+        raise block_error("shape-mismatch", f"{what} has the shape {values.shape}, and dask declares {shape}")
     if not np.can_cast(values.dtype, dtype, "equiv" if values.dtype.hasobject else "safe"):
-        raise _refused("type-mismatch", f"{what} has the dtype {values.dtype}, and dask declares {dtype}")
+        raise block_error("type-mismatch", f"{what} has the dtype {values.dtype}, and dask declares {dtype}")
     return values
 
 
-def _refused(code: str, text: str) -> CompileError:
-    return CompileError([Diagnostic(code, Severity.ERROR, f"a dask array: {text}")])
+def block_error(code: str, text: str, remedy: str = "") -> CompileError:
+    """Return the error of a block whose values are unsuitable; `remedy` is empty without one."""
+    return CompileError([Diagnostic(code, Severity.ERROR, f"a dask array: {text}", helps=(remedy,) if remedy else ())])
 
 
 def _same(value: Any) -> Any:

@@ -182,6 +182,33 @@ def test_masked_blocks(da: Any) -> None:
         built("byte", data)
 
 
+def test_refused_values_of_blocks_keep_the_remedy(da: Any) -> None:
+    """The diagnostics are those of arrays in memory."""
+    cases: list[tuple[str, Any, dict[str, Any]]] = [
+        ("int", np.array([0, 1], "M8[s]"), {"units": "hours since 1970-01-01"}),
+        ("int", np.array(["1400-01-01"], "M8[D]"), {"calendar": "standard"}),
+        ("short", np.ma.array([-32767, 5], mask=[0, 1]), {}),
+        ("byte", np.array([300]), {}),
+    ]
+    for kind, values, attributes in cases:
+
+        def made(data: Any, kind: str = kind, attributes: dict[str, Any] = attributes) -> nczarr.DatasetHandle:
+            builder = nczarr.DatasetBuilder("t")
+            variable = builder.variable("v", kind, [len(data)])
+            for name, value in attributes.items():
+                variable.attribute(name, value)
+            return builder.finish({"v": data})
+
+        with pytest.raises(nczarr.CompileError) as plain:
+            made(values)
+        with pytest.raises(nczarr.CompileError) as late:
+            made(da.from_array(values, chunks=-1))["v"][...]
+        (here,), (there,) = plain.value.diagnostics, late.value.diagnostics
+        assert (there.code, there.helps) == (here.code, here.helps)
+        assert there.message == here.message.replace("variable `/v`:", "a dask array:")
+        assert bool(here.helps) == (kind != "byte")
+
+
 def test_unlimited_dimensions_grow_and_the_rest_is_fill(da: Any) -> None:
     builder = nczarr.DatasetBuilder("t")
     time = builder.dimension("time", 5, unlimited=True)

@@ -12,7 +12,7 @@ from typing import Any
 
 from nczarr.api.builder.foreign_arrays import Given, computed, is_lazy
 from nczarr.api.builder.numbers import fill_bytes, numbers
-from nczarr.api.builder.pieces import RefusedError
+from nczarr.api.builder.pieces import NO_FILL_VALUE, RefusedError
 from nczarr.api.builder.values import values
 from nczarr.arrays.dask_array import Results
 from nczarr.arrays.lazy_numpy import NDArray, np
@@ -23,9 +23,6 @@ from nczarr.arrays.value_lists import constant_parts
 from nczarr.ast import ATOMIC, Constant, EnumType
 
 Shape = tuple[int, ...]
-
-REMEDY = "declare the variable with a `fill_value` that does not occur in the data, or fill the array"
-"""Remedy if no fill value can be chosen."""
 
 
 def shape_of(data: Any, type_name: str, rank: int, types: Types) -> Shape:
@@ -137,10 +134,12 @@ def with_fill(
     netCDF's default of the type; the data must not contain it. Raises RefusedError.
     """
     if not (is_fixed(type_name, types) or type_name == "string") or fill is None:
-        raise RefusedError("type-mismatch", f"some values are masked, and type `{type_name}` has no fill value", REMEDY)
+        raise RefusedError(
+            "type-mismatch", f"some values are masked, and type `{type_name}` has no fill value", NO_FILL_VALUE
+        )
     if not declared and (no_fill or not has_known_fill(type_name)):
         text = f"some values are masked, and no fill value of type `{type_name}` is readable by all readers"
-        raise RefusedError("type-mismatch", text, REMEDY)
+        raise RefusedError("type-mismatch", text, NO_FILL_VALUE)
     if is_lazy(data.values):
         from nczarr.api.builder.lazy_arrays import filled
 
@@ -160,12 +159,12 @@ def with_fill(
     inside = stored[origin]
     if mask.shape != inside.shape:
         raise RefusedError(
-            "type-mismatch", "some texts are masked, and char has a fill value for single characters", REMEDY
+            "type-mismatch", "some texts are masked, and char has a fill value for single characters", NO_FILL_VALUE
         )
     one = _element(fill, stored.dtype)
     if not declared and (inside[~mask] == one).any():
         text = f"some values are masked and others equal {one}, the fill value of type `{type_name}`"
-        raise RefusedError("value-range", text, REMEDY)
+        raise RefusedError("value-range", text, NO_FILL_VALUE)
     inside[mask] = one
     return {"": ArrayInMemory(made.layout, stored)}
 

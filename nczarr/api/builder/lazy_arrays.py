@@ -6,18 +6,19 @@ value raises CompileError when its block is read.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 from nczarr.api.builder.numbers import fill_bytes, numbers
-from nczarr.api.builder.pieces import RefusedError
+from nczarr.api.builder.pieces import NO_FILL_VALUE, RefusedError
 from nczarr.api.builder.values import string
-from nczarr.arrays.dask_array import Results, lazy
+from nczarr.arrays.dask_array import Results, block_error, lazy
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.parts import Types, descr
 from nczarr.arrays.source import Parts, numpy_dtype
 from nczarr.ast import ATOMIC, Constant, EnumType
-from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
 
 Shape = tuple[int, ...]
 
@@ -72,18 +73,18 @@ def filled(array: Any, type_name: str, fill: Constant, types: Types, *, declared
     )
 
 
-def _refused(refused: RefusedError) -> CompileError:
-    text = f"a dask array: {refused}"
-    return CompileError(
-        [Diagnostic(refused.code, Severity.ERROR, text, helps=(refused.remedy,) * bool(refused.remedy))]
-    )
+@contextmanager
+def in_block() -> Iterator[None]:
+    """Raise the error of a dask block for values that are refused in the context."""
+    try:
+        yield
+    except RefusedError as refused:
+        raise block_error(refused.code, str(refused), refused.remedy) from None
 
 
 def _numbers(values: NDArray[Any], type_name: str) -> NDArray[Any]:
-    try:
+    with in_block():
         return numbers(np.asarray(values), type_name, numpy_dtype(descr(type_name, {})))
-    except RefusedError as refused:
-        raise _refused(refused) from None
 
 
 def _filled(values: Any, type_name: str, one: bytes, dtype: Any, *, declared: bool) -> NDArray[Any]:
@@ -94,7 +95,7 @@ def _filled(values: Any, type_name: str, one: bytes, dtype: Any, *, declared: bo
     fill = np.frombuffer(one, dtype)[0]
     if not declared and mask.any() and (made[~mask] == fill).any():
         text = f"some values are masked and others equal {fill}, the fill value of type `{type_name}`"
-        raise _refused(RefusedError("value-range", text))
+        raise block_error("value-range", text, NO_FILL_VALUE)
     made[mask] = fill
     return made
 
@@ -102,8 +103,6 @@ def _filled(values: Any, type_name: str, one: bytes, dtype: Any, *, declared: bo
 def _texts(values: Any) -> NDArray[Any]:
     """Return texts as `bytes | None`, shape of `values`, dtype object."""
     out = np.empty(values.shape, object)
-    try:
+    with in_block():
         out.reshape(-1)[:] = [string(each) for each in np.asarray(values, object).reshape(-1)]
-    except RefusedError as refused:
-        raise _refused(refused) from None
     return out

@@ -49,6 +49,10 @@ def caller() -> Span:
     return Span(Script(frame.f_code.co_filename), 2 * line, 2 * line + 1)
 
 
+NO_FILL_VALUE = "declare the variable with a `fill_value` that does not occur in the data, or fill the array"
+"""Remedy if no fill value can be chosen."""
+
+
 class RefusedError(ValueError):
     """A value that does not fit its type: diagnostic code and message."""
 

@@ -6,12 +6,12 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
+from nczarr.api.builder.lazy_arrays import in_block
 from nczarr.api.builder.pieces import RefusedError
 from nczarr.arrays import time_units
 from nczarr.arrays.elements import time_attributes
 from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.time_units import SECONDS, Units
-from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
 
 CALENDARS = (time_units.GREGORIAN, *time_units.MIXED)
 """Calendars of NumPy's dates. The last two are the same from the first day of the Gregorian calendar."""
@@ -60,10 +60,8 @@ def encoded(values: Any, units: Units) -> Any:
 
 
 def _block(values: Any, units: Units) -> Any:
-    try:
+    with in_block():
         return _numbers(values, units)
-    except RefusedError as refused:
-        raise CompileError([Diagnostic(refused.code, Severity.ERROR, f"a dask array: {refused}")]) from None
 
 
 def _in_days(dtype: Any) -> Any:
