@@ -19,9 +19,7 @@ from nczarr.options import FOLLOWING, UNREAD, Following, Options
 from nczarr.source import Source
 
 if TYPE_CHECKING:
-    from types import ModuleType, TracebackType
-
-    import xarray
+    from types import TracebackType
 
     from nczarr.check.checked import Checked
 
@@ -224,64 +222,6 @@ class DatasetHandle(GroupHandle):
             raise CompileError(report.sorted())
         return made
 
-    def to_xarray(self, **options: Any) -> xarray.Dataset:
-        """Return the root group, or another one, as an xarray dataset with lazy values.
-
-        Parameters
-        ----------
-        **options
-            Options of `xarray.open_dataset`, such as `group`, `chunks`, `decode_times`
-            and `drop_variables`.
-
-        Returns
-        -------
-        xarray.Dataset
-            The group as the engine `nczarr` opens it.
-
-        Raises
-        ------
-        ImportError
-            If xarray is not installed.
-        OSError
-            If there is no such group.
-
-        Examples
-        --------
-        >>> import nczarr
-        >>> dataset = nczarr.open("samples/01-station.cdl").to_xarray()
-        >>> dict(dataset.sizes), dataset["temperature"].units
-        ({'station': 3, 'time': 3}, 'K')
-        """
-        opened: xarray.Dataset = _xarray().open_dataset(self, engine="nczarr", **options)
-        return opened
-
-    def to_datatree(self, **options: Any) -> xarray.DataTree:
-        """Return the root group and all groups below it as an xarray tree with lazy values.
-
-        Parameters
-        ----------
-        **options
-            Options of `xarray.open_datatree`.
-
-        Returns
-        -------
-        xarray.DataTree
-            The groups as the engine `nczarr` opens them.
-
-        Raises
-        ------
-        ImportError
-            If xarray is not installed.
-
-        Examples
-        --------
-        >>> import nczarr
-        >>> nczarr.from_cdl("netcdf d { group: g { :a = 1 ; } }").to_datatree().groups
-        ('/', '/g')
-        """
-        opened: xarray.DataTree = _xarray().open_datatree(self, engine="nczarr", **options)
-        return opened
-
     def _text(self, form_name: str) -> str:
         from nczarr import pipeline
         from nczarr.endpoints import targets
@@ -433,15 +373,6 @@ def opened(
     options = options_from(kind=kind, allow_loss=UNREAD, storage_options=storage_options, following=following)
     checked = pipeline.read_path(path, report, options)
     return handle_of(checked, report, pickling.opening(open_dataset, path, following, kind=kind))
-
-
-def _xarray() -> ModuleType:
-    """Return xarray. Raises ImportError, with the remedy, if it is not installed."""
-    try:
-        import xarray
-    except ImportError as error:
-        raise ImportError("this needs xarray: run `pip install 'nczarr[xarray]'`", name="xarray") from error
-    return xarray
 
 
 def handle_of(

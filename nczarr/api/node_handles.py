@@ -18,6 +18,10 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.ast import Attribute, Codec, Dimension, Group, Variable
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
+    import xarray
+
     from nczarr.check.checked import Checked
 
 AT_ONCE = 1 << 20
@@ -111,6 +115,11 @@ class GroupHandle:
         self._root = self if root is None else root
 
     @property
+    def root(self) -> GroupHandle:
+        """Root group of the dataset."""
+        return self._root
+
+    @property
     def name(self) -> str:
         """Simple name; for the root group the name of the dataset, which may be empty."""
         return self.node.name
@@ -202,6 +211,67 @@ class GroupHandle:
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
+
+    def to_xarray(self, **options: Any) -> xarray.Dataset:
+        """Return the group, or one below it, as an xarray dataset with lazy values.
+
+        Parameters
+        ----------
+        **options
+            Options of `xarray.open_dataset`, such as `group`, `chunks`, `decode_times`
+            and `drop_variables`. The path `group` is relative to this group.
+
+        Returns
+        -------
+        xarray.Dataset
+            The group as the engine `nczarr` opens it.
+
+        Raises
+        ------
+        ImportError
+            If xarray is not installed.
+        OSError
+            If there is no such group.
+
+        Examples
+        --------
+        >>> import nczarr
+        >>> dataset = nczarr.open("samples/01-station.cdl").to_xarray()
+        >>> dict(dataset.sizes), dataset["temperature"].units
+        ({'station': 3, 'time': 3}, 'K')
+        """
+        opened: xarray.Dataset = _xarray().open_dataset(self, engine="nczarr", **options)
+        return opened
+
+    def to_datatree(self, **options: Any) -> xarray.DataTree:
+        """Return the group and all groups below it as an xarray tree with lazy values.
+
+        Parameters
+        ----------
+        **options
+            Options of `xarray.open_datatree`. The path `group` is relative to this group.
+
+        Returns
+        -------
+        xarray.DataTree
+            The groups as the engine `nczarr` opens them.
+
+        Raises
+        ------
+        ImportError
+            If xarray is not installed.
+        OSError
+            If there is no such group.
+
+        Examples
+        --------
+        >>> import nczarr
+        >>> dataset = nczarr.from_cdl("netcdf d { group: g { group: h { :a = 1 ; } } }")
+        >>> dataset.to_datatree().groups, dataset["g"].to_datatree().groups
+        (('/', '/g', '/g/h'), ('/', '/h'))
+        """
+        opened: xarray.DataTree = _xarray().open_datatree(self, engine="nczarr", **options)
+        return opened
 
     def _variable(self, path: str) -> VariableHandle:
         return VariableHandle(self._root, path)
@@ -441,6 +511,15 @@ class VariableHandle:
 def _item(root: GroupHandle, path: str) -> Any:
     """Return the variable or group of a handle that was pickled."""
     return root[path]
+
+
+def _xarray() -> ModuleType:
+    """Return xarray. Raises ImportError, with the remedy, if it is not installed."""
+    try:
+        import xarray
+    except ImportError as error:
+        raise ImportError("this needs xarray: run `pip install 'nczarr[xarray]'`", name="xarray") from error
+    return xarray
 
 
 def _values(attributes: tuple[Attribute, ...], checked: Checked) -> Mapping[str, Any]:

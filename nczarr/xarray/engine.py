@@ -14,6 +14,7 @@ from xarray.backends.store import StoreBackendEntrypoint
 
 from nczarr import names, pipeline
 from nczarr.api.handle import DatasetHandle, handle_of, omission
+from nczarr.api.node_handles import GroupHandle
 from nczarr.api.options import options_from
 from nczarr.diagnostics.report import Report
 from nczarr.options import FOLLOWING, UNREAD, Following, Options
@@ -25,7 +26,7 @@ from nczarr.xarray.opened import Opened
 from nczarr.xarray.scopes import apart
 from nczarr.xarray.warnings import warn
 
-Openable = str | os.PathLike[str] | DatasetHandle
+Openable = str | os.PathLike[str] | GroupHandle
 
 
 class NczarrBackendEntrypoint(BackendEntrypoint):
@@ -42,7 +43,7 @@ class NczarrBackendEntrypoint(BackendEntrypoint):
 
     def guess_can_open(self, filename_or_obj: Any) -> bool:
         """Return whether this engine is the default for a source: no other engine reads its format."""
-        if isinstance(filename_or_obj, DatasetHandle):
+        if isinstance(filename_or_obj, GroupHandle):
             return True
         return isinstance(filename_or_obj, str | os.PathLike) and claims(os.fspath(filename_or_obj))
 
@@ -66,14 +67,15 @@ class NczarrBackendEntrypoint(BackendEntrypoint):
 
         Parameters
         ----------
-        filename_or_obj : str, os.PathLike or nczarr.DatasetHandle
-            Path or URL of any readable format, or an open dataset.
+        filename_or_obj : str, os.PathLike, nczarr.DatasetHandle or GroupHandle
+            Path or URL of any readable format, an open dataset, or one of its groups.
         mask_and_scale, decode_times, concat_characters, decode_coords, use_cftime, decode_timedelta
             xarray's own options of decoding.
         drop_variables : str or iterable of str, optional
             Variables to leave out.
         group : str, optional
-            Path of the group; default: the root group.
+            Path of the group, below a given group; default: the root group, or the
+            given one.
         kind : str, optional
             Kind of netCDF file that the dataset must fit, in any spelling of `ncgen -k`.
         storage_options : Mapping, optional
@@ -93,7 +95,7 @@ class NczarrBackendEntrypoint(BackendEntrypoint):
         CompileError
             If the content has errors.
         """
-        opened, source = _opened(filename_or_obj, kind, storage_options, following)
+        opened, source, top = _opened(filename_or_obj, kind, storage_options, following)
         decoders = {
             "mask_and_scale": mask_and_scale,
             "decode_times": decode_times,
@@ -102,7 +104,7 @@ class NczarrBackendEntrypoint(BackendEntrypoint):
             "use_cftime": use_cftime,
             "decode_timedelta": decode_timedelta,
         }
-        path = _group_path(opened, group)
+        path = _group_path(opened, top, group)
         return _dataset(opened, path, source, drop_variables, decoders)
 
     def open_groups_as_dict(  # type: ignore[override]
@@ -128,8 +130,8 @@ class NczarrBackendEntrypoint(BackendEntrypoint):
         dict of str to xarray.Dataset
             Datasets by path, relative to `group`.
         """
-        opened, source = _opened(filename_or_obj, kind, storage_options, following)
-        return _tree(opened, source, group, drop_variables, decoders)[0]
+        opened, source, top = _opened(filename_or_obj, kind, storage_options, following)
+        return _tree(opened, source, _group_path(opened, top, group), drop_variables, decoders)[0]
 
     def open_datatree(  # type: ignore[override]
         self,
@@ -158,8 +160,8 @@ class NczarrBackendEntrypoint(BackendEntrypoint):
         xarray.DataTree
             The tree, with lazy values.
         """
-        opened, source = _opened(filename_or_obj, kind, storage_options, following)
-        groups, dimensions = _tree(opened, source, group, drop_variables, decoders)
+        opened, source, top = _opened(filename_or_obj, kind, storage_options, following)
+        groups, dimensions = _tree(opened, source, _group_path(opened, top, group), drop_variables, decoders)
         tree = xarray.DataTree.from_dict(apart(groups, dimensions))
         for place, dataset in groups.items():
             tree[place].set_close(dataset._close)  # `from_dict` drops it
@@ -168,13 +170,13 @@ class NczarrBackendEntrypoint(BackendEntrypoint):
 
 def _opened(
     given: Openable, kind: str | None, storage_options: Mapping[str, Any] | None, following: Following
-) -> tuple[Opened, str]:
-    """Return the dataset, and the source that encodings name, without secrets.
+) -> tuple[Opened, str, str]:
+    """Return the dataset, the source that encodings name, without secrets, and the FQN of the given group.
 
     Raises TypeError for anything else than a path or a handle.
     """
-    if isinstance(given, DatasetHandle):
-        return Opened(given), given.dataset.name
+    if isinstance(given, GroupHandle):
+        return Opened(given.root), given.root.name, given.path
     if not isinstance(given, str | os.PathLike):
         raise TypeError(f"the engine nczarr opens paths, URLs and its own handles, not {type(given).__name__}")
     path = os.fspath(given)
@@ -188,7 +190,7 @@ def _opened(
     text = omission(handle)
     if text:
         warn(text)
-    return Opened(handle, again), shown(path)
+    return Opened(handle, again), shown(path), "/"
 
 
 def _read(path: str, options: Options) -> DatasetHandle:
@@ -197,10 +199,11 @@ def _read(path: str, options: Options) -> DatasetHandle:
     return handle_of(pipeline.read_path(path, report, options), report)
 
 
-def _group_path(opened: Opened, group: str | None) -> str:
-    """Return the FQN of a group. Raises OSError if it does not exist."""
+def _group_path(opened: Opened, top: str, group: str | None) -> str:
+    """Return the FQN of a group below the group `top`. Raises OSError if it does not exist."""
     known = opened.handle.checked.groups
-    path = names.fqn(names.normal(part) for part in (group or "").strip("/").split("/") if part)
+    parts = [names.normal(part) for part in (group or "").strip("/").split("/") if part]
+    path = names.fqn([*names.split(top), *parts])
     if path not in known:
         closest = names.closest(path, known)
         raise OSError(f"group not found: {group!r}" + (f"; did you mean {closest!r}?" if closest else ""))
@@ -210,12 +213,12 @@ def _group_path(opened: Opened, group: str | None) -> str:
 def _tree(
     opened: Opened,
     source: str,
-    group: str | None,
+    top: str,
     drop_variables: str | Iterable[str] | None,
     decoders: Mapping[str, Any],
 ) -> tuple[dict[str, xarray.Dataset], dict[str, dict[str, str]]]:
     """Return a group and all below it, and the FQN of their dimensions by name, both by path relative to the group."""
-    checked, top = opened.handle.checked, _group_path(opened, group)
+    checked = opened.handle.checked
     inside = "/" if top == "/" else f"{top}/"
     named = opened.axes[0]
     groups, dimensions = dict[str, xarray.Dataset](), dict[str, dict[str, str]]()

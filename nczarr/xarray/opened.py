@@ -17,7 +17,7 @@ from nczarr.plan.simple_dimension_names import axes
 from nczarr.xarray.values import Presentation, presentation
 
 if TYPE_CHECKING:
-    from nczarr.api.handle import DatasetHandle
+    from nczarr.api.node_handles import GroupHandle
 
 MOST = 16
 """Datasets that a process keeps open for arrays that it has unpickled."""
@@ -35,7 +35,7 @@ class Opened:
 
     __slots__ = ("__weakref__", "_axes", "_forms", "_open", "_token", "handle")
 
-    def __init__(self, handle: DatasetHandle, open_again: Callable[[], DatasetHandle] | None = None) -> None:
+    def __init__(self, handle: GroupHandle, open_again: Callable[[], GroupHandle] | None = None) -> None:
         self.handle = handle
         self._open = open_again
         self._token = ""
@@ -69,7 +69,7 @@ class Opened:
         return _reopened, (self._token, open_again)
 
 
-def _reopened(token: str, open_again: Callable[[], DatasetHandle]) -> Opened:
+def _reopened(token: str, open_again: Callable[[], GroupHandle]) -> Opened:
     """Return the dataset with a token, opened if the process does not have it. Raises the errors of opening."""
     with _lock:
         found = _known.get(token)

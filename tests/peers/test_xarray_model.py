@@ -122,6 +122,24 @@ def test_groups_are_found_by_path(xr: ModuleType) -> None:
     assert list(handle.to_xarray(drop_variables="a").variables) == ["x"]
 
 
+def test_a_group_opens_as_the_root_does(xr: ModuleType) -> None:
+    handle = nczarr.from_cdl(SCOPES)
+    group = handle["g"]
+    assert group.to_xarray().identical(handle.to_xarray(group="g"))
+    assert group.to_xarray(group="inner").identical(handle.to_xarray(group="g/inner"))
+    assert handle["/g/inner"].to_xarray(group="/").identical(handle.to_xarray(group="g/inner"))
+    assert group.to_datatree().identical(xr.open_datatree(handle, engine="nczarr", group="g"))
+    assert group.to_datatree()["inner"].to_dataset(inherit=False).identical(group["inner"].to_xarray())
+    assert group.to_datatree(group="inner").groups == ("/",)
+    assert group.to_xarray(chunks={}).identical(group.to_xarray())
+    assert xr.open_dataset(group).identical(group.to_xarray())
+    again = pickle.loads(pickle.dumps(group.to_xarray()))
+    assert again.identical(group.to_xarray())
+    assert handle["/"].to_xarray().identical(handle.to_xarray())
+    with pytest.raises(OSError, match="group not found: 'iner'; did you mean '/g/inner'"):
+        group.to_xarray(group="iner")
+
+
 TYPES = """netcdf d {
 types:
   compound mixed { byte a ; string s ; } ;
@@ -290,8 +308,8 @@ def test_arrays_pickle_as_path_and_options(xr: ModuleType, tmp_path: Path) -> No
     from nczarr.xarray.opened import Opened
 
     nczarr.write(nczarr.from_cdl("netcdf d { variables: int v ; int w ; data: v = 1 ; w = 2 ; }"), tmp_path / "a.nc")
-    opened, source = _opened(tmp_path / "a.nc", None, {"key": "t0psecret"}, nczarr.refs.Following())
-    assert source == str(tmp_path / "a.nc")
+    opened, source, top = _opened(tmp_path / "a.nc", None, {"key": "t0psecret"}, nczarr.refs.Following())
+    assert (source, top) == (str(tmp_path / "a.nc"), "/")
     assert "t0p" not in repr(opened)
     data = pickle.dumps((opened, opened))
     first, second = pickle.loads(data)
