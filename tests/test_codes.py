@@ -30,6 +30,7 @@ PROVOKED = {
     "unnamed-target",
     "unfinished-store",
     "unseen-object",
+    "unused-layout",
 }
 """Codes that no text provokes: a tree made by hand does, or a fault put into a pass (tests/unit/cli/test_cli.py)."""
 

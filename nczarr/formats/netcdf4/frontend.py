@@ -40,7 +40,7 @@ from nczarr.ast.types import IntegerName
 from nczarr.ast.walk import building
 from nczarr.check.checked import Namesake, Unchecked
 from nczarr.check.duplicate_names import apart, namesakes
-from nczarr.diagnostics.report import Diagnostic, Report
+from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.formats.netcdf4 import library as c
 from nczarr.formats.netcdf4.c_values import c_dtype, constant_of
 from nczarr.formats.netcdf4.choose_source import sources
@@ -296,7 +296,8 @@ class _Reader:
         if layout != "chunked" and self.growing.intersection(info.dimensions):
             # other programs store what is empty in one piece, and the library takes length 0 for unlimited
             text = f"`{path}` is {layout}, but the netCDF library treats one of its dimensions as unlimited"
-            self.report.warning("unseen-object", text, helps=["it is read without a layout, and written in chunks"])
+            helps = ("it is read without a layout, and written in chunks",)
+            self.report.add(Diagnostic("unused-layout", Severity.NOTE, text, helps=helps))
             layout = None
         wide = type_name in ATOMIC and ATOMIC[type_name].size > 1
         # HDF5 has chunks that are longer than a dimension of fixed length, where it might become longer

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+import nczarr
 from nczarr import pipeline
 from nczarr.check.checked import Checked
-from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.report import Report, Severity
 from nczarr.formats.netcdf4.library import library
 from nczarr.options import Options
 from nczarr.stores.single import open_source
@@ -175,10 +176,24 @@ def test_files_that_are_open_in_memory_are_told_apart(tmp_path: Path, peer: Call
 def test_an_empty_dataset_in_one_piece(read: Read) -> None:
     checked, found = read(lambda file, h5py: file.create_dataset("d", (0,), "f4"))
     text = "`/d` is contiguous, but the netCDF library treats one of its dimensions as unlimited"
-    assert found == [("unseen-object", text)]
+    assert found == [("unused-layout", text)]
     assert checked is not None
     assert checked.shapes["/d"] == (0,)
     assert checked.variables["/d"].storage.layout is None
+
+
+def test_an_empty_dataset_in_one_piece_loses_nothing(
+    tmp_path: Path, peer: Callable[[str], ModuleType], recwarn: pytest.WarningsRecorder
+) -> None:
+    peer("netCDF4")
+    with peer("h5py").File(tmp_path / "t.nc", "w") as file:
+        file.create_dataset("d", (0,), "f4")
+    found = nczarr.open(tmp_path / "t.nc")
+    assert [(each.code, each.severity) for each in found.diagnostics] == [("unused-layout", Severity.NOTE)]
+    assert not found.losses
+    assert not list(recwarn)
+    nczarr.write(found, tmp_path / "copy.nc", format="netcdf4")
+    assert nczarr.diff(tmp_path / "copy.nc", tmp_path / "t.nc") == []
 
 
 def test_links_that_meet_again_are_no_cycles(read: Read) -> None:
