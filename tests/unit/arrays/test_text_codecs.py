@@ -75,6 +75,33 @@ def test_categories_of_fixed_length(tmp_path: Path) -> None:
     assert nczarr.open(path)["/v"][:2].tolist() == [["a", "bb"], ["", ""]]
 
 
+@pytest.mark.parametrize("dtype", ["<U2", ">U2"])
+@pytest.mark.parametrize("name", ["vlen-utf8", "json2", "msgpack2", "categorize"])
+def test_texts_of_fixed_length_in_codecs_of_objects(name: str, dtype: str, tmp_path: Path) -> None:
+    """numcodecs encodes them as it does objects; zarr-python writes such arrays, and does not open them."""
+    codec = (codecs() | {"vlen-utf8": numcodecs.VLenUTF8()}).get(name) or pytest.skip(f"numcodecs has no {name} here")
+    chunk = bytes(codec.encode(np.array(TEXTS, dtype)))
+    path = store(tmp_path / "s.zarr", codec.get_config(), chunk, dtype)
+    found = nczarr.open(path)
+    assert found["/v"].type == "string"
+    assert found["/v"][...].tolist() == [*TEXTS, ["", ""], ["", ""]]
+    nczarr.write(found, tmp_path / "t.nc", format="cdl")
+    nczarr.convert(path, tmp_path / "t.zarr", format="zarr2")
+    assert nczarr.open(tmp_path / "t.zarr")["/v"][...].tolist() == found["/v"][...].tolist()
+
+
+@pytest.mark.parametrize(
+    ("dtype", "name"),
+    [("|S3", "vlen-bytes"), ("|S1", "vlen-utf8"), ("<i4", "json2"), ("<U3", "vlen-bytes"), ("<M8[s]", "msgpack2")],
+)
+def test_other_dtypes_in_codecs_of_objects_are_refused(dtype: str, name: str, tmp_path: Path) -> None:
+    path = store(tmp_path / "s.zarr", {"id": name}, b"", dtype)
+    with pytest.warns(nczarr.DataWarning, match="left out"):
+        (loss,) = nczarr.open(path).losses
+    assert loss.code == "unreadable-array"
+    assert f"`{dtype}` with filter `{name}`" in loss.message
+
+
 def test_pickled_objects_are_refused(tmp_path: Path) -> None:
     path = store(tmp_path / "s.zarr", {"id": "pickle", "protocol": 5}, b"")
     with pytest.raises(nczarr.CompileError, match="filter `pickle`, which runs code"):

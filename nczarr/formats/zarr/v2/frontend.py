@@ -175,6 +175,11 @@ class Zarr2Reader(Reader):
         if match is None:
             raise ValueError(f"dtype `{written}`")
         order, number, letter, length, texts, wide, wider, time = match.groups()
+        objects = [each["id"] for each in configs if each["id"] in _TEXTS or _is_object_codec(each)]
+        if objects and not texts:  # numcodecs encodes the characters of `U` as texts of any length
+            if (wide or wider) and len(objects) == 1 and objects[0] != "vlen-bytes":
+                return "|O"
+            raise ValueError(f"dtype `{written}` with filter `{objects[0]}`")
         if number:
             return ("|" if number[1:] == "1" and order != ">" else ">" if order == ">" else "<") + number
         if letter:
@@ -185,7 +190,7 @@ class Zarr2Reader(Reader):
             return f"{'>' if order == '>' else '<'}U{wider or 1}"
         if time and is_element_name(element_of("<" + time)):
             return (">" if order == ">" else "<") + time
-        if texts and not field and sum(each["id"] in _TEXTS or _is_object_codec(each) for each in configs) == 1:
+        if texts and not field and len(objects) == 1:
             return "|O"
         if any(each["id"] == "pickle" for each in configs):
             raise ValueError(f"dtype `{written}` with filter `pickle`, which runs code")
