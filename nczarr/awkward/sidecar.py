@@ -11,7 +11,7 @@ For records as tables (`Options.tables`), the columns are separate blobs,
 
 A variable has no sidecar if `frombuffer` cannot read its chunks: codecs other
 than zlib, shards, chunks that cut rows, omitted fill-only chunks, or texts,
-which are interleaved with their lengths.
+which are interleaved with their lengths. Parquet references omit sidecars.
 """
 
 from __future__ import annotations

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from typing import Any
 
 from nczarr.arrays.chunk_references import BATCH, WHOLE, Referred, some
 from nczarr.arrays.manifest import Columns
+from nczarr.awkward.sidecar import FOLDER
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
+from nczarr.formats.reference.detect import ARRAY
 from nczarr.plan.plans import StorePlan
 from nczarr.plan.storage_roundtrip import fills_alone
 from nczarr.stores.base import Store
@@ -154,9 +156,13 @@ class ParquetTarget(Held):
         if not self._written:
             from nczarr.formats.reference import write_parquet
 
-            documents = [(key, data) for key, data in sorted(self.content.items()) if is_metadata(key)]
-            inline = {key: data for key, data in sorted(self.content.items()) if not is_metadata(key)}
-            write_parquet.write(self._store, documents, inline, self.arrays, noted=self.noted)
+            documents = {key: data for key, data in sorted(self.content.items()) if is_metadata(key)}
+            inline = {
+                key: data
+                for key, data in sorted(self.content.items())
+                if not is_metadata(key) and not _is_in_sidecar(key, documents)
+            }
+            write_parquet.write(self._store, documents.items(), inline, self.arrays, noted=self.noted)
             self._written = True
         self._store.seal()
 
@@ -168,6 +174,15 @@ class ParquetTarget(Held):
     def abort(self) -> None:
         """Remove unfinished output."""
         self._store.abort()
+
+
+def _is_in_sidecar(key: str, documents: Mapping[str, bytes]) -> bool:
+    """Return whether a key belongs to the Awkward document of a variable, which copies no value.
+
+    Parquet references hold only documents of Zarr and chunks of arrays.
+    """
+    folder = key[: key.rfind("/") + 1]
+    return f"/{folder}".endswith(f"/{FOLDER}") and folder + ARRAY not in documents
 
 
 def _text(data: bytes) -> str:

@@ -138,7 +138,8 @@ def _check_ranges(each: Referred, report: Report) -> None:
 
 def _refuse(report: Report, key: str, why: str) -> None:
     message = f"`{key}`: Parquet references cannot hold it: {why}"
-    report.add(Diagnostic("unstorable-reference", Severity.ERROR, message, Label(key=key)))
+    helps = ("write a JSON document, or Zarr v2 metadata with `--metadata nczarr` or `zarr2`",)
+    report.add(Diagnostic("unstorable-reference", Severity.ERROR, message, Label(key=key), helps=helps))
 
 
 def _grid(each: Referred) -> Grid:

@@ -146,6 +146,7 @@ def test_what_cannot_be_held_is_refused_by_name(
     with pytest.raises(CompileError, match=f"`{key}`") as caught:
         write_parquet.write(store, {**DOCUMENTS, **documents}.items(), inline, arrays)
     assert [(each.code, each.primary.key) for each in caught.value.diagnostics] == [("unstorable-reference", key)]
+    assert "write a JSON document" in caught.value.diagnostics[0].helps[0]
     assert not store.content
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -239,6 +240,35 @@ def test_records_of_one_variable_are_cut_as_asked(tmp_path: Path, length: int) -
     assert [value[2] for key, value in found.items() if key.startswith("v/") and key[2] != "."] == [12 * length] * (
         7 // length
     )
+
+
+RAGGED = """netcdf t {
+types: int(*) list ; compound pair { list one ; float two ; } ; // pair
+dimensions: x = 3 ;
+variables: list v(x) ; pair w(x) ; int plain(x) ;
+data: v = {1, 2}, {3}, {} ; w = {{1}, 2}, {{}, 3}, {{4, 5}, 6} ; plain = 1, 2, 3 ;
+}"""
+
+
+@pytest.mark.parametrize("metadata", ["nczarr", "zarr2"])
+def test_lists_in_a_folder_of_parquet(
+    metadata: str, tmp_path: Path, peer: Callable[[str], ModuleType], nczarr_command: Command
+) -> None:
+    """They lack the document for readers of Awkward arrays, and no value."""
+    pytest.importorskip("pyarrow")
+    peer("netCDF4")
+    nczarr.write(nczarr.from_cdl(RAGGED), tmp_path / "a.nc", kind="nc4")
+    more = ["--metadata", metadata, "--allow-loss", "lost-type", "--verify"]
+    for name in ("t.parq", "t.json"):
+        done = nczarr_command("convert", str(tmp_path / "a.nc"), str(tmp_path / name), *more)
+        assert done.status == 0, done.err
+    assert ".awkward0" in (tmp_path / "t.json").read_text()
+    assert not list(tmp_path.glob("t.parq/**/.awkward0"))
+    assert nczarr.diff(tmp_path / "t.parq", tmp_path / "t.json") == []
+    if metadata == "nczarr":
+        assert nczarr.diff(tmp_path / "t.parq", tmp_path / "a.nc") == []
+    else:
+        assert nczarr.open(tmp_path / "t.parq")["v/content"][...].tolist() == [1, 2, 3]
 
 
 @pytest.mark.slow
