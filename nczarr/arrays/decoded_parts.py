@@ -17,6 +17,7 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.memory import fill_array
 from nczarr.arrays.parts import Part, descr, parts
 from nczarr.arrays.source import ArraySource, Descr, Layout, Parts, numpy_dtype
+from nczarr.arrays.windows import Window
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import UserType
 
@@ -47,6 +48,14 @@ class Sections:
     def decoded(self, section: Any) -> Values:
         """Return the values of a section by part path, in its shape and the parts' dtypes."""
         raise NotImplementedError
+
+    def section(self, region: Selection) -> Any | None:
+        """Return the section that is a nonempty region; None if the region has parts of several sections."""
+        return None
+
+    def part(self, region: Selection) -> Sections | None:
+        """Return a nonempty region as a variable of its own; None if that costs as much as the whole variable."""
+        return None
 
     def each(self, call: Callable[[Any], None], sections: Iterable[Any]) -> None:
         """Call a function with each section, in order or concurrently."""
@@ -176,6 +185,40 @@ class DecodedContent(ArraySource):
             return found[0]
         rest = [part.stop - part.start for part in selection[1:]]
         return np.concatenate(found) if found else np.empty((0, *rest), numpy_dtype(self._dtype))
+
+
+def read_together(found: Parts, region: Selection) -> Parts | None:
+    """Return the parts of a nonempty region in memory, decoded once; None if they are not decoded together.
+
+    The regions of the returned parts begin at 0.
+    """
+    sections = _sections_of(found)
+    section = None if sections is None else sections.section(region)
+    if sections is None or section is None:
+        return None
+    decoded = sections.decoded(section)
+    made: Parts = {}
+    for part in parts(sections.type, sections.shape, sections.types):
+        values = decoded[part.path]
+        whole = tuple(slice(0, length) for length in values.shape)
+        made[part.path] = Window(in_one_piece(descr(part.type, sections.types), values.shape), whole, values)
+    return made
+
+
+def region_of_lists(found: Parts, region: Selection) -> Parts | None:
+    """Return the parts of a nonempty region of a variable with lists; None if that costs as much as the whole."""
+    sections = _sections_of(found)
+    part = None if sections is None else sections.part(region)
+    if part is None or all(isinstance(source, DecodedCells) for source in found.values()):
+        return None
+    fills = {path: source.layout.fill for path, source in found.items() if isinstance(source, DecodedCells)}
+    return sources(part, fills)
+
+
+def _sections_of(found: Parts) -> Sections | None:
+    """Return the sections of which all parts of a variable are decoded, or None."""
+    known = [each.sections if isinstance(each, DecodedCells | DecodedContent) else None for each in found.values()]
+    return known[0] if known and all(each is known[0] for each in known) else None
 
 
 def in_one_piece(dtype: Descr, shape: tuple[int, ...], fill: bytes | None = None) -> Layout:

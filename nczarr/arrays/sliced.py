@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from nczarr.arrays.blocks import Index, Selection, grid_of
 from nczarr.arrays.chunk_references import columns_of, some
+from nczarr.arrays.decoded_parts import region_of_lists
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.manifest import Columns, Manifest, Place, columns_from
 from nczarr.arrays.parts import Leaf, ListTree, Types, part_tree, spread
@@ -231,6 +232,12 @@ class _Elements(NamedTuple):
 
 def cut(type_name: str, ranges: Ranges, parts: Parts, types: Types) -> Parts:
     """Return a variable's parts with selected indices per dimension. Raises KeyError for wrong parts."""
+    box = _box_of(list(ranges))
+    boxed = region_of_lists(parts, box) if all(ranges) else None
+    if boxed is not None:
+        parts, ranges = boxed, tuple(range(0, each[-1] - each[0] + 1, each.step) for each in ranges)
+        if all(each.step == 1 for each in ranges):
+            return parts
 
     def array(leaf: Leaf, cells: Ranges | _Elements) -> ArraySource:
         source = parts[leaf.path]

@@ -62,7 +62,8 @@ class Window(ArraySource):
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """Return a view of a region inside the window, in its shape and the layout's dtype."""
-        found: NDArray[Any] = self.values[inside(selection, self.region)]
+        place: Any = (*inside(selection, self.region), ...)  # the dots make a view of a scalar too
+        found: NDArray[Any] = self.values[place]
         return found
 
     def fill(self, source: ArraySource, selections: list[Selection]) -> None:

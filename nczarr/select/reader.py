@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from nczarr.arrays.assembly import TIMES
 from nczarr.arrays.blocks import Selection, lengths_of, linear_block
+from nczarr.arrays.decoded_parts import read_together
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.part_fills import all_fill
 from nczarr.arrays.parts import Types, descr, escape, is_fixed
@@ -166,7 +167,13 @@ class Reader:
 
     def _read(self, type_name: str, selection: Selection) -> NDArray[Any]:
         """Return the values of a region, in its shape. For the dtypes see `box`; numbers may have any byte order."""
-        return self.parts[""].read(selection) if is_fixed(type_name, self.types) else self.box("", type_name, selection)
+        if is_fixed(type_name, self.types):
+            return self.parts[""].read(selection)
+        lengths = lengths_of(selection)
+        found = read_together(self.parts, selection) if all(lengths) else None
+        if found is None:
+            return self.box("", type_name, selection)
+        return Reader(found, self.types).box("", type_name, tuple(map(slice, (0,) * len(lengths), lengths)))
 
     def _fixed(self, source: ArraySource, selection: Selection) -> NDArray[Any]:
         """Return little-endian values of a region of fixed size. Large views of a file are copied in parallel."""

@@ -12,7 +12,7 @@ import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from ctypes import byref, c_char_p, c_int, c_void_p
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NoReturn
 
@@ -54,7 +54,7 @@ class StoredVariable(Sections):
     types: dict[str, UserType]
     """All types of the file by FQN."""
     shape: tuple[int, ...]
-    """Shape of the variable."""
+    """Shape of the variable, or of the part of it."""
     fill: bytes | None = None
     """Fill value in bytes."""
     extent: tuple[int, ...] | None = None
@@ -65,6 +65,8 @@ class StoredVariable(Sections):
     """Type of strings that are stored as fixed-length texts."""
     is_found: bool = False
     """True if HDF5 finds the dataset by the variable's name; else the netCDF library reads it."""
+    origin: tuple[int, ...] = ()
+    """First indices of the part in the file's variable; empty for the whole variable."""
 
     @property
     def path(self) -> str:
@@ -76,6 +78,9 @@ class StoredVariable(Sections):
 
         Raises OSError, CompileError with `unreadable-chunk`.
         """
+        if self.origin:
+            places = zip(section, self.origin, strict=True)
+            section = tuple(slice(part.start + first, part.stop + first) for part, first in places)
         if self.extent is None or all(part.stop <= end for part, end in zip(section, self.extent, strict=True)):
             return self._given(section)
         given = tuple(slice(part.start, min(part.stop, end)) for part, end in zip(section, self.extent, strict=True))
@@ -184,6 +189,16 @@ class StoredVariable(Sections):
     def meeting(self, region: Region) -> Iterator[tuple[Selection, Region]]:
         """Yield the region itself."""
         yield tuple(slice(each.start, each.stop) for each in region), region
+
+    def section(self, region: Selection) -> Selection:
+        """Return the region."""
+        return region
+
+    def part(self, region: Selection) -> StoredVariable:
+        """Return a region as a variable of its own."""
+        origin = self.origin or (0,) * len(self.shape)
+        first = tuple(part.start + begin for part, begin in zip(region, origin, strict=True))
+        return replace(self, shape=lengths_of(region), origin=first)
 
     def content(self, stretch: int) -> dict[str, NDArray[Any]]:
         """Return the values of a stretch by part path, in the parts' shapes and dtypes.
