@@ -33,6 +33,7 @@ def parser() -> Command:
         "Print the diagnostics of datasets. The exit status is 1 if a source has an error or if a reader named by "
         "--for would fail.",
         EXAMPLES,
+        form=True,
     )
     made.option(ARGUMENTS, "sources", metavar="SRC", nargs="+", help="file, store or URL to check; - is standard input")
     made.option(
@@ -88,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     def check(path: str) -> None:
         nonlocal found
-        work = _Work(messages.report, options, arguments.readers, schema if arguments.schema else None)
+        work = _Work(messages.report, options, arguments.form, arguments.readers, schema if arguments.schema else None)
         found += work.check(path)
 
     status = messages.guard(*(partial(check, path) for path in arguments.sources))
@@ -102,6 +103,8 @@ class _Work(NamedTuple):
     """Collected diagnostics."""
     options: Options
     """Options of the run."""
+    name: str | None
+    """Format of the sources, named by `--from`."""
     readers: list[Peer | Format]
     """Readers named by `--for`."""
     schema: Callable[[], Checked | None] | None
@@ -120,23 +123,27 @@ class _Work(NamedTuple):
         asked = [each for each in self.readers if isinstance(each, Peer)]
         found = 0
         text = standard_input() if path == "-" else None
+        source = sources.opened(path, self.report, self.options) if asked and text is None else text
+        form = None
+        if self.name and source is not None:
+            form = sources.source_format(source, self.name, self.report)
+            if form is None:
+                return 0
         undeclared: list[Peer] = []
-        if asked:
-            source = text or sources.opened(path, self.report, self.options)
+        if asked and source is not None:
             for peer in asked:
-                if source is None:
-                    break
                 if peer.convention and not peers.suits(peer, source):
                     undeclared.append(peer)
                 else:
                     found += peers.check(peer, source, self.report)
-            if len(asked) == len(self.readers) and not undeclared and self.options.kind is None and self.schema is None:
-                return found
+        only_asked = bool(asked) and len(asked) == len(self.readers) and not undeclared
+        if only_asked and self.options.kind is None and self.schema is None:
+            return found
         before = self.report.errors
         if text is not None:
-            checked = pipeline.read(text, self.report, self.options)
+            checked = pipeline.read(text, self.report, self.options, form)
         else:
-            checked = read_input(path, self.report, self.options)
+            checked = read_input(path, self.report, self.options, self.name)
         if checked is not None:
             found += sum(self._declaration(checked, peer, path) for peer in undeclared)
         if checked is not None and self.report.errors == before:

@@ -165,3 +165,28 @@ def test_an_unknown_release_is_refused(asked: str, tmp_path: Path) -> None:
     assert ran.status == 2
     assert "no rules for release" in ran.err
     assert f"`{asked.partition('@')[0]}" in ran.err
+
+
+def test_the_format_of_a_source_may_be_named(tmp_path: Path) -> None:
+    """A folder may hold metadata of Zarr v2 and v3; a text may look like another format."""
+    path = tmp_path / "both.zarr"
+    path.mkdir()
+    (path / ".zgroup").write_text('{"zarr_format": 2}')
+    (path / "zarr.json").write_text('{"zarr_format": 3, "node_type": "group"')
+    assert run_command("check", str(path), "--from", "zarr2").status == 0
+    ran = run_command("check", str(path), "--from", "zarr3")
+    assert ran.status == 1
+    assert "zarr.json" in ran.err
+    assert run_command("check", "-", "--from", "cdl", stdin=b"netcdf t { }").status == 0
+    assert run_command("check", "-", "--from", "notation", stdin=b"netcdf t { }").status == 1
+
+
+@pytest.mark.parametrize("more", [[], ["--for", "netcdf-c"], ["--for", "zarr2"]], ids=str)
+def test_a_format_that_the_source_cannot_have(more: list[str], tmp_path: Path) -> None:
+    (tmp_path / "t.cdl").write_text("netcdf t { }")
+    for place, given in ((str(tmp_path / "t.cdl"), b""), ("-", b"netcdf t { }")):
+        ran = run_command("check", place, "--from", "zarr3", *more, stdin=given)
+        assert ran.status == 1
+        assert ran.err.count("unknown-format") == 1
+        ran = run_command("check", place, "--from", "cld", *more, stdin=given)
+        assert "unknown format `cld`" in ran.err
