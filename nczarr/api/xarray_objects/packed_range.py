@@ -6,8 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.api.builder.pieces import RefusedError
+from nczarr.arrays.dask_array import block_error
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
 
 if TYPE_CHECKING:
     from xarray import Variable
@@ -90,6 +90,5 @@ def _block(made: NDArray[Any], given: NDArray[Any], *, name: str, packing: Packi
     """Return a block of encoded values after a check of the values it was made of."""
     found = misfit(np.asarray(given), packing)
     if found is not None:
-        text = f"variable {name!r}: {found}"
-        raise CompileError([Diagnostic("value-range", Severity.ERROR, text, helps=(REMEDY,))])
+        raise block_error("value-range", f"variable {name!r}: {found}", REMEDY)
     return made
