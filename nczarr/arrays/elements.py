@@ -220,7 +220,9 @@ def suits(element: Element, type_name: str, types: Types) -> bool:
         return type_name == "int64"
     if is_text(element):
         return type_name == "string"
-    return isinstance(declared, CompoundType) and descr(type_name, types) == modelled(stored_dtype(element))
+    if not isinstance(declared, CompoundType) or not is_fixed(type_name, types):
+        return False
+    return descr(type_name, types) == modelled(stored_dtype(element))
 
 
 def kept_dtype(element: Element, type_name: str, types: Types, arrays: Arrays) -> Descr | None:

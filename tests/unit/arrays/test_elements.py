@@ -24,6 +24,7 @@ from nczarr.arrays.elements import (
 )
 from nczarr.arrays.grid import converted
 from nczarr.arrays.source import numpy_dtype
+from nczarr.ast import CompoundType, Field
 from nczarr.ast.storage import Element
 from nczarr.diagnostics.report import CompileError
 from nczarr.plan.string_lengths import survey
@@ -197,3 +198,8 @@ def test_a_nul_at_the_end_is_seen() -> None:
     assert survey(None, b"a\0", characters=True).trailing
     assert not survey(None, "é".encode(), characters=True).trailing
     assert survey(None, "é".encode(), characters=True).characters == 1
+
+
+def test_a_record_with_strings_suits_no_complex_number() -> None:
+    types: dict[str, Any] = {"/c": CompoundType(name="c", fields=(Field(name="r", type="string"),))}
+    assert not suits("complex64", "/c", types)
