@@ -1,6 +1,7 @@
 """Hypothesis strategies for valid datasets of every type with values; examples shrink.
 
     @given(datasets())                    the whole model
+    @given(datasets(elements=True))       with elements that only stores have
     @given(datasets(cdl=True))            datasets whose CDL text reads back to an equal tree
     @given(datasets_with_data(cdl=True))  (dataset, parts by variable FQN)
 
@@ -17,6 +18,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from nczarr import names
+from nczarr.arrays.elements import suits
 from nczarr.arrays.parts import is_fixed, size
 from nczarr.arrays.source import Parts
 from nczarr.ast import (
@@ -158,8 +160,9 @@ def _strings() -> st.SearchStrategy[bytes | None]:
 class _Scene:
     """Declarations drawn so far in one dataset, in text order."""
 
-    def __init__(self, draw: st.DrawFn, *, cdl: bool, classic: bool, wide: bool) -> None:
+    def __init__(self, draw: st.DrawFn, *, cdl: bool, classic: bool, wide: bool, elements: bool) -> None:
         self.draw = draw
+        self.elements = elements
         self.cdl = cdl
         self.classic = classic or wide
         self.types: dict[str, UserType] = {}
@@ -217,7 +220,14 @@ class _Scene:
     def type(self, path: str, taken: set[str]) -> UserType:
         draw, name = self.draw, self.name(taken)
         declared: UserType
-        match draw(st.sampled_from(("enum", "opaque", "vlen", "compound"))):
+        stored = ("bool", "complex") if self.elements else ()
+        match draw(st.sampled_from(("enum", "opaque", "vlen", "compound", *stored))):
+            case "bool":
+                truths = (EnumConstant(name="FALSE", value=0), EnumConstant(name="TRUE", value=1))
+                declared = EnumType(name=name, base="byte", constants=truths)
+            case "complex":
+                part = draw(st.sampled_from(("float", "double")))
+                declared = CompoundType(name=name, fields=(Field(name="r", type=part), Field(name="i", type=part)))
             case "enum":
                 base = draw(st.sampled_from(INTEGERS))
                 values = st.integers(ATOMIC[base].low, ATOMIC[base].high)
@@ -275,6 +285,9 @@ class _Scene:
             at = draw(st.integers(0, len(attributes)))
             attributes = (*attributes[:at], Attribute(name="_FillValue", value=value), *attributes[at:])
         storage = Storage() if self.classic else self.storage(type_name, references)
+        if self.elements:
+            suited = [each for each in draw(_elements()) if suits(each, type_name, self.types)]
+            storage = storage.model_copy(update={"element": draw(st.sampled_from((None, *suited)))})
         return Variable(name=name, type=type_name, dimensions=references, attributes=attributes, storage=storage)
 
     def _unlimited(self, reference: str | int) -> bool:
@@ -316,6 +329,16 @@ class _Scene:
         )
 
 
+@st.composite
+def _elements(draw: st.DrawFn) -> tuple[str, ...]:
+    """Return a strategy of store elements, of each kind one."""
+    length = draw(st.integers(1, 9))
+    unit = draw(st.sampled_from(("", "[s]", "[25us]", "[D]", "[M]", "[ns]")))
+    time = draw(st.sampled_from(("datetime64", "timedelta64")))
+    text = draw(st.sampled_from(("utf32", "bytes")))
+    return "bool", "float16", "complex64", "complex128", f"{text}[{length}]", f"{time}{unit}"
+
+
 def _codecs() -> st.SearchStrategy[Codec]:
     level = st.integers(1, 9)
     named = st.sampled_from((Codec(id=2), Codec(id=3)))
@@ -326,7 +349,9 @@ def _codecs() -> st.SearchStrategy[Codec]:
 
 
 @st.composite
-def datasets(draw: st.DrawFn, *, cdl: bool = False, classic: bool = False, wide: bool = False) -> Dataset:
+def datasets(
+    draw: st.DrawFn, *, cdl: bool = False, classic: bool = False, wide: bool = False, elements: bool = False
+) -> Dataset:
     """Return a strategy of valid datasets without values.
 
     Parameters
@@ -337,6 +362,9 @@ def datasets(draw: st.DrawFn, *, cdl: bool = False, classic: bool = False, wide:
         Draw only what a netCDF-3 file can hold.
     wide : bool
         As `classic`, with the types of CDF-5.
+    elements : bool
+        Draw store elements of variables as well, such as `bool` and `datetime64[s]`.
+        CDL and netCDF-3 files have none.
 
     Returns
     -------
@@ -354,7 +382,9 @@ def datasets(draw: st.DrawFn, *, cdl: bool = False, classic: bool = False, wide:
     >>> test()
     """
     classic = classic or wide
-    members = _Scene(draw, cdl=cdl or classic, classic=classic, wide=wide).group("/", 0)
+    elements = elements and not (cdl or classic)
+    scene = _Scene(draw, cdl=cdl or classic, classic=classic, wide=wide, elements=elements)
+    members = scene.group("/", 0)
     kinds = ("nc5", None) if wide else ("nc3", "nc6", "nc7", None) if classic else ("nc4", None)
     name = draw(st.one_of(st.just("sample"), legal_names()))
     if cdl or classic:

@@ -1,9 +1,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, find, given, settings
 
-from nczarr.ast import Dataset
+import nczarr
+from nczarr.ast import Dataset, walk
 from nczarr.diagnostics.report import Report
 from nczarr.formats.ast_json import backend as json_backend
 from nczarr.formats.ast_json import frontend as json_frontend
@@ -23,7 +24,7 @@ def read_notation(text: str) -> Dataset:
 
 
 @pytest.mark.slow
-@given(datasets())
+@given(datasets(elements=True))
 @relaxed
 def test_every_tree_is_the_notation_s_to_keep(dataset: Dataset) -> None:
     text = backend.text(dataset)
@@ -32,7 +33,7 @@ def test_every_tree_is_the_notation_s_to_keep(dataset: Dataset) -> None:
 
 
 @pytest.mark.slow
-@given(datasets())
+@given(datasets(elements=True))
 @relaxed
 def test_every_tree_is_json_s_to_keep(dataset: Dataset) -> None:
     report = Report()
@@ -40,3 +41,19 @@ def test_every_tree_is_json_s_to_keep(dataset: Dataset) -> None:
     assert [found.message for found in report.sorted()] == []
     assert unchecked is not None
     assert unchecked.dataset == dataset
+
+
+@given(datasets(elements=True))
+@settings(relaxed, max_examples=20)
+def test_elements_suit_their_variables(dataset: Dataset) -> None:
+    """The checks of the model accept every tree."""
+    handle = nczarr.from_notation(backend.text(dataset))
+    assert handle.dataset == dataset
+
+
+def test_elements_are_drawn() -> None:
+    def has_element(dataset: Dataset) -> bool:
+        return any(each.storage.element for _, group in walk.groups(dataset) for each in group.variables)
+
+    generating = settings(relaxed, max_examples=500, database=None, phases=[Phase.generate])
+    assert has_element(find(datasets(elements=True), has_element, settings=generating))
