@@ -100,11 +100,11 @@ def _read(lib: c.Library, source: Source, report: Report) -> Unchecked | None:
                 helps = ["the netCDF library crashes on such a file, or does not open it"]
                 report.error(found.code, f"`{source.name}`: {found.message}", helps=helps)
                 return None
-            with (
-                library_file(lib, source.path) as file,  # the library opens the file first, as it wants it closed
+            with (  # the library opens the file first, as it wants it closed
+                library_file(lib, source.path, found) as file,
                 datasets(lib, source.path, {} if found is None else found.objects) as known,
             ):
-                return _Reader(Inquiry(lib), file, source, report).read(known, found)
+                return _Reader(Inquiry(lib), file, source, report, known).read(found)
     except (c.CallError, OSError) as error:
         why = strange(lib, source.path, found) if isinstance(found, Survey) else None
         helps = [f"{why}; netCDF does not support this" if why else "the file is damaged, or not a netCDF-4 file"]
@@ -117,9 +117,10 @@ Owner: TypeAlias = tuple[tuple[str, ...], str | None]
 
 
 class _Reader:
-    def __init__(self, ask: Inquiry, file: int, source: Source, report: Report) -> None:
+    def __init__(self, ask: Inquiry, file: int, source: Source, report: Report, known: Datasets) -> None:
         self.ask = ask
         self.file = file
+        self.datasets = known
         self.report = report
         self.path, self.name = source.path, source.name
         status = os.stat(source.path)
@@ -135,17 +136,15 @@ class _Reader:
         self.members: dict[int, Members] = {}
         self.seen: dict[str, Seen] = {}
         self.namesakes: list[Namesake] = []
-        self.datasets: Datasets | None = None
 
-    def read(self, known: Datasets | None, found: Survey | None) -> Unchecked:
-        """Return the dataset; `known`: its HDF5 datasets, `found`: all objects of the file."""
-        self.datasets = known
+    def read(self, found: Survey | None) -> Unchecked:
+        """Return the dataset; `found`: all objects of the file."""
         self._collect("/", "/", self.file)
         for number, (group, info) in list(self.infos.items()):
             self._declare(group, number, info)
         root = self._group("/", "/", self.file)
-        if found is not None and known is not None:
-            for text in unseen(self.seen, found, known):
+        if found is not None:
+            for text in unseen(self.seen, found, self.datasets):
                 self.report.warning("unseen-object", text, helps=["everything else is read"])
         stem = os.path.splitext(os.path.basename(self.name))[0]
         kind = "nc7" if self.ask.is_classic_model(self.file) else "nc4"
@@ -253,7 +252,7 @@ class _Reader:
             return None
         type_name = self.type_names[info.type]
         dataset = None
-        if self.datasets is not None and len(alike) == 1:  # of two, HDF5's names do not tell which is which
+        if len(alike) == 1:  # of two, HDF5's names do not tell which is which
             dataset = self.datasets.of(names.split(written), info.name)
         if dataset is not None and not agrees(type_name, self.types, dataset):
             return None
@@ -352,7 +351,7 @@ class _Reader:
         if atomic is not None and atomic.size and (atomic.size == 1 or c.BYTE_ORDER == "little"):
             data = self.ask.attribute_bytes(group, owner, name, length * atomic.size)
             return Attribute(name=name, value=Constant(type=type_name, count=length, data=data))
-        if type_name == "string" and place is not None and self.datasets is not None:
+        if type_name == "string" and place is not None:
             texts = self.datasets.cut_texts(*place, name, length)
             if texts is not None:
                 return Attribute(name=name, value=Constant(type="string", count=length, data=texts))

@@ -10,7 +10,7 @@ import ctypes
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from ctypes import POINTER, c_char_p, c_int, c_int64, c_size_t, c_uint, c_uint32, c_uint64, c_void_p
+from ctypes import POINTER, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint, c_uint32, c_uint64, c_void_p
 from typing import Any
 
 from nczarr.formats.netcdf4.library import Library
@@ -85,6 +85,7 @@ class ObjectInfo(ctypes.Structure):
 _PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "H5Pcreate": (_ID, _ID),
     "H5Pset_fclose_degree": (_HERR, _ID, c_int),
+    "H5Pset_cache": (_HERR, _ID, c_int, c_size_t, c_size_t, c_double),
     "H5Pset_fapl_stdio": (_HERR, _ID),
     "H5Pset_fapl_core": (_HERR, _ID, c_size_t, c_int),
     "H5Pset_file_image": (_HERR, _ID, c_void_p, c_size_t),
@@ -94,6 +95,8 @@ _PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "H5Fclose": (_HERR, _ID),
     "H5Literate_by_name2": (_HERR, _ID, c_char_p, c_int, c_int, c_void_p, ON_LINK, c_void_p, _ID),
     "H5Oget_info_by_name3": (_HERR, _ID, c_char_p, POINTER(ObjectInfo), c_uint, _ID),
+    "H5Gopen2": (_ID, _ID, c_char_p, _ID),
+    "H5Gclose": (_HERR, _ID),
     "H5Ldelete": (_HERR, _ID, c_char_p, _ID),
     "H5Lget_val": (_HERR, _ID, c_char_p, c_char_p, c_size_t, _ID),
     "H5Lexists": (c_int, _ID, c_char_p, _ID),
@@ -228,6 +231,8 @@ def open_file(h5: Hdf5, path: str, *, writing: bool = False) -> int:
     for degree in CLOSE_DEGREES:
         access = h5.H5Pcreate(h5.file_access)
         h5.H5Pset_fclose_degree(access, degree)
+        if not writing:  # metadata alone: a cache of chunks takes longer to make than a dataset to open
+            h5.H5Pset_cache(access, 0, 0, 0, 0.0)
         file: int = h5.H5Fopen(name, 1 if writing else 0, access)
         h5.H5Pclose(access)
         if file >= 0:

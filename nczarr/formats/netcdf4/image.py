@@ -25,8 +25,8 @@ from nczarr.formats.netcdf4.hdf5 import (
     opened_file,
 )
 from nczarr.formats.netcdf4.library import Library
-from nczarr.formats.netcdf4.survey import Survey, strange_objects, survey
-from nczarr.formats.netcdf4.unsafe_fill_values import fatal_datasets, without_fill
+from nczarr.formats.netcdf4.survey import Survey, strange_objects
+from nczarr.formats.netcdf4.unsafe_fill_values import without_fill
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 """First bytes of HDF5's data."""
@@ -50,12 +50,12 @@ class Image:
         return next((at for at in (0, *(512 << k for k in range(56))) if self.map[at : at + 8] == SIGNATURE), 0)
 
 
-def opened_without_strange(lib: Library, path: str) -> tuple[int, Image] | None:
+def opened_without_strange(lib: Library, path: str, found: Survey) -> tuple[int, Image] | None:
     """Open a file without refused objects; None without such, or if the rest fails too.
 
     Returns file id and image. Expects the lock. Raises OSError.
     """
-    places = _strange(lib, path)
+    places = _strange(lib, path, found)
     if not places:
         return None
     image = Image(path)
@@ -64,24 +64,21 @@ def opened_without_strange(lib: Library, path: str) -> tuple[int, Image] | None:
     return _opened(lib, path, image)
 
 
-def opened_without_fills(lib: Library, path: str) -> tuple[int, Image] | None:
+def opened_without_fills(lib: Library, path: str, found: Survey) -> tuple[int, Image] | None:
     """Open a file without fill values that crash the library; None without such.
 
     Refused objects are omitted too. Returns file id and image. Expects the
     lock. Raises OSError.
     """
-    h5 = hdf5(lib)
-    with opened_file(h5, path) as file:
-        found = [] if file < 0 else fatal_datasets(h5, file)
-    if not found:
+    if not found.fatal:
         return None
     image = Image(path)
     base = image.base()
-    if not all(without_fill(image.map, base, address) for address in found):
+    if not all(without_fill(image.map, base, address) for address in found.fatal):
         raise OSError(errno.EIO, "the netCDF library crashes on fill values of fixed-length strings and half floats")
     made = _opened(lib, path, image)
     if made is None:
-        places = _strange(lib, path)
+        places = _strange(lib, path, found)
         made = _opened(lib, path, image) if places and _unlink(lib, image, places) else None
     if made is None:
         raise OSError(errno.EIO, "the netCDF library does not open the file")
@@ -100,12 +97,11 @@ def _opened(lib: Library, path: str, image: Image) -> tuple[int, Image] | None:
     return number.value, image
 
 
-def _strange(lib: Library, path: str) -> list[str]:
+def _strange(lib: Library, path: str, found: Survey) -> list[str]:
     """Return the paths of the objects that the library refuses."""
     h5 = hdf5(lib)
     with opened_file(h5, path) as file:
-        found = None if file < 0 else survey(h5, file)
-        return [place for place, _ in strange_objects(h5, file, found)] if isinstance(found, Survey) else []
+        return [] if file < 0 else [place for place, _ in strange_objects(h5, file, found)]
 
 
 def _unlink(lib: Library, image: Image, places: list[str]) -> bool:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from ctypes import byref, c_char_p, c_int, c_size_t, c_uint, c_uint64, c_void_p, cast, create_string_buffer
+from functools import cached_property
 from typing import NamedTuple
 
 from nczarr.arrays.codecs import FLETCHER32, SHUFFLE
@@ -42,6 +43,9 @@ _NOT_ALLOCATED = 0
 _SZIP = 4
 _SZIP_CHOICES = 4 | 32
 """User-defined bits of szip's first parameter: entropy coding or nearest neighbour."""
+
+_MOST_DIMENSIONS = 32
+"""H5S_MAX_RANK."""
 
 _MOST_PARAMETERS = 64
 """Filter parameters requested at once; longer lists are requested again."""
@@ -122,6 +126,12 @@ class Listed(NamedTuple):
     """Number of attributes."""
     file: int
     """HDF5's number of the file that holds the object; external links lead to others."""
+    reserved: int = 0
+    """Number of attributes that the netCDF library uses internally, of those that files usually have."""
+    is_scale: bool = False
+    """True for a dataset that is marked as a dimension scale."""
+    dataset: DatasetInfo | None = None
+    """Metadata of a dataset; None if HDF5 cannot open it."""
 
 
 def find(h5: Hdf5, file: int, group: tuple[str, ...], name: str) -> int:
@@ -134,12 +144,21 @@ def find(h5: Hdf5, file: int, group: tuple[str, ...], name: str) -> int:
 
 
 class Datasets:
-    """Datasets of one open HDF5 file, by variable name. `objects`: the objects of the file by path."""
+    """Datasets of a file by variable name. `objects`: the objects of the file by path.
 
-    def __init__(self, h5: Hdf5, file: int, objects: Mapping[str, Listed]) -> None:
+    The file is opened when HDF5 is asked for more than these.
+    """
+
+    def __init__(self, h5: Hdf5, path: str, objects: Mapping[str, Listed], files: ExitStack) -> None:
         self.h5 = h5
-        self.file = file
+        self._path = path
         self._objects = objects
+        self._files = files
+
+    @cached_property
+    def file(self) -> int:
+        """HDF5's identifier of the file; -1 if its objects are unknown and it cannot be opened. Raises OSError."""
+        return self._files.enter_context(opened_file(self.h5, self._path, needed=bool(self._objects)))
 
     def cut_texts(
         self, group: tuple[str, ...], name: str | None, attribute: str, count: int
@@ -165,122 +184,133 @@ class Datasets:
 
     def of(self, group: tuple[str, ...], name: str) -> DatasetInfo | None:
         """Return the metadata of a variable's dataset; None if it does not exist."""
-        places = ("/".join(("", *group, stored)) for stored in (NON_COORDINATE + name, name))
-        place = next((each for each in places if each in self._objects), None)
-        dataset = -1 if place is None else self.h5.H5Dopen2(self.file, place.encode(), 0)
-        if place is None or dataset < 0:
+        above = "/".join(("", *group, ""))
+        found = self._objects.get(above + NON_COORDINATE + name) or self._objects.get(above + name)
+        if found is None or found.dataset is None:
             return None
-        with closing(self.h5, "H5Dclose", dataset):
-            found = describe(self.h5, dataset)
-            linked = self._objects[place].file != self._objects["/"].file
-            return found._replace(elsewhere=True, address=None) if linked else found
+        if found.file != self._objects["/"].file:
+            return found.dataset._replace(elsewhere=True, address=None)
+        return found.dataset
 
 
 @contextmanager
-def datasets(lib: Library, path: str, objects: Mapping[str, Listed]) -> Iterator[Datasets | None]:
-    """Yield the datasets of a file that the library has open too; None if HDF5 cannot open it."""
-    h5 = hdf5(lib)
-    with opened_file(h5, path) as file:
-        yield None if file < 0 else Datasets(h5, file, objects)
+def datasets(lib: Library, path: str, objects: Mapping[str, Listed]) -> Iterator[Datasets]:
+    """Yield the datasets of a file that the library has open too."""
+    with ExitStack() as files:
+        yield Datasets(hdf5(lib), path, objects, files)
 
 
 def describe(h5: Hdf5, dataset: int) -> DatasetInfo:
     """Return the metadata of an open dataset. Raises OSError."""
-    extent = _extent(h5, dataset)
-    with (
-        closing(h5, "H5Tclose", h5.do("H5Dget_type", dataset)) as kind,
-        closing(h5, "H5Pclose", h5.do("H5Dget_create_plist", dataset)) as made,
-    ):
-        dtype = descr_of(h5, kind)
-        layout = h5.H5Pget_layout(made)
-        rank = len(extent or ())
-        chunks: tuple[int, ...] = ()
-        options = c_uint()
-        filters: tuple[Codec, ...] = ()
-        shuffled = None
-        if layout == CHUNKED:
-            lengths = (c_uint64 * max(1, rank))()
-            h5.do("H5Pget_chunk", made, rank, lengths)
-            chunks = tuple(lengths[:rank])
-            h5.H5Pget_chunk_opts(made, byref(options))
-            filters, shuffled = _filters(h5, made)
-        elsewhere = layout == CONTIGUOUS and h5.H5Pget_external_count(made) != 0
-        fill, undefined, given = _fill(h5, made, kind, dtype)
-        address = _address(h5, dataset) if layout == CONTIGUOUS and not elsewhere else None
-        return DatasetInfo(
-            dtype,
-            extent,
-            layout,
-            chunks,
-            filters,
-            fill,
-            address,
-            elsewhere,
-            bool(options.value & _UNFILTERED_EDGES),
-            shuffled,
-            undefined,
-            given,
-            _fill_text(h5, made, kind) if given and dtype is None else None,
-            outline(h5, kind) if dtype is None else None,
-            fixed_text(h5, kind) if dtype is None else None,
-        )
+    return Describer(h5).describe(dataset)
 
 
-def _extent(h5: Hdf5, dataset: int) -> tuple[int, ...] | None:
-    """Return the shape of a dataset; None if its dataspace has none."""
-    with closing(h5, "H5Sclose", h5.do("H5Dget_space", dataset)) as space:
-        rank = h5.H5Sget_simple_extent_ndims(space)
-        lengths = (c_uint64 * max(1, rank))()
-        if rank < 0 or h5.H5Sget_simple_extent_dims(space, lengths, None) < 0:
-            return None
-        return tuple(lengths[:rank])
+class Describer:
+    """Reads the metadata of open datasets. Buffers are shared: one thread at a time may use an instance."""
 
+    def __init__(self, h5: Hdf5) -> None:
+        self._h5 = h5
+        self._lengths = (c_uint64 * _MOST_DIMENSIONS)()
+        self._options, self._flags, self._count = c_uint(), c_uint(), c_size_t()
+        self._status, self._when = c_int(), c_int()
+        self._values = (c_uint * _MOST_PARAMETERS)()
+        self._codecs: dict[tuple[int, tuple[int, ...]], Codec] = {}
 
-def _address(h5: Hdf5, dataset: int) -> int | None:
-    """Return the offset of contiguous data; None if unallocated: H5Dget_offset cannot express that."""
-    status = c_int()
-    h5.do("H5Dget_space_status", dataset, byref(status))
-    return None if status.value == _NOT_ALLOCATED else int(h5.H5Dget_offset(dataset))
+    def describe(self, dataset: int) -> DatasetInfo:
+        """Return the metadata of an open dataset. Raises OSError."""
+        h5 = self._h5
+        extent = self._extent(dataset)
+        with (
+            closing(h5, "H5Tclose", h5.do("H5Dget_type", dataset)) as kind,
+            closing(h5, "H5Pclose", h5.do("H5Dget_create_plist", dataset)) as made,
+        ):
+            dtype = descr_of(h5, kind)
+            layout = h5.H5Pget_layout(made)
+            chunks: tuple[int, ...] = ()
+            filters: tuple[Codec, ...] = ()
+            shuffled, edges = None, False
+            if layout == CHUNKED:
+                rank = len(extent or ())
+                h5.do("H5Pget_chunk", made, rank, self._lengths)
+                chunks = tuple(self._lengths[:rank])
+                self._options.value = 0
+                h5.H5Pget_chunk_opts(made, byref(self._options))
+                edges = bool(self._options.value & _UNFILTERED_EDGES)
+                filters, shuffled = self._filters(made)
+            elsewhere = layout == CONTIGUOUS and h5.H5Pget_external_count(made) != 0
+            fill, undefined, given = self._fill(made, kind, dtype)
+            address = self._address(dataset) if layout == CONTIGUOUS and not elsewhere else None
+            return DatasetInfo(
+                dtype,
+                extent,
+                layout,
+                chunks,
+                filters,
+                fill,
+                address,
+                elsewhere,
+                edges,
+                shuffled,
+                undefined,
+                given,
+                _fill_text(h5, made, kind) if given and dtype is None else None,
+                outline(h5, kind) if dtype is None else None,
+                fixed_text(h5, kind) if dtype is None else None,
+            )
 
+    def _extent(self, dataset: int) -> tuple[int, ...] | None:
+        """Return the shape of a dataset; None if its dataspace has none."""
+        h5 = self._h5
+        with closing(h5, "H5Sclose", h5.do("H5Dget_space", dataset)) as space:
+            rank = h5.H5Sget_simple_extent_dims(space, self._lengths, None)
+            return None if rank < 0 else tuple(self._lengths[:rank])
 
-def _filters(h5: Hdf5, made: int) -> tuple[tuple[Codec, ...], int | None]:
-    """Return the pipeline in encoding order, and shuffle's element size.
+    def _address(self, dataset: int) -> int | None:
+        """Return the offset of contiguous data; None if unallocated: H5Dget_offset cannot express that."""
+        self._h5.do("H5Dget_space_status", dataset, byref(self._status))
+        return None if self._status.value == _NOT_ALLOCATED else int(self._h5.H5Dget_offset(dataset))
 
-    Omits HDF5's own parameters: shuffle and checksum have none, szip the user's
-    two.
-    """
-    found, shuffled = [], None
-    for place in range(h5.H5Pget_nfilters(made)):
-        flags, count = c_uint(), c_size_t(_MOST_PARAMETERS)
-        values = (c_uint * _MOST_PARAMETERS)()
-        number = h5.do("H5Pget_filter2", made, place, byref(flags), byref(count), values, 0, None, None)
-        if count.value > _MOST_PARAMETERS:
-            values = (c_uint * count.value)()
-            h5.do("H5Pget_filter2", made, place, byref(flags), byref(count), values, 0, None, None)
-        given = tuple(values[: count.value])
-        if number == SHUFFLE:
-            shuffled = given[0] if given else 0
-        parameters = () if number in (SHUFFLE, FLETCHER32) else given
-        if number == _SZIP and len(given) > 1:
-            parameters = given[0] & _SZIP_CHOICES, given[1]
-        found.append(Codec(id=number, parameters=parameters))
-    return tuple(found), shuffled
+    def _filters(self, made: int) -> tuple[tuple[Codec, ...], int | None]:
+        """Return the pipeline in encoding order, and shuffle's element size.
 
+        Omits HDF5's own parameters: shuffle and checksum have none, szip the user's
+        two.
+        """
+        h5, flags, count = self._h5, byref(self._flags), byref(self._count)
+        found, shuffled = [], None
+        for place in range(h5.H5Pget_nfilters(made)):
+            values, self._count.value = self._values, _MOST_PARAMETERS
+            number = h5.do("H5Pget_filter2", made, place, flags, count, values, 0, None, None)
+            if self._count.value > _MOST_PARAMETERS:
+                values = (c_uint * self._count.value)()
+                h5.do("H5Pget_filter2", made, place, flags, count, values, 0, None, None)
+            given = tuple(values[: self._count.value])
+            if number == SHUFFLE:
+                shuffled = given[0] if given else 0
+            parameters = () if number in (SHUFFLE, FLETCHER32) else given
+            if number == _SZIP and len(given) > 1:
+                parameters = given[0] & _SZIP_CHOICES, given[1]
+            codec = self._codecs.get((number, parameters))
+            if codec is None:
+                codec = self._codecs[number, parameters] = Codec(id=number, parameters=parameters)
+            found.append(codec)
+        return tuple(found), shuffled
 
-def _fill(h5: Hdf5, made: int, kind: int, dtype: Descr | None) -> tuple[bytes | None, bool, bool]:
-    """Return the fill value in the file's type, whether unwritten cells lack it, whether it is user-defined."""
-    status, when = c_int(), c_int()
-    h5.H5Pfill_value_defined(made, byref(status))
-    h5.H5Pget_fill_time(made, byref(when))
-    size = 0 if dtype is None else itemsize(dtype)
-    undefined = status.value == _UNDEFINED_FILL or when.value == _NEVER
-    given = status.value == OWN_FILL
-    if not size:
-        return None, undefined, given
-    buffer = create_string_buffer(size)
-    if given and h5.H5Pget_fill_value(made, kind, buffer) < 0:
-        return None, True, given
-    return buffer.raw, undefined, given
+    def _fill(self, made: int, kind: int, dtype: Descr | None) -> tuple[bytes | None, bool, bool]:
+        """Return the fill value in the file's type, whether unwritten cells lack it, whether it is user-defined."""
+        h5, status, when = self._h5, self._status, self._when
+        status.value = when.value = 0
+        h5.H5Pfill_value_defined(made, byref(status))
+        h5.H5Pget_fill_time(made, byref(when))
+        undefined = status.value == _UNDEFINED_FILL or when.value == _NEVER
+        given = status.value == OWN_FILL
+        size = 0 if dtype is None else itemsize(dtype)
+        if not given or not size:
+            return bytes(size) if size else None, undefined, given
+        buffer = create_string_buffer(size)
+        if h5.H5Pget_fill_value(made, kind, buffer) < 0:
+            return None, True, given
+        return buffer.raw, undefined, given
 
 
 def fixed_text(h5: Hdf5, kind: int) -> FixedText | None:

@@ -54,17 +54,17 @@ def unseen(known_groups: Mapping[str, Seen], found: Survey, known: Datasets) -> 
     for place, what in hidden_objects(found, known_groups):
         hidden.add(place)
         yield f"{what} `{place}` has a type, scale or name that netCDF cannot represent or its library does not show"
-    for place, (kind, count, _) in found.objects.items():
+    for place, listed in found.objects.items():
         if place in hidden:
             continue
         parent, _, name = place.rpartition("/")
         own: frozenset[str] = frozenset()
-        if kind == GROUP and fqn(place) in known_groups:
+        if listed.kind == GROUP and fqn(place) in known_groups:
             own = known_groups[fqn(place)].attributes
-        elif kind == DATASET and fqn(parent) in known_groups:
+        elif listed.kind == DATASET and fqn(parent) in known_groups:
             own = known_groups[fqn(parent)].variables.get(name.removeprefix(NON_COORDINATE), own)
-        if count > len(own):
-            for attribute in hidden_attributes(known.h5, known.file, place, own, count):
+        if listed.attributes - len(own) > listed.reserved:
+            for attribute in hidden_attributes(known.h5, known.file, place, own, is_scale=listed.is_scale):
                 yield f"attribute `{attribute}` of `{place}` has a type or name that netCDF cannot represent"
 
 

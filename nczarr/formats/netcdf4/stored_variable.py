@@ -34,6 +34,7 @@ from nczarr.formats.netcdf4.inquiry import Inquiry
 from nczarr.formats.netcdf4.library import CallError, Library, called, is_here, library, sizes
 from nczarr.formats.netcdf4.library_file import library_file
 from nczarr.formats.netcdf4.objects import FixedText, find, text_of
+from nczarr.formats.netcdf4.omissions import look
 
 SLAB = 8 << 20
 """Bytes of C structs per read in a sequential pass."""
@@ -156,7 +157,7 @@ class StoredVariable(Sections):
         memory = np.zeros(lengths_of(region), c_dtype(self.type, self.types))
         start = sizes([part.start for part in region])
         count = sizes(lengths_of(region))
-        with library_file(lib, self.path) as file:
+        with library_file(lib, self.path, look(lib, self.path)) as file:
             group, number = self._find(lib, file)
             lib.call("nc_get_vara", c_int(group), c_int(number), start, count, c_void_p(memory.ctypes.data))
             found = dict(unpacked(memory, self.type, self.types))

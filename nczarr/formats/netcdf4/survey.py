@@ -24,7 +24,8 @@ from nczarr.formats.netcdf4.hdf5 import (
     closing,
     links,
 )
-from nczarr.formats.netcdf4.objects import FLOAT, INTEGER, NON_COORDINATE, STRING, Listed
+from nczarr.formats.netcdf4.objects import FLOAT, INTEGER, NON_COORDINATE, STRING, Describer, Listed
+from nczarr.formats.netcdf4.unsafe_fill_values import is_fatal
 
 LONGEST_NAME = 255
 """Longest name that the library returns in full, in bytes."""
@@ -41,7 +42,13 @@ RESERVED = frozenset(
 """Attributes that the library uses internally."""
 
 _FREQUENT = (b"DIMENSION_LIST", b"_Netcdf4Coordinates", b"_Netcdf4Dimid")
-"""Reserved attributes of most variables."""
+"""Internal attributes of most variables."""
+
+_OF_SCALES = (b"CLASS", b"NAME", b"REFERENCE_LIST")
+"""Internal attributes of most dimension scales."""
+
+_OF_ROOT = (b"_NCProperties", b"_nc3_strict")
+"""Internal attributes of most root groups."""
 
 _NULL = 2
 """H5S_NULL."""
@@ -69,20 +76,33 @@ class Survey(NamedTuple):
     """Objects by path."""
     broken: tuple[str, ...] = ()
     """Paths of broken links."""
+    fatal: tuple[int, ...] = ()
+    """Header addresses, relative to HDF5's data, of datasets whose fill value crashes the library."""
 
 
 class _Walk:
-    def __init__(self, h5: Hdf5, file: int) -> None:
+    def __init__(self, h5: Hdf5) -> None:
         self._h5 = h5
-        self._file = file
+        self._describer = Describer(h5)
+        self._info = ObjectInfo()
         self.objects: dict[str, Listed] = {}
         self.broken: list[str] = []
+        self.fatal: list[int] = []
         self._seen: set[tuple[int, bytes]] = set()
         self._repeated = 0
+        self._datasets: dict[tuple[int, bytes], Listed] = {}
 
-    def group(self, path: str, above: tuple[tuple[int, bytes], ...]) -> Refusal | None:
-        """Record a group and its descendants, up to the first thing that crashes the library."""
-        for name, *_ in links(self._h5, self._file, path.encode()):
+    def root(self, file: int) -> Refusal | None:
+        """Record all objects of a file, up to the first thing that crashes the library. Raises OSError."""
+        h5, info = self._h5, self._info
+        h5.do("H5Oget_info_by_name3", file, b"/", byref(info), BASIC | ATTRIBUTES, 0)
+        self.objects["/"] = Listed(info.type, info.attributes, info.file, self._reserved(file, _OF_ROOT))
+        return self.group(file, "/", ((info.file, bytes(info.token)),))
+
+    def group(self, group: int, path: str, above: tuple[tuple[int, bytes], ...]) -> Refusal | None:
+        """Record the objects below an open group."""
+        h5, info = self._h5, self._info
+        for name, *_ in links(h5, group, b"."):
             try:
                 text = name.decode()
             except UnicodeDecodeError:
@@ -90,18 +110,23 @@ class _Walk:
             place = f"{path.rstrip('/')}/{text}"
             if len(name) > LONGEST_NAME:
                 return Refusal("unreadable-file", f"the name of `{place}` has more than {LONGEST_NAME} bytes")
-            info = ObjectInfo()
-            if self._h5.H5Oget_info_by_name3(self._file, place.encode(), byref(info), BASIC | ATTRIBUTES, 0) < 0:
+            if h5.H5Oget_info_by_name3(group, name, byref(info), BASIC | ATTRIBUTES, 0) < 0:
                 self.broken.append(place)
+                continue
+            identity = info.file, bytes(info.token)
+            if info.type == DATASET:
+                self.objects[place] = self._datasets.get(identity) or self._dataset(group, name, identity)
                 continue
             self.objects[place] = Listed(info.type, info.attributes, info.file)
             if info.type == GROUP:
-                refusal = self._below(place, (info.file, bytes(info.token)), above)
+                refusal = self._below(group, name, place, identity, above)
                 if refusal is not None:
                     return refusal
         return None
 
-    def _below(self, path: str, identity: tuple[int, bytes], above: tuple[tuple[int, bytes], ...]) -> Refusal | None:
+    def _below(
+        self, group: int, name: bytes, path: str, identity: tuple[int, bytes], above: tuple[tuple[int, bytes], ...]
+    ) -> Refusal | None:
         if identity in above:
             return Refusal("unreadable-file", f"group `{path}` contains itself through links")
         if len(above) > DEEPEST:
@@ -113,17 +138,36 @@ class _Walk:
                     "unreadable-file", f"more than {MOST_REPEATED} links point to groups that have other links"
                 )
         self._seen.add(identity)
-        return self.group(path, (*above, identity))
+        with closing(self._h5, "H5Gclose", self._h5.do("H5Gopen2", group, name, 0)) as opened:
+            return self.group(opened, path, (*above, identity))
+
+    def _dataset(self, group: int, name: bytes, identity: tuple[int, bytes]) -> Listed:
+        """Return the record of a dataset, which is opened once."""
+        h5, attributes = self._h5, self._info.attributes
+        number, token = identity
+        reserved, scale, found = 0, False, None
+        dataset = h5.H5Dopen2(group, name, 0)
+        if dataset >= 0:
+            with closing(h5, "H5Dclose", dataset):
+                found = self._describer.describe(dataset)
+                if attributes:
+                    scale = _is_scale(h5, dataset)
+                    reserved = self._reserved(dataset, (*_FREQUENT, *_OF_SCALES) if scale else _FREQUENT)
+        if found is not None and is_fatal(found):
+            self.fatal.append(int.from_bytes(token[:8], "little"))
+        made = self._datasets[identity] = Listed(DATASET, attributes, number, reserved, scale, found)
+        return made
+
+    def _reserved(self, opened: int, wanted: tuple[bytes, ...]) -> int:
+        """Return how many of these attributes an open object has."""
+        return sum(self._h5.H5Aexists(opened, name) > 0 for name in wanted)
 
 
 def survey(h5: Hdf5, file: int) -> Survey | Refusal:
     """Return all objects of a file, or what would crash the library. Raises OSError."""
-    walk = _Walk(h5, file)
-    root = ObjectInfo()
-    h5.do("H5Oget_info_by_name3", file, b"/", byref(root), BASIC | ATTRIBUTES, 0)
-    walk.objects["/"] = Listed(root.type, root.attributes, root.file)
-    refusal = walk.group("/", ((root.file, bytes(root.token)),))
-    return refusal if refusal is not None else Survey(walk.objects, tuple(walk.broken))
+    walk = _Walk(h5)
+    refusal = walk.root(file)
+    return refusal if refusal is not None else Survey(walk.objects, tuple(walk.broken), tuple(walk.fatal))
 
 
 class Seen(NamedTuple):
@@ -141,7 +185,7 @@ class Seen(NamedTuple):
 
 def hidden_objects(found: Survey, shown: Mapping[str, Seen]) -> Iterator[tuple[str, str]]:
     """Yield path and kind of unread objects. Keys of `shown` are group FQNs."""
-    for place, (kind, _, _) in found.objects.items():
+    for place, (kind, *_) in found.objects.items():
         parent, _, name = place.rpartition("/")
         if place == "/" or kind == GROUP:
             continue
@@ -159,7 +203,7 @@ def strange_objects(h5: Hdf5, file: int, found: Survey) -> Iterator[tuple[str, s
     """Yield path and description of objects that libnetcdf 4.10.1 refuses. Raises OSError."""
     for place in found.broken:
         yield place, f"the link `{place}` has no target"
-    for place, (kind, _, _) in found.objects.items():
+    for place, (kind, *_) in found.objects.items():
         if kind == DATASET:
             with closing(h5, "H5Dclose", h5.do("H5Dopen2", file, place.encode(), 0)) as dataset:
                 with closing(h5, "H5Sclose", h5.do("H5Dget_space", dataset)) as space:
@@ -179,13 +223,8 @@ def fqn(place: str) -> str:
     return names.fqn(filter(None, place.split("/")))
 
 
-def hidden_attributes(h5: Hdf5, file: int, place: str, shown: frozenset[str], count: int) -> list[str]:
-    """Return the unread attributes of an object with `count` ones, except internal ones. Raises OSError."""
-    others = count - len(shown)  # mostly reserved ones; to list all attributes takes several times as long
-    for name in _FREQUENT:
-        others -= others > 0 and h5.H5Aexists_by_name(file, place.encode(), name, 0) > 0
-    if not others:
-        return []
+def hidden_attributes(h5: Hdf5, file: int, place: str, shown: frozenset[str], is_scale: bool) -> list[str]:
+    """Return the unread attributes of an object, except internal ones. Raises OSError."""
     found: list[str] = []
 
     def note(owner: int, name: bytes, info: Any, data: Any) -> int:
@@ -194,25 +233,19 @@ def hidden_attributes(h5: Hdf5, file: int, place: str, shown: frozenset[str], co
 
     h5.do("H5Aiterate_by_name", file, place.encode(), 0, 0, None, ON_ATTRIBUTE(note), None, 0)
     hidden = [name for name in found if name not in shown and name not in RESERVED]
-    if not _SCALE.isdisjoint(hidden) and _is_scale(h5, file, place):
-        hidden = [name for name in hidden if name not in _SCALE]
-    return hidden
+    return [name for name in hidden if name not in _SCALE] if is_scale else hidden
 
 
-def _is_scale(h5: Hdf5, file: int, place: str) -> bool:
-    """Return whether a dataset is marked as a dimension scale."""
-    dataset = h5.H5Dopen2(file, place.encode(), 0)
-    if dataset < 0:  # a group
+def _is_scale(h5: Hdf5, dataset: int) -> bool:
+    """Return whether an open dataset is marked as a dimension scale. Raises OSError."""
+    if h5.H5Aexists(dataset, b"CLASS") <= 0:
         return False
-    with closing(h5, "H5Dclose", dataset):
-        if h5.H5Aexists(dataset, b"CLASS") <= 0:
+    with (
+        closing(h5, "H5Aclose", h5.do("H5Aopen", dataset, b"CLASS", 0)) as attribute,
+        closing(h5, "H5Tclose", h5.do("H5Aget_type", attribute)) as kind,
+    ):
+        if h5.H5Tget_class(kind) != STRING or h5.H5Tis_variable_str(kind) or h5.H5Tget_size(kind) > LONGEST_NAME:
             return False
-        with (
-            closing(h5, "H5Aclose", h5.do("H5Aopen", dataset, b"CLASS", 0)) as attribute,
-            closing(h5, "H5Tclose", h5.do("H5Aget_type", attribute)) as kind,
-        ):
-            if h5.H5Tget_class(kind) != STRING or h5.H5Tis_variable_str(kind) or h5.H5Tget_size(kind) > LONGEST_NAME:
-                return False
-            text = create_string_buffer(LONGEST_NAME + 1)
-            h5.do("H5Aread", attribute, kind, text)
-            return text.value == b"DIMENSION_SCALE"
+        text = create_string_buffer(LONGEST_NAME + 1)
+        h5.do("H5Aread", attribute, kind, text)
+        return text.value == b"DIMENSION_SCALE"

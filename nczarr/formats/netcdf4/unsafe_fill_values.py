@@ -11,52 +11,20 @@ and f (fill values).
 
 from __future__ import annotations
 
-from ctypes import byref, c_int
-
-from nczarr.formats.netcdf4.hdf5 import BASIC, DATASET, GROUP, Hdf5, ObjectInfo, closing, links
 from nczarr.formats.netcdf4.object_headers import FILL, OLD_FILL, Raw, change_messages
-from nczarr.formats.netcdf4.objects import FLOAT, OWN_FILL, STRING
+from nczarr.formats.netcdf4.objects import FLOAT, DatasetInfo
 
 HAS_VALUE = 0x20
 """Flag of a fill value message of version 3: size and value follow."""
 
 
-def fatal_datasets(h5: Hdf5, file: int) -> list[int]:
-    """Return the header addresses of such datasets, relative to HDF5's data. Raises OSError."""
-    found: list[int] = []
-    seen: set[bytes] = set()
-    pending = [b"/"]
-    while pending:
-        group = pending.pop()
-        for name, *_ in links(h5, file, group):
-            path = group.rstrip(b"/") + b"/" + name
-            info = ObjectInfo()
-            if h5.H5Oget_info_by_name3(file, path, byref(info), BASIC, 0) < 0:
-                continue
-            token = bytes(info.token)
-            if token in seen:
-                continue
-            seen.add(token)
-            if info.type == GROUP:
-                pending.append(path)
-            elif info.type == DATASET and _is_fatal(h5, file, path):
-                found.append(int.from_bytes(token[:8], "little"))
-    return found
-
-
-def _is_fatal(h5: Hdf5, file: int, path: bytes) -> bool:
-    dataset = h5.H5Dopen2(file, path, 0)
-    if dataset < 0:
+def is_fatal(dataset: DatasetInfo) -> bool:
+    """Return whether a dataset has such a fill value."""
+    if not dataset.given or dataset.dtype is not None:  # single chars and floats of 4 and 8 bytes have a dtype
         return False
-    with closing(h5, "H5Dclose", dataset), closing(h5, "H5Tclose", h5.do("H5Dget_type", dataset)) as kind:
-        family, size = h5.H5Tget_class(kind), h5.H5Tget_size(kind)
-        text = family == STRING and size > 1 and h5.H5Tis_variable_str(kind) == 0
-        if not text and not (family == FLOAT and size not in (4, 8)):
-            return False
-        status = c_int()
-        with closing(h5, "H5Pclose", h5.do("H5Dget_create_plist", dataset)) as made:
-            h5.H5Pfill_value_defined(made, byref(status))
-        return status.value == OWN_FILL
+    if dataset.fixed is not None:
+        return dataset.fixed.size > 1
+    return dataset.outline is not None and dataset.outline.family == FLOAT and dataset.outline.size not in (4, 8)
 
 
 def without_fill(raw: Raw, base: int, address: int) -> bool:
