@@ -11,9 +11,10 @@ import math
 from ctypes import c_char_p, c_void_p, cast
 
 from nczarr import names
+from nczarr.arrays.elements import in_order
 from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.library_lock import LOCK
-from nczarr.arrays.parts import Types, is_fixed, size
+from nczarr.arrays.parts import Types, descr, is_fixed, size
 from nczarr.arrays.source import fill_of
 from nczarr.ast import ATOMIC, Attribute, Constant, EnumType, Variable
 from nczarr.check.checked import Checked
@@ -72,6 +73,8 @@ def beyond(
     if no_fill:
         return library_default(type_name, types)
     if type_name in ATOMIC:
+        if dataset is not None and dataset.dtype is not None and dataset.fill is not None:
+            return in_order(dataset.fill, dataset.dtype, descr(type_name, types))
         data = ask.fill(*at, ATOMIC[type_name].size)
         return data if BYTE_ORDER == "little" else data[::-1]
     dtype = c_dtype(type_name, types)

@@ -7,7 +7,7 @@ names and the classic model.
 from __future__ import annotations
 
 import os
-from typing import TypeAlias, cast
+from typing import Literal, TypeAlias, cast
 
 from nczarr import names
 from nczarr.arrays.lazy_numpy import np
@@ -42,10 +42,11 @@ from nczarr.check.checked import Namesake, Unchecked
 from nczarr.check.duplicate_names import apart, namesakes
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.formats.netcdf4 import library as c
+from nczarr.formats.netcdf4 import objects
 from nczarr.formats.netcdf4.c_values import c_dtype, constant_of
 from nczarr.formats.netcdf4.choose_source import sources
 from nczarr.formats.netcdf4.fill_values import beyond
-from nczarr.formats.netcdf4.inquiry import COMPOUND, ENUM, OPAQUE, Inquiry, Members, TypeInfo, VariableInfo
+from nczarr.formats.netcdf4.inquiry import COMPOUND, ENUM, OPAQUE, Inquiry, Members, StorageInfo, TypeInfo, VariableInfo
 from nczarr.formats.netcdf4.library import MissingLibraryError, library
 from nczarr.formats.netcdf4.library_file import library_file
 from nczarr.formats.netcdf4.objects import DatasetInfo, Datasets, datasets
@@ -56,6 +57,9 @@ from nczarr.options import Options
 from nczarr.source import Source
 
 LAYOUTS: dict[int, LayoutName] = {c.CHUNKED: "chunked", c.CONTIGUOUS: "contiguous", c.COMPACT: "compact"}
+_LAYOUTS = {objects.CHUNKED: c.CHUNKED, objects.CONTIGUOUS: c.CONTIGUOUS, objects.COMPACT: c.COMPACT}
+"""The library's numbers of HDF5's layouts."""
+
 BIG = c.ENDIAN["big"]
 
 
@@ -116,6 +120,12 @@ Owner: TypeAlias = tuple[tuple[str, ...], str | None]
 """Owner of attributes in the file's spelling: a group, and a variable of it or None."""
 
 
+_StorageKey: TypeAlias = tuple[
+    LayoutName | None, tuple[int, ...] | None, tuple[Codec, ...], Literal["big"] | None, bool
+]
+"""Members of a storage. Equal nodes of a file are one: to make a node takes as long as to read its members."""
+
+
 class _Reader:
     def __init__(self, ask: Inquiry, file: int, source: Source, report: Report, known: Datasets) -> None:
         self.ask = ask
@@ -136,6 +146,8 @@ class _Reader:
         self.members: dict[int, Members] = {}
         self.seen: dict[str, Seen] = {}
         self.namesakes: list[Namesake] = []
+        self.attributes: dict[tuple[str, str, bytes], Attribute] = {}
+        self.storages: dict[_StorageKey, Storage] = {}
 
     def read(self, found: Survey | None) -> Unchecked:
         """Return the dataset; `found`: all objects of the file."""
@@ -251,45 +263,46 @@ class _Reader:
         if names.problem(info.name) is not None:
             return None
         type_name = self.type_names[info.type]
-        dataset = None
-        if len(alike) == 1:  # of two, HDF5's names do not tell which is which
-            dataset = self.datasets.of(names.split(written), info.name)
+        above, path = names.split(written), names.join(path, name)
+        unique = len(alike) == 1  # of two, HDF5's names do not tell which is which
+        dataset = self.datasets.of(above, info.name) if unique else None
         if dataset is not None and not agrees(type_name, self.types, dataset):
             return None
-        place = (names.split(written), info.name) if len(alike) == 1 else None
-        attributes, own = self._attributes(group, number, info.attributes, names.join(path, name), place)
+        attributes, own = self._attributes(group, number, info.attributes, path, (above, info.name) if unique else None)
         seen.variables[info.name] = own | seen.variables.get(info.name, frozenset())
+        storage = self._storage(path, group, number, info, type_name, dataset)
         variable = Variable(
             name=name,
             type=type_name,
-            dimensions=tuple(self.dimensions[each][0] for each in info.dimensions),
+            dimensions=tuple([self.dimensions[each][0] for each in info.dimensions]),
             attributes=attributes,
-            storage=self._storage(names.join(path, name), group, number, info, type_name, dataset),
+            storage=storage,
         )
-        no_fill = variable.storage.no_fill
-        shape = tuple(self.dimensions[each][1] for each in info.dimensions)
+        shape = tuple([self.dimensions[each][1] for each in info.dimensions])
         extent = dataset.extent if dataset is not None else None
         stored = StoredVariable(
             self.bytes,
-            names.split(written),
+            above,
             info.name,
             type_name,
             self.types,
             shape,
-            beyond(self.ask, (group, number), type_name, self.types, dataset, no_fill=no_fill),
+            beyond(self.ask, (group, number), type_name, self.types, dataset, no_fill=storage.no_fill),
             extent if extent != shape else None,
-            alike.index(number) if len(alike) > 1 else None,
+            None if unique else alike.index(number),
             dataset.fixed if dataset is not None and type_name == "string" else None,
-            dataset is not None and dataset.extent is not None and len(dataset.extent) == len(shape),
+            extent is not None and len(extent) == len(shape),
         )
-        self.parts[names.join(path, name)] = sources(stored, dataset)
+        self.parts[path] = sources(stored, dataset)
         return variable
 
     def _storage(
         self, path: str, group: int, number: int, info: VariableInfo, type_name: str, dataset: DatasetInfo | None
     ) -> Storage:
         """Return the storage, with filters in file order, which the library does not report."""
-        found = self.ask.storage(group, number, len(info.dimensions), filters=dataset is None)
+        found = None if dataset is None else _storage_of(dataset)
+        if found is None:
+            found = self.ask.storage(group, number, len(info.dimensions), filters=dataset is None)
         codecs = tuple(Codec(id=number, parameters=tuple(values)) for number, *values in found.filters)
         layout = LAYOUTS.get(found.layout)
         if layout != "chunked" and self.growing.intersection(info.dimensions):
@@ -301,16 +314,19 @@ class _Reader:
         wide = type_name in ATOMIC and ATOMIC[type_name].size > 1
         # HDF5 has chunks that are longer than a dimension of fixed length, where it might become longer
         chunks = tuple(
-            each if free in self.growing else min(each, max(1, self.dimensions[free][1]))
-            for each, free in zip(found.chunks, info.dimensions, strict=False)
+            [
+                each if free in self.growing else min(each, max(1, self.dimensions[free][1]))
+                for each, free in zip(found.chunks, info.dimensions, strict=False)
+            ]
         )
-        return Storage(
-            layout=layout,
-            chunks=chunks or None,
-            codecs=codecs if dataset is None else dataset.filters,
-            endian="big" if wide and found.endian == BIG else None,
-            no_fill=found.no_fill,
-        )
+        endian: Literal["big"] | None = "big" if wide and found.endian == BIG else None
+        key = layout, chunks or None, codecs if dataset is None else dataset.filters, endian, found.no_fill
+        made = self.storages.get(key)
+        if made is None:
+            made = self.storages[key] = Storage(
+                layout=key[0], chunks=key[1], codecs=key[2], endian=endian, no_fill=found.no_fill
+            )
+        return made
 
     def _attributes(
         self, group: int, owner: int, count: int, scope: str, at: Owner | None
@@ -350,7 +366,12 @@ class _Reader:
         atomic = ATOMIC.get(type_name)
         if atomic is not None and atomic.size and (atomic.size == 1 or c.BYTE_ORDER == "little"):
             data = self.ask.attribute_bytes(group, owner, name, length * atomic.size)
-            return Attribute(name=name, value=Constant(type=type_name, count=length, data=data))
+            key = name, type_name, data
+            made = self.attributes.get(key)
+            if made is None:
+                value = Constant(type=type_name, count=length, data=data)
+                made = self.attributes[key] = Attribute(name=name, value=value)
+            return made
         if type_name == "string" and place is not None:
             texts = self.datasets.cut_texts(*place, name, length)
             if texts is not None:
@@ -362,3 +383,16 @@ class _Reader:
         if length and (type_name == "string" or not is_fixed(type_name, self.types)):
             self.ask.release(group, kind, memory.ctypes.data, length)
         return Attribute(name=name, value=value)
+
+
+def _storage_of(dataset: DatasetInfo) -> StorageInfo | None:
+    """Return the storage of a dataset of fixed-size elements as the library shows it; None for other elements.
+
+    The library may have the others from an image of the file without their fill
+    values.
+    """
+    if dataset.dtype is None:
+        return None
+    chunks = dataset.chunks if dataset.layout == objects.CHUNKED else ()
+    endian = BIG if dataset.dtype[0] == ">" else 0
+    return StorageInfo(_LAYOUTS.get(dataset.layout, -1), chunks, (), endian, not dataset.given)

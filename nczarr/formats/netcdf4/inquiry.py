@@ -87,9 +87,12 @@ class Inquiry:
     def __init__(self, lib: Library) -> None:
         self.lib = lib
         self._do = lib.call
-        self._int, self._size = c_int(), c_size_t()
+        self._int, self._size, self._kind = c_int(), c_size_t(), c_int()
+        self._to_int, self._to_size = byref(self._int), byref(self._size)
         self._rank, self._ids_of_dimensions = c_int(), (c_int * MOST_DIMENSIONS)()
         self._scratch = create_string_buffer(NAME)
+        self._attribute_name, self._attribute = lib.dll.nc_inq_attname, lib.dll.nc_inq_att
+        self._attribute_values, self._variable = lib.dll.nc_get_att, lib.dll.nc_inq_var
 
     def _name(self, name: str, *arguments: Any) -> str:
         self._do(name, *arguments, self._scratch)
@@ -159,39 +162,45 @@ class Inquiry:
     def variables(self, group: int) -> dict[int, VariableInfo]:
         """Return a group's variables by id, in definition order.
 
-        Omits those with a multidimensional attribute, on which the library
-        fails.
+        The library fails on variables with a multidimensional attribute: they
+        are omitted, or have no attributes.
         """
         found = {}
+        rank, dimensions = self._rank, self._ids_of_dimensions
+        outs = self._scratch, byref(self._kind), byref(rank), dimensions
         for number in self._ids("nc_inq_varids", group):
-            kind, rank, dimensions = self._int, self._rank, self._ids_of_dimensions
-            try:
-                self._do("nc_inq_var", group, number, self._scratch, byref(kind), byref(rank), dimensions, None)
-            except OSError:
-                continue
-            name, type_id, ids = _text(self._scratch), kind.value, tuple(dimensions[: rank.value])
-            found[number] = VariableInfo(name, type_id, ids, self._count("nc_inq_varnatts", group, number))
+            count = 0
+            if self._variable(group, number, *outs, self._to_int):
+                try:
+                    self._do("nc_inq_var", group, number, *outs, None)
+                except OSError:
+                    continue
+            else:
+                count = self._int.value
+            ids = tuple(dimensions[: rank.value])
+            found[number] = VariableInfo(_text(self._scratch), self._kind.value, ids, count)
         return found
 
     def attribute_count(self, group: int) -> int:
-        """Return the number of attributes of a group."""
-        return self._count("nc_inq_natts", c_int(group))
-
-    def _count(self, name: str, *arguments: Any) -> int:
-        """Return the number of attributes; 0 if the library fails on one."""
+        """Return the number of attributes of a group; 0 if the library fails on one."""
         try:
-            self._do(name, *arguments, byref(self._int))
+            self._do("nc_inq_natts", group, self._to_int)
         except OSError:
             return 0
         return self._int.value
 
     def attribute_name(self, group: int, owner: int, place: int) -> str:
         """Return the name of an attribute by its index, in the file's spelling."""
-        return self._name("nc_inq_attname", group, owner, place)
+        status = self._attribute_name(group, owner, place, self._scratch)
+        if status:
+            self.lib.fail("nc_inq_attname", status)
+        return _text(self._scratch)
 
     def attribute(self, group: int, owner: int, name: str) -> tuple[int, int]:
         """Return type and length of an attribute; the library looks up its name in NFC."""
-        self._do("nc_inq_att", group, owner, to_bytes(name), byref(self._int), byref(self._size))
+        status = self._attribute(group, owner, to_bytes(name), self._to_int, self._to_size)
+        if status:
+            self.lib.fail("nc_inq_att", status)
         return self._int.value, self._size.value
 
     def storage(self, group: int, variable: int, rank: int, *, filters: bool = True) -> StorageInfo:
@@ -240,8 +249,9 @@ class Inquiry:
     def attribute_bytes(self, group: int, owner: int, name: str, size: int) -> bytes:
         """Return the values of an attribute of an atomic type except string: `size` bytes, native order."""
         buffer = self._scratch if size <= NAME else create_string_buffer(size)
-        if size:
-            self._do("nc_get_att", group, owner, to_bytes(name), buffer)
+        status = self._attribute_values(group, owner, to_bytes(name), buffer) if size else 0
+        if status:
+            self.lib.fail("nc_get_att", status)
         return ctypes.string_at(buffer, size)
 
     def release(self, file: int, kind: int, address: int, count: int) -> None:

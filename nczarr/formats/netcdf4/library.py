@@ -113,7 +113,8 @@ class Library:
             function.restype = c_int
             self._call[name] = function
 
-    def _fail(self, name: str, status: int) -> NoReturn:
+    def fail(self, name: str, status: int) -> NoReturn:
+        """Raise OSError or CallError for the status of a failed function."""
         if status > 0:
             raise OSError(status, os.strerror(status))
         text = self.dll.nc_strerror(status).decode("utf-8", "replace")
@@ -147,13 +148,13 @@ class Library:
         """Call a function without a result. Raises OSError, CallError."""
         status = self._call[name](*arguments)
         if status:
-            self._fail(name, status)
+            self.fail(name, status)
 
     def call(self, name: str, *arguments: Any) -> None:
         """Call a function with C arguments. Raises OSError, CallError."""
         status = getattr(self.dll, name)(*arguments)
         if status:
-            self._fail(name, status)
+            self.fail(name, status)
 
     @contextmanager
     def enhanced(self) -> Iterator[None]:
@@ -170,7 +171,7 @@ class Library:
         found = c_int()
         status = self._call[name](*arguments, byref(found))
         if status:
-            self._fail(name, status)
+            self.fail(name, status)
         return found.value
 
     def dimension_length(self, file: int, dimension: int) -> int:

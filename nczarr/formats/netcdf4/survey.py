@@ -1,8 +1,8 @@
 """Lists the objects of an HDF5 file, to refuse files that crash the netCDF library and report what it omits.
 
 The library follows all links, even into groups that contain themselves
-(libnetcdf 4.10.1 then aborts), and skips unsupported types. The walk reads
-links and object kinds only.
+(libnetcdf 4.10.1 then aborts), and skips unsupported types. The walk opens
+each dataset once, for everything that is known of it.
 """
 
 from __future__ import annotations
