@@ -38,6 +38,11 @@ class KeyedArray(ArraySource):
     """Encoding of the chunks."""
 
     @property
+    def keyed(self) -> bool:
+        """True."""
+        return True
+
+    @property
     def keys(self) -> Listing:
         """Keys of the array in this process."""
         raise NotImplementedError

@@ -203,6 +203,11 @@ class ArraySource:
         return False
 
     @property
+    def keyed(self) -> bool:
+        """True if each chunk or shard has a key in a store."""
+        return False
+
+    @property
     def keys(self) -> Listing | None:
         """Keys of the array in its store, one per chunk or shard; None without a store."""
         return None

@@ -61,9 +61,14 @@ def shapes_of(work: Unchecked, report: Report) -> Shapes:
     """Return every variable's shape by FQN, and check its storage."""
     known = tables_of(work)
     found: Shapes = {}
+    sound: dict[tuple[object, ...], tuple[int, ...]] = {}  # many variables share dimensions, type and storage
     for dimension in known.dimensions.values():
         _check_length(dimension.size, f"dimension `{dimension.name}`", dimension.span, report)
     for path, variable in known.variables.items():
+        alike, before = (variable.dimensions, variable.type, id(variable.storage)), report.errors
+        if alike in sound:
+            found[path] = sound[alike]
+            continue
         for item in variable.dimensions:
             if isinstance(item, int):
                 _check_length(item, f"a dimension of `{variable.name}`", variable.span, report)
@@ -80,6 +85,8 @@ def shapes_of(work: Unchecked, report: Report) -> Shapes:
             continue
         found[path] = tuple(dimension.size for dimension in present)
         check_storage(variable, present, known.types, report)
+        if report.errors == before:
+            sound[alike] = found[path]
     return found
 
 

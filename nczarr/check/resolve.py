@@ -20,6 +20,7 @@ from nczarr.ast import (
     ATOMIC,
     Attribute,
     Constant,
+    DimensionRef,
     EnumType,
     Node,
     OpaqueType,
@@ -50,6 +51,8 @@ class _Resolver:
             self.types_by_name.setdefault(declared.name, []).append(path)
         self.scopes: dict[str, tuple[str, ...]] = {}
         self.undefined: set[str] = set()  # names of types that were reported
+        self.references: dict[tuple[str, tuple[DimensionRef, ...]], tuple[DimensionRef, ...]] = {}
+        """Resolved dimensions by scope and dimensions as written, if their place does not matter."""
 
     # ---- the tree ----------------------------------------------------------------------------------------------
     def group(self, group: G, path: str) -> G:
@@ -82,12 +85,18 @@ class _Resolver:
         type_name = variable.type
         if type_name not in ATOMIC:
             type_name = self.type_name(type_name, scope, self.work.use(path, 0, variable.span))
-        references = tuple(
-            reference
-            if isinstance(reference, int)
-            else self.dimension(reference, scope, self.work.use(path, index, variable.span))
-            for index, reference in enumerate(variable.dimensions, 1)
-        )
+        references = self.references.get((scope, variable.dimensions))
+        if references is None:
+            references = tuple(
+                reference
+                if isinstance(reference, int)
+                else self.dimension(reference, scope, self.work.use(path, index, variable.span))
+                for index, reference in enumerate(variable.dimensions, 1)
+            )
+            if self.work.forward and all(
+                isinstance(each, int) or each in self.tables.dimensions for each in references
+            ):
+                self.references[scope, variable.dimensions] = references
         attributes = self.attributes(variable.attributes, scope, path)
         if type_name == variable.type and references == variable.dimensions and attributes is variable.attributes:
             return variable

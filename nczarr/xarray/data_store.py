@@ -45,7 +45,7 @@ class DataStore(AbstractDataStore):
     def get_attrs(self) -> dict[str, Any]:
         """Return the attributes of the group."""
         types = self._opened.handle.checked.types
-        return attributes(self._node.attributes, types)
+        return attributes(self._node.attributes, types, self._opened.values)
 
     def get_dimensions(self) -> dict[str, int]:
         """Return the lengths of the group's own dimensions."""
@@ -81,7 +81,7 @@ class DataStore(AbstractDataStore):
         # xarray reads texts of the encoded dtype `str` at once, and fails if an axis repeats. Texts of stores are lazy.
         if form.encoded is not str or ("chunks" not in encoding and len(set(axes)) == len(axes)):
             encoding["dtype"] = form.encoded
-        found = attributes(declared.attributes, types)
+        found = attributes(declared.attributes, types, self._opened.values)
         encoding.update(take_fill(found, form, declared, types))
         array = NczarrArray(self._opened, path, shape, form.dtype)
         return Variable(axes, LazilyIndexedArray(array), found, encoding, fastpath=True)

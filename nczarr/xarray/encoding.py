@@ -39,7 +39,7 @@ def storage_encoding(storage: Storage, dimensions: Sequence[str], source: ArrayS
             if add is not None and not (storage.layout is None and add is _blosc):
                 add(found, codec)
         found.update(contiguous=chunks is None, chunksizes=chunks)
-    if source is not None and dimensions and (chunks is None or storage.layout is None) and source.keys is not None:
+    if source is not None and source.keyed and dimensions and (chunks is None or storage.layout is None):
         layout = source.layout
         chunks = found["chunks"] = layout.chunks
         if layout.shards is not None:

@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 from nczarr.ast import Variable
 from nczarr.ast.storage import Element
 from nczarr.plan.simple_dimension_names import axes
-from nczarr.xarray.values import Presentation, presentation
+from nczarr.xarray.values import Known, Presentation, presentation
 
 if TYPE_CHECKING:
     from nczarr.api.node_handles import GroupHandle
@@ -33,10 +33,11 @@ _kept: OrderedDict[str, Opened] = OrderedDict()
 class Opened:
     """An open dataset that pickles as the call that opens it again."""
 
-    __slots__ = ("__weakref__", "_axes", "_forms", "_open", "_token", "handle")
+    __slots__ = ("__weakref__", "_axes", "_forms", "_open", "_token", "handle", "values")
 
     def __init__(self, handle: GroupHandle, open_again: Callable[[], GroupHandle] | None = None) -> None:
         self.handle = handle
+        self.values: Known = {}
         self._open = open_again
         self._token = ""
         self._forms: dict[tuple[str, Element | None, str | None], Presentation | None] = {}

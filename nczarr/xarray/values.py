@@ -125,9 +125,22 @@ def _lists(dtype: np.dtype[Any]) -> Convert:
     return convert
 
 
-def attributes(declared: Sequence[Attribute], types: Types) -> dict[str, Any]:
-    """Return attributes by name."""
-    return {each.name: attribute(each.name, each.value, types) for each in declared}
+Known = dict[tuple[int, bool], Any]
+"""Values that never change, by `id` of the constant, and whether it is a `_FillValue`. Front ends share constants."""
+
+
+def attributes(declared: Sequence[Attribute], types: Types, known: Known) -> dict[str, Any]:
+    """Return attributes by name. `known`: values of the same tree, to which new ones are added."""
+    found: dict[str, Any] = {}
+    for each in declared:
+        key = id(each.value), each.name == FILL
+        value = known.get(key)
+        if value is None:
+            value = attribute(each.name, each.value, types)
+            if isinstance(value, str | np.number):
+                known[key] = value
+        found[each.name] = value
+    return found
 
 
 def take_fill(found: dict[str, Any], form: Presentation, variable: Variable, types: Types) -> dict[str, Any]:

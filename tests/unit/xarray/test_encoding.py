@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from nczarr.arrays.chunk_keys import Listing
+from nczarr.arrays.chunked_store import StoredArray
+from nczarr.arrays.grid import Encoding
 from nczarr.arrays.memory import fill_source
-from nczarr.arrays.source import ArraySource, DerivedSource, Layout
+from nczarr.arrays.source import ArraySource, Layout
 from nczarr.ast.storage import Codec, Storage
+from nczarr.capabilities import ChunkKeys
+from nczarr.stores.memory import MemoryStore
 from nczarr.xarray.encoding import storage_encoding
 
 NONE = {
@@ -17,19 +20,13 @@ NONE = {
 CHUNKED = {"contiguous": False, "chunksizes": (2, 3), "preferred_chunks": {"y": 2, "x": 3}}
 
 
-class Kept(DerivedSource):
-    """An array of a store."""
-
-    @property
-    def layout(self) -> Layout:
-        return Layout("<i4", (4, 6), (2, 3), shards=(4, 6))
-
-    @property
-    def keys(self) -> Listing | None:
-        return Listing.__new__(Listing)
+def stored() -> StoredArray:
+    """An array of a store, in shards."""
+    layout = Layout("<i4", (4, 6), (2, 3), shards=(4, 6))
+    return StoredArray(layout, MemoryStore({}), ChunkKeys(), Encoding("<i4", ()))
 
 
-STORED: ArraySource = Kept(fill_source(Layout("<i4", (4, 6), (2, 3))))
+STORED: ArraySource = stored()
 LOCAL = fill_source(Layout("<i4", (4, 6), (4, 6)))
 
 
@@ -86,3 +83,10 @@ def test_stores_that_record_another_layout_have_the_chunks_of_their_keys() -> No
         "shards": (4, 6),
         "preferred_chunks": {"y": 2, "x": 3},
     }
+
+
+def test_keys_are_not_listed() -> None:
+    """An opening asks no store for the chunks of its arrays."""
+    array = stored()
+    assert storage_encoding(Storage(), ("y", "x"), array)["shards"] == (4, 6)
+    assert array._own == []

@@ -9,13 +9,14 @@ cannot hold becomes a `_FillValue`.
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
 from nczarr import names
 from nczarr.arrays.elements import element_of, is_record, model_bytes
 from nczarr.arrays.parts import Types, descr, is_fixed
-from nczarr.arrays.source import Parts
+from nczarr.arrays.source import Descr, Parts
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Group, Variable
 from nczarr.ast.node import members_of
 from nczarr.ast.plain import encoded
@@ -235,7 +236,11 @@ def with_fill(
             text = "the document notes a `_FillValue` that the array's fill value does not state; it is left out"
             reader.documents.warn("stale-extension", text, described.key)
         elif noted is None and reader.fill_stands_for_attribute:
-            found, noted = _restored(type_name, types, described, masking=reader.masking_fill), 0
+            of, masking = (described.fill, described.encoding.dtype), reader.masking_fill
+            found, noted = (
+                _restored(type_name, types, *of, masking=masking) if types else _plain(type_name, *of, masking),
+                0,
+            )
         if found is None:
             return attributes
         made = Attribute(name="_FillValue", value=found, span=reader.documents.span(described.key))
@@ -279,12 +284,17 @@ def _noted(type_name: str, place: object, described: Described) -> Constant | No
     return Constant(type=type_name, count=1, data=model_bytes(described.fill, described.encoding.dtype))
 
 
-def _restored(type_name: str, types: Types, described: Described, *, masking: bool) -> Constant | None:
+@functools.lru_cache(maxsize=1024)
+def _plain(type_name: str, fill: bytes | None, dtype: Descr, masking: bool) -> Constant | None:
+    """Return `_restored` of an atomic type, cached: the arrays of a store share few fill values."""
+    return _restored(type_name, {}, fill, dtype, masking=masking)
+
+
+def _restored(type_name: str, types: Types, fill: bytes | None, dtype: Descr, *, masking: bool) -> Constant | None:
     """Return the `_FillValue` that plain attributes cannot hold: NaN, infinities, non-numbers; omit record defaults.
 
     `masking`: return that of any number too, unless it is netCDF's default.
     """
-    fill, dtype = described.fill, described.encoding.dtype
     if masking and fill is not None and is_fixed(type_name, types) and not is_record(element_of(dtype)):
         found = Constant(type=type_name, count=1, data=model_bytes(fill, dtype))
         return found if found != default_fill(type_name, types) else None
