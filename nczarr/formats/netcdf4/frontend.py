@@ -229,7 +229,7 @@ class _Reader:
         )
         place = names.split(written), None
         attributes, own = self._attributes(group, c.GLOBAL, self.ask.attribute_count(group), path, place)
-        seen = self.seen[written] = Seen(
+        seen = self.seen["/".join(("", *place[0]))] = Seen(
             frozenset(name for name, _, _ in members.dimensions.values()),
             frozenset(info.name for number, info in members.types.items() if number in self.infos),
             {},

@@ -181,6 +181,13 @@ class Hdf5:
             for size in (4, 8)
             for order, word in enumerate(("LE", "BE"))
         }
+        self.links: list[tuple[bytes, int, int]] = []
+        self.on_link = ON_LINK(self._note_link)  # to make one takes longer than to list a small group
+
+    def _note_link(self, owner: int, name: bytes, link: Any, data: Any) -> int:
+        info = link.contents
+        self.links.append((name, info.type, info.size))
+        return 0
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         """Return a function by name; its result is not checked."""
@@ -281,13 +288,8 @@ def opened_file(h5: Hdf5, path: str, *, needed: bool = False) -> Iterator[int]:
 
 def links(h5: Hdf5, file: int, group: bytes) -> list[tuple[bytes, int, int]]:
     """Return name, kind (H5L_type_t) and size of value of each link in a group. Raises OSError."""
-    found: list[tuple[bytes, int, int]] = []
-
-    def note(owner: int, name: bytes, link: Any, data: Any) -> int:
-        found.append((name, link.contents.type, link.contents.size))
-        return 0
-
-    h5.do("H5Literate_by_name2", file, group, 0, 0, None, ON_LINK(note), None, 0)
+    found = h5.links = []
+    h5.do("H5Literate_by_name2", file, group, 0, 0, None, h5.on_link, None, 0)
     return found
 
 

@@ -99,10 +99,12 @@ class Inquiry:
         return _text(self._scratch)
 
     def _ids(self, name: str, group: int, *more: Any) -> tuple[int, ...]:
-        count = c_int()
-        self._do(name, c_int(group), byref(count), None, *more)
-        ids = (c_int * max(1, count.value))()
-        self._do(name, c_int(group), byref(count), ids, *more)
+        count = self._int
+        self._do(name, group, self._to_int, None, *more)
+        if not count.value:
+            return ()
+        ids = (c_int * count.value)()
+        self._do(name, group, self._to_int, ids, *more)
         return tuple(ids[: count.value])
 
     def is_classic_model(self, file: int) -> bool:
@@ -124,9 +126,8 @@ class Inquiry:
         growing = self._ids("nc_inq_unlimdims", group)
         found = {}
         for number in self._ids("nc_inq_dimids", group, c_int(0)):
-            name, length = create_string_buffer(NAME), c_size_t()
-            self._do("nc_inq_dim", c_int(group), c_int(number), name, byref(length))
-            found[number] = _text(name), length.value, number in growing
+            self._do("nc_inq_dim", group, number, self._scratch, self._to_size)
+            found[number] = _text(self._scratch), self._size.value, number in growing
         return found
 
     def types(self, group: int) -> dict[int, TypeInfo]:

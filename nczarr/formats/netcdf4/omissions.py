@@ -23,7 +23,6 @@ from nczarr.formats.netcdf4.survey import (
     Refusal,
     Seen,
     Survey,
-    fqn,
     hidden_attributes,
     hidden_objects,
     strange_objects,
@@ -47,7 +46,7 @@ def strange(lib: Library, path: str, found: Survey) -> str | None:
 
 
 def unseen(known_groups: Mapping[str, Seen], found: Survey, known: Datasets) -> Iterator[str]:
-    """Yield a text for each unread object. `known_groups`: what was read, by FQN in the file. Raises OSError."""
+    """Yield a text for each unread object. `known_groups`: what was read, by path in the file. Raises OSError."""
     for place in found.broken:
         yield f"the link `{place}` has no target"
     hidden = set()
@@ -59,10 +58,10 @@ def unseen(known_groups: Mapping[str, Seen], found: Survey, known: Datasets) -> 
             continue
         parent, _, name = place.rpartition("/")
         own: frozenset[str] = frozenset()
-        if listed.kind == GROUP and fqn(place) in known_groups:
-            own = known_groups[fqn(place)].attributes
-        elif listed.kind == DATASET and fqn(parent) in known_groups:
-            own = known_groups[fqn(parent)].variables.get(name.removeprefix(NON_COORDINATE), own)
+        if listed.kind == GROUP and place.rstrip("/") in known_groups:
+            own = known_groups[place.rstrip("/")].attributes
+        elif listed.kind == DATASET and parent in known_groups:
+            own = known_groups[parent].variables.get(name.removeprefix(NON_COORDINATE), own)
         if listed.attributes - len(own) > listed.reserved:
             for attribute in hidden_attributes(known.h5, known.file, place, own, is_scale=listed.is_scale):
                 yield f"attribute `{attribute}` of `{place}` has a type or name that netCDF cannot represent"

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from ctypes import byref, create_string_buffer
 from typing import Any, NamedTuple
 
-from nczarr import names
 from nczarr.formats.netcdf4.hdf5 import (
     ATTRIBUTES,
     BASIC,
@@ -184,12 +183,12 @@ class Seen(NamedTuple):
 
 
 def hidden_objects(found: Survey, shown: Mapping[str, Seen]) -> Iterator[tuple[str, str]]:
-    """Yield path and kind of unread objects. Keys of `shown` are group FQNs."""
+    """Yield path and kind of unread objects. `shown`: what was read, by path of the group; the root's is empty."""
     for place, (kind, *_) in found.objects.items():
         parent, _, name = place.rpartition("/")
         if place == "/" or kind == GROUP:
             continue
-        group = shown.get(fqn(parent))
+        group = shown.get(parent)
         own = name.removeprefix(NON_COORDINATE)
         if kind == DATASET and (group is None or not (own in group.variables or name in group.dimensions)):
             yield place, "dataset"
@@ -216,11 +215,6 @@ def strange_objects(h5: Hdf5, file: int, found: Survey) -> Iterator[tuple[str, s
             with closing(h5, "H5Tclose", h5.do("H5Topen2", file, place.encode(), 0)) as declared:
                 if h5.H5Tget_class(declared) in (INTEGER, FLOAT, STRING):
                     yield place, f"`{place}` is a named atomic type"
-
-
-def fqn(place: str) -> str:
-    """Return the FQN of a group path in the file."""
-    return names.fqn(filter(None, place.split("/")))
 
 
 def hidden_attributes(h5: Hdf5, file: int, place: str, shown: frozenset[str], is_scale: bool) -> list[str]:
