@@ -160,6 +160,7 @@ _PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "H5Aexists": (c_int, _ID, c_char_p),
     "H5Aexists_by_name": (c_int, _ID, c_char_p, c_char_p, _ID),
     "H5Aget_type": (_ID, _ID),
+    "H5Aget_storage_size": (c_uint64, _ID),
     "H5Aread": (_HERR, _ID, _ID, c_void_p),
     "H5Aiterate_by_name": (_HERR, _ID, c_char_p, c_int, c_int, c_void_p, ON_ATTRIBUTE, c_void_p, _ID),
     "H5Awrite": (_HERR, _ID, _ID, c_void_p),

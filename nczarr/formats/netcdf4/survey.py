@@ -240,6 +240,6 @@ def _is_scale(h5: Hdf5, dataset: int) -> bool:
     ):
         if h5.H5Tget_class(kind) != STRING or h5.H5Tis_variable_str(kind) or h5.H5Tget_size(kind) > LONGEST_NAME:
             return False
-        text = create_string_buffer(LONGEST_NAME + 1)
+        text = create_string_buffer(h5.H5Aget_storage_size(attribute) + 1)  # of an array, all elements are read
         h5.do("H5Aread", attribute, kind, text)
         return text.value == b"DIMENSION_SCALE"

@@ -112,6 +112,18 @@ def test_internal_attributes_are_counted(looked: Look) -> None:
     assert found["/"][:2] == (1, 1)
 
 
+def test_a_class_that_is_an_array_of_texts_is_no_mark_of_a_scale(looked: Look) -> None:
+    """HDF5 writes all elements, which a buffer for one text does not hold."""
+
+    def make(file: Any, h5py: ModuleType) -> None:
+        for name in "abcd":
+            file[name] = np.arange(3)
+            file[name].attrs["CLASS"] = np.array([b"DIMENSION_SCALE"] * 3000)
+
+    objects = looked(make).objects
+    assert [objects[f"/{name}"].is_scale for name in "abcd"] == [False] * 4
+
+
 def test_a_refused_file_is_never_opened(tmp_path: Path) -> None:
     with (
         pytest.raises(OSError, match="contains itself"),
