@@ -92,7 +92,7 @@ class Inquiry:
         self._rank, self._ids_of_dimensions = c_int(), (c_int * MOST_DIMENSIONS)()
         self._scratch = create_string_buffer(NAME)
         self._attribute_name, self._attribute = lib.dll.nc_inq_attname, lib.dll.nc_inq_att
-        self._attribute_values, self._variable = lib.dll.nc_get_att, lib.dll.nc_inq_var
+        self._attribute_values = lib.dll.nc_get_att
 
     def _name(self, name: str, *arguments: Any) -> str:
         self._do(name, *arguments, self._scratch)
@@ -163,29 +163,29 @@ class Inquiry:
     def variables(self, group: int) -> dict[int, VariableInfo]:
         """Return a group's variables by id, in definition order.
 
-        The library fails on variables with a multidimensional attribute: they
-        are omitted, or have no attributes.
+        Omits those with a multidimensional attribute, on which the library
+        fails.
         """
         found = {}
         rank, dimensions = self._rank, self._ids_of_dimensions
         outs = self._scratch, byref(self._kind), byref(rank), dimensions
         for number in self._ids("nc_inq_varids", group):
-            count = 0
-            if self._variable(group, number, *outs, self._to_int):
-                try:
-                    self._do("nc_inq_var", group, number, *outs, None)
-                except OSError:
-                    continue
-            else:
-                count = self._int.value
-            ids = tuple(dimensions[: rank.value])
-            found[number] = VariableInfo(_text(self._scratch), self._kind.value, ids, count)
+            try:  # once: when it is asked again, the library hides its failure
+                self._do("nc_inq_var", group, number, *outs, None)
+            except OSError:
+                continue
+            name, type_id, ids = _text(self._scratch), self._kind.value, tuple(dimensions[: rank.value])
+            found[number] = VariableInfo(name, type_id, ids, self._count("nc_inq_varnatts", group, number))
         return found
 
     def attribute_count(self, group: int) -> int:
-        """Return the number of attributes of a group; 0 if the library fails on one."""
+        """Return the number of attributes of a group."""
+        return self._count("nc_inq_natts", group)
+
+    def _count(self, name: str, *ids: int) -> int:
+        """Return the number of attributes; 0 if the library fails on one."""
         try:
-            self._do("nc_inq_natts", group, self._to_int)
+            self._do(name, *ids, self._to_int)
         except OSError:
             return 0
         return self._int.value

@@ -131,7 +131,7 @@ class Listed(NamedTuple):
     is_scale: bool = False
     """True for a dataset that is marked as a dimension scale."""
     dataset: DatasetInfo | None = None
-    """Metadata of a dataset; None if HDF5 cannot open it."""
+    """Metadata of a dataset of flat elements; None if HDF5 cannot open it."""
 
 
 def find(h5: Hdf5, file: int, group: tuple[str, ...], name: str) -> int:
@@ -183,14 +183,24 @@ class Datasets:
         return tuple(data) if any(b"\0" in each for each in data) else None
 
     def of(self, group: tuple[str, ...], name: str) -> DatasetInfo | None:
-        """Return the metadata of a variable's dataset; None if it does not exist."""
+        """Return the metadata of a variable's dataset; None if it does not exist. Raises OSError."""
         above = "/".join(("", *group, ""))
-        found = self._objects.get(above + NON_COORDINATE + name) or self._objects.get(above + name)
-        if found is None or found.dataset is None:
+        place = above + NON_COORDINATE + name
+        if place not in self._objects:
+            place = above + name
+        listed = self._objects.get(place)
+        found = None if listed is None else listed.dataset or self._described(place)
+        if listed is None or found is None:
             return None
-        if found.file != self._objects["/"].file:
-            return found.dataset._replace(elsewhere=True, address=None)
-        return found.dataset
+        return found if listed.file == self._objects["/"].file else found._replace(elsewhere=True, address=None)
+
+    def _described(self, place: str) -> DatasetInfo | None:
+        """Return the metadata of a dataset from its file; None if HDF5 cannot open it. Raises OSError."""
+        dataset = self.h5.H5Dopen2(self.file, place.encode(), 0)
+        if dataset < 0:
+            return None
+        with closing(self.h5, "H5Dclose", dataset):
+            return describe(self.h5, dataset)
 
 
 @contextmanager
@@ -218,13 +228,25 @@ class Describer:
 
     def describe(self, dataset: int) -> DatasetInfo:
         """Return the metadata of an open dataset. Raises OSError."""
+        with closing(self._h5, "H5Tclose", self._h5.do("H5Dget_type", dataset)) as kind:
+            return self._describe(dataset, kind, descr_of(self._h5, kind))
+
+    def describe_flat(self, dataset: int) -> DatasetInfo | None:
+        """Return the metadata of an open dataset; None if its elements may be strings or lists. Raises OSError.
+
+        Of these, HDF5 reads the fill value at once, which never ends in some
+        damaged files.
+        """
+        with closing(self._h5, "H5Tclose", self._h5.do("H5Dget_type", dataset)) as kind:
+            dtype = descr_of(self._h5, kind)
+            if dtype is None and not is_flat(self._h5, kind):
+                return None
+            return self._describe(dataset, kind, dtype)
+
+    def _describe(self, dataset: int, kind: int, dtype: Descr | None) -> DatasetInfo:
         h5 = self._h5
         extent = self._extent(dataset)
-        with (
-            closing(h5, "H5Tclose", h5.do("H5Dget_type", dataset)) as kind,
-            closing(h5, "H5Pclose", h5.do("H5Dget_create_plist", dataset)) as made,
-        ):
-            dtype = descr_of(h5, kind)
+        with closing(h5, "H5Pclose", h5.do("H5Dget_create_plist", dataset)) as made:
             layout = h5.H5Pget_layout(made)
             chunks: tuple[int, ...] = ()
             filters: tuple[Codec, ...] = ()
@@ -311,6 +333,12 @@ class Describer:
         if h5.H5Pget_fill_value(made, kind, buffer) < 0:
             return None, True, given
         return buffer.raw, undefined, given
+
+
+def is_flat(h5: Hdf5, kind: int) -> bool:
+    """Return whether a type is a number or a fixed-length text."""
+    family = h5.H5Tget_class(kind)
+    return family in (INTEGER, FLOAT) or (family == STRING and h5.H5Tis_variable_str(kind) == 0)
 
 
 def fixed_text(h5: Hdf5, kind: int) -> FixedText | None:

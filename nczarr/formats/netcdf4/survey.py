@@ -2,7 +2,7 @@
 
 The library follows all links, even into groups that contain themselves
 (libnetcdf 4.10.1 then aborts), and skips unsupported types. The walk opens
-each dataset once, for everything that is known of it.
+each dataset once, and describes those of flat elements.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ class _Walk:
         dataset = h5.H5Dopen2(group, name, 0)
         if dataset >= 0:
             with closing(h5, "H5Dclose", dataset):
-                found = self._describer.describe(dataset)
+                found = self._describer.describe_flat(dataset)
                 if attributes:
                     scale = _is_scale(h5, dataset)
                     reserved = self._reserved(dataset, (*_FREQUENT, *_OF_SCALES) if scale else _FREQUENT)

@@ -93,6 +93,25 @@ def test_fatal_fill_values_are_found_once(looked: Look) -> None:
     assert len(looked(make).fatal) == 2
 
 
+def test_fill_values_outside_of_headers_are_not_read(looked: Look, monkeypatch: pytest.MonkeyPatch) -> None:
+    """HDF5 does not come back from some damaged heaps, which the netCDF library refuses."""
+
+    def make(file: Any, h5py: ModuleType) -> None:
+        file.create_dataset("string", (2,), h5py.string_dtype(), fillvalue="ab")
+        file.create_dataset("list", (2,), h5py.vlen_dtype("i4"))
+        file.create_dataset("record", (2,), [("a", h5py.string_dtype()), ("b", "i4")])
+        file.create_dataset("flat", (2,), [("a", "S1"), ("b", "i4")])
+
+    h5, asked = hdf5(library()), list[int]()
+    real = h5.H5Dget_create_plist
+    monkeypatch.setattr(h5, "H5Dget_create_plist", lambda each: asked.append(each) or real(each), raising=False)
+    objects = looked(make).objects
+    assert [objects[f"/{name}"].dataset is None for name in ("string", "list", "record", "flat")] == [True] * 3 + [
+        False
+    ]
+    assert len(asked) == 1
+
+
 def test_internal_attributes_are_counted(looked: Look) -> None:
     def make(file: Any, h5py: ModuleType) -> None:
         file["x"] = np.arange(3)
