@@ -228,6 +228,8 @@ class Format(NamedTuple):
     """`(path) -> Iterator[str]`: other files that the library opens for a file of this format."""
     warms: str | None = None
     """`() -> Any`: load the libraries that `read` needs; with `isolates`."""
+    repository: bool = False
+    """True if a target is a commit in a repository, whose place has a prefix."""
     isolates: str | None = None
     """`(way | None) -> None`: make library calls in another process from now on."""
 

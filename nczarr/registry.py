@@ -24,6 +24,7 @@ ROWS: dict[str, str] = {
     "netcdf4": "nczarr.formats.netcdf4:FORMAT",
     "netcdf3": "nczarr.formats.netcdf3:FORMAT",
     "reference": "nczarr.formats.reference:FORMAT",
+    "icechunk": "nczarr.formats.icechunk:FORMAT",
     "nczarr": "nczarr.formats.zarr.nczarr:FORMAT",
     "zarr2": "nczarr.formats.zarr.v2:FORMAT",
     "zarr3": "nczarr.formats.zarr.v3:FORMAT",

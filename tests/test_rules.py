@@ -99,6 +99,7 @@ LAZY = {
     "distributed",
     "lark",
     "uvicorn",
+    "icechunk",
 }
 """Packages that cost too much to be imported at the top of a module."""
 

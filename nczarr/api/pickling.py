@@ -18,6 +18,8 @@ from nczarr.stores.url import location
 def opening(function: Callable[..., Any], path: str, following: Following, **options: Any) -> partial[Any]:
     """Return the call that opens a dataset again, in another folder too."""
     found = location(path)
+    if found.repository:
+        return partial(function, found.repository.absolute.text, following=following, **options)
     is_plain = not found.remote and found.path == path
     return partial(function, os.path.abspath(path) if is_plain else path, following=following, **options)
 

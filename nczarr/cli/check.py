@@ -131,6 +131,8 @@ class _Work(NamedTuple):
                 return 0
         undeclared: list[Peer] = []
         if asked and source is not None:
+            source = sources.revision(source, self.report, self.options)
+        if asked and source is not None:
             for peer in asked:
                 if peer.convention and not peers.suits(peer, source):
                     undeclared.append(peer)

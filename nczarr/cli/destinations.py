@@ -78,7 +78,8 @@ def _stem(source: str) -> str:
     if source == "-":
         return "stdin"
     try:
-        path = location(source).path
+        place = location(source)
+        path = place.repository.place if place.repository else place.path
     except BadURLError:  # told when it is read
         path = source
     name = os.path.basename(path.rstrip("/")) or "root"

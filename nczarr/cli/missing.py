@@ -14,6 +14,7 @@ EXTRAS = {
     "fsspec": "remote",
     "google": "ncstream",
     "h5py": "ragged",
+    "icechunk": "icechunk",
     "jinja2": "references",
     "netCDF4": "netcdf",
     "pyarrow": "references",

@@ -26,6 +26,20 @@ def opened(path: str, report: Report, options: Options) -> Source | Store | None
         return None
 
 
+def revision(source: Source | Store, report: Report, options: Options) -> Source | Store | None:
+    """Return the store of the revision that a repository's text names; any other source unchanged.
+
+    None after an error. Raises OSError.
+    """
+    if isinstance(source, Source) or not source.versioned:
+        return source
+    form = registry.detect_store(source)
+    assert form is not None
+    assert form.opens is not None
+    found: Store | None = registry.load(form.opens)(source, report, options)
+    return found
+
+
 def source_format(source: Source | Store, name: str, report: Report) -> Format | None:
     """Return the format with a name; None (reported) if the source cannot have it."""
     form = registry.named(name)

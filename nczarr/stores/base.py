@@ -48,8 +48,15 @@ class Store(Protocol):
     """True if keys are references to bytes elsewhere: a chunk is exactly those bytes, or damaged."""
     archive: bool = False
     """True if all keys are in one file."""
+    versioned: bool = False
+    """True for a repository, whose revisions are the stores."""
     fill_places: Mapping[str, Any] = MappingProxyType({})
     """Place of `_FillValue` among the attributes, by the prefix of each array whose fill value alone states it."""
+
+    @property
+    def title(self) -> str:
+        """Path or URL whose last segment names the dataset."""
+        return self.path
 
     @property
     def home(self) -> str:

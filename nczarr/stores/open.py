@@ -15,8 +15,15 @@ _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 
 
 def open_path(path: str, storage: StorageOptions = NO_OPTIONS) -> Source | Store:
-    """Open a folder or archive as store, else one file. Raises OSError, BadURLError, MissingProtocolError."""
+    """Open a folder, archive or repository as store, else one file.
+
+    Raises OSError, BadURLError, MissingProtocolError.
+    """
     place = location(path)
+    if place.repository:
+        from nczarr.stores.repository.session_store import RepositoryStore
+
+        return RepositoryStore(place.repository, storage)
     if place.service:
         from nczarr.stores.cdm_remote import served
 
@@ -57,8 +64,8 @@ def is_store(path: str, storage: StorageOptions = NO_OPTIONS) -> bool:
     """Return whether a folder or archive is at a path or URL; False if inaccessible."""
     try:
         place = location(path)
-        if place.service:
-            return False
+        if place.service or place.repository:
+            return place.repository is not None
         if place.remote:
             from nczarr.stores.probe import is_folder
             from nczarr.stores.remote import RemoteStore

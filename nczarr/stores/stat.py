@@ -142,6 +142,10 @@ def identity(path: str, storage: StorageOptions = NO_OPTIONS) -> str | None:
     web servers, CDM Remote datasets. Raises OSError if unreachable.
     """
     place = location(path)
+    if place.repository:
+        from nczarr.stores.repository.sessions import snapshot_at
+
+        return snapshot_at(place.repository, storage)
     if place.service:
         return None
     if place.remote:

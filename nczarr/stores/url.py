@@ -5,18 +5,22 @@ The modes are those of the netCDF library: `nczarr` or `zarr` is the format,
 `noxarray` omits `_ARRAY_DIMENSIONS`, `s3` makes a web URL a bucket there. Other
 URLs than of local files are for `stores.remote`, chained ones too
 (`zip::s3://b/x.zip`). `cdmremote:` before a web URL, or instead of `http:`, is
-a CDM Remote dataset.
+a CDM Remote dataset. `icechunk:` before a path or URL is a repository of
+stores, `#branch=…`, `#tag=…` or `#snapshot=…` behind it one of them.
 """
 
 from __future__ import annotations
 
+import os
 import re
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 MODES = ("nczarr", "zarr", "file", "zip", "s3", "consolidated", "noxarray")
 """Modes of a netCDF URL."""
 
 _SERVICE = re.compile(r"cdmremote:(?:(?=https?://)|(?=//))", re.IGNORECASE)
+_REPOSITORY = re.compile(r"icechunk:", re.IGNORECASE)
+_REVISION = re.compile(r"(branch|tag|snapshot)=(.+)", re.DOTALL)
 _SCHEME = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*::)*[A-Za-z][A-Za-z0-9+.-]+://")
 _PROTOCOL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*")
 _EXCLUSIVE = (("file", "zip", "s3"),)
@@ -43,12 +47,42 @@ class Location(NamedTuple):
     """Web server of a bucket, if named in the URL; None: the default."""
     service: bool = False
     """True for a CDM Remote dataset, which has no bytes of its own."""
+    repository: Repository | None = None
+    """The repository and revision, if the text names one."""
+
+
+class Repository(NamedTuple):
+    """One revision of a versioned store."""
+
+    place: str
+    """Path or URL of the repository."""
+    kind: Literal["branch", "tag", "snapshot"] = "branch"
+    """Kind of the revision."""
+    revision: str = "main"
+    """Name of the branch or tag, or identifier of the snapshot."""
+
+    @property
+    def local(self) -> bool:
+        """True if `place` is a local path."""
+        return not is_remote(self.place)
+
+    @property
+    def absolute(self) -> Repository:
+        """The same revision by an absolute path, if it is local."""
+        return self._replace(place=os.path.abspath(self.place)) if self.local else self
+
+    @property
+    def text(self) -> str:
+        """Text that names the revision."""
+        return f"icechunk:{self.place}#{self.kind}={self.revision}"
 
 
 def is_remote(text: str) -> bool:
     """Return whether a text is a URL of no local file."""
+    if _SERVICE.match(text) or _REPOSITORY.match(text):
+        return True
     found = _SCHEME.match(text)
-    return _SERVICE.match(text) is not None or (found is not None and found[0].lower() != "file://")
+    return found is not None and found[0].lower() != "file://"
 
 
 def location(text: str) -> Location:
@@ -56,6 +90,9 @@ def location(text: str) -> Location:
     service = _SERVICE.match(text)
     if service is not None:
         return _service(text[service.end() :])
+    mark = _REPOSITORY.match(text)
+    if mark is not None:
+        return Location(text, remote=True, repository=_repository(text[mark.end() :]))
     found = _SCHEME.match(text)
     if found is None:
         return Location(text)
@@ -76,6 +113,21 @@ def _service(text: str) -> Location:
     if not url.partition("://")[2].partition("/")[0]:
         raise BadURLError("the URL names no server")
     return Location(url, remote=True, service=True)
+
+
+def _repository(text: str) -> Repository:
+    """Return the repository and revision that a text without its prefix names. Raises BadURLError."""
+    path, mark, fragment = text.rpartition("#")
+    found = _REVISION.fullmatch(fragment) if mark else None
+    if mark and found is None:
+        raise BadURLError(f"`{fragment}` follows `#`, where `branch=…`, `tag=…` or `snapshot=…` is expected")
+    place = location(path if mark else text)
+    if place.service or place.repository or place.modes or "::" in place.path:
+        raise BadURLError("a repository is in a folder or below the URL of an object store")
+    if not place.path or "\0" in place.path:
+        raise BadURLError("the URL names no repository")
+    where = trimmed(place.path)
+    return Repository(where) if found is None else Repository(where, found[1], found[2])  # type: ignore[arg-type]
 
 
 def _remote(text: str) -> Location:

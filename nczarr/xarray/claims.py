@@ -19,7 +19,7 @@ def claims(path: str) -> bool:
     """
     try:
         place = location(path)
-        if place.service:
+        if place.service or place.repository:
             return True
         if place.remote or not os.path.exists(place.path):
             return _by_suffix(place.path.partition("?")[0])

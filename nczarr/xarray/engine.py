@@ -19,7 +19,7 @@ from nczarr.api.options import options_from
 from nczarr.diagnostics.report import Report
 from nczarr.options import FOLLOWING, UNREAD, Following, Options
 from nczarr.secrets import StorageOptions, shown
-from nczarr.stores.url import is_remote
+from nczarr.stores.url import is_remote, location
 from nczarr.xarray.claims import claims
 from nczarr.xarray.data_store import DataStore, dropped
 from nczarr.xarray.opened import Opened
@@ -180,6 +180,9 @@ def _opened(
     if not isinstance(given, str | os.PathLike):
         raise TypeError(f"the engine nczarr opens paths, URLs and its own handles, not {type(given).__name__}")
     path = os.fspath(given)
+    repository = location(path).repository
+    if repository is not None:
+        path = repository.absolute.text
     if not is_remote(path) and "://" not in path:
         path = os.path.abspath(os.path.expanduser(path))
     options = options_from(

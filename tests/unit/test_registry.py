@@ -53,7 +53,7 @@ def test_rows_have_the_names_of_their_formats() -> None:
         found = registry.named(name)
         assert found is not None
         assert found.name == name
-        assert found.read or found.writable
+        assert found.readable or found.writable
         for function in (found.read, found.emit, found.write, found.build):
             assert function is None or callable(registry.load(function))
         assert all(registry.named(other) for other in found.kinds.values())

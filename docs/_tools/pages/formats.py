@@ -74,6 +74,8 @@ def completed(path: str, markdown: str) -> str:
 
 def _facts(row: Format) -> str:
     suffixes = ", ".join(f"`{suffix}`" for suffix in row.suffixes) or f"none; ask for it with `--to {row.name}`"
+    if row.repository:
+        suffixes = f"none; write `{row.name}:` before the path or URL"
     spec = f"<{row.spec}>" if row.spec.startswith("http") else ""
     lines = [
         "## At a glance\n\n| property | value |\n|---|---|",

@@ -40,7 +40,7 @@ def read(reader: Reader) -> Unchecked:
 
 def _read(reader: Reader) -> Unchecked:
     hierarchy = _Hierarchy(reader)
-    name = stem(reader.documents.store.path)
+    name = stem(reader.documents.store.title)
     if reader.is_array(""):
         described = reader.array("")
         arrays = {} if described is None else {names.normal(name) or "data": described}

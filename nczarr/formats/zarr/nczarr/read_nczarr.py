@@ -89,7 +89,7 @@ class _Hierarchy:
         """Return the extension's data about the dataset; without it, only the file's name."""
         given = document.get("nczarr")
         if given is None:
-            return Superblock(name=stem(self.documents.store.path))
+            return Superblock(name=stem(self.documents.store.title))
         if not isinstance(given, dict):
             given = {}
             self._stale("the extension of the superblock is not an object", key)

@@ -1,0 +1,21 @@
+"""Repositories of icechunk: revisions of a Zarr v3 store.
+
+`open.py` returns a revision as a store, which the Zarr formats read.
+`target.py` is a writable store that becomes a commit. The library is called by
+`stores/repository/`.
+"""
+
+from __future__ import annotations
+
+from nczarr.capabilities import Format
+
+FORMAT = Format(
+    name="icechunk",
+    title="icechunk repositories: Zarr version 3 with branches, tags and snapshots",
+    suffixes=(),
+    spec="https://icechunk.io/en/stable/spec/",
+    holds="nczarr.formats.icechunk.open:holds",
+    opens="nczarr.formats.icechunk.open:opens",
+    only_reader=True,
+    repository=True,
+)

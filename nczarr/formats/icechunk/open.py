@@ -1,0 +1,37 @@
+"""`icechunk`: one revision of a repository → a store of the data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from nczarr.diagnostics.report import Report
+from nczarr.options import Options
+from nczarr.source import Source
+from nczarr.stores.base import Store
+from nczarr.stores.reference_policy import Policy
+from nczarr.stores.url import BadURLError
+
+if TYPE_CHECKING:
+    from nczarr.stores.repository.session_store import RepositoryStore, SessionStore
+
+
+def holds(store: Store) -> bool:
+    """Return whether a store is a repository."""
+    return store.versioned
+
+
+def opens(source: Source | Store, report: Report, options: Options) -> SessionStore | None:
+    """Return a revision as a store; None (reported) without it. Raises OSError."""
+    from nczarr.stores.repository.sessions import UnknownRevisionError
+
+    repository = cast("RepositoryStore", source)
+    before = report.errors
+    try:
+        store = repository.session(Policy(repository.home, options.following), report)
+    except UnknownRevisionError as error:
+        report.error("bad-url", f"`{repository.path}`: {error}", helps=error.helps)
+        return None
+    except BadURLError as error:
+        report.error("bad-url", f"`{repository.path}`: {error}")
+        return None
+    return store if report.errors == before else None

@@ -1,0 +1,107 @@
+"""The icechunk library: its import, its errors as ours, and its coroutines from threads.
+
+Invariant: what icechunk raises leaves as OSError with the displayable place,
+without secrets, without its own trace and without advice on its API.
+"""
+
+from __future__ import annotations
+
+import errno
+import re
+import sys
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from nczarr.secrets import StorageOptions, scrubbed, shown
+from nczarr.stores.connection import MissingProtocolError
+
+T = TypeVar("T")
+
+_FRAME = re.compile(r"^(?:[|×x]\s+|[|`]->\s*|[╰├]─▶\s*)")
+"""Marks of a report's lines in icechunk 1."""
+
+_PERMISSION = re.compile(r"permission denied|access denied|accessdenied|forbidden|\b403\b", re.IGNORECASE)
+_ABSENT = re.compile(r"no such bucket|nosuchbucket|not found: no such file|repository doesn't exist", re.IGNORECASE)
+_CONFLICT = re.compile(r"branch update conflict|failed to commit|conflict", re.IGNORECASE)
+
+
+class MissingIcechunkError(MissingProtocolError):
+    """Icechunk is missing; `remedy` says how to install it."""
+
+    def __init__(self) -> None:
+        super().__init__("icechunk", "repositories need `icechunk`, which is not installed")
+        self.remedy = "run `pip install 'nczarr[icechunk]'`"
+
+
+def library() -> Any:
+    """Return the module `icechunk`. Raises MissingIcechunkError."""
+    is_first = "icechunk" not in sys.modules
+    try:
+        import icechunk
+    except ImportError:
+        raise MissingIcechunkError from None
+    if is_first:  # its warnings are about its own settings; a program that imported it decides itself
+        icechunk.set_logs_filter("error")
+    return icechunk
+
+
+@contextmanager
+def failing(place: str, options: StorageOptions) -> Iterator[None]:
+    """Turn exceptions of icechunk in the block into OSError. Other exceptions pass."""
+    try:
+        yield
+    except BaseException as error:
+        if not is_foreign(error):
+            raise
+        raise failure(error, place, options) from None
+
+
+def is_foreign(error: BaseException) -> bool:
+    """Return whether icechunk raised an exception. Its panics are no `Exception`."""
+    names = {each.__name__ for each in type(error).__mro__}
+    return bool(names & {"IcechunkError", "ConflictError", "PanicException"})
+
+
+def failure(error: BaseException, place: str, options: StorageOptions) -> OSError:
+    """Return an exception of icechunk as OSError with its reason and the displayable place."""
+    text = scrubbed(reason(error), place, options)
+    number = errno.EIO
+    if _PERMISSION.search(text):
+        number = errno.EACCES
+    elif _ABSENT.search(text):
+        number = errno.ENOENT
+    return OSError(number, text, shown(place))
+
+
+def reason(error: BaseException) -> str:
+    """Return the message of an exception, and the last cause that it names, in one line.
+
+    Icechunk 1 draws a report with a frame, icechunk 2 appends the context to
+    the message.
+    """
+    text = re.sub(r"\x1b\[[0-9;]*m", "", str(getattr(error, "message", None) or error))
+    if type(error).__name__ == "PanicException":
+        return "icechunk failed: " + " ".join(text.split())[:200]
+    lines = [line.strip() for line in text.split("\n")]
+    lines = [line for line in lines if line != "|"]
+    ends = [number for number, line in enumerate(lines) if line.lstrip("| ").startswith("context:")]
+    head = [_FRAME.sub("", line) for line in lines[: ends[0] if ends else len(lines)]]
+    message = " ".join(" ".join(head).split())
+    causes = [line.lstrip("| ") for line in lines[ends[0] :]] if ends else []
+    causes = [_FRAME.sub("", line) for line in causes if re.match(r"[|`]?->|[╰├]─▶", line)]
+    last = " ".join(causes[-1].split()) if causes else ""
+    return message if not last or last in message or message.startswith(last[:40]) else f"{message}: {last}"
+
+
+def is_conflict(error: BaseException) -> bool:
+    """Return whether a branch has another commit than the session expected."""
+    return is_foreign(error) and _CONFLICT.search(reason(error)) is not None
+
+
+def result(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Return the result of a coroutine, which the event loop of zarr-python runs in a thread of its own."""
+    from zarr.core.sync import sync
+
+    found: T = sync(coroutine)
+    return found

@@ -1,0 +1,91 @@
+"""Repositories and their read-only sessions, opened by icechunk."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from nczarr import names
+from nczarr.secrets import NO_OPTIONS, StorageOptions
+from nczarr.stores.repository.library import failing, is_foreign, library, reason
+from nczarr.stores.repository.storage import retrying, storage_of
+from nczarr.stores.url import Repository
+
+_NO_SNAPSHOT = re.compile(r"invalid snapshot id|snapshot (?:id )?not found", re.IGNORECASE)
+
+
+class UnknownRevisionError(ValueError):
+    """A branch, tag or snapshot that a repository does not have; `helps` names those that it has."""
+
+    def __init__(self, text: str, helps: tuple[str, ...] = ()) -> None:
+        super().__init__(text)
+        self.helps = helps
+
+
+def is_repository(path: str) -> bool:
+    """Return whether a local folder is a repository. Raises OSError if it is inaccessible."""
+    return not {"repo", "refs"}.isdisjoint(os.listdir(path))
+
+
+def _check_place(repository: Repository) -> None:
+    """Raise OSError without a repository at a local path: icechunk 1 would make a folder there, or panic."""
+    if repository.local and not is_repository(repository.place):
+        raise OSError(errno.EINVAL, "it is not an icechunk repository", repository.place)
+
+
+def configuration(repository: Repository, storage: StorageOptions = NO_OPTIONS) -> Any:
+    """Return the configuration that a repository stores. Raises OSError, BadURLError."""
+    ice = library()
+    _check_place(repository)
+    place = storage_of(repository, storage)
+    with failing(repository.place, storage):
+        return ice.Repository.fetch_config(place) or ice.RepositoryConfig.default()
+
+
+def open_repository(
+    repository: Repository, storage: StorageOptions, config: Any, credentials: Mapping[str, Any]
+) -> Any:
+    """Open a repository with a configuration and credentials by prefix of its containers. Raises as `configuration`."""
+    ice = library()
+    _check_place(repository)
+    place = storage_of(repository, storage)
+    with failing(repository.place, storage):
+        return ice.Repository.open(
+            place, config=retrying(config, storage), authorize_virtual_chunk_access=dict(credentials)
+        )
+
+
+def session_of(opened: Any, repository: Repository, storage: StorageOptions = NO_OPTIONS) -> Any:
+    """Return a read-only session at a revision. Raises OSError, UnknownRevisionError."""
+    kind, name = repository.kind, repository.revision
+    with failing(repository.place, storage):
+        if kind == "snapshot":
+            return _at_snapshot(opened, name)
+        known = opened.list_branches() if kind == "branch" else opened.list_tags()
+        if name in known:
+            return opened.readonly_session(**{kind: name})
+    closest = names.closest(name, known)
+    helps = (f"did you mean `{closest}`?",) if closest else ()
+    if known and not helps:
+        words = {"branch": "branches", "tag": "tags"}[kind]
+        helps = (f"its {words}: " + ", ".join(f"`{each}`" for each in sorted(known)[:8]),)
+    raise UnknownRevisionError(f"the repository has no {kind} `{name}`", helps)
+
+
+def _at_snapshot(opened: Any, name: str) -> Any:
+    """Return the session at a snapshot. Raises UnknownRevisionError, and what icechunk raises."""
+    try:
+        return opened.readonly_session(snapshot_id=name)
+    except BaseException as error:
+        if is_foreign(error) and _NO_SNAPSHOT.search(reason(error)):
+            raise UnknownRevisionError(f"the repository has no snapshot `{name}`") from None
+        raise
+
+
+def snapshot_at(repository: Repository, storage: StorageOptions = NO_OPTIONS) -> str:
+    """Return the identifier of the snapshot at a revision. Raises OSError, BadURLError, UnknownRevisionError."""
+    opened = open_repository(repository, storage, configuration(repository, storage), {})
+    return str(session_of(opened, repository, storage).snapshot_id)

@@ -1,0 +1,111 @@
+"""Revisions of repositories as datasets, on the command line and in Python."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+import nczarr
+from tests.conftest import run_command
+from tests.support.repositories import FIRST, SECOND, make_repository
+
+
+def test_every_revision(tmp_path: Path) -> None:
+    path, (first, _) = make_repository(tmp_path)
+    for text, wanted in (
+        (f"icechunk:{path}", SECOND),
+        (f"icechunk:{path}/#branch=main", SECOND),
+        (f"icechunk:file://{path}#tag=v1", FIRST),
+        (f"ICECHUNK:{path}#snapshot={first}", FIRST),
+    ):
+        with nczarr.open(text) as dataset:
+            assert dataset["a"][:].tolist() == wanted
+            assert dataset.dataset.name == "repo"
+
+
+def test_commands(tmp_path: Path) -> None:
+    path, _ = make_repository(tmp_path)
+    now, before = f"icechunk:{path}", f"icechunk:{path}#tag=v1"
+    assert "a = 8, 8, 8, 8, 8, 1, 2, 3, 4, 5 ;" in run_command("dump", now).out.decode()
+    assert run_command("check", now).status == 0
+    assert run_command("check", "--for", "zarr-python", now).status == 0
+    assert run_command("diff", now, now).status == 0
+    assert run_command("diff", now, before).status == 1
+    assert run_command("digest", before).out != run_command("digest", now).out
+    for name in ("a.nc", "a.zarr", "a.cdl"):
+        ran = run_command("convert", now, str(tmp_path / name), "--verify")
+        assert ran.status == 0, ran.err
+        assert nczarr.diff(now, tmp_path / name) == []
+
+
+def test_virtual_chunks_become_part_of_a_reference_document(tmp_path: Path) -> None:
+    """Icechunk does not say where they are."""
+    path, _ = make_repository(tmp_path)
+    ran = run_command("convert", f"icechunk:{path}", str(tmp_path / "a.json"))
+    assert ran.status == 0, ran.err
+    assert nczarr.diff(f"icechunk:{path}", tmp_path / "a.json") == []
+
+
+def test_names_of_targets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, _ = make_repository(tmp_path, "one.repo")
+    monkeypatch.chdir(tmp_path)
+    os.makedirs("out")
+    ran = run_command("convert", f"icechunk:{one}", f"icechunk:{one}#tag=v1", "out", "--to", "cdl")
+    assert ran.status == 2
+    assert "clashing-targets" in ran.err
+    make_repository(tmp_path, "two")
+    assert run_command("convert", f"icechunk:{one}", "icechunk:two#tag=v1", "out").status == 0
+    assert sorted(os.listdir("out")) == ["one.repo.nc", "two.nc"]
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "status"),
+    [
+        ("icechunk:PATH#branch=mian", "bad-url", 2),
+        ("icechunk:PATH#tag=v2", "bad-url", 2),
+        ("icechunk:PATH#snapshot=zzz", "bad-url", 2),
+        ("icechunk:PATH#main", "bad-url", 2),
+        ("icechunk:", "bad-url", 2),
+        ("icechunk:s3:///r", "bad-url", 2),
+        ("icechunk:ftp://h/r", "bad-url", 2),
+        ("icechunk:icechunk:PATH", "bad-url", 2),
+        ("icechunk:FOLDER/missing", "unreachable-file", 3),
+        ("icechunk:FOLDER", "unreachable-file", 3),
+        ("icechunk:FOLDER/data.bin", "unreachable-file", 3),
+        ("icechunk:memory://nothing", "unreachable-file", 3),
+    ],
+)
+def test_what_cannot_be_opened(tmp_path: Path, text: str, code: str, status: int) -> None:
+    path, _ = make_repository(tmp_path)
+    ran = run_command("dump", text.replace("PATH", str(path)).replace("FOLDER", str(tmp_path)))
+    assert (ran.status, ran.out) == (status, b"")
+    assert ran.err.startswith(f"error[{code}]")
+    assert ran.err.count("error[") == 1
+    assert "Traceback" not in ran.err
+
+
+def test_a_refused_chunk_is_a_diagnostic(tmp_path: Path) -> None:
+    path, _ = make_repository(tmp_path)
+    ran = run_command("dump", f"icechunk:{path}", "--source-root", str(path))
+    assert (ran.status, ran.out) == (1, b"")
+    assert "error[forbidden-target]" in ran.err
+    assert run_command("dump", f"icechunk:{path}", "--source-root", str(tmp_path)).status == 0
+
+
+def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "icechunk", None)
+    ran = run_command("dump", "icechunk:repo")
+    assert ran.status == 3
+    assert "error[missing-library]" in ran.err
+    assert "pip install 'nczarr[icechunk]'" in ran.err
+
+
+def test_an_empty_repository(tmp_path: Path) -> None:
+    ice = pytest.importorskip("icechunk")
+    ice.Repository.create(ice.local_filesystem_storage(str(tmp_path / "r")))
+    ran = run_command("dump", f"icechunk:{tmp_path}/r")
+    assert ran.status == 1
+    assert "error[unknown-format]" in ran.err
