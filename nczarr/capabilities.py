@@ -94,6 +94,8 @@ class Arrays(NamedTuple):
     """Chunks may be stored in F order."""
     separators: bool = False
     """Each array declares its own separator."""
+    sidecars: bool = True
+    """Keys other than those of Zarr are possible, such as the schemas of lists for readers of Awkward documents."""
     undefined_fill: bool = False
     """An array may declare an undefined fill value, even if it needs one."""
 
@@ -228,8 +230,8 @@ class Format(NamedTuple):
     """`(path) -> Iterator[str]`: other files that the library opens for a file of this format."""
     warms: str | None = None
     """`() -> Any`: load the libraries that `read` needs; with `isolates`."""
-    repository: bool = False
-    """True if a target is a commit in a repository, whose place has a prefix."""
+    commits: str | None = None
+    """`(str, Report, Options) -> bool`: whether a commit can be made at a place; None: targets are files or folders."""
     isolates: str | None = None
     """`(way | None) -> None`: make library calls in another process from now on."""
 

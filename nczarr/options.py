@@ -24,8 +24,8 @@ DEFAULT_MEMORY = 1 << 30
 class Writing(NamedTuple):
     """Options for writing references."""
 
-    metadata: str = "nczarr"
-    """Format of the documents between references."""
+    metadata: str | None = None
+    """Format of the documents between references; None: the first that the target's format has."""
     inline: int = 64
     """Maximum bytes of a chunk stored in the document itself."""
     embed: int = 4 << 20
@@ -136,6 +136,10 @@ class Options(NamedTuple):
     """Read fill values of Zarr v2 as `_FillValue`, as xarray does, unless they are netCDF's defaults."""
     survey: bool = False
     """List all keys of the source at once, because all of it will be read."""
+    message: str | None = None
+    """Message of a commit; None: one that names the source."""
+    author: str | None = None
+    """Author of a commit, as its metadata name it."""
     writing: Writing = WRITING
     """Options for writing references."""
     following: Following = FOLLOWING

@@ -36,8 +36,8 @@ ROWS: dict[str, str] = {
 }
 """Our formats by name, in the order of documentation and detection."""
 
-STORE, FILE, REFERENCE = "nczarr", "netcdf", "reference"
-"""Formats of a store, a netCDF file and references by default."""
+STORE, FILE, REFERENCE, REPOSITORY = "nczarr", "netcdf", "reference", "icechunk"
+"""Formats of a store, a netCDF file, references and a repository by default."""
 
 MODES = {"zarr": "zarr2", "nczarr": "nczarr"}
 """Formats by mode of a netCDF URL; the first mode decides."""

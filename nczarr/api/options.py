@@ -44,6 +44,10 @@ class TargetOptions(TypedDict, total=False):
     """Convention that the target declares, where the format can. None: no declaration."""
     overwrite: bool
     """Replace a target that exists."""
+    message: str | None
+    """Message of a commit in a repository. None: one that names the source."""
+    author: str | None
+    """Author of a commit in a repository."""
     allow_loss: Iterable[str]
     """Codes of value losses that are accepted; `all` accepts every one."""
     max_size: int

@@ -73,6 +73,8 @@ def add_target_options(made: Command, *, to: str) -> None:
     )
     _add_chunk_options(made)
     _add_reference_options(made)
+    made.option(TARGET, "--message", metavar="TEXT", help="message of a commit (default: one that names the source)")
+    made.option(TARGET, "--author", metavar="NAME", help="author of a commit (default: none)")
     made.option(
         LIMITS,
         "--max-size",
@@ -141,8 +143,8 @@ def _add_reference_options(made: Command) -> None:
         REFERENCES,
         "--metadata",
         choices=METADATA,
-        default=METADATA[0],
-        help=f"format of the Zarr metadata in a reference document (default: {METADATA[0]})",
+        help=f"format of the Zarr metadata in a reference document (default: {METADATA[0]}) or repository (default: "
+        "nczarr3)",
     )
     made.option(
         REFERENCES,
@@ -184,6 +186,8 @@ def options_of(arguments: argparse.Namespace) -> Options:
         char_netcdf=arguments.char == "netcdf",
         tables=arguments.tables,
         overwrite=arguments.overwrite,
+        message=arguments.message,
+        author=arguments.author,
         allow_loss=frozenset(arguments.allow_loss),
         max_size=arguments.max_size,
         memory=arguments.memory,

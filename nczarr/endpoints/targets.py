@@ -11,10 +11,10 @@ from nczarr.capabilities import Format
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.endpoints.sources import located, unusable
-from nczarr.options import Following, Options, Writing
+from nczarr.options import Following, Options
 from nczarr.plan.plans import Plan
 from nczarr.secrets import shown
-from nczarr.stores.url import Location, is_remote, location, untidy
+from nczarr.stores.url import BadURLError, Location, Repository, is_remote, location, untidy
 
 if TYPE_CHECKING:
     from nczarr.stores.probe import Obstacle
@@ -25,7 +25,7 @@ def target_format(path: str, name: str | None, report: Report) -> Format | None:
     place = located(path, report)
     if place is None:
         return None
-    name = name or registry.of_modes(place.modes)
+    name = name or (registry.REPOSITORY if place.repository else registry.of_modes(place.modes))
     form = registry.named(name) if name else registry.for_target(place.path.rstrip("/"))
     if form is None or not form.writable:
         what = f"format `{name}`" if name else f"the suffix of `{shown(place.path)}`"
@@ -45,8 +45,11 @@ def settle(checked: Checked, form: Format, report: Report, options: Options) -> 
     `netcdf` stands for the format of the kind. For references it is the format
     of their documents.
     """
+    if not form.commits and (options.message, options.author) != (None, None):
+        report.error("unknown-target", f"format `{form.name}` has no commits, and so no message and no author")
+        return None
     if form.inner:
-        return referring(form, options.writing, report), options
+        return _with_documents(form, options, report)
     if not form.kinds:
         return form, options
     from nczarr.ast.kinds import KIND_NAMES
@@ -69,6 +72,8 @@ def unmet_mode(place: Location, form: Format) -> str | None:
     """Return why a target cannot have its URL or the URL's modes; None if it can."""
     if place.service:
         return "a CDM Remote server is read-only"
+    if place.repository or form.commits:
+        return _unmet_commit(place.repository, form)
     if place.remote and (fault := untidy(place.path)):
         return fault
     if place.modes and not form.emit:
@@ -85,15 +90,36 @@ def unmet_mode(place: Location, form: Format) -> str | None:
     return "with the mode `file`, the name must not end in `.zip`" if "file" in place.modes and archive else None
 
 
-def referring(form: Format, writing: Writing, report: Report) -> Format:
-    """Return the reference format with documents of the requested format."""
-    inner = registry.named(writing.metadata)
+def _unmet_commit(repository: Repository | None, form: Format) -> str | None:
+    """Return why a commit of a format cannot be made at a place; None if it can."""
+    if repository is None:
+        return f"format `{form.name}` needs `{form.name}:` before the path or URL of a repository"
+    if not form.commits:
+        return f"a repository has the format `{registry.REPOSITORY}`, not `{form.name}`"
+    return None if repository.kind == "branch" else f"a commit needs a branch, and this is a {repository.kind}"
+
+
+def _with_documents(form: Format, options: Options, report: Report) -> tuple[Format, Options] | None:
+    """Return a format whose documents are those of another; None after an error."""
+    name = options.writing.metadata or form.inner[0]
+    if name not in form.inner:
+        known = ", ".join(form.inner)
+        report.error(
+            "unknown-target", f"format `{form.name}` has no documents of `{name}`", helps=[f"name one of: {known}"]
+        )
+        return None
+    inner = registry.named(name)
     assert inner is not None
     capabilities = inner.capabilities
     assert capabilities.arrays is not None
-    arrays = capabilities.arrays._replace(by_reference=True, shards=False)
+    arrays = capabilities.arrays
+    if form.commits:
+        arrays = arrays._replace(sidecars=False)
+    else:
+        arrays = arrays._replace(by_reference=True, shards=False)
     capabilities = capabilities._replace(arrays=arrays)
-    return inner._replace(name=form.name, capabilities=capabilities, begins=form.begins, document=form.document)
+    made = inner._replace(name=form.name, capabilities=capabilities, begins=form.begins, document=form.document)
+    return (made._replace(second_reader=None) if form.commits else made), options
 
 
 def following(path: str, plan: Plan) -> Following:
@@ -114,11 +140,16 @@ def _is_store(path: str, form: Format) -> bool:
 
 def is_free(path: str, form: Format, report: Report, options: Options) -> bool:
     """Return whether a target can be made at a place; reports obstacles. Raises OSError."""
+    from nczarr.stores.connection import MissingProtocolError
     from nczarr.stores.finish import obstacle
 
+    if form.commits:
+        try:
+            return bool(registry.load(form.commits)(path, report, options))
+        except (BadURLError, MissingProtocolError) as failure:
+            unusable(path, failure, report)
+            return False
     if is_remote(path):
-        from nczarr.stores.connection import MissingProtocolError
-
         try:
             return _is_free_there(path, form, report, options)
         except MissingProtocolError as absent:
@@ -147,6 +178,8 @@ def is_finished(path: str, form: Format, options: Options) -> bool:
     Raises OSError, BadURLError.
     """
     place = location(path)
+    if place.repository:  # a commit is not resumed
+        return False
     if not place.remote:
         return os.path.lexists(place.path)
     found = _obstacle(place.path, form, options._replace(storage=options.storage.at("target", place.server)))

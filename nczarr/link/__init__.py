@@ -92,7 +92,7 @@ def _store(
         fill(plan, target.store, report, counts, cluster)
         if inspect is not None and not report.errors:
             target.store.seal()
-            inspect(target.place)
+            inspect(target.store.sealed or target.place)
         if report.errors:
             return False
         target.store.finish()

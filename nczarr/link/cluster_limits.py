@@ -15,6 +15,9 @@ _ADDRESS = re.compile(r"(?:[a-z]+://)?[^\s/@?#]+:[0-9]+/?|inproc://[^\s@?#]+", r
 
 def is_divisible(path: str, form: Format, address: str, report: Report) -> bool:
     """Return whether a cluster can make the target. Reports indivisible-run, bad-url, missing-library."""
+    if form.commits:
+        indivisible(f"`{shown(path)}`: a commit is made by one process", report)
+        return False
     if not form.emit:
         indivisible(f"`{shown(path)}`: format `{form.name}` is one file, which only one process can write", report)
         return False

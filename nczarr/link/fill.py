@@ -2,7 +2,8 @@
 
 Children are put before parents, and last the root document by which readers
 recognize a store, so that an interrupted store is not recognized. In a distant
-store, documents of one depth are put concurrently, the deepest first.
+store, documents of one depth are put concurrently, the deepest first. A store
+that publishes everything at once may need its documents before the data.
 """
 
 from __future__ import annotations
@@ -29,6 +30,10 @@ def fill(
 ) -> Counts:
     """Write the whole plan, on a cluster if one is given; return counts. Raises OSError if the store fails."""
     counts = Counts() if counts is None else counts
+    if store.documents_first:
+        put_metadata(plan, store, report, plan.options.workers or DISTANT_WORKERS)
+        if report.errors:
+            return counts
     found: Iterator[tuple[int, Array]] = iter(enumerate(arrays(plan)))
     capabilities = plan.form.capabilities
     if capabilities.arrays is not None and capabilities.arrays.by_reference:
@@ -39,7 +44,8 @@ def fill(
         link(found, store, plan.options, counts)
     else:
         cluster.link(found, store, plan.options, counts)
-    put_metadata(plan, store, report, plan.options.workers or DISTANT_WORKERS)
+    if not store.documents_first:
+        put_metadata(plan, store, report, plan.options.workers or DISTANT_WORKERS)
     return counts
 
 
@@ -59,7 +65,7 @@ def emit(plan: StorePlan, report: Report) -> Iterator[tuple[str, bytes]]:
 def put_metadata(plan: StorePlan, store: Store, report: Report, workers: int) -> None:
     """Put every document; a distant store gets none after an error. Raises OSError if the store fails."""
     entries = emit(plan, report)
-    if not store.distant:
+    if not store.distant or store.documents_first:
         for key, document in entries:
             store.put(key, document)
         return

@@ -48,6 +48,10 @@ class Store(Protocol):
     """True if keys are references to bytes elsewhere: a chunk is exactly those bytes, or damaged."""
     archive: bool = False
     """True if all keys are in one file."""
+    documents_first: bool = False
+    """True if an array's document must be put before its chunks; documents then appear with all the rest at the end."""
+    sealed: str | None = None
+    """Place where `seal` made the store readable, if only `seal` knows it."""
     versioned: bool = False
     """True for a repository, whose revisions are the stores."""
     fill_places: Mapping[str, Any] = MappingProxyType({})

@@ -74,7 +74,7 @@ def completed(path: str, markdown: str) -> str:
 
 def _facts(row: Format) -> str:
     suffixes = ", ".join(f"`{suffix}`" for suffix in row.suffixes) or f"none; ask for it with `--to {row.name}`"
-    if row.repository:
+    if row.commits:
         suffixes = f"none; write `{row.name}:` before the path or URL"
     spec = f"<{row.spec}>" if row.spec.startswith("http") else ""
     lines = [
@@ -115,7 +115,7 @@ def _sample() -> nczarr.DatasetHandle:
 
 def _dump(row: Format) -> str:
     """Return the sample as it is stored in a format."""
-    if not row.writable or (row.kinds and not row.build and not row.write):
+    if not row.writable or row.commits or (row.kinds and not row.build and not row.write):
         return ""
     intro = "## A dataset in this format\n\n"
     intro += "" if row.name == "cdl" else f"The dataset\n\n```cdl\n{SAMPLE}```\n\nis stored as:\n\n"

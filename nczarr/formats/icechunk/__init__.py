@@ -16,6 +16,8 @@ FORMAT = Format(
     spec="https://icechunk.io/en/stable/spec/",
     holds="nczarr.formats.icechunk.open:holds",
     opens="nczarr.formats.icechunk.open:opens",
+    begins="nczarr.formats.icechunk.target:begin",
+    inner=("nczarr3", "zarr3"),
+    commits="nczarr.formats.icechunk.target:is_free",
     only_reader=True,
-    repository=True,
 )

@@ -105,3 +105,12 @@ def result(coroutine: Coroutine[Any, Any, T]) -> T:
 
     found: T = sync(coroutine)
     return found
+
+
+def listed(store: Any, call: str, folder: str) -> list[str]:
+    """Return what a listing of icechunk's store yields. Raises what icechunk raises."""
+
+    async def collected() -> list[str]:
+        return [each async for each in getattr(store, call)(folder)]
+
+    return result(collected())

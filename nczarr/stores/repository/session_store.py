@@ -19,7 +19,7 @@ from nczarr.secrets import NO_OPTIONS, StorageOptions, shown
 from nczarr.stores.base import Store, cut, next_segments, safe_key
 from nczarr.stores.reference_policy import Policy
 from nczarr.stores.repository.containers import Access, allow, check_locations
-from nczarr.stores.repository.library import failing, failure, is_foreign, library, reason, result
+from nczarr.stores.repository.library import failing, failure, is_foreign, library, listed, reason, result
 from nczarr.stores.repository.sessions import configuration, open_repository, session_of
 from nczarr.stores.url import Repository
 
@@ -228,11 +228,8 @@ class SessionStore(Store):
         return next_segments(self.keys(prefix), prefix)
 
     def _listed(self, call: str, folder: str) -> list[str]:
-        async def collected() -> list[str]:
-            return [each async for each in getattr(self._store, call)(folder)]
-
         try:
-            return result(collected())
+            return listed(self._store, call, folder)
         except BaseException as error:
             self._failed(folder, error)
             return []

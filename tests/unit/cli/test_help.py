@@ -39,7 +39,7 @@ data:
 METAVARS = {
     *("A", "ADDRESS", "B", "CODE", "COMMAND | TOPIC", "DST", "FILE", "FORMAT", "KIND", "N", "NAME", "NAME,…"),
     *("NAME=TEXT", "NAME=VALUE", "ORIGIN", "READER", "ROOT", "SCHEMA", "SECONDS", "SECTION", "SHELL", "SIZE"),
-    *("SPEC", "SRC", "T", "UNITS", "URL"),
+    *("SPEC", "SRC", "T", "TEXT", "UNITS", "URL"),
 }
 """One word for each kind of value, in all commands."""
 

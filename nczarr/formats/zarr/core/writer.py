@@ -112,9 +112,11 @@ class Writer:
             yield from self.array(prefix, whole, self.plan.axes[path], shown)
             return
         yield from self._parts(path, targets)
-        from nczarr.awkward import sidecar  # few datasets have lists
+        arrays = self.plan.form.capabilities.arrays
+        if arrays is not None and arrays.sidecars:
+            from nczarr.awkward import sidecar  # few datasets have lists
 
-        yield from sidecar.entries(self.plan, path)
+            yield from sidecar.entries(self.plan, path)
         yield from self.group(prefix, attributes)
 
     def _parts(self, path: str, targets: Mapping[str, Target]) -> Iterator[Entry]:
