@@ -140,6 +140,8 @@ class Options(NamedTuple):
     """Message of a commit; None: one that names the source."""
     author: str | None = None
     """Author of a commit, as its metadata name it."""
+    virtual: bool = False
+    """In a repository, refer to chunks in the files of the source instead of copying them."""
     writing: Writing = WRITING
     """Options for writing references."""
     following: Following = FOLLOWING

@@ -48,6 +48,8 @@ class TargetOptions(TypedDict, total=False):
     """Message of a commit in a repository. None: one that names the source."""
     author: str | None
     """Author of a commit in a repository."""
+    virtual: bool
+    """In a repository, refer to chunks in the files of the source instead of copying them."""
     allow_loss: Iterable[str]
     """Codes of value losses that are accepted; `all` accepts every one."""
     max_size: int

@@ -73,6 +73,12 @@ def add_target_options(made: Command, *, to: str) -> None:
     )
     _add_chunk_options(made)
     _add_reference_options(made)
+    made.option(
+        TARGET,
+        "--virtual",
+        action="store_true",
+        help="in a repository, refer to chunks in the files of the source instead of copying them",
+    )
     made.option(TARGET, "--message", metavar="TEXT", help="message of a commit (default: one that names the source)")
     made.option(TARGET, "--author", metavar="NAME", help="author of a commit (default: none)")
     made.option(
@@ -188,6 +194,7 @@ def options_of(arguments: argparse.Namespace) -> Options:
         overwrite=arguments.overwrite,
         message=arguments.message,
         author=arguments.author,
+        virtual=arguments.virtual,
         allow_loss=frozenset(arguments.allow_loss),
         max_size=arguments.max_size,
         memory=arguments.memory,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 from typing import TYPE_CHECKING
 
 from nczarr import registry
@@ -45,8 +46,9 @@ def settle(checked: Checked, form: Format, report: Report, options: Options) -> 
     `netcdf` stands for the format of the kind. For references it is the format
     of their documents.
     """
-    if not form.commits and (options.message, options.author) != (None, None):
-        report.error("unknown-target", f"format `{form.name}` has no commits, and so no message and no author")
+    if not form.commits and (options.message, options.author, options.virtual) != (None, None, False):
+        text = f"format `{form.name}` has no commits, and so no message, no author and no virtual chunks"
+        report.error("unknown-target", text)
         return None
     if form.inner:
         return _with_documents(form, options, report)
@@ -115,7 +117,8 @@ def _with_documents(form: Format, options: Options, report: Report) -> tuple[For
     arrays = capabilities.arrays
     if form.commits:
         arrays = arrays._replace(sidecars=False)
-    else:
+        options = options._replace(writing=options.writing._replace(embed=sys.maxsize, relative=False))
+    if options.virtual or not form.commits:
         arrays = arrays._replace(by_reference=True, shards=False)
     capabilities = capabilities._replace(arrays=arrays)
     made = inner._replace(name=form.name, capabilities=capabilities, begins=form.begins, document=form.document)

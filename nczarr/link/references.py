@@ -23,6 +23,9 @@ from nczarr.stores.base import Store
 class ReferringStore(Store, Protocol):
     """An unfinished store that accepts references."""
 
+    def accepts(self, sources: tuple[str, ...]) -> bool:
+        """Return whether the store can name all of these paths and URLs; otherwise it gets the chunks."""
+
     def add(self, referred: Referred) -> None:
         """Add the chunk locations of an array. Raises OSError."""
 
@@ -39,6 +42,10 @@ def refer(
         columns = referred(array.source, array.target.layout) if array.route == "reference" else None
         if columns is None:
             yield number, array
+            continue
+        if not store.accepts(columns.sources):
+            assert array.source is not None
+            yield number, array._replace(route=way(array.source, array.target.layout))
             continue
         grid = grid_of(array.target.layout.shape, array.unit)
         far = array.source is not None and array.source.distant

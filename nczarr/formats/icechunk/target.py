@@ -9,13 +9,19 @@ there; a new one at a URL is removed if the run fails.
 from __future__ import annotations
 
 import errno
+import math
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
+from nczarr.arrays.chunk_references import WHOLE, Referred
+from nczarr.arrays.index_table import indices_of, unraveled
+from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.manifest import Columns
 from nczarr.diagnostics.report import Report
 from nczarr.options import Options
 from nczarr.plan.plans import StorePlan
@@ -25,15 +31,22 @@ from nczarr.stores.finish import obstacle, partial, put_in_place, unfinished, un
 from nczarr.stores.repository.library import failing, is_conflict, library, listed, result
 from nczarr.stores.repository.sessions import configuration, is_repository, open_repository
 from nczarr.stores.repository.storage import forget, retrying, storage_of
+from nczarr.stores.repository.virtual_chunks import Container, File, containers_for, file_at, register, unchanged_since
+from nczarr.stores.stat import facts
+from nczarr.stores.target_urls import Naming, UnnamedTargetError
 from nczarr.stores.url import Repository, location
 
 MAIN = "main"
 """Branch of a new repository."""
 
+NAMED_SINCE = 2
+"""Version of the specification whose references may name a container."""
+
 
 def begin(path: str, plan: StorePlan, folder: Callable[[], Store]) -> tuple[Store, str]:
     """Return a new commit for a plan, and its place. Raises OSError, FileExistsError if the place is taken."""
-    return RepositoryTarget(_repository(path), plan.options), path
+    kind = VirtualTarget if plan.options.virtual else RepositoryTarget
+    return kind(_repository(path), plan.options), path
 
 
 def is_free(path: str, report: Report, options: Options) -> bool:
@@ -200,6 +213,104 @@ class RepositoryTarget(Store):
             forget(self._repository)
             with suppress(ImportError):  # fsspec removes what icechunk has no call for
                 _remove(self._repository.place, self._storage)
+
+
+class VirtualTarget(RepositoryTarget):
+    """A commit that refers to chunks in the files of the source."""
+
+    def __init__(self, repository: Repository, options: Options) -> None:
+        super().__init__(repository, options)
+        self._begun = datetime.now(UTC)
+        self._sources = options.storage.of("source")
+        self._naming = Naming(repository.place, options.source, options.writing)
+        self._config = configuration(self._growing, self._storage)
+        self._is_named = getattr(self._opened, "spec_version", 1) >= NAMED_SINCE
+        self._files: dict[str, File | None] = {}
+        self._referred: list[Referred] = []
+        self._containers: list[Container] = []
+
+    def accepts(self, sources: tuple[str, ...]) -> bool:
+        """Return whether icechunk can read all of these paths and URLs."""
+        for source in sources:
+            if source not in self._files:
+                try:
+                    self._files[source] = file_at(self._naming.url(source))
+                except UnnamedTargetError:  # from a pipe, or with a secret
+                    self._files[source] = None
+        return all(self._files[source] is not None for source in sources)
+
+    def add(self, referred: Referred) -> None:
+        """Add the chunk locations of an array. They are set when all files are known."""
+        self._referred.append(referred)
+
+    def seal(self) -> None:
+        """Refer to the chunks, with a container for each folder; then as every commit. Raises OSError."""
+        if self.sealed is None:
+            self.set_references()
+            with failing(self._repository.place, self._storage):
+                if register(self._config, self._containers, self._sources):
+                    place = storage_of(self._growing, self._storage)
+                    library().Repository.open(place, config=self._config).save_config()
+        super().seal()
+
+    def set_references(self) -> None:
+        """Set the references of all arrays in the session. Raises OSError."""
+        if self._referred:
+            used = {source for referred in self._referred for source in referred.columns.sources}
+            files = {source: file for source in used if (file := self._files[source]) is not None}
+            containers = containers_for(files.values(), self._config, named=self._is_named)
+            named = {source: containers[file.folder].reference(file) for source, file in files.items()}
+            with failing(self._repository.place, self._storage):
+                for referred in self._referred:
+                    self._refer(referred, named)
+            self._containers += containers.values()
+            self._referred.clear()
+
+    def _refer(self, referred: Referred, named: Mapping[str, str]) -> None:
+        """Set the references of an array by one call. Raises OSError, and what icechunk raises."""
+        columns, counts = referred.columns, referred.counts
+        path = f"/{referred.chunk_keys.prefix.rstrip('/')}"
+        texts = [named[source] for source in columns.sources]
+        lengths = self._lengths(columns)
+        rows = len(columns.chunk)
+        total = math.prod(counts)
+        checksum = unchanged_since(columns.sources, self._begun)
+        if counts and 2 * rows >= total and hasattr(self._store, "set_virtual_refs_arr"):
+            offsets, sizes = np.zeros(total, np.uint64), np.zeros(total, np.uint64)
+            offsets[columns.chunk], sizes[columns.chunk] = columns.offset, lengths
+            if len(texts) == 1 and rows == total:
+                locations = texts * total
+            else:
+                each = np.full(total, "", object)
+                each[columns.chunk] = np.array(texts, object)[columns.source]
+                locations = each.tolist()
+            self._store.set_virtual_refs_arr(
+                path, counts, locations, offsets, sizes, validate_containers=False, checksum=checksum
+            )
+            return
+        index = indices_of(unraveled(columns.chunk, counts)) if counts else [()] * rows
+        values = zip(index, columns.source.tolist(), columns.offset.tolist(), lengths.tolist(), strict=True)
+        make = library().VirtualChunkSpec
+        chunks = [
+            make(list(at), texts[source], offset, length, None, checksum) for at, source, offset, length in values
+        ]
+        self._store.set_virtual_refs(path, chunks, validate_containers=False)
+
+    def _lengths(self, columns: Columns) -> NDArray[np.int64]:
+        """Return the lengths of ranges, int64, shape (rows,), with the sizes of whole files. Raises OSError."""
+        whole = columns.length == WHOLE
+        if not whole.any():
+            return columns.length
+        sizes = {number: self._size(columns.sources[number]) for number in np.unique(columns.source[whole]).tolist()}
+        found = columns.length.copy()
+        found[whole] = [sizes[number] for number in columns.source[whole].tolist()]
+        return found
+
+    def _size(self, source: str) -> int:
+        size = facts(source, self._sources).size
+        if size is None:
+            raise OSError(errno.EINVAL, "its size is unknown", shown(source))
+        return size
 
 
 def _remove(url: str, storage: StorageOptions) -> None:

@@ -68,6 +68,10 @@ class Held(MemoryStore):
         self._urls: dict[str, str] = {}
         self._notes: dict[str, dict[str, Any]] = {}
 
+    def accepts(self, sources: tuple[str, ...]) -> bool:
+        """Return True: `add` reports a target without a name."""
+        return True
+
     def add(self, referred: Referred) -> None:
         """Add the chunk references of an array. Raises CompileError: unnamed-target."""
         columns = referred.columns

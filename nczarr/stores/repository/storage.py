@@ -82,10 +82,7 @@ def store_and_credentials(prefix: str, options: StorageOptions, own: Any) -> tup
     protocol = prefix.partition("://")[0].lower()
     sentinels = ice.credentials
     if protocol == "file":
-        from urllib.parse import unquote
-
-        path = unquote(prefix.partition("://")[2], errors="surrogateescape")
-        return ice.local_filesystem_store(path), getattr(sentinels, "LocalFileSystemAccess", None)
+        return ice.local_filesystem_store(prefix.partition("://")[2]), getattr(sentinels, "LocalFileSystemAccess", None)
     given = given_options(protocol, options)
     if protocol in WEB:
         return ice.http_store(), getattr(sentinels, "HttpAccess", None)

@@ -1,0 +1,152 @@
+"""Files that a repository refers to: their URLs, and the containers that it must have for these.
+
+Icechunk percent-decodes the URL of a chunk, and compares the result with the
+prefixes of containers, which are plain text.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from nczarr.secrets import StorageOptions
+from nczarr.stores.repository.containers import NAMED
+from nczarr.stores.repository.library import library
+from nczarr.stores.repository.storage import GOOGLE, S3, WEB, store_and_credentials
+from nczarr.stores.target_urls import FILE
+from nczarr.stores.url import is_remote
+
+MOST = 16
+"""Folders above which one container holds them all."""
+
+_HELD = re.compile(r"file:///[^/]+/|(?!file:)[a-z0-9]+://[^/]+/", re.IGNORECASE)
+"""Begin of a prefix that a container can have: icechunk has none for the root of the file system."""
+
+
+class File(NamedTuple):
+    """A file with chunks."""
+
+    url: str
+    """URL as icechunk reads it: percent-encoded."""
+    folder: str
+    """Smallest prefix of a container for it: plain text with a slash at the end."""
+
+
+def file_at(url: str) -> File | None:
+    """Return the file at a URL of ours; None if icechunk reads no such URL."""
+    protocol, _, rest = url.partition("://")
+    protocol = protocol.lower()
+    if protocol not in ("file", *S3, *GOOGLE, *WEB) or "::" in url:
+        return None
+    if any(segment in ("", ".", "..") for segment in rest.removeprefix("/").split("/")):
+        return None
+    protocol = "s3" if protocol in S3 else "gcs" if protocol in GOOGLE else protocol
+    if protocol in WEB:
+        found = File(f"{protocol}://{rest}", f"{protocol}://{rest.partition('/')[0]}/")
+    else:
+        found = File(f"{protocol}://{quote(rest, safe='/')}", f"{protocol}://{rest.rpartition('/')[0]}/")
+    return found if _HELD.match(found.folder) else None
+
+
+def prefixes_of(folders: Iterable[str]) -> list[str]:
+    """Return prefixes of containers for some folders, sorted, none below another; common ones if they are many."""
+    found = _topmost(sorted(set(folders)))
+    if len(found) <= MOST:
+        return found
+    places: dict[str, list[str]] = {}
+    for folder in found:
+        protocol, _, rest = folder.partition("://")
+        places.setdefault(f"{protocol}://{rest.partition('/')[0]}", []).append(folder)
+    merged = []
+    for some in places.values():
+        common = os.path.commonprefix(some).rpartition("/")[0] + "/"  # noqa: RUF071 (URLs are no paths)
+        merged += [common] if _HELD.match(common) else some
+    return _topmost(sorted(merged))
+
+
+def _topmost(folders: list[str]) -> list[str]:
+    """Return the folders that are below no other one, of sorted ones."""
+    found: list[str] = []
+    for folder in folders:
+        if not found or not folder.startswith(found[-1]):
+            found.append(folder)
+    return found
+
+
+class Container(NamedTuple):
+    """A container of a repository."""
+
+    prefix: str
+    """Beginning of the decoded URLs in it, with a slash at the end."""
+    name: str | None
+    """Name that may replace the prefix; None: the library has no names."""
+
+    def reference(self, file: File) -> str:
+        """Return the text that refers to a file: a name instead of the prefix takes less time and space."""
+        if self.name is None or not file.url.startswith(self.prefix) or "%" in self.prefix:
+            return file.url
+        return f"{NAMED}{self.name}/{file.url[len(self.prefix) :]}"
+
+
+def containers_for(files: Iterable[File], config: Any, *, named: bool) -> dict[str, Container]:
+    """Return a container for each folder: one of the configuration, else a new one. `named`: new ones have names."""
+    folders = sorted({file.folder for file in files})
+    own = {prefix: Container(prefix, each.name if named else None) for prefix, each in _known(config).items()}
+    found = {folder: held for folder in folders if (held := _holder(folder, own)) is not None}
+    rest = [folder for folder in folders if folder not in found]
+    new = {prefix: Container(prefix, _name(prefix) if named else None) for prefix in prefixes_of(rest)}
+    for folder in rest:
+        held = _holder(folder, new)
+        assert held is not None
+        found[folder] = held
+    return found
+
+
+def _known(config: Any) -> Mapping[str, Any]:
+    return dict(config.virtual_chunk_containers or {})
+
+
+def _holder(folder: str, containers: Mapping[str, Container]) -> Container | None:
+    """Return the container with the longest prefix of a folder; None without any."""
+    while "://" in folder:
+        if folder in containers:
+            return containers[folder]
+        folder = folder.rstrip("/").rpartition("/")[0] + "/"
+        if folder.endswith((":///", "://")):
+            return None
+    return None
+
+
+def _name(prefix: str) -> str:
+    return f"files-{sha256(prefix.encode()).hexdigest()[:8]}"
+
+
+def register(config: Any, containers: Iterable[Container], options: StorageOptions) -> bool:
+    """Add containers to a configuration, without credentials; return whether any was missing. Raises BadURLError."""
+    ice, known = library(), _known(config)
+    missing = [each for each in dict.fromkeys(containers) if each.prefix not in known]
+    for each in missing:
+        store, _ = store_and_credentials(each.prefix, options, None)
+        own = {} if each.name is None else {"name": each.name}
+        config.set_virtual_chunk_container(ice.VirtualChunkContainer(each.prefix, store, **own))
+    return bool(missing)
+
+
+def unchanged_since(places: Iterable[str], begin: datetime) -> datetime:
+    """Return the time, in whole seconds, after which no file may have changed for its chunks to be read.
+
+    It is the newest modification of local files; for others, whose times take a
+    request each, the begin of the run. Raises OSError.
+    """
+    found = datetime.fromtimestamp(0, UTC)
+    for place in places:
+        if is_remote(place):
+            return begin.replace(microsecond=0) + timedelta(seconds=1)
+        changed = os.stat(place.removeprefix(FILE)).st_mtime_ns
+        found = max(found, datetime.fromtimestamp(-(-changed // 10**9), UTC))
+    return found
