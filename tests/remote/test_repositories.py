@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import nczarr
 from tests.conftest import ROOT
 from tests.remote.conftest import S3
 from tests.support.repositories import icechunk
@@ -57,4 +58,27 @@ def test_a_failed_run_leaves_no_objects(s3: S3, tmp_path: Path) -> None:
     found = fsspec.filesystem("s3", skip_instance_cache=True).find(s3.url(key))
     assert [each for each in found if each.startswith(f"tests/{key}/")] == []
     ran = s3.run("convert", str(made), f"icechunk:{s3.url(key)}", "--verify")
+    assert ran.status == 0, ran.err
+
+
+@pytest.mark.slow
+def test_virtual_chunks_in_a_bucket(s3: S3, tmp_path: Path) -> None:
+    """Chunks of a file there stay there; a reader with another root gets none of them."""
+    icechunk()
+    file, url = tmp_path / "v.nc", s3.url("virtual/a b/v.nc")
+    text = f"netcdf t {{ dimensions: x = 400 ; variables: int v(x) ; data: v = {', '.join(map(str, range(400)))} ; }}"
+    nczarr.write(nczarr.from_cdl(text), file, kind="nc4", chunks={"x": 100}, codecs="zlib:1")
+    assert s3.run("convert", str(file), url).status == 0
+    place = f"icechunk:{s3.url('virtual/repo')}"
+    ran = s3.run("convert", url, place, "--virtual", "--verify")
+    assert ran.status == 0, ran.err
+    assert "4 referenced" in ran.err
+    assert s3.run("diff", str(file), place).status == 0
+    ran = s3.run("dump", place, "--source-root", "s3://tests/other/")
+    assert (ran.status, ran.err.count("error[forbidden-target]")) == (1, 1)
+    ran = s3.run("convert", str(file), f"icechunk:{s3.url('virtual/local')}", "--virtual")
+    assert ran.status == 0, ran.err
+    ran = s3.run("dump", f"icechunk:{s3.url('virtual/local')}")
+    assert "is a local file, but the document is not local" in ran.err
+    ran = s3.run("dump", f"icechunk:{s3.url('virtual/local')}", "--source-root", str(tmp_path))
     assert ran.status == 0, ran.err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,11 @@ def make_repository(folder: Path, name: str = "repo") -> tuple[Path, list[str]]:
     zarr.open_group(session.store)["a"][:5] = 8
     return folder / name, [first, session.commit("second")]
 
+
+TELLS_PLACES = find_spec("icechunk") is not None and hasattr(
+    __import__("icechunk").IcechunkStore, "array_chunk_iterator"
+)
+"""True for releases that tell where virtual chunks are."""
 
 FIRST, SECOND = [7] * 5 + [1, 2, 3, 4, 5], [8] * 5 + [1, 2, 3, 4, 5]
 """Values of `a` in both commits."""

@@ -17,15 +17,18 @@ from typing import Any
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
 from nczarr.secrets import NO_OPTIONS, StorageOptions, shown
 from nczarr.stores.base import Store, cut, next_segments, safe_key
+from nczarr.stores.reference import Reference
 from nczarr.stores.reference_policy import Policy
 from nczarr.stores.repository.containers import Access, allow, check_locations
 from nczarr.stores.repository.library import failing, failure, is_foreign, library, listed, reason, result
 from nczarr.stores.repository.sessions import configuration, open_repository, session_of
+from nczarr.stores.repository.virtual_chunks import places_of
 from nczarr.stores.url import Repository
 
 AT_ONCE = 64
 """Chunks that one call reads side by side."""
 
+_CHUNK = re.compile(r"(.*/)?c(?:/[0-9]+)*", re.DOTALL)
 _KEY = re.compile(r"(?:.*/)?(?:zarr\.json|c(?:/[0-9]+)*)", re.DOTALL)
 """Keys that a repository may have: others need no request."""
 
@@ -80,6 +83,11 @@ class SessionStore(Store):
         self.storage = storage
         self.path = shown(repository.text)
         self.distant = not repository.local
+        self._places: dict[str, dict[str, Reference]] = {}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._places = {}
 
     @property
     def title(self) -> str:
@@ -202,6 +210,20 @@ class SessionStore(Store):
             elif data is not None:
                 brought[key] = data
         return brought
+
+    def refer(self, key: str) -> Reference | None:
+        """Return the place of a virtual chunk; None for others, and with icechunk 1, which does not tell it.
+
+        Raises OSError.
+        """
+        found = _CHUNK.fullmatch(safe_key(key))
+        if found is None:
+            return None
+        array = (found[1] or "").rstrip("/")
+        if array not in self._places:
+            with failing(self.repository.place, self.storage):
+                self._places[array] = places_of(self._store, array, list(self._opened[1].refused))
+        return self._places[array].get(key)
 
     def expect(self, keys: Iterable[str]) -> None:
         """Do nothing: a snapshot has all documents in one file, which is open."""

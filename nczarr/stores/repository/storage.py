@@ -73,9 +73,9 @@ def retrying(config: Any, options: StorageOptions) -> Any:
 def store_and_credentials(prefix: str, options: StorageOptions, own: Any) -> tuple[Any, Any]:
     """Return icechunk's description of the store of a container, and credentials for it.
 
-    `own` is the description in the repository. It comes from the writer of
-    the repository, so it never gets credentials: without options for its protocol
-    the place is read anonymously. None: the run makes the container itself.
+    `own` is the description in the repository; None: the run makes the
+    container itself. A server that only the repository names never gets
+    credentials: it is read anonymously, or the reader's options replace it.
     Raises BadURLError.
     """
     ice = library()
@@ -87,11 +87,14 @@ def store_and_credentials(prefix: str, options: StorageOptions, own: Any) -> tup
     if protocol in WEB:
         return ice.http_store(), getattr(sentinels, "HttpAccess", None)
     if protocol in S3:
-        if not given and own is not None:
-            return own, ice.s3_credentials(anonymous=True)
-        return ice.s3_store(**_s3(given)), ice.s3_credentials(**_s3_credentials(given))
+        ours, theirs = _s3(given), getattr(own, "_0", None)
+        if theirs is not None and theirs.endpoint_url not in (None, ours.get("endpoint_url")) and not given:
+            return own, ice.Credentials.S3(ice.s3_credentials(anonymous=True))
+        if theirs is not None and theirs.region is not None:
+            ours.setdefault("region", theirs.region)
+        return ice.s3_store(**ours), ice.Credentials.S3(ice.s3_credentials(**_s3_credentials(given)))
     if protocol in GOOGLE:
-        return ice.gcs_store(), ice.gcs_credentials(**_google(given))
+        return ice.gcs_store(), ice.Credentials.Gcs(ice.gcs_credentials(**_google(given)))
     raise BadURLError(f"icechunk {ice.__version__} reads no chunks at `{protocol}://`")
 
 

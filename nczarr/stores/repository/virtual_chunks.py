@@ -12,11 +12,12 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Any, NamedTuple
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from nczarr.secrets import StorageOptions
+from nczarr.stores.reference import Reference
 from nczarr.stores.repository.containers import NAMED
-from nczarr.stores.repository.library import library
+from nczarr.stores.repository.library import library, result
 from nczarr.stores.repository.storage import GOOGLE, S3, WEB, store_and_credentials
 from nczarr.stores.target_urls import FILE
 from nczarr.stores.url import is_remote
@@ -150,3 +151,46 @@ def unchanged_since(places: Iterable[str], begin: datetime) -> datetime:
         changed = os.stat(place.removeprefix(FILE)).st_mtime_ns
         found = max(found, datetime.fromtimestamp(-(-changed // 10**9), UTC))
     return found
+
+
+VIRTUAL = 2
+"""Kind of a virtual chunk in icechunk's listings."""
+
+
+def places_of(store: Any, array: str, refused: Iterable[str]) -> dict[str, Reference]:
+    """Return the places of the virtual chunks of an array by key, without those in refused containers.
+
+    Empty with icechunk 1, which does not tell them. Raises what icechunk raises.
+    """
+    if not hasattr(store, "array_chunk_iterator"):
+        return {}
+    return result(_places(store, array, tuple(refused)))
+
+
+async def _places(store: Any, array: str, refused: tuple[str, ...]) -> dict[str, Reference]:
+    head = f"{array}/c" if array else "c"
+    found: dict[str, Reference] = {}
+    urls: dict[str, str | None] = {}
+    async for indices, kinds, locations, offsets, lengths, _ in store.array_chunk_iterator(f"/{array}"):
+        columns = (indices.tolist(), kinds.tolist(), locations, offsets.tolist(), lengths.tolist())
+        for index, kind, location, offset, length in zip(*columns, strict=True):
+            if kind != VIRTUAL:
+                continue
+            if location not in urls:
+                urls[location] = _public(location, refused)
+            url = urls[location]
+            if url is not None:
+                found["/".join((head, *map(str, index)))] = Reference(url, offset, length)
+    return found
+
+
+def _public(location: str, refused: tuple[str, ...]) -> str | None:
+    """Return a path or URL of ours for one of icechunk; None in a refused container."""
+    protocol, _, rest = location.partition("://")
+    plain = unquote(location)
+    if plain.startswith(refused) or protocol not in ("file", "s3", "gcs", *WEB):
+        return None
+    if protocol in WEB:
+        return location
+    name = unquote(rest)
+    return name if protocol == "file" else f"{'gs' if protocol == 'gcs' else protocol}://{name}"

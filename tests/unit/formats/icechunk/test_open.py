@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 
 import nczarr
 from tests.conftest import run_command
-from tests.support.repositories import FIRST, SECOND, make_repository
+from tests.support.repositories import FIRST, SECOND, TELLS_PLACES, make_repository
 
 
 def test_every_revision(tmp_path: Path) -> None:
@@ -41,12 +42,18 @@ def test_commands(tmp_path: Path) -> None:
         assert nczarr.diff(now, tmp_path / name) == []
 
 
-def test_virtual_chunks_become_part_of_a_reference_document(tmp_path: Path) -> None:
-    """Icechunk does not say where they are."""
+def test_virtual_chunks_in_a_reference_document(tmp_path: Path) -> None:
+    """They keep their places, unless icechunk 1 hides them."""
     path, _ = make_repository(tmp_path)
-    ran = run_command("convert", f"icechunk:{path}", str(tmp_path / "a.json"))
+    ran = run_command("convert", f"icechunk:{path}", str(tmp_path / "a.json"), "--inline", "0", "--metadata", "zarr3")
     assert ran.status == 0, ran.err
     assert nczarr.diff(f"icechunk:{path}", tmp_path / "a.json") == []
+    found = json.loads((tmp_path / "a.json").read_text())["refs"]
+    assert isinstance(found["a/c/0"], str)
+    if TELLS_PLACES:
+        assert found["a/c/1"] == [f"file://{tmp_path}/data.bin", 4, 20]
+    else:
+        assert isinstance(found["a/c/1"], str)
 
 
 def test_names_of_targets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

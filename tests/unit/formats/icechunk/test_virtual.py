@@ -11,7 +11,7 @@ import pytest
 
 import nczarr
 from tests.conftest import run_command
-from tests.support.repositories import icechunk
+from tests.support.repositories import TELLS_PLACES, icechunk
 
 CDL = """netcdf t {
 types: compound pair { int a ; double b ; } ;
@@ -146,7 +146,7 @@ def test_sparse_arrays_and_scalars(tmp_path: Path, peer: Any) -> None:
 
 
 def test_sources_without_a_place_are_copied(tmp_path: Path) -> None:
-    """A pipe has no URL; chunks of an icechunk repository have none that icechunk tells."""
+    """A pipe has no URL, and native chunks of a repository have none either."""
     one, two, classic = tmp_path / "one", tmp_path / "two", tmp_path / "c.nc"
     nczarr.write(nczarr.from_cdl("netcdf o { dimensions: x = 99 ; variables: int v(x) ; }"), classic, kind="nc3")
     ran = run_command("convert", "-", f"icechunk:{one}", "--virtual", "--verify", stdin=classic.read_bytes())
@@ -156,6 +156,18 @@ def test_sources_without_a_place_are_copied(tmp_path: Path) -> None:
     assert ran.status == 0, ran.err
     assert "referenced" not in ran.err
     assert nczarr.diff(classic, f"icechunk:{two}") == []
+
+
+def test_from_repository_to_repository(tmp_path: Path, source: Path) -> None:
+    """Places of virtual chunks go from one to the other, also those with odd names."""
+    one, two = tmp_path / "one", tmp_path / "two"
+    nczarr.convert(source, f"icechunk:{one}", virtual=True)
+    done = nczarr.convert(f"icechunk:{one}", f"icechunk:{two}", virtual=True, verify=True)
+    assert nczarr.diff(source, f"icechunk:{two}") == []
+    assert done.referenced_chunks == (11 if TELLS_PLACES else 0)
+    assert chunk_types(two, "t") == (["virtual"] * 10 if TELLS_PLACES else chunk_types(two, "t"))
+    nczarr.convert(f"icechunk:{one}", tmp_path / "refs.json", "reference", verify=True)
+    assert nczarr.diff(source, tmp_path / "refs.json") == []
 
 
 def test_virtual_is_for_repositories(tmp_path: Path, source: Path) -> None:

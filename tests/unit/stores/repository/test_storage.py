@@ -55,16 +55,27 @@ def test_what_icechunk_cannot_do(place: str, options: dict[str, object], text: s
         storage.storage_of(Repository(place), StorageOptions(options))
 
 
-def test_credentials_never_go_to_a_server_that_the_repository_names() -> None:
+def test_credentials_never_go_to_a_server_that_the_repository_names(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without options of the reader the server of the container is asked anonymously."""
     ice = icechunk()
+    monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
+    monkeypatch.delenv("AWS_ENDPOINT_URL_S3", raising=False)
     own = ice.s3_store(region="us-east-1", endpoint_url="http://elsewhere")
     store, credentials = storage.store_and_credentials("s3://b/", StorageOptions(), own)
     assert store is own
-    assert "Anonymous" in type(credentials).__name__
+    assert "Anonymous" in type(credentials._0).__name__
     store, credentials = storage.store_and_credentials("s3://b/", StorageOptions({"key": "k", "secret": "s"}), own)
-    assert store is not own
-    assert "Static" in type(credentials).__name__
+    assert (store is own, store._0.endpoint_url) == (False, None)
+    assert "Static" in type(credentials._0).__name__
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://elsewhere")
+    store, credentials = storage.store_and_credentials("s3://b/", StorageOptions(), own)
+    assert (store._0.endpoint_url, store._0.region) == ("http://elsewhere", "us-east-1")
+    assert "Env" in type(credentials._0).__name__
+    plain = ice.s3_store(region="eu-west-1")
+    monkeypatch.delenv("AWS_ENDPOINT_URL")
+    store, credentials = storage.store_and_credentials("s3://b/", StorageOptions(), plain)
+    assert (store._0.endpoint_url, store._0.region) == (None, "eu-west-1")
+    assert "Env" in type(credentials._0).__name__
 
 
 class IcechunkError(Exception):
