@@ -8,6 +8,7 @@ there; a new one at a URL is removed if the run fails.
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import math
 import os
@@ -16,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cached_property
+from threading import Lock
 from typing import Any
 
 from nczarr.arrays.chunk_references import WHOLE, Referred
@@ -28,6 +30,7 @@ from nczarr.plan.plans import StorePlan
 from nczarr.secrets import StorageOptions, shown
 from nczarr.stores.base import Store, safe_key
 from nczarr.stores.finish import obstacle, partial, put_in_place, unfinished, unstopped
+from nczarr.stores.memory import is_metadata
 from nczarr.stores.repository.library import failing, is_conflict, library, listed, result
 from nczarr.stores.repository.sessions import configuration, is_repository, open_repository
 from nczarr.stores.repository.storage import forget, retrying, storage_of
@@ -35,6 +38,9 @@ from nczarr.stores.repository.virtual_chunks import Container, File, containers_
 from nczarr.stores.stat import facts
 from nczarr.stores.target_urls import Naming, UnnamedTargetError
 from nczarr.stores.url import Repository, location
+
+TOGETHER, HELD = 256, 4 << 20
+"""Chunks, or bytes of chunks, that wait to be set together."""
 
 MAIN = "main"
 """Branch of a new repository."""
@@ -110,6 +116,9 @@ class RepositoryTarget(Store):
         self._new = not _exists(repository, self._storage)
         self._growing = repository
         self._finished = False
+        self._lock = Lock()
+        self._waiting: list[tuple[str, Any]] = []
+        self._held = 0
         if self._new and repository.local:
             self._growing = repository._replace(place=partial(repository.place))
         self.path = repository.text
@@ -141,7 +150,7 @@ class RepositoryTarget(Store):
         return self._session.store
 
     def get(self, key: str) -> bytes | None:
-        """Return the bytes of a key, or None. Raises OSError, UnsafeKeyError."""
+        """Return the bytes of a key that was set, or None. Raises OSError, UnsafeKeyError."""
         from zarr.core.buffer import default_buffer_prototype
 
         with failing(self._repository.place, self._storage):
@@ -155,15 +164,39 @@ class RepositoryTarget(Store):
         return iter(sorted(key for key in found if key.startswith(prefix)))
 
     def put(self, key: str, data: bytes) -> None:
-        """Set a key in the session. Raises OSError, UnsafeKeyError."""
+        """Set a key in the session, a chunk with the next ones. Raises OSError, also of other keys; UnsafeKeyError."""
         from zarr.core.buffer import cpu
 
+        buffer = cpu.Buffer.from_bytes(data)
+        if is_metadata(safe_key(key)):
+            with failing(self._repository.place, self._storage):
+                result(self._store.set(key, buffer))
+            return
+        with self._lock:
+            self._waiting.append((key, buffer))
+            self._held += len(data)
+            if len(self._waiting) < TOGETHER and self._held < HELD:
+                return
+            taken = self._taken()
+        self._send(taken)
+
+    def _taken(self) -> list[tuple[str, Any]]:
+        taken, self._waiting, self._held = self._waiting, [], 0
+        return taken
+
+    def _send(self, chunks: list[tuple[str, Any]]) -> None:
+        """Set chunks side by side: one call of icechunk takes longer than a small chunk. Raises OSError."""
+
+        async def together() -> None:
+            await asyncio.gather(*(self._store.set(key, buffer) for key, buffer in chunks))
+
         with failing(self._repository.place, self._storage):
-            result(self._store.set(safe_key(key), cpu.Buffer.from_bytes(data)))
+            result(together())
 
     def seal(self) -> None:
         """Make a snapshot, which no branch names yet. Raises OSError."""
         if self.sealed is None:
+            self._send(self._taken())
             with failing(self._repository.place, self._storage):
                 self._snapshot = self._session.flush(self._message, metadata=self._metadata)
             self.sealed = self._growing._replace(kind="snapshot", revision=self._snapshot).text

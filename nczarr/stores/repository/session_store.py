@@ -73,16 +73,20 @@ class RepositoryStore(Store):
 
 
 class SessionStore(Store):
-    """A snapshot as a store. It pickles as a description, which each process opens."""
+    """A snapshot as a store. It pickles as a description, which each process opens.
+
+    `distant` also where it is local: a call of icechunk passes through an event
+    loop, which takes longer than the chunk, so many should run concurrently.
+    """
 
     refers = True
+    distant = True
 
     def __init__(self, repository: Repository, policy: Policy, storage: StorageOptions = NO_OPTIONS) -> None:
         self.repository = repository.absolute
         self.policy = policy
         self.storage = storage
         self.path = shown(repository.text)
-        self.distant = not repository.local
         self._places: dict[str, dict[str, Reference]] = {}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -97,17 +101,15 @@ class SessionStore(Store):
     def __getstate__(self) -> dict[str, Any]:
         """Return the description with the snapshot, so that every process reads the same."""
         found = self.repository._replace(kind="snapshot", revision=self.snapshot)
-        return {"repository": found, "policy": self.policy, "storage": self.storage, "path": self.path,
-                "distant": self.distant}  # fmt: skip
+        return {"repository": found, "policy": self.policy, "storage": self.storage, "path": self.path}
 
     def open(self, report: Report) -> None:
         """Open the session. Raises as `RepositoryStore.session`."""
-        session, access = self._opened
+        session, _ = self._opened
         if self.policy.given.roots:
             with failing(self.repository.place, self.storage):
                 locations, config = session.all_virtual_chunk_locations(), session.config
             check_locations(locations, config, self.policy, self.path, report)
-        self.distant = self.distant or any(not prefix.startswith("file:") for prefix in access.credentials)
 
     @cached_property
     def _opened(self) -> tuple[Any, Access]:
