@@ -1,0 +1,35 @@
+"""Generated datasets come back from repositories; each replaces the one before it on the branch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+
+from nczarr import pipeline
+from nczarr.diagnostics.report import Report
+from nczarr.options import Options
+from nczarr.registry import named
+from nczarr.testing.strategies import datasets_with_data
+from tests.support.repositories import icechunk
+from tests.support.stores import other_values
+from tests.support.subsets import checked_of
+
+relaxed = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+PLACE = "icechunk:memory://property"
+
+
+@relaxed
+@given(datasets_with_data())
+def test_datasets_come_back(drawn: Any) -> None:
+    icechunk()
+    dataset, report, form = checked_of(drawn), Report(), named("icechunk")
+    assert form is not None
+    options = Options(allow_loss=frozenset({"all"}), overwrite=True)
+    done = pipeline.write(dataset, PLACE, form, report, options)
+    assert done is not None, [each.message for each in report.sorted()]
+    again = pipeline.read_path(PLACE, report, Options())
+    assert again is not None, [each.message for each in report.sorted()]
+    assert again.variables.keys() == dataset.variables.keys()
+    lossy = {loss.path for loss in done.losses if loss.weight == "value"}
+    assert [path for path in other_values(dataset, again) if path not in lossy] == []
