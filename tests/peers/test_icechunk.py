@@ -63,11 +63,19 @@ def test_xarray_sees_the_same(
         xarray.testing.assert_identical(found.load(), wanted.load())
 
 
+TESTS = """
+import os, sys, pytest
+status = pytest.main(sys.argv[1:])
+sys.stdout.flush()
+os._exit(status)  # icechunk may crash a process that ends
+"""
+
+
 def test_the_newest_icechunk() -> None:
     """The unit tests pass with the newest release as well, whose repositories have another form."""
     interpreter = newest_python()
     tests = ("tests/unit/formats/icechunk", "tests/unit/stores/repository")
-    command = [interpreter, "-m", "pytest", "-p", "no:cacheprovider", "-q", *tests]
+    command = [interpreter, "-c", TESTS, "-p", "no:cacheprovider", "-q", *tests]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr
     assert "passed" in done.stdout or "[100%]" in done.stdout

@@ -7,6 +7,7 @@ which is what it writes). Writes the document, and to standard output one line o
 from __future__ import annotations
 
 import json
+import os
 import logging
 import sys
 import warnings
@@ -66,7 +67,8 @@ def main() -> None:
         "virtualizarr": lambda: virtualizarr(source),
     }[tool]()
     target.write_text(json.dumps(made))
-    print(json.dumps({"said": said}))
+    print(json.dumps({"said": said}), flush=True)
+    os._exit(0)  # threads of obstore may abort a process that ends
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sys
 import warnings
 from typing import Any
@@ -41,3 +42,5 @@ if __name__ == "__main__":
             print(json.dumps(variables(document)))
         except Exception as error:
             print(json.dumps(f"{type(error).__name__}: {error}"))
+    sys.stdout.flush()
+    os._exit(0)  # threads of obstore may abort a process that ends
