@@ -7,8 +7,8 @@ which is what it writes). Writes the document, and to standard output one line o
 from __future__ import annotations
 
 import json
-import os
 import logging
+import os
 import sys
 import warnings
 from pathlib import Path
