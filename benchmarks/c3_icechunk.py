@@ -15,6 +15,7 @@ import statistics
 import sys
 from pathlib import Path
 
+from c1_references import COLUMNS, MAKE
 from harness import Side, apart, execute, main
 
 LEAVE = """
@@ -111,19 +112,6 @@ digest = hashlib.sha256(b"".join(np.asarray(array[4 * row : 4 * row + 4]).tobyte
 leave(json.dumps([asyncio.run(count()), digest]))
 """
 )
-MAKE = """
-import sys, netCDF4, numpy as np
-rows = int(sys.argv[2])
-with netCDF4.Dataset(sys.argv[1], "w") as file:
-    file.createDimension("y", rows * 4)
-    file.createDimension("x", 1600)
-    made = file.createVariable("v", "i2", ("y", "x"), zlib=True, complevel=1, chunksizes=(4, 8))
-    for start in range(0, rows * 4, 400):
-        stop = min(start + 400, rows * 4)
-        made[start:stop] = np.arange(start * 1600, stop * 1600).reshape(-1, 1600) % 3001
-"""
-COLUMNS = 200
-"""Chunks in a row of chunks."""
 GOAL = 0.5
 
 
