@@ -97,7 +97,7 @@ def _changes(
             text = f"`{path}` has dates of the calendar `{given.calendar}` in `{name}`, `{target.calendar}` before"
             report.error("inexact-times", text)
             continue
-        if (target.unit, target.start) == (given.unit, given.start) and target.text == given.text:
+        if target.text == given.text:
             continue
         odd = next((each.name for each in variable.attributes if each.name in IN_UNITS), None)
         if odd is not None:
