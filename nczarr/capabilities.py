@@ -222,6 +222,8 @@ class Format(NamedTuple):
     """True if `nczarr serve` offers this format."""
     only_reader: bool = False
     """True if no other xarray engine reads the format, so that xarray takes ours by itself."""
+    ranged: bool = False
+    """True if remote files of this format are read by ranges: `read` slices the source's data, and nothing else."""
     resident: bool = False
     """True if a dataset's source stays in memory with the dataset."""
     declares: tuple[str, ...] = ()

@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import Any
 
 from nczarr.capabilities import Format
+from nczarr.source import HEAD
 from nczarr.stores.base import Store
 
 ROWS: dict[str, str] = {
@@ -43,8 +44,6 @@ MODES = {"zarr": "zarr2", "nczarr": "nczarr"}
 """Formats by mode of a netCDF URL; the first mode decides."""
 
 GROUP = "nczarr.formats"
-HEAD = 1 << 16
-"""Bytes of a source used for detection."""
 
 _joined: dict[str, str] | None = None
 

@@ -15,9 +15,12 @@ from mmap import mmap
 from typing import Any
 
 Buffer = bytes | mmap
-"""Data of a source: both slice to bytes, and `re` searches both."""
+"""Data of a text: both slice to bytes, and `re` searches both. Binary files may be remote (`Slices`)."""
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")
+
+HEAD = 1 << 16
+"""Bytes of a source by which its format is detected."""
 
 LONGEST_DOCUMENT = 1 << 20
 """Maximum bytes of a store's document with line numbers."""

@@ -68,16 +68,21 @@ class StoredArray(KeyedArray):
 
     @property
     def together(self) -> tuple[int, ...] | None:
-        """Shape of a distant shard; for references the whole array, because they may be adjacent anywhere."""
-        if self.store.refers and self.layout.shards is None:
+        """Shape of a distant shard; for references and archives the whole array: chunks may be adjacent anywhere."""
+        if self._scattered and self.layout.shards is None:
             return tuple(max(1, length) for length in self.layout.shape) if self.store.distant else None
         return self.layout.shards if self.store.distant else None
+
+    @property
+    def _scattered(self) -> bool:
+        """True if keys are ranges of files, which may be adjacent."""
+        return self.store.refers or self.store.archive
 
     def fetched(self, regions: Sequence[Selection]) -> Self:
         """Return the array with distant encoded chunks in memory; near ones share a request. Raises OSError."""
         if self.together is None:
             return self
-        if self.store.refers and self.layout.shards is None:
+        if self._scattered and self.layout.shards is None:
             keys = {self.key(index): index for index in covering_regions(regions, self.layout.chunks)}
             return replace(self, _at_hand={keys[key]: data for key, data in self.store.several(keys).items()})
         shards: dict[Index, list[tuple[int, int, Index]]] = {}

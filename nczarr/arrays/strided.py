@@ -8,6 +8,7 @@ whole.
 
 from __future__ import annotations
 
+import itertools
 import math
 import mmap as mmap_module
 import os
@@ -33,6 +34,9 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.manifest import Affine, Columns, Manifest, Place
 from nczarr.arrays.source import ArraySource, Layout, Stored, itemsize, numpy_dtype
 from nczarr.arrays.thread_pool import each
+from nczarr.stores import remote_file
+from nczarr.stores.ranges import GAP
+from nczarr.stores.remote_file import RemoteFile
 
 if TYPE_CHECKING:
     from nczarr.source import Buffer, Source
@@ -65,7 +69,7 @@ class FileBytes:
         self,
         path: str | None,
         size: int,
-        data: Buffer | None = None,
+        data: Buffer | RemoteFile | None = None,
         modified: int | None = None,
         name: str | None = None,
     ) -> None:
@@ -81,13 +85,29 @@ class FileBytes:
     @classmethod
     def of(cls, source: Source) -> FileBytes:
         """Return the bytes of a source: in memory, or its file's map."""
-        path = os.path.abspath(source.path) if isinstance(source.data, mmap) else None
+        path = None if isinstance(source.data, bytes) else os.path.abspath(source.path)
         return cls(path, len(source.data), source.data, name=source.name)
+
+    @classmethod
+    def at(cls, path: str, name: str) -> FileBytes:
+        """Return the bytes of a file, which must not change; `name`: display name. Raises OSError."""
+        remote = remote_file.at(path)
+        if remote is not None:
+            return cls(path, remote.size, remote, name=name)
+        status = os.stat(path)
+        return cls(os.path.abspath(path), status.st_size, modified=status.st_mtime_ns, name=name)
+
+    @property
+    def remote(self) -> RemoteFile | None:
+        """The remote file that has the bytes; None for others."""
+        return self._data if isinstance(self._data, RemoteFile) else None
 
     @property
     def data(self) -> Buffer:
-        """The bytes. Raises OSError if the file is unreadable or has changed in size."""
+        """The bytes. Raises OSError if the file is remote, unreadable or has changed in size."""
         data = self._data
+        if isinstance(data, RemoteFile):
+            raise OSError(None, "a remote file is read by ranges", self.name)
         if data is None:
             from nczarr.stores.single import open_source
 
@@ -110,6 +130,22 @@ class FileBytes:
             if oldest is not None and oldest.path is not None:
                 oldest._data = None
 
+    def region(self, base: int, shape: tuple[int, ...], steps: tuple[int, ...], size: int) -> tuple[Buffer, int]:
+        """Return a buffer with the elements of a region, and the position of its first element in it.
+
+        `base`: position of that in the file; `steps`: strides in bytes; `size`: bytes
+        of an element. Of a remote file just these are requested. Raises OSError.
+        """
+        remote = self.remote
+        if remote is None:
+            return self.data, base
+        return remote.window(base, _end(base, shape, steps, size), _runs(base, shape, steps, size)), 0
+
+    def piece(self, start: int, length: int) -> bytes:
+        """Return bytes of the file. Raises OSError."""
+        remote = self.remote
+        return bytes(self.data[start : start + length]) if remote is None else remote.value(start, start + length)
+
     def check(self) -> None:
         """Raise OSError if the file is unreachable or has changed; skipped without `modified`."""
         if self.modified is None or self.path is None:
@@ -131,7 +167,7 @@ class FileBytes:
             data.madvise(_DROP)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        data = None if self.path is not None else self._data
+        data = None if self.path is not None and self.remote is None else self._data
         return FileBytes, (self.path, self.size, data, self.modified, self.name)
 
 
@@ -175,6 +211,11 @@ class AffineArray(ArraySource):
         chunk = np.nonzero(offset + length <= self.file.size)[0].astype(np.int64)
         zeros = np.zeros(len(chunk), np.int64)
         return Columns((str(self.file.path),), chunk, zeros, offset[chunk], zeros + length, zeros.astype(np.int32))
+
+    @property
+    def distant(self) -> bool:
+        """True if the file is remote."""
+        return self.file.remote is not None
 
     @property
     def _rows(self) -> int:
@@ -248,7 +289,8 @@ class AffineArray(ArraySource):
         end = _end(base, shape, steps, dtype.itemsize)
         self.file.seen(min(end, self.file.size) - min(base, self.file.size))
         if end <= self.file.size:
-            return np.ndarray(shape, dtype, self.file.data, base, _strides(shape, steps, dtype.itemsize))
+            buffer, at = self.file.region(base, shape, steps, dtype.itemsize)
+            return np.ndarray(shape, dtype, buffer, at, _strides(shape, steps, dtype.itemsize))
         out = np.empty(shape, dtype)
         out[...] = np.frombuffer(self.missing or bytes(dtype.itemsize), dtype)[0]
         self._copy(out, base, steps)
@@ -256,6 +298,9 @@ class AffineArray(ArraySource):
 
     def read_into(self, selection: Selection, out: NDArray[Any]) -> None:
         """Put the values of a region into `out`, as `ArraySource.read_into`: in stretches, which stay in the cache."""
+        if self.distant:  # from few requests, as a whole
+            out[...] = self.read(selection)
+            return
         bounds = zip(selection, self.layout.shape, strict=True)
         region = tuple(slice(start, max(start, stop)) for start, stop in (p.indices(n)[:2] for p, n in bounds))
         stretch = linear_block(lengths_of(region), STRETCH // out.itemsize)
@@ -279,7 +324,9 @@ class AffineArray(ArraySource):
             rows = min(shape[0], (size - base - row) // step + 1) if size - base >= row else 0
             if rows:
                 strides = _strides((rows, *shape[1:]), steps[axis:], out.itemsize)
-                target[:rows] = np.ndarray((rows, *shape[1:]), out.dtype, self.file.data, base, strides)
+                held = rows, *shape[1:]
+                buffer, at = self.file.region(base, held, steps[axis:], out.itemsize)
+                target[:rows] = np.ndarray(held, out.dtype, buffer, at, strides)
             if rows == shape[0]:
                 return
             base += rows * step
@@ -295,12 +342,12 @@ class AffineArray(ArraySource):
     def encoded(self, chunk: Index) -> bytes | None:
         """Return the bytes of a chunk; None if the file lacks part of it."""
         start, length = self._begin(chunk), self._chunk_bytes()
-        return bytes(self.file.data[start : start + length]) if start + length <= self.file.size else None
+        return self.file.piece(start, length) if start + length <= self.file.size else None
 
     def place(self, chunk: Index) -> Place | None:
-        """Return a chunk's location; None if the file lacks part of it, or has no path."""
+        """Return a chunk's location; None if the file lacks part of it, is remote or has no path."""
         start, length = self._begin(chunk), self._chunk_bytes()
-        if self.file.path is None or start + length > self.file.size:
+        if self.file.path is None or self.distant or start + length > self.file.size:
             return None
         self.file.check()
         return Place(self.file.path, start, length)
@@ -347,3 +394,13 @@ def _end(base: int, shape: tuple[int, ...], steps: tuple[int, ...], itemsize: in
 def _strides(shape: tuple[int, ...], steps: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
     """Return NumPy strides; those along length 1 are replaced, because declared ones may exceed 64 bits."""
     return tuple(step if length > 1 else itemsize for length, step in zip(shape, steps, strict=True))
+
+
+def _runs(base: int, shape: tuple[int, ...], steps: tuple[int, ...], size: int) -> Iterator[tuple[int, int]]:
+    """Yield the places (offset, length) of the elements of a region; those with small gaps are one."""
+    length, outer = size, len(shape)
+    while outer and steps[outer - 1] - length <= GAP:
+        outer -= 1
+        length += (shape[outer] - 1) * steps[outer]
+    for index in itertools.product(*map(range, shape[:outer])):
+        yield base + sum(number * step for number, step in zip(index, steps, strict=False)), length

@@ -7,7 +7,7 @@ from nczarr.capabilities import Format
 from nczarr.diagnostics.report import Report
 from nczarr.options import Options
 from nczarr.secrets import shown
-from nczarr.source import Source
+from nczarr.source import HEAD, Source
 from nczarr.stores.base import JOURNAL, ROOT_KEYS, Store
 from nczarr.stores.url import BadURLError, Location, location
 
@@ -20,10 +20,16 @@ def opened(path: str, report: Report, options: Options) -> Source | Store | None
     if located(path, report) is None:
         return None
     try:
-        return open_path(path, options.storage.of("source"))
+        return open_path(path, options.storage.of("source"), _is_ranged)
     except (BadURLError, MissingProtocolError) as error:
         unusable(path, error, report)
         return None
+
+
+def _is_ranged(head: bytes) -> bool:
+    """Return whether remote files with these first bytes are read by ranges."""
+    form = registry.detect("", head)
+    return form is not None and form.ranged
 
 
 def revision(source: Source | Store, report: Report, options: Options) -> Source | Store | None:
@@ -86,5 +92,5 @@ def is_unfinished(store: Store, report: Report, options: Options) -> bool:
 def detected(source: Source | Store) -> Format | None:
     """Return the format of a source by its content; None if it is unknown."""
     if isinstance(source, Source):
-        return registry.detect(source.name, bytes(source.data[: registry.HEAD]))
+        return registry.detect(source.name, bytes(source.data[:HEAD]))
     return registry.detect_store(source)

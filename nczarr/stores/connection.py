@@ -17,17 +17,20 @@ import os
 import random
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from nczarr.secrets import NO_OPTIONS, StorageOptions, scrubbed, shown
-from nczarr.stores.store_request import GivenUpError, asked, is_interrupted
+from nczarr.stores.range_request import Answer, ChangedError, UnrangedError, by_http, by_library, by_s3
+from nczarr.stores.store_request import GivenUpError, asked, awaited, is_interrupted
 from nczarr.stores.url import BadURLError, Location, location
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
+
+T = TypeVar("T")
 
 RETRIES = 6
 """Default retries of a request; the storage option `retries` overrides it."""
@@ -162,6 +165,12 @@ class Connection:
         """True if keys are whole objects."""
         return self.protocol in OBJECTS and self.first == self.protocol
 
+    @property
+    def looks_like_file(self) -> bool:
+        """True if the name has a suffix that is not one of folders."""
+        name = self.place.path.rpartition("/")[2].partition("?")[0].lower()
+        return "." in name and not name.endswith((".zarr", ".nczarr", ".zarr2", ".zarr3"))
+
     @cached_property
     def _retries(self) -> int:
         given = self.options.get("retries", RETRIES)
@@ -293,11 +302,36 @@ class Connection:
         answer = self._tried("call_s3", ("head_object",), {"Bucket": bucket, "Key": name}, key, 0)
         return "kms" not in str(answer.get("ServerSideEncryption", "")) and not answer.get("SSECustomerAlgorithm")
 
+    def ranged(self, start: int, stop: int, size: int | None = None) -> Answer:
+        """Return the bytes of the object from `start` to `stop`, fewer at its end, with its size and tag.
+
+        `size`: bytes of the object, if known. Raises UnrangedError if the server
+        sends whole objects only, OSError.
+        """
+        system = self.system
+        alone = self.first == self.protocol and bool(getattr(system, "async_impl", False))
+        request: Callable[[float], Answer]
+        if alone and self.protocol in WEB:
+            request = partial(awaited, system, partial(by_http, system, self.root, start, stop))
+        elif alone and self.protocol in S3:
+            request = partial(awaited, system, partial(by_s3, system, self.root, start, stop))
+        else:
+            request = partial(by_library, system, self.root, start, stop, size)
+        return self._repeated(request, "", stop - start)
+
     def _tried(self, what: str, arguments: tuple[Any, ...], named: dict[str, Any], key: str, size: int) -> Any:
-        system, silent = self.system, 0
+        system = self.system
+        return self._repeated(lambda seconds: asked(system, what, arguments, named, seconds), key, size)
+
+    def _repeated(self, request: Callable[[float], T], key: str, size: int) -> T:
+        """Make a request until it succeeds; its argument is the time limit in seconds. Raises OSError."""
+        silent = 0
         for number in range(self._retries + 1):
             try:
-                return asked(system, what, arguments, named, PATIENCE + size / SLOWEST)
+                return request(PATIENCE + size / SLOWEST)
+            except (UnrangedError, ChangedError) as error:
+                error.filename = self.shown
+                raise
             except Exception as error:  # libraries raise classes of their own, not all of them OSErrors
                 silent += isinstance(error, TimeoutError)
                 over = number == self._retries or silent == SILENT or is_interrupted()

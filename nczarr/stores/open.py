@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, cast
 
 from nczarr.secrets import NO_OPTIONS, StorageOptions
-from nczarr.source import Source
+from nczarr.source import HEAD, Buffer, Source
 from nczarr.stores.base import Store
 from nczarr.stores.single import open_source
 from nczarr.stores.url import BadURLError, location
+
+if TYPE_CHECKING:
+    from nczarr.stores.connection import Connection
+    from nczarr.stores.remote_file import RemoteFile
 
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 """Magic numbers of archives; the second is for empty ones."""
 
 
-def open_path(path: str, storage: StorageOptions = NO_OPTIONS) -> Source | Store:
+def open_path(path: str, storage: StorageOptions, is_ranged: Callable[[bytes], bool]) -> Source | Store:
     """Open a folder, archive or repository as store, else one file.
+
+    `is_ranged`: whether the first `HEAD` bytes of a file belong to a format that is
+    read by ranges where the file is remote; others are fetched whole.
 
     Raises OSError, BadURLError, MissingProtocolError.
     """
@@ -29,7 +38,7 @@ def open_path(path: str, storage: StorageOptions = NO_OPTIONS) -> Source | Store
 
         return served(path, storage)
     if place.remote:
-        return _open_remote(path, storage)
+        return _open_remote(path, storage, is_ranged)
     path = place.path
     if os.path.isdir(path):
         from nczarr.stores.directory import DirectoryStore
@@ -48,16 +57,51 @@ def _open_file(path: str, name: str) -> Source | Store:
     return ZipStore(path, name)
 
 
-def _open_remote(url: str, storage: StorageOptions) -> Source | Store:
+def _open_remote(url: str, storage: StorageOptions, is_ranged: Callable[[bytes], bool]) -> Source | Store:
+    """Open a URL. What has the name of a file is asked for its first bytes before it is taken for a folder."""
     from nczarr.stores.probe import is_folder
     from nczarr.stores.remote import RemoteStore
 
     store = RemoteStore(url, storage)
-    if is_folder(store):
+    connection = store.connection
+    found: RemoteFile | None
+    if connection.looks_like_file:
+        found = _first_bytes(connection, missing=True)
+    elif is_folder(store):
+        return store
+    else:
+        found = _first_bytes(connection)
+    if found is not None and (found[:4].startswith(_ZIP) or is_ranged(found[:HEAD])):
+        return _ranged(found)
+    if connection.looks_like_file and is_folder(store):
         return store
     from nczarr.stores.spool import fetched
 
-    return _open_file(fetched(store.connection), store.path)
+    return _open_file(fetched(connection), store.path)
+
+
+def _first_bytes(connection: Connection, *, missing: bool = False) -> RemoteFile | None:
+    """Return a file from its first bytes; None if the server sends no ranges, or if it is `missing`. Raises OSError."""
+    from nczarr.stores.range_request import UnrangedError
+    from nczarr.stores.remote_file import RemoteFile
+
+    try:
+        return RemoteFile.of(connection)
+    except UnrangedError:
+        return None
+    except (FileNotFoundError, IsADirectoryError, PermissionError):
+        if not missing:
+            raise
+        return None
+
+
+def _ranged(file: RemoteFile) -> Source | Store:
+    """Return the archive or source of a file that is read by ranges."""
+    if not file[:4].startswith(_ZIP):
+        return Source(file.name, cast("Buffer", file), binary=True, path=file.path)  # its reader slices it alone
+    from nczarr.stores.zip import ZipStore
+
+    return ZipStore(file.path, file.name)
 
 
 def is_store(path: str, storage: StorageOptions = NO_OPTIONS) -> bool:

@@ -1,7 +1,8 @@
 """Ranges of files: reading, and copying to other files, by the kernel where possible.
 
 A few files stay open for the next range. Callers read ranges of a file in
-order, so that adjacent ones can be merged.
+order, so that adjacent ones can be merged. Remote files have paths too
+(`remote_file.py`), and answer here for themselves.
 """
 
 from __future__ import annotations
@@ -9,9 +10,10 @@ from __future__ import annotations
 import errno
 import os
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from threading import Lock, local
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
+from weakref import WeakValueDictionary
 
 OPEN_FILES = 32
 """Maximum open files."""
@@ -64,6 +66,43 @@ def part_of(pieces: Iterable[bytes | Range], start: int, stop: int) -> Iterator[
         at += length
 
 
+REMOTE = os.sep + "nczarr remote file"
+"""Folder of the paths of all remote files, which does not exist."""
+
+
+class Remote(Protocol):
+    """A file that is read by requests. Methods raise OSError, also if the file is too short."""
+
+    def value(self, begin: int, end: int) -> bytes:
+        """Return the bytes from `begin` to `end`."""
+
+    def several(self, places: Sequence[tuple[int, int]]) -> list[bytes]:
+        """Return the bytes of places (offset, length), from few requests."""
+
+
+_remote: WeakValueDictionary[str, Remote] = WeakValueDictionary()
+_again: dict[str, Callable[[], Remote]] = {}
+"""Functions that open remote files again, without the blocks that they kept."""
+
+
+def announce(path: str, file: Remote, again: Callable[[], Remote]) -> None:
+    """Let ranges with this path be read from a remote file; `again` opens it after the last reference is gone."""
+    _remote[path] = file
+    _again[path] = again
+
+
+def remote(path: str) -> Remote | None:
+    """Return the remote file with this path; None for paths of the file system. Raises OSError if it is unknown."""
+    if not path.startswith(REMOTE):
+        return None
+    found = _remote.get(path)
+    if found is not None:
+        return found
+    if path not in _again:
+        raise OSError(errno.ENOENT, "no remote file has this path", path)
+    return _again[path]()
+
+
 _NOT_HERE = frozenset({errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM, errno.EBADF})
 """Errors of `copy_file_range` if it is unsupported between two files."""
 
@@ -114,8 +153,12 @@ def read(place: Range) -> bytes:
 
 def pieces(place: Range) -> Iterator[bytes]:
     """Yield the bytes of a range in pieces of `PIECE`. Raises OSError."""
-    opened = _files.get(place.path)
     at, end = place.offset, place.offset + place.length
+    far = remote(place.path)
+    if far is not None:
+        yield from (far.value(start, min(start + PIECE, end)) for start in range(at, end, PIECE))
+        return
+    opened = _files.get(place.path)
     while at < end:
         data = os.pread(opened.number, min(PIECE, end - at), at)
         if not data:
@@ -145,6 +188,9 @@ def together(path: str, places: Sequence[tuple[int, int]]) -> bytes:
 
     The file is looked up once.
     """
+    far = remote(path)
+    if far is not None:
+        return b"".join(far.several(places))
     opened = _files.get(path)
     data = bytearray(sum(length for _, length in places))
     view, at = memoryview(data), 0
@@ -186,7 +232,10 @@ def move(place: Range, target: int) -> None:
     ranges it would copy page by page, which takes 1.5 times as long as a buffer
     in the CPU cache.
     """
-    if place.length and not (_begins_blocks(place, target) and _moved_by_kernel(place, target)):
+    if remote(place.path) is not None:
+        for data in pieces(place):
+            write(target, data)
+    elif place.length and not (_begins_blocks(place, target) and _moved_by_kernel(place, target)):
         _moved_by_buffer(place, target)
 
 

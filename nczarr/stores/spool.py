@@ -18,8 +18,9 @@ from threading import local
 from typing import Any, BinaryIO
 
 from nczarr.stores.connection import WEB, Connection
+from nczarr.stores.range_request import told_of
 from nczarr.stores.remote import TRIES, md5_of
-from nczarr.stores.stat import told_of
+from nczarr.stores.remote_file import at
 
 RANGE = 8 << 20
 """Bytes of one request."""
@@ -131,11 +132,17 @@ def _fetch_ranges(connection: Connection, file: int, size: int) -> None:
 
 def name_of(path: str) -> str:
     """Return a file's display name: its source URL, else its path."""
+    remote = at(path)
+    if remote is not None:
+        return remote.name
     return _folders.get(os.path.dirname(path), path)
 
 
 def origin(path: str) -> tuple[str, dict[str, Any]] | None:
-    """Return the URL and listed properties of a fetched file; None for other files."""
+    """Return the URL and listed properties of a fetched or remote file; None for other files."""
+    remote = at(path)
+    if remote is not None:
+        return remote.connection.url, remote.info
     return _origins.get(os.path.dirname(path))
 
 

@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.secrets import NO_OPTIONS, StorageOptions
+from nczarr.stores.range_request import told_of
 from nczarr.stores.url import location
 
 if TYPE_CHECKING:
@@ -26,9 +27,6 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TAGS = ("ETag", "etag", "md5Hash")
 _TIMES = ("LastModified", "last_modified", "Last-Modified", "mtime", "updated", "modified", "created")
 """Members of libraries' records, the best first."""
-_TELLING = ("ETag", "etag", "md5Hash", "content_settings", "version_id", "VersionId", "generation", "mtime",
-            "LastModified", "last_modified", "updated", "created")  # fmt: skip
-"""Members of libraries' records that change with the object."""
 
 
 class Facts(NamedTuple):
@@ -174,11 +172,6 @@ def _of_remote(url: str, storage: StorageOptions) -> str | None:
     if not store.listed:
         return None
     return _digest(sorted(f"{info['name']} {told_of(info)}" for info in store.connection.listing("")))
-
-
-def told_of(info: dict[str, Any]) -> str:
-    """Return the properties in a library's record that change with an object."""
-    return " ".join([str(info.get("size")), *(str(info[name]) for name in _TELLING if name in info)])
 
 
 def _digest(lines: Iterable[str]) -> str:

@@ -8,12 +8,16 @@ threads.
 from __future__ import annotations
 
 import errno
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     import asyncio
 
     from fsspec import AbstractFileSystem
+
+T = TypeVar("T")
 
 HURRIED = 5.0
 """Timeout in seconds after an interruption, when started work may have to be removed."""
@@ -32,23 +36,29 @@ def asked(
     """Execute one request. Raises the library's errors; if asynchronous, also TimeoutError and GivenUpError."""
     if not getattr(system, "async_impl", False) or not hasattr(system, f"_{what}"):
         return getattr(system, what)(*arguments, **named)
+    return awaited(system, partial(getattr(system, f"_{what}"), *arguments, **named), seconds)
+
+
+def awaited(system: AbstractFileSystem, request: Callable[[], Awaitable[T]], seconds: float) -> T:
+    """Execute one asynchronous request. Raises its errors, TimeoutError, GivenUpError."""
     import asyncio
 
     from fsspec.asyn import sync
 
-    async def limited() -> Any:
+    async def limited() -> T:
         task = asyncio.current_task()
         assert task is not None
         _under_way[task] = asyncio.get_running_loop()
         try:
             limit = min(seconds, HURRIED) if _interrupted else seconds
-            return await asyncio.wait_for(getattr(system, f"_{what}")(*arguments, **named), limit)
+            return await asyncio.wait_for(request(), limit)
         except asyncio.CancelledError:
             raise GivenUpError(errno.EINTR, "the run was interrupted") from None
         finally:
             del _under_way[task]
 
-    return sync(system.loop, limited)
+    found: T = sync(system.loop, limited)
+    return found
 
 
 def is_interrupted() -> bool:

@@ -14,15 +14,16 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from nczarr.stores import ranges
+from nczarr.stores import ranges, remote_file
 from nczarr.stores.base import ROOT_KEYS, Store, UnsafeKeyError, is_safe, safe_key
 from nczarr.stores.finish import partial, put_in_place, unfinished, unstopped
 from nczarr.stores.ranges import Range
 
 if TYPE_CHECKING:
     from zipfile import ZipFile, ZipInfo
+
 
 LARGEST_ENTRY = 1 << 32
 """Maximum size of an entry in a foreign archive."""
@@ -34,6 +35,9 @@ FIRST_DATE = (1980, 1, 1, 0, 0, 0)
 UNIX, REGULAR_FILE = 3, 0o100644 << 16
 LOCAL_HEADER, ENCRYPTED = 30, 1
 
+EXTRA = 32
+"""Bytes of an extra field that only an entry's header has."""
+
 
 class ZipStore(Store):
     """Entries of an archive by name, read-only. Names that are invalid keys are ignored."""
@@ -44,10 +48,13 @@ class ZipStore(Store):
     def __init__(self, file: str, name: str | None = None) -> None:
         self.file = file
         self.path = file if name is None else name
+        self._remote = remote_file.at(file)
+        self.distant = self._remote is not None
 
-    def __getstate__(self) -> dict[str, str]:
-        """Return only the path, without the open archive."""
-        return {"file": os.path.abspath(self.file), "path": self.path}
+    def __getstate__(self) -> dict[str, Any]:
+        """Return only the path, without the open archive, and a remote file's description."""
+        held = {"file": os.path.abspath(self.file), "path": self.path}
+        return {**held, "_remote": self._remote, "distant": self.distant}
 
     @cached_property
     def _folder(self) -> str:
@@ -73,7 +80,7 @@ class ZipStore(Store):
         from zipfile import BadZipFile, ZipFile
 
         try:
-            return ZipFile(self.file)
+            return ZipFile(self.file if self._remote is None else self._remote.opened())
         except (BadZipFile, struct.error, ValueError) as error:
             raise OSError(errno.EINVAL, f"invalid zip archive: {error}", self.path) from None
 
@@ -86,10 +93,29 @@ class ZipStore(Store):
             raise OSError(errno.EFBIG, f"`{key}` has {info.file_size} bytes", self.path)
         from zipfile import BadZipFile
 
+        self._fetch([info])
         try:
             return self._archive.read(info)
         except (BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError, zlib.error) as error:
             raise OSError(errno.EIO, f"`{key}` is damaged: {error}", self.path) from None
+
+    def _fetch(self, infos: Iterable[ZipInfo]) -> None:
+        """Fetch entries of a remote archive in advance, so that those in a row are one request. Raises OSError."""
+        if self._remote is not None:
+            self._remote.fetch((info.header_offset, _span(info)) for info in infos)
+
+    def expect(self, keys: Iterable[str]) -> None:
+        """Fetch entries of a remote archive in advance. Raises OSError, UnsafeKeyError."""
+        if self._remote is not None:
+            known = (self._archive.NameToInfo.get(self._folder + safe_key(key)) for key in keys)
+            self._fetch([info for info in known if info is not None])
+
+    def several(self, keys: Iterable[str]) -> dict[str, bytes]:
+        """Return the entries of a remote archive, from few requests. Raises OSError, UnsafeKeyError."""
+        wanted = list(keys)
+        self.expect(wanted)
+        found = ((key, self.get(key)) for key in wanted)
+        return {key: data for key, data in found if data is not None}
 
     def keys(self, prefix: str = "") -> Iterator[str]:
         """Return all keys with `prefix`, sorted."""
@@ -106,13 +132,24 @@ class ZipStore(Store):
         info = self._archive.NameToInfo.get(self._folder + safe_key(key))
         if info is None or info.compress_type or info.flag_bits & ENCRYPTED or info.file_size != info.compress_size:
             return None
-        with open(self.file, "rb") as file:
-            file.seek(info.header_offset)
-            header = file.read(LOCAL_HEADER)
+        header = self._header(info)
         if len(header) < LOCAL_HEADER or header[:4] != b"PK\x03\x04":
             return None
         name, extra = struct.unpack_from("<HH", header, 26)
         return Range(os.path.abspath(self.file), info.header_offset + LOCAL_HEADER + name + extra, info.file_size)
+
+    def _header(self, info: ZipInfo) -> bytes:
+        """Return the first bytes of an entry. Raises OSError."""
+        if self._remote is not None:
+            return self._remote.read(info.header_offset, LOCAL_HEADER)
+        with open(self.file, "rb") as file:
+            file.seek(info.header_offset)
+            return file.read(LOCAL_HEADER)
+
+
+def _span(info: ZipInfo) -> int:
+    """Return the approximate bytes of an entry with its header, whose extra field may be longer than the listed one."""
+    return LOCAL_HEADER + len(info.filename.encode()) + len(info.extra) + EXTRA + info.compress_size
 
 
 class ZipTarget(Store):

@@ -6,6 +6,7 @@ import os
 
 from nczarr import registry
 from nczarr.capabilities import Format
+from nczarr.source import HEAD
 from nczarr.stores.directory import DirectoryStore
 from nczarr.stores.url import BadURLError, location
 
@@ -26,7 +27,7 @@ def claims(path: str) -> bool:
         if os.path.isdir(place.path):
             return _is_claimed_store(place.path)
         with open(place.path, "rb") as file:
-            head = file.read(registry.HEAD)
+            head = file.read(HEAD)
     except (OSError, ValueError, BadURLError):
         return False
     if head.startswith(_ARCHIVE):

@@ -15,5 +15,6 @@ FORMAT = Format(
     write="nczarr.formats.netcdf3.backend:write",
     kinds={"nc3": "netcdf3", "nc6": "netcdf3", "nc5": "netcdf3"},
     binary=True,
+    ranged=True,
     second_reader="libnetcdf",
 )

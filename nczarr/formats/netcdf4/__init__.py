@@ -16,6 +16,7 @@ FORMAT = Format(
     steps="nczarr.formats.netcdf4.chunk_plan:steps",
     kinds={"nc4": "netcdf4", "nc7": "netcdf4"},
     binary=True,
+    ranged=True,
     second_reader="libnetcdf",
     leads_to="nczarr.formats.netcdf4.external_links:leading",
     warms="nczarr.formats.netcdf4.library:library",

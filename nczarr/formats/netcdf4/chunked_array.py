@@ -7,8 +7,8 @@ be decoded here are copied as bytes; the library reads their values.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
 from nczarr.arrays import small_chunks
@@ -17,8 +17,8 @@ from nczarr.arrays.blocks import Index, Selection, every_block, grid_of, lengths
 from nczarr.arrays.chunk_references import unmasked
 from nczarr.arrays.decode import DECODING_ERRORS, Config
 from nczarr.arrays.decoded_parts import DecodedCells
-from nczarr.arrays.grid import Encoding, chunk_of, kept, put_chunk, unreadable
-from nczarr.arrays.index_table import covering, distinct, indices_of, raveled, unraveled
+from nczarr.arrays.grid import Encoding, chunk_of, covering_regions, kept, put_chunk, unreadable
+from nczarr.arrays.index_table import covering, distinct, indices_of, raveled, table_of, unraveled
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.lengths import linked_length, misfit
 from nczarr.arrays.library_lock import LOCK
@@ -71,6 +71,8 @@ class ChunkedArray(ArraySource):
     """True if HDF5 does not initialize unwritten cells."""
     _own: list[Any] = field(default_factory=list, repr=False)
     """Process-local `_Known`, in a list that is empty until the first lookup."""
+    _at_hand: Mapping[int, bytes] = field(default_factory=dict, repr=False)
+    """Encoded chunks fetched from a remote file, by offset."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the description alone."""
@@ -99,7 +101,40 @@ class ChunkedArray(ArraySource):
     def viewed(self) -> bool:
         """True if chunks are mapped."""
         stored = self.stored
-        return not stored.codecs and math.prod(stored.chunks) * itemsize(stored.dtype) > MAPPED
+        return not self.distant and not stored.codecs and math.prod(stored.chunks) * itemsize(stored.dtype) > MAPPED
+
+    @property
+    def distant(self) -> bool:
+        """True if the file is remote."""
+        return self.file.remote is not None
+
+    @property
+    def together(self) -> tuple[int, ...] | None:
+        """The whole array if the file is remote: chunks may be adjacent anywhere."""
+        return tuple(max(1, length) for length in self.layout.shape) if self.distant else None
+
+    def fetched(self, regions: Sequence[Selection]) -> ChunkedArray:
+        """Return the array with the encoded chunks of a remote file in memory; near ones share a request."""
+        remote = self.file.remote
+        if remote is None:
+            return self
+        wanted = covering_regions(regions, self.layout.chunks)
+        new = sorted(index for index in wanted if kept.get((self._known, "chunk", index)) is None)
+        if len(new) < 2:
+            return self
+        chunks = table_of(new, len(self.layout.chunks))
+        columns = self.places(chunks, cut=True)
+        places = list(zip(columns.offset.tolist(), columns.length.tolist(), strict=True))
+        data = remote.several(places)
+        offsets = (offset for offset, _ in places)
+        return replace(self, _own=self._own, _at_hand=dict(zip(offsets, data, strict=True)))
+
+    def _near(self, selection: Selection) -> ChunkedArray:
+        """Return the array with the chunks of a region in memory, if the file is remote."""
+        if not self.distant or self._at_hand:
+            return self
+        bounds = (part.indices(length)[:2] for part, length in zip(selection, self.layout.shape, strict=True))
+        return self.fetched([tuple(slice(start, max(start, stop)) for start, stop in bounds)])
 
     @property
     def manifest(self) -> Manifest:
@@ -209,18 +244,27 @@ class ChunkedArray(ArraySource):
         unreadable(self.file.name, f"the chunk cannot be decoded: {reason}", offset=offset)
 
     def place(self, chunk: Index) -> Place | None:
-        """Return a chunk's location; None if unallocated, or cut by the dataset's end.
+        """Return a chunk's location; None if unallocated, cut by the dataset's end, or in a remote file.
 
         Raises OSError if the file is unavailable or changed.
         """
+        return None if self.distant else self._copied(chunk)
+
+    def _copied(self, chunk: Index) -> Place | None:
+        """Return the location of a chunk whose bytes define its values; None of others. Raises OSError."""
         if self._outgrown and self._is_cut(chunk):
             return None
         return self.found(chunk)
 
+    def _bytes(self, place: Place) -> bytes:
+        """Return the bytes of a chunk. Raises OSError."""
+        data = self._at_hand.get(place.offset)
+        return ranges.read(Range(*place[:3])) if data is None else data
+
     def encoded(self, chunk: Index) -> bytes | None:
         """Return the bytes of a chunk after the whole codec chain, or None. Raises OSError."""
-        place = self.place(chunk)
-        return None if place is None or place.mask else ranges.read(Range(*place[:3]))
+        place = self._copied(chunk)
+        return None if place is None or place.mask else self._bytes(place)
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """Return the values of a region, in its shape and the layout's dtype.
@@ -232,13 +276,14 @@ class ChunkedArray(ArraySource):
         small = self._small(selection)
         if small is not None:
             return small
+        near = self._near(selection)
         if self.own == self.layout.fill:
-            return assembled(self, self.layout, selection, self.extent)
+            return assembled(near, self.layout, selection, self.extent)
         region, inside = self._clipped(selection)
         if inside == region:
-            return assembled(self, self.layout._replace(fill=self.own), inside, self.extent)
+            return assembled(near, self.layout._replace(fill=self.own), inside, self.extent)
         out = np.empty(lengths_of(region), numpy_dtype(self.layout.dtype))
-        self._put(region, inside, out, direct=out.nbytes > DIRECT)
+        near._put(region, inside, out, direct=out.nbytes > DIRECT)
         return out
 
     def _small(self, selection: Selection) -> NDArray[Any] | None:
@@ -260,7 +305,7 @@ class ChunkedArray(ArraySource):
             out[...] = small
             return
         region, inside = self._clipped(selection)
-        self._put(region, inside, out, direct=True)
+        self._near(selection)._put(region, inside, out, direct=True)
 
     def _put(self, region: Selection, inside: Selection, out: NDArray[Any], *, direct: bool) -> None:
         """Put a region into `out`; `inside`: its part within the extent; `direct`: as in `assemble`."""
@@ -289,9 +334,9 @@ class ChunkedArray(ArraySource):
             return None
         steps = self._steps(place)
         try:
-            if not steps and place.length > MAPPED:
+            if not steps and place.length > MAPPED and not self.distant:
                 return self._mapped(place)
-            values = chunk_of(ranges.read(Range(*place[:3])), self.stored.dtype, steps, self.layout)
+            values = chunk_of(self._bytes(place), self.stored.dtype, steps, self.layout)
         except DECODING_ERRORS as error:
             self._unreadable(str(error) or type(error).__name__, place.offset)
         kept.put_chunk(array, index, values)
@@ -308,10 +353,10 @@ class ChunkedArray(ArraySource):
             return False
         steps = self._steps(place)
         try:
-            if not steps and place.length > MAPPED:
+            if not steps and place.length > MAPPED and not self.distant:
                 out[...] = self._mapped(place)[inside]
             else:
-                data = ranges.read(Range(*place[:3]))
+                data = self._bytes(place)
                 put_chunk(out, data, self.stored.dtype, steps, self.layout, inside)
         except DECODING_ERRORS as error:
             self._unreadable(str(error) or type(error).__name__, place.offset)

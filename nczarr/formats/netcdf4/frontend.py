@@ -48,13 +48,18 @@ from nczarr.formats.netcdf4.choose_source import sources
 from nczarr.formats.netcdf4.fill_values import beyond
 from nczarr.formats.netcdf4.inquiry import COMPOUND, ENUM, OPAQUE, Inquiry, Members, StorageInfo, TypeInfo, VariableInfo
 from nczarr.formats.netcdf4.library import MissingLibraryError, library
-from nczarr.formats.netcdf4.library_file import library_file
+from nczarr.formats.netcdf4.library_file import use_library_file
 from nczarr.formats.netcdf4.objects import DatasetInfo, Datasets, datasets
 from nczarr.formats.netcdf4.omissions import agrees, look, strange, unseen
+from nczarr.formats.netcdf4.remote_driver import driver
 from nczarr.formats.netcdf4.stored_variable import StoredVariable
 from nczarr.formats.netcdf4.survey import Refusal, Seen, Survey
 from nczarr.options import Options
 from nczarr.source import Source
+from nczarr.stores import remote_file
+from nczarr.stores.remote_file import RemoteFile
+from nczarr.stores.sparse_memory import is_told
+from nczarr.stores.spool import fetched
 
 LAYOUTS: dict[int, LayoutName] = {c.CHUNKED: "chunked", c.CONTIGUOUS: "contiguous", c.COMPACT: "compact"}
 _LAYOUTS = {objects.CHUNKED: c.CHUNKED, objects.CONTIGUOUS: c.CONTIGUOUS, objects.COMPACT: c.COMPACT}
@@ -65,7 +70,7 @@ BIG = c.ENDIAN["big"]
 
 def read(source: Source, report: Report, options: Options | None = None) -> Unchecked | None:
     """Return the dataset of a file, or None. Reports missing-library, unreadable-file."""
-    if not os.path.isfile(source.path):
+    if remote_file.at(source.path) is None and not os.path.isfile(source.path):
         text = f"`{source.name}` is not a file; netCDF-4 is read only from files"
         report.error("unreadable-file", text, helps=["save it to a file first"])
         return None
@@ -76,9 +81,10 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
         report.error("missing-library", text, helps=["run `pip install 'nczarr[netcdf]'`"])
         return None
     if c.is_here():
-        return _read(lib, source, report)
+        return _read(lib, _readable(lib, source), report)
     try:
-        unchecked, diagnostics = c.called(source.path, _read_apart, source.name, source.path)
+        remote = remote_file.at(source.path)
+        unchecked, diagnostics = c.called(source.path, _read_apart, source.name, source.path, remote)
     except OSError as error:
         report.error("unreadable-file", f"`{source.name}`: {error.strerror or error}")
         return None
@@ -88,11 +94,22 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
     return made
 
 
-def _read_apart(name: str, path: str) -> tuple[Unchecked | None, list[Diagnostic]]:
-    """Return the dataset of a file and the diagnostics, for another process."""
-    report = Report()
-    unchecked = _read(library(), Source(name, b"", binary=True, path=path), report)
+def _read_apart(name: str, path: str, remote: RemoteFile | None) -> tuple[Unchecked | None, list[Diagnostic]]:
+    """Return the dataset of a file and the diagnostics, for another process. `remote`: the file, if it is remote."""
+    report, lib = Report(), library()
+    unchecked = _read(lib, _readable(lib, Source(name, b"", binary=True, path=path)), report)
     return unchecked, report.sorted()
+
+
+def _readable(lib: c.Library, source: Source) -> Source:
+    """Return a file that the libraries can read: a remote one is fetched whole if they cannot read its ranges.
+
+    Raises OSError.
+    """
+    remote = remote_file.at(source.path)
+    if remote is None or (driver(lib) is not None and is_told()):
+        return source
+    return Source(source.name, b"", binary=True, path=fetched(remote.connection))
 
 
 def _read(lib: c.Library, source: Source, report: Report) -> Unchecked | None:
@@ -104,11 +121,17 @@ def _read(lib: c.Library, source: Source, report: Report) -> Unchecked | None:
                 helps = ["the netCDF library crashes on such a file, or does not open it"]
                 report.error(found.code, f"`{source.name}`: {found.message}", helps=helps)
                 return None
-            with (  # the library opens the file first, as it wants it closed
-                library_file(lib, source.path, found) as file,
-                datasets(lib, source.path, {} if found is None else found.objects) as known,
-            ):
-                return _Reader(Inquiry(lib), file, source, report, known).read(found)
+
+            def tree(file: int) -> tuple[Unchecked, Report]:
+                noted = Report()
+                with datasets(lib, source.path, {} if found is None else found.objects) as known:
+                    return _Reader(Inquiry(lib), file, source, noted, known).read(found), noted
+
+            # the library opens the file before `datasets`, as it wants it closed
+            unchecked, noted = use_library_file(lib, source.path, found, tree)
+            for each in noted.sorted():
+                report.add(each)
+            return unchecked
     except (c.CallError, OSError) as error:
         why = strange(lib, source.path, found) if isinstance(found, Survey) else None
         helps = [f"{why}; netCDF does not support this" if why else "the file is damaged, or not a netCDF-4 file"]
@@ -133,10 +156,7 @@ class _Reader:
         self.datasets = known
         self.report = report
         self.path, self.name = source.path, source.name
-        status = os.stat(source.path)
-        self.bytes = FileBytes(
-            os.path.abspath(source.path), status.st_size, modified=status.st_mtime_ns, name=source.name
-        )
+        self.bytes = FileBytes.at(source.path, source.name)
         self.type_names = {number: name for name, number in c.ATOMIC_IDS.items()}
         self.infos: dict[int, tuple[int, TypeInfo]] = {}
         self.dimensions: dict[int, tuple[str, int]] = {}

@@ -7,6 +7,7 @@ too. HDF5 is not thread-safe: callers hold `LOCK`.
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,6 +15,8 @@ from ctypes import POINTER, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint
 from typing import Any
 
 from nczarr.formats.netcdf4.library import Library
+from nczarr.formats.netcdf4.remote_driver import Driver, driver
+from nczarr.stores import remote_file
 
 CLOSE_DEGREES = (2, 3, 1)
 """Close degrees (H5F_CLOSE_SEMI …): HDF5 opens a file twice only with the same one, the library's."""
@@ -84,6 +87,7 @@ class ObjectInfo(ctypes.Structure):
 
 _PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "H5Pcreate": (_ID, _ID),
+    "H5Pset_driver": (_HERR, _ID, _ID, c_void_p),
     "H5Pset_fclose_degree": (_HERR, _ID, c_int),
     "H5Pset_cache": (_HERR, _ID, c_int, c_size_t, c_size_t, c_double),
     "H5Pset_fapl_stdio": (_HERR, _ID),
@@ -118,6 +122,7 @@ _PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "H5Screate_simple": (_ID, c_int, c_void_p, c_void_p),
     "H5Sselect_hyperslab": (_HERR, _ID, c_int, c_void_p, c_void_p, c_void_p, c_void_p),
     "H5Sget_simple_extent_type": (c_int, _ID),
+    "H5Sget_simple_extent_npoints": (c_int64, _ID),
     "H5Sget_simple_extent_ndims": (c_int, _ID),
     "H5Sget_simple_extent_dims": (c_int, _ID, _LENGTHS, _LENGTHS),
     "H5Pget_layout": (c_int, _ID),
@@ -157,6 +162,8 @@ _PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "H5free_memory": (_HERR, c_void_p),
     "H5Aopen": (_ID, _ID, c_char_p, _ID),
     "H5Aopen_by_name": (_ID, _ID, c_char_p, c_char_p, _ID, _ID),
+    "H5Aopen_by_idx": (_ID, _ID, c_char_p, c_int, c_int, c_uint64, _ID, _ID),
+    "H5Aget_space": (_ID, _ID),
     "H5Aexists": (c_int, _ID, c_char_p),
     "H5Aexists_by_name": (c_int, _ID, c_char_p, c_char_p, _ID),
     "H5Aget_type": (_ID, _ID),
@@ -182,6 +189,8 @@ class Hdf5:
             for size in (4, 8)
             for order, word in enumerate(("LE", "BE"))
         }
+        self.remote: Driver | None = None
+        """The driver of remote files, once one was opened."""
         self.links: list[tuple[bytes, int, int]] = []
         self.on_link = ON_LINK(self._note_link)  # to make one takes longer than to list a small group
 
@@ -202,8 +211,16 @@ class Hdf5:
         """Call a function that returns a negative number on failure. Raises OSError then."""
         found: int = getattr(self, name)(*arguments)
         if found < 0:
+            self.check()
             self.lib.fail_hdf5(name)
         return found
+
+    def check(self) -> None:
+        """Raise the failure of a request for a remote file, which HDF5 takes for one of its own, and forget it."""
+        if self.remote is not None:
+            failure = self.remote.failure()
+            if failure is not None:
+                raise failure
 
 
 _made: dict[int, Hdf5] = {}
@@ -234,7 +251,9 @@ class closing:  # noqa: N801 - it reads as a function, like contextlib's
 
 
 def open_file(h5: Hdf5, path: str, *, writing: bool = False) -> int:
-    """Return a file's identifier, -1 on failure; the netCDF library may have it open."""
+    """Return a file's identifier, -1 on failure; the netCDF library may have it open. Raises OSError."""
+    if remote_file.at(path) is not None:
+        return _open_remote(h5, path)
     name = os.fsencode(os.path.abspath(path))
     for degree in CLOSE_DEGREES:
         access = h5.H5Pcreate(h5.file_access)
@@ -248,6 +267,21 @@ def open_file(h5: Hdf5, path: str, *, writing: bool = False) -> int:
     return -1
 
 
+def _open_remote(h5: Hdf5, path: str) -> int:
+    """Return the identifier of a remote file, -1 on failure. Raises OSError if it is unreachable."""
+    h5.remote = driver(h5.lib)
+    if h5.remote is None:
+        raise OSError(errno.ENOTSUP, "HDF5 before 1.14 does not read remote files", path)
+    h5.remote.failure()
+    access = h5.H5Pcreate(h5.file_access)
+    h5.H5Pset_driver(access, h5.remote.number, None)
+    file: int = h5.H5Fopen(os.fsencode(path), 0, access)
+    h5.H5Pclose(access)
+    if file < 0:
+        h5.check()
+    return file
+
+
 def _open_alone(h5: Hdf5, path: str) -> int:
     """Return the identifier of a file, opened by a driver of its own; -1 on failure.
 
@@ -255,6 +289,8 @@ def _open_alone(h5: Hdf5, path: str) -> int:
     that reads. Files of one driver share these types: after the reader is
     closed, other users of the file would have types bound to freed memory.
     """
+    if remote_file.at(path) is not None:
+        return _open_remote(h5, path)
     access = h5.H5Pcreate(h5.file_access)
     h5.H5Pset_fapl_stdio(access)
     file = h5.H5Fopen(os.fsencode(os.path.abspath(path)), 0, access)
@@ -270,8 +306,11 @@ def opened_for_values(h5: Hdf5, path: str) -> Iterator[int]:
         file = open_file(h5, path)
     if file < 0:
         h5.lib.fail_hdf5("H5Fopen")
-    with closing(h5, "H5Fclose", file):
-        yield file
+    try:
+        with closing(h5, "H5Fclose", file):
+            yield file
+    finally:
+        h5.check()
 
 
 @contextmanager
@@ -279,8 +318,11 @@ def opened_file(h5: Hdf5, path: str, *, needed: bool = False) -> Iterator[int]:
     """Yield a file's identifier and close the file; -1 on failure. Raises OSError instead if `needed`."""
     file = open_file(h5, path)
     if file >= 0:
-        with closing(h5, "H5Fclose", file):
-            yield file
+        try:
+            with closing(h5, "H5Fclose", file):
+                yield file
+        finally:
+            h5.check()
     elif needed:
         h5.lib.fail_hdf5("H5Fopen")
     else:

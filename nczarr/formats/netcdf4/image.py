@@ -14,6 +14,7 @@ import mmap
 import os
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_void_p
 
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.netcdf4.hdf5 import (
     IMAGE_FREE,
     IMAGE_MALLOC,
@@ -24,9 +25,12 @@ from nczarr.formats.netcdf4.hdf5 import (
     hdf5,
     opened_file,
 )
-from nczarr.formats.netcdf4.library import Library
+from nczarr.formats.netcdf4.library import CallError, Library
 from nczarr.formats.netcdf4.survey import Survey, strange_objects
 from nczarr.formats.netcdf4.unsafe_fill_values import without_fill
+from nczarr.stores import remote_file
+from nczarr.stores.remote_file import RemoteFile
+from nczarr.stores.sparse_memory import sparse_memory, touched
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 """First bytes of HDF5's data."""
@@ -35,19 +39,87 @@ _names = itertools.count()
 """Counter for image names: HDF5 treats two images of one name as one file."""
 
 
+def base_of(data: mmap.mmap | RemoteFile) -> int:
+    """Return the offset of HDF5's data in a file, which may follow a user block. Raises OSError."""
+    places = [0, *(512 << k for k in range(56))]
+    return next((at for at in places if at < len(data) and data[at : at + len(SIGNATURE)] == SIGNATURE), 0)
+
+
+class LackingBytesError(Exception):
+    """Bytes of a remote file that the library read from an image without them; its results mean nothing."""
+
+    def __init__(self, places: list[tuple[int, int]]) -> None:
+        super().__init__(places)
+        self.places = places
+        """Offset and length of each."""
+
+
 class Image:
-    """Bytes of a file in memory, valid as long as this object lives."""
+    """Bytes of a file in memory, valid as long as this object lives.
+
+    Of a remote file, an image has the pages that were fetched before; `lacking`
+    tells whether others were read.
+    """
 
     def __init__(self, path: str) -> None:
-        with open(path, "rb") as file:
-            self.map = mmap.mmap(file.fileno(), 0, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ | mmap.PROT_WRITE)
-        self.size = len(self.map)
+        self._whole: NDArray[np.bool_] | None = None
+        remote = remote_file.at(path)
+        if remote is None:
+            with open(path, "rb") as file:
+                self.map = mmap.mmap(file.fileno(), 0, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ | mmap.PROT_WRITE)
+            self.size = len(self.map)
+        else:
+            self.size = remote.size
+            self.map = sparse_memory(remote.size)
+            self._fill(remote)
         self._bytes = (ctypes.c_char * self.size).from_buffer(self.map)
         self.address = ctypes.addressof(self._bytes)
 
+    def _fill(self, remote: RemoteFile) -> None:
+        """Put the kept blocks of a remote file in place, and note which pages they fill."""
+        present = np.zeros(-(-remote.size // remote_file.BLOCK), bool)
+        for offset, block in remote.kept().items():
+            self.map[offset : offset + len(block)] = block
+            present[offset // remote_file.BLOCK] = True
+        blocks = max(1, mmap.PAGESIZE // remote_file.BLOCK)
+        self._whole = np.logical_and.reduceat(present, np.arange(0, len(present), blocks))
+
+    def lacking(self) -> list[tuple[int, int]]:
+        """Return the places (offset, length) of a remote file that were read, but are not in the image."""
+        if self._whole is None:
+            return []
+        pages = np.flatnonzero((np.frombuffer(touched(self.map), np.uint8) & 1).astype(bool) & ~self._whole)
+        return [(page * mmap.PAGESIZE, mmap.PAGESIZE) for page in pages.tolist()]
+
+    def check(self) -> None:
+        """Raise LackingBytesError if bytes were read that are not in the image."""
+        places = self.lacking()
+        if places:
+            raise LackingBytesError(places)
+
     def base(self) -> int:
         """Return the offset of HDF5's data, which may follow a user block."""
-        return next((at for at in (0, *(512 << k for k in range(56))) if self.map[at : at + 8] == SIGNATURE), 0)
+        return base_of(self.map)
+
+
+def opened_in_memory(lib: Library, path: str) -> tuple[int, Image]:
+    """Open an image of a remote file. Returns file id and image. Expects the lock.
+
+    Raises LackingBytesError if the library read pages that were not fetched,
+    OSError, CallError.
+    """
+    image = Image(path)
+    try:
+        number = _open(lib, path, image)
+    except (OSError, CallError):
+        image.check()
+        raise
+    try:
+        image.check()
+    except LackingBytesError:
+        lib.do("nc_close", number)
+        raise
+    return number, image
 
 
 def opened_without_strange(lib: Library, path: str, found: Survey) -> tuple[int, Image] | None:
@@ -86,15 +158,24 @@ def opened_without_fills(lib: Library, path: str, found: Survey) -> tuple[int, I
 
 
 def _opened(lib: Library, path: str, image: Image) -> tuple[int, Image] | None:
-    """Open an image by the library; None on failure."""
+    """Open an image by the library; None on failure. Raises LackingBytesError."""
+    try:
+        return _open(lib, path, image), image
+    except (OSError, CallError):
+        image.check()
+        return None
+
+
+def _open(lib: Library, path: str, image: Image) -> int:
+    """Return the id of an image that the library opens. Raises OSError, CallError."""
     function = ctypes.CFUNCTYPE(c_int, c_char_p, c_int, c_size_t, c_void_p, POINTER(c_int), use_errno=True)
     number = c_int()
     name = os.fsencode(os.path.abspath(path))
     with lib.enhanced():
         failed = function(("nc_open_mem", lib.dll))(name, 0, image.size, image.address, byref(number))
     if failed:
-        return None
-    return number.value, image
+        lib.fail("nc_open_mem", failed)
+    return number.value
 
 
 def _strange(lib: Library, path: str, found: Survey) -> list[str]:
@@ -114,6 +195,7 @@ def _unlink(lib: Library, image: Image, places: list[str]) -> bool:
         h5.do("H5Pset_file_image", access, image.address, image.size)
         file = h5.H5Fopen(f"nczarr image {next(_names)}".encode(), 1, access)
     if file < 0:
+        image.check()
         return False
     with closing(h5, "H5Fclose", file):
         return all(h5.H5Ldelete(file, place.encode(), 0) >= 0 for place in places)

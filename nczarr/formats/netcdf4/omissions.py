@@ -17,8 +17,10 @@ from nczarr.arrays.source import little_descr
 from nczarr.ast import ATOMIC, CompoundType, EnumType, OpaqueType, VlenType
 from nczarr.formats.netcdf4 import objects
 from nczarr.formats.netcdf4.hdf5 import DATASET, GROUP, hdf5, opened_file
+from nczarr.formats.netcdf4.image import base_of
 from nczarr.formats.netcdf4.library import Library
 from nczarr.formats.netcdf4.objects import NON_COORDINATE, DatasetInfo, Datasets, Outline
+from nczarr.formats.netcdf4.read_ahead import ReadAhead
 from nczarr.formats.netcdf4.survey import (
     Refusal,
     Seen,
@@ -28,13 +30,16 @@ from nczarr.formats.netcdf4.survey import (
     strange_objects,
     survey,
 )
+from nczarr.stores import remote_file
 
 
 def look(lib: Library, path: str) -> Survey | Refusal | None:
     """Return the objects of a file not yet opened by the library; None if HDF5 cannot open it. Raises OSError."""
     h5 = hdf5(lib)
     with opened_file(h5, path) as file:
-        return None if file < 0 else survey(h5, file)
+        remote = remote_file.at(path)
+        ahead = None if remote is None else ReadAhead(h5, remote, base_of(remote))
+        return None if file < 0 else survey(h5, file, ahead)
 
 
 def strange(lib: Library, path: str, found: Survey) -> str | None:

@@ -32,7 +32,7 @@ from nczarr.formats.netcdf4.filter_plugins import lend_readers
 from nczarr.formats.netcdf4.hdf5 import Hdf5, closing, hdf5, opened_for_values
 from nczarr.formats.netcdf4.inquiry import Inquiry
 from nczarr.formats.netcdf4.library import CallError, Library, called, is_here, library, sizes
-from nczarr.formats.netcdf4.library_file import library_file
+from nczarr.formats.netcdf4.library_file import use_library_file
 from nczarr.formats.netcdf4.objects import FixedText, find, text_of
 from nczarr.formats.netcdf4.omissions import look
 
@@ -154,10 +154,11 @@ class StoredVariable(Sections):
 
     def _by_netcdf(self, lib: Library, region: Selection) -> dict[str, NDArray[Any]]:
         """Return the parts of a region, read by the netCDF library."""
-        memory = np.zeros(lengths_of(region), c_dtype(self.type, self.types))
         start = sizes([part.start for part in region])
         count = sizes(lengths_of(region))
-        with library_file(lib, self.path, look(lib, self.path)) as file:
+
+        def read(file: int) -> dict[str, NDArray[Any]]:
+            memory = np.zeros(lengths_of(region), c_dtype(self.type, self.types))
             group, number = self._find(lib, file)
             lib.call("nc_get_vara", c_int(group), c_int(number), start, count, c_void_p(memory.ctypes.data))
             found = dict(unpacked(memory, self.type, self.types))
@@ -165,7 +166,9 @@ class StoredVariable(Sections):
                 kind = c_int()
                 lib.call("nc_inq_vartype", c_int(group), c_int(number), byref(kind))
                 Inquiry(lib).release(group, kind.value, memory.ctypes.data, memory.size)
-        return found
+            return found
+
+        return use_library_file(lib, self.path, look(lib, self.path), read)
 
     def _unreadable(self, error: Exception) -> NoReturn:
         path = names.fqn((*self.group, self.name))

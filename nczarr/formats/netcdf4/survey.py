@@ -24,6 +24,7 @@ from nczarr.formats.netcdf4.hdf5 import (
     links,
 )
 from nczarr.formats.netcdf4.objects import FLOAT, INTEGER, NON_COORDINATE, STRING, Describer, Listed
+from nczarr.formats.netcdf4.read_ahead import ReadAhead
 from nczarr.formats.netcdf4.unsafe_fill_values import is_fatal
 
 LONGEST_NAME = 255
@@ -80,8 +81,9 @@ class Survey(NamedTuple):
 
 
 class _Walk:
-    def __init__(self, h5: Hdf5) -> None:
+    def __init__(self, h5: Hdf5, ahead: ReadAhead | None) -> None:
         self._h5 = h5
+        self._ahead = ahead
         self._describer = Describer(h5)
         self._info = ObjectInfo()
         self.objects: dict[str, Listed] = {}
@@ -95,13 +97,19 @@ class _Walk:
         """Record all objects of a file, up to the first thing that crashes the library. Raises OSError."""
         h5, info = self._h5, self._info
         h5.do("H5Oget_info_by_name3", file, b"/", byref(info), BASIC | ATTRIBUTES, 0)
+        if self._ahead is not None:
+            self._ahead.attributes(file, info.attributes)
         self.objects["/"] = Listed(info.type, info.attributes, info.file, self._reserved(file, _OF_ROOT))
         return self.group(file, "/", ((info.file, bytes(info.token)),))
 
     def group(self, group: int, path: str, above: tuple[tuple[int, bytes], ...]) -> Refusal | None:
         """Record the objects below an open group."""
         h5, info = self._h5, self._info
-        for name, *_ in links(h5, group, b"."):
+        found = links(h5, group, b".")
+        if self._ahead is not None:
+            self._ahead.headers(found)
+            self._ahead.links(group)
+        for name, *_ in found:
             try:
                 text = name.decode()
             except UnicodeDecodeError:
@@ -117,14 +125,21 @@ class _Walk:
                 self.objects[place] = self._datasets.get(identity) or self._dataset(group, name, identity)
                 continue
             self.objects[place] = Listed(info.type, info.attributes, info.file)
+            attributes = info.attributes
             if info.type == GROUP:
-                refusal = self._below(group, name, place, identity, above)
+                refusal = self._below(group, name, place, identity, above, attributes)
                 if refusal is not None:
                     return refusal
         return None
 
     def _below(
-        self, group: int, name: bytes, path: str, identity: tuple[int, bytes], above: tuple[tuple[int, bytes], ...]
+        self,
+        group: int,
+        name: bytes,
+        path: str,
+        identity: tuple[int, bytes],
+        above: tuple[tuple[int, bytes], ...],
+        attributes: int,
     ) -> Refusal | None:
         if identity in above:
             return Refusal("unreadable-file", f"group `{path}` contains itself through links")
@@ -138,6 +153,8 @@ class _Walk:
                 )
         self._seen.add(identity)
         with closing(self._h5, "H5Gclose", self._h5.do("H5Gopen2", group, name, 0)) as opened:
+            if self._ahead is not None:
+                self._ahead.attributes(opened, attributes)
             return self.group(opened, path, (*above, identity))
 
     def _dataset(self, group: int, name: bytes, identity: tuple[int, bytes]) -> Listed:
@@ -149,6 +166,8 @@ class _Walk:
         if dataset >= 0:
             with closing(h5, "H5Dclose", dataset):
                 found = self._describer.describe_flat(dataset)
+                if self._ahead is not None:
+                    self._ahead.attributes(dataset, attributes)
                 if attributes:
                     scale = _is_scale(h5, dataset)
                     reserved = self._reserved(dataset, (*_FREQUENT, *_OF_SCALES) if scale else _FREQUENT)
@@ -162,9 +181,9 @@ class _Walk:
         return sum(self._h5.H5Aexists(opened, name) > 0 for name in wanted)
 
 
-def survey(h5: Hdf5, file: int) -> Survey | Refusal:
-    """Return all objects of a file, or what would crash the library. Raises OSError."""
-    walk = _Walk(h5)
+def survey(h5: Hdf5, file: int, ahead: ReadAhead | None = None) -> Survey | Refusal:
+    """Return all objects of a file, or what would crash the library. `ahead`: of a remote file. Raises OSError."""
+    walk = _Walk(h5, ahead)
     refusal = walk.root(file)
     return refusal if refusal is not None else Survey(walk.objects, tuple(walk.broken), tuple(walk.fatal))
 

@@ -561,18 +561,18 @@ def test_failures_of_libraries_are_told_in_words_for_people(error: Exception, wo
 
 
 def test_fetched_files_are_removed_one_by_one(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many sources there are, room for one is enough."""
+    """Texts are fetched whole; however many there are, room for one is enough."""
     (tmp_path / "spool").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "spool"))
     for name in "ab":
-        nczarr.convert(source, f"flaky://bucket/{name}.nc")
+        nczarr.convert(source, f"flaky://bucket/{name}.cdl")
     most: list[int] = []
     FlakyFileSystem.faults = staticmethod(lambda *request: most.append(len(list((tmp_path / "spool").iterdir()))))
-    both = [f"flaky://bucket/{name}.nc" for name in "ab"]
+    both = [f"flaky://bucket/{name}.cdl" for name in "ab"]
     assert run_command("convert", *both, str(tmp_path / "out")).status == 0
     assert run_command("digest", *both).status == 0
     for name in "ab":
-        nczarr.convert(f"flaky://bucket/{name}.nc", tmp_path / f"{name}.zarr")
+        nczarr.convert(f"flaky://bucket/{name}.cdl", tmp_path / f"{name}.zarr")
     assert max(most) == 1
     assert list((tmp_path / "spool").iterdir()) == []
 

@@ -1,0 +1,218 @@
+"""Driver of HDF5 that reads remote files: every byte that HDF5 reads is asked for here.
+
+HDF5 follows addresses one by one, and each may cost a request. So inner nodes of
+its B-trees are looked at as they pass, and all their children are fetched at
+once. These are hints alone: HDF5 reads what it reads.
+
+Source: HDF5's header H5FDdevelop.h, version 1 of its class; HDF5 File Format
+Specification 3.0, III.A.1 (B-trees of version 1).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import struct
+import sys
+from collections.abc import Iterable
+from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_uint, c_uint64, c_ulong, c_void_p
+from typing import Any
+
+from nczarr.formats.netcdf4.library import Library
+from nczarr.stores.remote_file import RemoteFile, at
+
+OLDEST = 1, 14
+"""First release of HDF5 whose drivers have the class below."""
+
+_VERSION = 1
+"""H5FD_CLASS_VERSION."""
+
+_NUMBER = 0x6E63
+"""H5FD_class_value_t of the driver: any number above those that are reserved."""
+
+_LONGEST = (1 << 63) - 1
+_SEMI = 2
+"""H5F_CLOSE_SEMI, as HDF5's own driver has."""
+
+_BTREE = 2
+"""H5FD_MEM_BTREE."""
+
+_KINDS = 7
+"""Kinds of memory (H5FD_MEM_NTYPES)."""
+
+_FILE_BYTES = 512
+"""Bytes of HDF5's structure for an open file (H5FD_t), with room."""
+
+_BASE = slice(48, 56)
+"""Position in it of the offset of HDF5's data in the file, behind a user block."""
+
+_OPEN = ctypes.CFUNCTYPE(c_void_p, c_char_p, c_uint, c_int64, c_uint64)
+_CLOSE = ctypes.CFUNCTYPE(c_int, c_void_p)
+_COMPARE = ctypes.CFUNCTYPE(c_int, c_void_p, c_void_p)
+_QUERY = ctypes.CFUNCTYPE(c_int, c_void_p, POINTER(c_ulong))
+_GET_END = ctypes.CFUNCTYPE(c_uint64, c_void_p, c_int)
+_SET_END = ctypes.CFUNCTYPE(c_int, c_void_p, c_int, c_uint64)
+_TRANSFER = ctypes.CFUNCTYPE(c_int, c_void_p, c_int, c_int64, c_uint64, c_size_t, c_void_p)
+
+
+class _Class(ctypes.Structure):
+    """H5FD_class_t. Members without a function stay null."""
+
+    _fields_ = (
+        ("version", c_uint),
+        ("value", c_int),
+        ("name", c_char_p),
+        ("longest", c_uint64),
+        ("close_degree", c_int),
+        *((name, c_void_p) for name in ("terminate", "sb_size", "sb_encode", "sb_decode")),
+        ("fapl_size", c_size_t),
+        *((name, c_void_p) for name in ("fapl_get", "fapl_copy", "fapl_free")),
+        ("dxpl_size", c_size_t),
+        *((name, c_void_p) for name in ("dxpl_copy", "dxpl_free")),
+        ("open", _OPEN),
+        ("close", _CLOSE),
+        ("compare", _COMPARE),
+        ("query", _QUERY),
+        *((name, c_void_p) for name in ("get_type_map", "alloc", "free")),
+        ("get_end", _GET_END),
+        ("set_end", _SET_END),
+        ("get_size", _GET_END),
+        ("get_handle", c_void_p),
+        ("read", _TRANSFER),
+        ("write", _TRANSFER),
+        *((name, c_void_p) for name in ("read_vector", "write_vector", "read_selection", "write_selection")),
+        *((name, c_void_p) for name in ("flush", "truncate", "lock", "unlock", "delete", "control")),
+        ("free_lists", c_int * _KINDS),
+    )
+
+
+class _Opened:
+    """A file that HDF5 has open."""
+
+    def __init__(self, file: RemoteFile) -> None:
+        self.file = file
+        self.memory = ctypes.create_string_buffer(_FILE_BYTES)
+        self.end = 0
+        """End of HDF5's allocated addresses."""
+
+
+class Driver:
+    """The driver, registered with the HDF5 of one library. Expects the lock, as all of HDF5."""
+
+    def __init__(self, lib: Library) -> None:
+        self._opened: dict[int, _Opened] = {}
+        self._failure: BaseException | None = None
+        nothing = _TRANSFER(lambda *_: -1)
+        self._class = _Class(
+            version=_VERSION,
+            value=_NUMBER,
+            name=b"nczarr_remote",
+            longest=_LONGEST,
+            close_degree=_SEMI,
+            open=_OPEN(self._open),
+            close=_CLOSE(self._close),
+            compare=_COMPARE(lambda one, other: (one > other) - (one < other)),  # each opening is a file of its own
+            query=_QUERY(self._query),
+            get_end=_GET_END(lambda file, kind: self._opened[file].end),
+            set_end=_SET_END(self._set_end),
+            get_size=_GET_END(lambda file, kind: self._opened[file].file.size),
+            read=_TRANSFER(self._read),
+            write=nothing,
+        )
+        lib.dll.H5FDregister.restype = c_int64
+        self.number: int = lib.dll.H5FDregister(byref(self._class))
+
+    def failure(self) -> BaseException | None:
+        """Return the first failure of a request since the last call; HDF5 knows only that there was one."""
+        found, self._failure = self._failure, None
+        return found
+
+    # ---- functions that HDF5 calls: an exception would be lost in it --------------------------------------------
+    def _open(self, name: bytes, flags: int, access: int, longest: int) -> int | None:
+        try:
+            file = at(os.fsdecode(name))
+        except OSError as error:
+            self._failure = self._failure or error
+            return None
+        if file is None or flags & 1:
+            return None
+        opened = _Opened(file)
+        place = ctypes.addressof(opened.memory)
+        self._opened[place] = opened
+        return place
+
+    def _close(self, file: int) -> int:
+        del self._opened[file]
+        return 0
+
+    def _query(self, file: int | None, flags: Any) -> int:
+        if flags:
+            flags[0] = 0
+        return 0
+
+    def _set_end(self, file: int, kind: int, end: int) -> int:
+        self._opened[file].end = end
+        return 0
+
+    def _read(self, file: int, kind: int, transfer: int, address: int, size: int, target: int) -> int:
+        try:
+            opened = self._opened[file]
+            data = opened.file.read(address, size)
+            ctypes.memmove(target, data, len(data))
+            if len(data) < size:
+                ctypes.memset(target + len(data), 0, size - len(data))
+            if kind == _BTREE:
+                base = int.from_bytes(opened.memory.raw[_BASE], sys.byteorder)
+                opened.file.fetch((base + place, length) for place, length in children(data))
+        except BaseException as error:
+            self._failure = self._failure or error
+            return -1
+        return 0
+
+
+_drivers: dict[int, Driver | None] = {}
+
+
+def driver(lib: Library) -> Driver | None:
+    """Return the driver for a library, registered once; None if its HDF5 has other drivers."""
+    if id(lib) not in _drivers:
+        numbers = [c_uint() for _ in range(3)]
+        lib.dll.H5get_libversion(*map(byref, numbers))
+        recent = (numbers[0].value, numbers[1].value) >= OLDEST
+        made = Driver(lib) if recent else None
+        _drivers[id(lib)] = made if made is not None and made.number >= 0 else None
+    return _drivers[id(lib)]
+
+
+# ---- B-trees of version 1 -----------------------------------------------------------------------------------------
+_NODE = struct.Struct("<4sBBHQQ")
+"""Head of a node: signature, type, level, number of entries, siblings."""
+
+_GROUP, _CHUNKS = 0, 1
+"""Types of nodes."""
+
+_OFFSET = 8
+"""Bytes of an address."""
+
+_CHILDREN = 64
+"""Maximum children of a node of chunks, unless the file's creator chose another number."""
+
+_SYMBOLS = 328
+"""Bytes of a node of symbols, likewise."""
+
+
+def children(node: bytes) -> Iterable[tuple[int, int]]:
+    """Return the places (address, size) of the nodes below a node; nothing for leaves and unknown ones."""
+    if len(node) < _NODE.size or not node.startswith(b"TREE"):
+        return ()
+    _, kind, level, entries, _, _ = _NODE.unpack_from(node)
+    if kind == _GROUP:
+        key, size = _OFFSET, len(node) if level else _SYMBOLS
+    else:
+        key, rest = divmod(len(node) - _NODE.size - _CHILDREN * _OFFSET, _CHILDREN + 1)
+        size = len(node)
+        if kind != _CHUNKS or not level or rest or key <= 0:
+            return ()
+    step = key + _OFFSET
+    ends = range(_NODE.size + step, min(len(node), _NODE.size + step * entries) + 1, step)
+    return [(int.from_bytes(node[end - _OFFSET : end], "little"), size) for end in ends]

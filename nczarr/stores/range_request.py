@@ -1,0 +1,121 @@
+"""One request for a range of a remote object, with the object's size and tag from the same answer.
+
+Servers that ignore ranges are distinguished from those that answer with other
+bytes than requested: a wrong range is an error, never data.
+"""
+
+from __future__ import annotations
+
+import errno
+import re
+from typing import Any, NamedTuple
+
+from nczarr.stores.store_request import asked
+
+
+class UnrangedError(OSError):
+    """A server that sends whole objects only."""
+
+
+class Answer(NamedTuple):
+    """Answer to a request for a range."""
+
+    data: bytes
+    """Bytes of the range, fewer at the object's end."""
+    info: dict[str, Any]
+    """Listed properties of the object: `size`, and what the library tells of its tag and time."""
+
+
+class ChangedError(OSError):
+    """A file that changed between two requests."""
+
+    def __init__(self) -> None:
+        super().__init__(errno.EIO, "the file has changed since it was opened")
+
+
+_CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+)")
+
+_ENCRYPTED = "ServerSideEncryption", "SSECustomerAlgorithm"
+"""Properties of objects whose tag is no digest."""
+
+_TELLING = ("ETag", "etag", "md5Hash", "content_settings", "version_id", "VersionId", "generation", "mtime",
+            "LastModified", "last_modified", "updated", "created")  # fmt: skip
+"""Members of libraries' records that change with the object."""
+
+PARTIAL, UNSATISFIABLE = 206, 416
+"""HTTP status of a range, and of one beyond the object's end."""
+
+
+def told_of(info: dict[str, Any]) -> str:
+    """Return the properties in a library's record that change with an object."""
+    return " ".join([str(info.get("size")), *(str(info[name]) for name in _TELLING if name in info)])
+
+
+async def by_http(system: Any, url: str, start: int, stop: int) -> Answer:
+    """Request the bytes from `start` to `stop` of a URL. Raises the library's errors, UnrangedError, OSError."""
+    session = await system.set_session()
+    named = dict(system.kwargs)
+    headers = {**named.pop("headers", {}), "Range": f"bytes={start}-{stop - 1}", "Accept-Encoding": "identity"}
+    async with session.get(system.encode_url(url), headers=headers, **named) as answer:
+        if answer.status == UNSATISFIABLE:
+            raise UnrangedError(errno.EINVAL, "the object ends before the range")
+        system._raise_not_found_for_status(answer, url)
+        if answer.status != PARTIAL or answer.headers.get("Content-Encoding", "identity") != "identity":
+            raise UnrangedError(errno.ENOTSUP, "the server sends whole files only")
+        told = answer.headers.get("Content-Range", "")
+        names = {"ETag": "ETag", "LastModified": "Last-Modified"}
+        info = {name: answer.headers[header] for name, header in names.items() if header in answer.headers}
+        return _checked(await answer.read(), told, info, start, stop)
+
+
+async def by_s3(system: Any, path: str, start: int, stop: int) -> Answer:
+    """Request the bytes from `start` to `stop` of an S3 object. Raises the library's errors, UnrangedError, OSError."""
+    bucket, key, version = system.split_path(path)
+    named = {"VersionId": version} if version else {}
+    asked_for = f"bytes={start}-{stop - 1}"
+    answer = await system._call_s3("get_object", Bucket=bucket, Key=key, Range=asked_for, **named, **system.req_kw)
+    try:
+        if "ContentRange" not in answer:
+            raise UnrangedError(errno.ENOTSUP, "the server sends whole objects only")
+        data = await answer["Body"].read()
+    finally:
+        answer["Body"].close()
+    info = {name: answer[name] for name in ("ETag", "LastModified", "VersionId", *_ENCRYPTED) if name in answer}
+    return _checked(data, answer["ContentRange"], info, start, stop)
+
+
+def _checked(data: bytes, told: str, info: dict[str, Any], start: int, stop: int) -> Answer:
+    """Return an answer whose bytes are the requested ones. `told`: its header `Content-Range`. Raises OSError."""
+    found = _CONTENT_RANGE.fullmatch(told)
+    if found is None:
+        raise UnrangedError(errno.ENOTSUP, f"the server answers with the range `{told}`, without a size")
+    first, last, size = map(int, found.groups())
+    if first != start or last + 1 != min(stop, size):
+        raise OSError(
+            errno.EIO, f"the server answers with bytes {first} to {last} of {size}, not with {start} to {stop - 1}"
+        )
+    if len(data) != last + 1 - first:
+        raise OSError(errno.EIO, f"{len(data)} of {last + 1 - first} bytes arrived")
+    return Answer(data, {"size": size, **info})
+
+
+def by_library(system: Any, path: str, start: int, stop: int, size: int | None, seconds: float) -> Answer:
+    """Return a range by the library's own functions. `size`: bytes of the object, None if unknown.
+
+    The properties are those after the request: callers compare them with those of the
+    first one. Raises the library's errors, UnrangedError, OSError.
+    """
+    before = asked(system, "info", (path,), {}, seconds) if size is None else {}
+    total = before.get("size") if size is None else size
+    if not isinstance(total, int):
+        raise UnrangedError(errno.ENOTSUP, "the server does not tell the size of the file")
+    stop = max(start, min(stop, total))
+    data = asked(system, "cat_file", (path,), {"start": start, "end": stop}, seconds) if start < stop else b""
+    if len(data) != stop - start:
+        if len(data) == total:
+            raise UnrangedError(errno.ENOTSUP, "the server sends whole files only")
+        raise OSError(errno.EIO, f"{len(data)} of {stop - start} bytes arrived")
+    after = asked(system, "info", (path,), {}, seconds)
+    if after.get("size") != total or (before and told_of(before) != told_of(after)):
+        raise ChangedError
+    return Answer(bytes(data), after)

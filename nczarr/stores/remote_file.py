@@ -1,0 +1,301 @@
+"""Remote files read by ranges: blocks of headers are kept, values are passed on.
+
+A remote file has a path of its own in this process, which is no path of the file
+system: code that does not know remote files finds nothing there, and fails. Every
+answer must have the size and tag of the first one, so that two states of a file
+never mix.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import mmap
+import os
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from functools import partial
+from threading import Lock
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from nczarr.stores.range_request import ChangedError, told_of
+from nczarr.stores.ranges import REMOTE, REQUEST, announce, neighbours, remote
+
+if TYPE_CHECKING:
+    from nczarr.stores.connection import Connection
+
+T = TypeVar("T")
+
+BLOCK = 1 << 12
+"""Bytes of a block: a page of memory. Blocks are requested and kept as a whole."""
+
+HEAD = 1 << 16
+"""Bytes of the first request."""
+
+LEAST, MOST = 1 << 15, 8 << 20
+"""Bytes of a request for headers: the first of a sequence, doubled by each that continues it; maximum."""
+
+NEAR = 1 << 15
+"""Maximum gap between two blocks that one request fetches."""
+
+KEPT = 64 << 20
+"""Maximum bytes of the blocks of a file in memory."""
+
+AT_ONCE = 32
+"""Concurrent requests for one file."""
+
+
+class RemoteFile:
+    """Bytes of a remote object. Slices are bytes; threads may read concurrently."""
+
+    def __init__(self, connection: Connection, info: dict[str, Any], path: str | None = None) -> None:
+        self.connection = connection
+        self.info = info
+        """Listed properties of the object."""
+        self.size: int = info["size"]
+        self.name = connection.shown
+        self.path = path or os.path.join(REMOTE, os.urandom(16).hex(), os.path.basename(connection.root) or "data")
+        self._told = told_of(info)
+        self._blocks: OrderedDict[int, bytes] = OrderedDict()
+        self._lock = Lock()
+        self._next = 0
+        """Block behind the last request for headers."""
+        self._window = HEAD
+        """Bytes of the last request for headers."""
+        announce(self.path, self, partial(RemoteFile, connection, info, self.path))
+
+    @classmethod
+    def of(cls, connection: Connection) -> RemoteFile:
+        """Return a file, with its first bytes. Raises UnrangedError, OSError."""
+        answer = connection.ranged(0, HEAD)
+        made = cls(connection, answer.info)
+        made._keep(0, answer.data)
+        made._next = len(made._blocks)
+        return made
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r}, {self.size} bytes)"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (self.connection, self.info, self.path)
+
+    def __len__(self) -> int:
+        return self.size
+
+    @overload
+    def __getitem__(self, key: int) -> int: ...
+    @overload
+    def __getitem__(self, key: slice) -> bytes: ...
+    def __getitem__(self, key: int | slice) -> int | bytes:
+        if isinstance(key, slice):
+            start, stop, step = key.indices(self.size)
+            return self.read(start, max(0, stop - start))[::step]
+        return self.read(range(self.size)[key], 1)[0]
+
+    # ---- blocks ------------------------------------------------------------------------------------------------
+    def read(self, offset: int, length: int) -> bytes:
+        """Return bytes, fewer at the end of the file, from blocks that are kept. Raises OSError."""
+        end = min(offset + length, self.size)
+        if end <= offset:
+            return b""
+        wanted = range(offset // BLOCK, -(-end // BLOCK))
+        found = self._held(wanted)
+        missing = [number for number in wanted if number not in found]
+        if missing:
+            found.update(self._fetch_run(missing[0], missing[-1] + 1))
+        if len(wanted) == 1:
+            begin = wanted[0] * BLOCK
+            return found[wanted[0]][offset - begin : end - begin]
+        begin = wanted.start * BLOCK
+        return b"".join(found[number] for number in wanted)[offset - begin : end - begin]
+
+    def _held(self, numbers: Iterable[int]) -> dict[int, bytes]:
+        """Return the blocks of these that are kept, and keep them longer."""
+        with self._lock:
+            found = {number: self._blocks[number] for number in numbers if number in self._blocks}
+            for number in found:
+                self._blocks.move_to_end(number)
+        return found
+
+    def _fetch_run(self, first: int, stop: int) -> dict[int, bytes]:
+        """Fetch adjacent blocks, and more behind them if they continue the last request. Raises OSError."""
+        with self._lock:
+            self._window = min(2 * self._window, MOST) if first == self._next else LEAST
+            stop = max(stop, first + self._window // BLOCK)
+            while stop - 1 > first and stop - 1 in self._blocks:
+                stop -= 1
+            self._next = stop
+        return self._fetch_blocks([(first, stop)])
+
+    def fetch(self, places: Iterable[tuple[int, int]]) -> None:
+        """Fetch the blocks of many places (offset, length) in advance, side by side. Raises OSError."""
+        numbers = {
+            number
+            for offset, length in places
+            if 0 <= offset < self.size
+            for number in range(offset // BLOCK, -(-min(offset + max(1, length), self.size) // BLOCK))
+        }
+        missing = sorted(numbers.difference(self._held(numbers)))
+        runs: list[tuple[int, int]] = []
+        for number in missing:
+            near = runs and (number - runs[-1][1]) * BLOCK <= NEAR and (number - runs[-1][0]) * BLOCK < MOST
+            if near:
+                runs[-1] = runs[-1][0], number + 1
+            else:
+                runs.append((number, number + 1))
+        self._fetch_blocks(runs)
+
+    def _fetch_blocks(self, runs: Sequence[tuple[int, int]]) -> dict[int, bytes]:
+        """Fetch and return runs (first, stop) of blocks. Raises OSError."""
+        found: dict[int, bytes] = {}
+        answers = _each(lambda run: self._request(run[0] * BLOCK, run[1] * BLOCK), runs)
+        for (first, _), data in zip(runs, answers, strict=True):
+            found.update(self._keep(first, data))
+        return found
+
+    def _keep(self, first: int, data: bytes) -> dict[int, bytes]:
+        """Keep whole blocks from bytes that begin with block `first`; return them."""
+        view = memoryview(data)
+        whole = range(0, len(data), BLOCK)
+        found = {first + at // BLOCK: bytes(view[at : at + BLOCK]) for at in whole}
+        with self._lock:
+            for number, block in found.items():
+                self._blocks[number] = block
+                self._blocks.move_to_end(number)
+            while len(self._blocks) * BLOCK > KEPT:
+                self._blocks.popitem(last=False)
+        return found
+
+    def kept(self) -> dict[int, bytes]:
+        """Return the kept blocks by offset."""
+        with self._lock:
+            return {number * BLOCK: block for number, block in self._blocks.items()}
+
+    # ---- values ------------------------------------------------------------------------------------------------
+    def several(self, places: Sequence[tuple[int, int]]) -> list[bytes]:
+        """Return the bytes of places (offset, length), which are not kept; near ones share a request.
+
+        Raises OSError, also if the file ends before.
+        """
+        found: list[bytes] = [b""] * len(places)
+
+        def fetch(group: tuple[int, int, list[tuple[int, int, int]]]) -> None:
+            begin, end, members = group
+            data = memoryview(self.value(begin, end))
+            for offset, length, number in members:
+                found[number] = bytes(data[offset - begin : offset - begin + length])
+
+        _each(fetch, list(neighbours((*place, number) for number, place in enumerate(places))))
+        return found
+
+    def fill(self, target: memoryview, begin: int, places: Iterable[tuple[int, int]]) -> None:
+        """Put the bytes of places (offset, length) into a buffer whose first byte is byte `begin` of the file.
+
+        Raises OSError, also if the file ends before.
+        """
+        pieces = [
+            (at, min(REQUEST, offset + length - at), None)
+            for offset, length in places
+            for at in range(offset, offset + length, REQUEST)
+        ]
+
+        def fetch(group: tuple[int, int, list[tuple[int, int, None]]]) -> None:
+            start, end, _ = group
+            target[start - begin : end - begin] = self.value(start, end)
+
+        _each(fetch, list(neighbours(pieces)))
+
+    def value(self, begin: int, end: int) -> bytes:
+        """Return bytes from the kept blocks, or from a request. Raises OSError."""
+        if end > self.size:
+            raise OSError(errno.EIO, f"the file ends at byte {self.size}, before byte {end}", self.name)
+        wanted = range(begin // BLOCK, -(-end // BLOCK))
+        if len(wanted) * BLOCK <= KEPT:
+            held = self._held(wanted)
+            if len(held) == len(wanted):
+                first = wanted.start * BLOCK
+                return b"".join(held[number] for number in wanted)[begin - first : end - first]
+        return self._request(begin, end)
+
+    def _request(self, begin: int, end: int) -> bytes:
+        """Return bytes from one request, fewer at the end of the file. Raises OSError."""
+        answer = self.connection.ranged(begin, min(end, self.size), self.size)
+        if told_of(answer.info) != self._told:
+            error = ChangedError()
+            error.filename = self.name
+            raise error
+        return answer.data
+
+    def window(self, begin: int, end: int, places: Iterable[tuple[int, int]]) -> mmap.mmap:
+        """Return memory for the bytes from `begin` to `end` that has those of the places; the rest is zero.
+
+        Pages without bytes use no memory. Raises OSError.
+        """
+        from nczarr.stores.sparse_memory import sparse_memory
+
+        found = sparse_memory(end - begin)
+        with memoryview(found) as view:
+            self.fill(view, begin, places)
+        return found
+
+    def opened(self) -> io.BufferedReader:
+        """Return a file object of the bytes."""
+        return io.BufferedReader(_Reader(self), BLOCK)
+
+
+class _Reader(io.RawIOBase):
+    """File object of a remote file."""
+
+    def __init__(self, file: RemoteFile) -> None:
+        self._file = file
+        self._at = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        start = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._file.size}[whence]
+        if start + offset < 0:
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+        self._at = start + offset
+        return self._at
+
+    def tell(self) -> int:
+        return self._at
+
+    def readinto(self, buffer: Any) -> int:
+        view = memoryview(buffer).cast("B")
+        data = self._file.read(self._at, len(view))
+        view[: len(data)] = data
+        self._at += len(data)
+        return len(data)
+
+
+def at(path: str) -> RemoteFile | None:
+    """Return the remote file with this path; None for paths of the file system. Raises OSError if it is unknown."""
+    found = remote(path)
+    assert found is None or isinstance(found, RemoteFile)
+    return found
+
+
+def _again(connection: Connection, info: dict[str, Any], path: str) -> RemoteFile:
+    """Return a file that this or another process opened."""
+    with suppress(OSError):
+        known = at(path)
+        if known is not None:
+            return known
+    return RemoteFile(connection, info, path)
+
+
+def _each(do: Callable[[Any], T], items: Sequence[Any]) -> list[T]:
+    """Return the results for all items, in order; several are made side by side."""
+    if len(items) < 2:
+        return [do(item) for item in items]
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(min(AT_ONCE, len(items))) as threads:
+        return list(threads.map(do, items))
