@@ -17,6 +17,7 @@ import os
 import random
 import re
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
@@ -62,6 +63,9 @@ MOST_PARTS = 10_000
 
 WHOLE = 64 << 20
 """Maximum bytes of an object sent by one request."""
+
+SHARED = 8
+"""File systems that are kept for other places."""
 
 MOST_REMOVED = 1000
 """Maximum keys removed by one request."""
@@ -207,12 +211,27 @@ class Connection:
             if "/" not in protocol and protocol not in known_implementations and protocol not in _registered():
                 raise BadURLError(f"unknown protocol `{protocol}`")
         try:
-            system, root = url_to_fs(self.place.path, **self._arguments())
+            arguments = self._arguments()
+            key = self._shared_key(arguments)
+            system = _shared.get(key) if key is not None else None
+            if system is not None:
+                return system, system._strip_protocol(self.place.path)
+            system, root = url_to_fs(self.place.path, **arguments)
+            if key is not None:
+                _share(key, system)
         except ImportError as error:
             raise MissingProtocolError(self.protocol, scrubbed(str(error), self.url, self.options)) from None
         except Exception as error:  # libraries look for servers and credentials here, and raise what they like
             raise self.failure(error) from None
         return system, root
+
+    def _shared_key(self, arguments: Mapping[str, Any]) -> str | None:
+        """Return what file systems that may be shared have in common; None if the URL itself has arguments."""
+        if self.first != self.protocol or self.protocol not in S3 | WEB or "?" in self.place.path:
+            return None
+        from fsspec.utils import tokenize
+
+        return f"{os.getpid()} {self.protocol} {tokenize(arguments)}"
 
     def _arguments(self) -> dict[str, Any]:
         """Return the arguments of the file system."""
@@ -358,6 +377,16 @@ class Connection:
             return OSError(errno.ETIMEDOUT, "no answer within the time allowed", place)
         said = scrubbed(" ".join(str(text).split()), self.url, self.options) or type(error).__name__
         return OSError(_number(error), said, place)
+
+
+_shared: OrderedDict[str, AbstractFileSystem] = OrderedDict()
+"""File systems with open connections, for the next place of the same server."""
+
+
+def _share(key: str, system: AbstractFileSystem) -> None:
+    _shared[key] = system
+    while len(_shared) > SHARED:
+        _shared.popitem(last=False)
 
 
 def _number(error: Exception) -> int:

@@ -13,14 +13,14 @@ import io
 import mmap
 import os
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from nczarr.stores.range_request import ChangedError, told_of
-from nczarr.stores.ranges import REMOTE, REQUEST, announce, neighbours, remote
+from nczarr.stores.ranges import GAP, REMOTE, REQUEST, announce, neighbours, remote
 
 if TYPE_CHECKING:
     from nczarr.stores.connection import Connection
@@ -36,11 +36,11 @@ HEAD = 1 << 16
 LEAST, MOST = 1 << 15, 8 << 20
 """Bytes of a request for headers: the first of a sequence, doubled by each that continues it; maximum."""
 
-NEAR = 1 << 15
-"""Maximum gap between two blocks that one request fetches."""
-
 KEPT = 64 << 20
 """Maximum bytes of the blocks of a file in memory."""
+
+SEVERAL = 2
+"""Read chunk indexes after which all others are expected to be read."""
 
 AT_ONCE = 32
 """Concurrent requests for one file."""
@@ -63,6 +63,11 @@ class RemoteFile:
         """Block behind the last request for headers."""
         self._window = HEAD
         """Bytes of the last request for headers."""
+        self.indexes: list[tuple[int, int]] = []
+        """Places (offset, length) of the first parts of all chunk indexes, if known."""
+        self.whole_indexes = False
+        """True while a whole chunk index is read, False while single chunks are looked up."""
+        self._asked_indexes = 0
         announce(self.path, self, partial(RemoteFile, connection, info, self.path))
 
     @classmethod
@@ -139,12 +144,24 @@ class RemoteFile:
         missing = sorted(numbers.difference(self._held(numbers)))
         runs: list[tuple[int, int]] = []
         for number in missing:
-            near = runs and (number - runs[-1][1]) * BLOCK <= NEAR and (number - runs[-1][0]) * BLOCK < MOST
+            near = runs and (number - runs[-1][1]) * BLOCK <= GAP and (number - runs[-1][0]) * BLOCK < MOST
             if near:
                 runs[-1] = runs[-1][0], number + 1
             else:
                 runs.append((number, number + 1))
         self._fetch_blocks(runs)
+
+    @contextmanager
+    def reading_index(self) -> Iterator[None]:
+        """Prepare to read a whole chunk index in the block: who reads two of them reads all. Raises OSError."""
+        self._asked_indexes += 1
+        if self._asked_indexes == SEVERAL:
+            self.fetch(self.indexes)
+        self.whole_indexes = True
+        try:
+            yield
+        finally:
+            self.whole_indexes = False
 
     def _fetch_blocks(self, runs: Sequence[tuple[int, int]]) -> dict[int, bytes]:
         """Fetch and return runs (first, stop) of blocks. Raises OSError."""
@@ -166,6 +183,12 @@ class RemoteFile:
             while len(self._blocks) * BLOCK > KEPT:
                 self._blocks.popitem(last=False)
         return found
+
+    def holds(self, offset: int, length: int) -> bool:
+        """Return whether all bytes of a place are kept."""
+        wanted = range(offset // BLOCK, -(-min(offset + length, self.size) // BLOCK))
+        with self._lock:
+            return all(number in self._blocks for number in wanted)
 
     def kept(self) -> dict[int, bytes]:
         """Return the kept blocks by offset."""

@@ -35,6 +35,9 @@ FIRST_DATE = (1980, 1, 1, 0, 0, 0)
 UNIX, REGULAR_FILE = 3, 0o100644 << 16
 LOCAL_HEADER, ENCRYPTED = 30, 1
 
+SEVERAL, MOST_HEADERS = 4, 1024
+"""Single requests for headers of entries after which those of the next ones are fetched too; maximum of these."""
+
 EXTRA = 32
 """Bytes of an extra field that only an entry's header has."""
 
@@ -49,12 +52,14 @@ class ZipStore(Store):
         self.file = file
         self.path = file if name is None else name
         self._remote = remote_file.at(file)
+        self._missed = 0
+        """Headers of a remote archive that were requested one by one."""
         self.distant = self._remote is not None
 
     def __getstate__(self) -> dict[str, Any]:
         """Return only the path, without the open archive, and a remote file's description."""
         held = {"file": os.path.abspath(self.file), "path": self.path}
-        return {**held, "_remote": self._remote, "distant": self.distant}
+        return {**held, "_remote": self._remote, "distant": self.distant, "_missed": 0}
 
     @cached_property
     def _folder(self) -> str:
@@ -141,10 +146,22 @@ class ZipStore(Store):
     def _header(self, info: ZipInfo) -> bytes:
         """Return the first bytes of an entry. Raises OSError."""
         if self._remote is not None:
+            self._fetch_headers(info)
             return self._remote.read(info.header_offset, LOCAL_HEADER)
         with open(self.file, "rb") as file:
             file.seek(info.header_offset)
             return file.read(LOCAL_HEADER)
+
+    def _fetch_headers(self, info: ZipInfo) -> None:
+        """Fetch the header of an entry, and after several single ones more and more that follow it. Raises OSError."""
+        if self._remote is None or self._remote.holds(info.header_offset, LOCAL_HEADER):
+            return
+        self._missed += 1
+        if self._missed >= SEVERAL:
+            entries = self._archive.infolist()
+            first = entries.index(info)
+            ahead = entries[first : first + min(MOST_HEADERS, 1 << self._missed)]
+            self._remote.fetch((each.header_offset, LOCAL_HEADER) for each in ahead)
 
 
 def _span(info: ZipInfo) -> int:

@@ -17,6 +17,8 @@ class Request(NamedTuple):
     path: str
     status: int
     """502: the server was not there, or went away."""
+    size: int = 0
+    """Bytes of the answer."""
 
 
 class Proxy:
@@ -52,7 +54,7 @@ class Proxy:
 
         for method in ("GET", "PUT", "POST", "HEAD", "DELETE"):
             setattr(Handler, f"do_{method}", Handler.answer)
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server = type("Server", (ThreadingHTTPServer,), {"request_queue_size": 256})(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
         self.server.handle_error = lambda *request: None  # type: ignore[method-assign]  # clients that are killed
         self.endpoint = f"http://127.0.0.1:{self.server.server_address[1]}"
@@ -79,7 +81,7 @@ class Proxy:
             with self.lock:
                 self.active -= 1
         with self.lock:
-            self.requests.append(Request(handler.command, handler.path, status))
+            self.requests.append(Request(handler.command, handler.path, status, len(data)))
         handler.send_response_only(status)
         for name, value in headers:
             if name.lower() not in _HOP and name.lower() != "content-length":

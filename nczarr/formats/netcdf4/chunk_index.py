@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import math
 from array import array
-from ctypes import byref, c_int, c_uint64
+from ctypes import byref, c_int, c_uint, c_uint64
 from typing import Any, NamedTuple
 
 from nczarr.arrays.blocks import grid_of
+from nczarr.arrays.index_table import raveled
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.netcdf4.hdf5 import ON_CHUNK, Hdf5, closing
 
@@ -22,6 +23,9 @@ EXTENSIBLE_ARRAY = 4
 
 UNLIMITED = 2**64 - 1
 """H5S_UNLIMITED."""
+
+UNDEFINED = 2**64 - 1
+"""HADDR_UNDEF."""
 
 _BATCH = 1 << 15
 """Chunks collected as Python numbers before conversion to columns."""
@@ -76,6 +80,30 @@ def chunk_table(
         walk = _Walk(chunks, extent, shape, None)
         walk.through(h5, dataset)
     return walk.table()
+
+
+def few_chunks(
+    h5: Hdf5,
+    dataset: int,
+    chunks: NDArray[np.int64],
+    lengths: tuple[int, ...],
+    extent: tuple[int, ...],
+    shape: tuple[int, ...],
+) -> ChunkTable:
+    """Return those of some chunks that are allocated within `extent`, as `chunk_table`. Raises OSError.
+
+    `chunks`: indices in the grid of `shape`, int64, shape (chunks, dimensions), in C
+    order; `lengths`: chunk lengths.
+    """
+    inside = chunks[(chunks < np.array(grid_of(extent, lengths), np.int64)).all(axis=1)]
+    rows, mask, address, size = [], c_uint(), c_uint64(), c_uint64()
+    for number, index in zip(raveled(inside, grid_of(shape, lengths)).tolist(), inside.tolist(), strict=True):
+        first = (c_uint64 * len(lengths))(*(each * length for each, length in zip(index, lengths, strict=True)))
+        h5.do("H5Dget_chunk_info_by_coord", dataset, first, byref(mask), byref(address), byref(size))
+        if address.value != UNDEFINED:
+            rows.append((number, address.value, size.value, mask.value))
+    columns = np.array(rows, np.int64).reshape(-1, 4).T
+    return ChunkTable(columns[0], columns[1], columns[2], columns[3].astype(np.int32))
 
 
 def _turn(h5: Hdf5, dataset: int, chunks: tuple[int, ...]) -> _Turn | None:

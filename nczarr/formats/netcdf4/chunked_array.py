@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
@@ -26,7 +27,7 @@ from nczarr.arrays.manifest import Columns, Manifest, Place
 from nczarr.arrays.memory import fill_array
 from nczarr.arrays.source import ArraySource, Layout, Stored, itemsize, numpy_dtype
 from nczarr.arrays.strided import FileBytes
-from nczarr.formats.netcdf4.chunk_index import ChunkTable, chunk_table
+from nczarr.formats.netcdf4.chunk_index import ChunkTable, chunk_table, few_chunks
 from nczarr.formats.netcdf4.hdf5 import closing, hdf5, opened_file
 from nczarr.formats.netcdf4.library import called, is_here, library
 from nczarr.formats.netcdf4.objects import find
@@ -38,11 +39,16 @@ MAPPED = 8 << 20
 """Size in bytes above which an unfiltered chunk is mapped instead of read whole."""
 
 
-class _Known:
-    """Chunk table of an array in one process; its identity is the array's cache key."""
+FEW = 32
+"""Maximum chunks of a remote file that are looked up one by one."""
 
-    def __init__(self, table: ChunkTable) -> None:
-        self.table = table
+
+class _Known:
+    """Chunk table and lengths of an array in one process; its identity is the array's cache key."""
+
+    def __init__(self) -> None:
+        self.table: ChunkTable | None = None
+        """The chunk table, once it was needed."""
         self.lengths: dict[int, int | None] = {}
         """Size of a chunk in bytes by mask of skipped steps; None if it depends on the values."""
 
@@ -139,7 +145,7 @@ class ChunkedArray(ArraySource):
     @property
     def manifest(self) -> Manifest:
         """Allocated chunks whose bytes alone define their values. Raises OSError."""
-        rows = self._known.table
+        rows = self._table
         if self._outgrown:
             whole = ~self._are_cut(self._indices(rows))
             rows = ChunkTable(rows.chunk[whole], rows.offset[whole], rows.length[whole], rows.mask[whole])
@@ -164,15 +170,35 @@ class ChunkedArray(ArraySource):
 
     @property
     def _known(self) -> _Known:
-        """Chunk table, read from HDF5 once in a process. Raises OSError."""
-        if not self._own and not is_here():  # two threads may ask; nothing waits for a file that hangs
-            self._own.append(_Known(called(str(self.file.path), ChunkedArray.looked_up, self)))
+        """Chunk table and lengths of the array in this process."""
         if not self._own:
             with LOCK:
                 if not self._own:
-                    self._own.append(_Known(self.looked_up()))
+                    self._own.append(_Known())
         known: _Known = self._own[0]
         return known
+
+    @property
+    def _table(self) -> ChunkTable:
+        """Chunk table, read from HDF5 once in a process. Raises OSError."""
+        known = self._known
+        if known.table is None and not is_here():  # two threads may ask; nothing waits for a file that hangs
+            known.table = called(str(self.file.path), ChunkedArray.looked_up, self)
+        if known.table is None:
+            with LOCK:
+                if known.table is None:
+                    known.table = self.looked_up()
+        return known.table
+
+    def _table_of(self, chunks: NDArray[np.int64]) -> ChunkTable:
+        """Return a chunk table that has these chunks: int64, shape (chunks, dimensions). Raises OSError.
+
+        The whole table of a remote file may take hundreds of requests, a few chunks take three.
+        """
+        if self.distant and self._known.table is None and len(chunks) <= FEW:
+            found: ChunkTable = called(str(self.file.path), ChunkedArray.looked_up_few, self, chunks)
+            return found
+        return self._table
 
     def looked_up(self) -> ChunkTable:
         """Read the chunk table with the HDF5 library of this process. Raises OSError."""
@@ -180,12 +206,34 @@ class ChunkedArray(ArraySource):
         self.file.check()
         variable, h5 = self.library.sections, hdf5(library())
         assert isinstance(variable, StoredVariable)
+        remote = self.file.remote
+        with (
+            LOCK,
+            nullcontext() if remote is None else remote.reading_index(),
+            opened_file(h5, self.file.path, needed=True) as file,
+            closing(h5, "H5Dclose", find(h5, file, variable.group, variable.name)) as it,
+        ):
+            table = chunk_table(h5, it, self.layout.chunks, self.extent, self.layout.shape)
+        return self._masked(table)
+
+    def looked_up_few(self, chunks: NDArray[np.int64]) -> ChunkTable:
+        """Read the rows of some chunks with the HDF5 library of this process. Raises OSError.
+
+        `chunks`: int64, shape (chunks, dimensions), indices in C order.
+        """
+        assert self.file.path is not None
+        variable, h5 = self.library.sections, hdf5(library())
+        assert isinstance(variable, StoredVariable)
         with (
             LOCK,
             opened_file(h5, self.file.path, needed=True) as file,
             closing(h5, "H5Dclose", find(h5, file, variable.group, variable.name)) as it,
         ):
-            table = chunk_table(h5, it, self.layout.chunks, self.extent, self.layout.shape)
+            table = few_chunks(h5, it, chunks, self.layout.chunks, self.extent, self.layout.shape)
+        return self._masked(table)
+
+    def _masked(self, table: ChunkTable) -> ChunkTable:
+        """Return a table in which chunks that exceed the extent have the mask of their filters."""
         if self.unfiltered_edges and self.stored.codecs:
             ends = (self._indices(table) + 1) * np.array(self.layout.chunks, np.int64)
             table.mask[(ends > np.array(self.extent, np.int64)).any(axis=1)] = (1 << len(self.stored.codecs)) - 1
@@ -202,7 +250,7 @@ class ChunkedArray(ArraySource):
         wrong chunk length.
         """
         self.file.check()
-        table = self._known.table
+        table = self._table_of(table_of([index], len(index)))
         number = number_of(index, grid_of(self.layout.shape, self.layout.chunks))
         row = int(np.searchsorted(table.chunk, number))
         if row == len(table.chunk) or table.chunk[row] != number:
@@ -224,7 +272,7 @@ class ChunkedArray(ArraySource):
     def places(self, chunks: NDArray[np.int64], *, cut: bool = False) -> Columns:
         """Return the locations of many chunks, from one look at the file and the table."""
         self.file.check()
-        table = self._known.table
+        table = self._table_of(chunks)
         numbers = raveled(chunks, grid_of(self.layout.shape, self.layout.chunks))
         rows = np.searchsorted(table.chunk, numbers)
         there = rows < len(table.chunk)
@@ -386,7 +434,7 @@ class ChunkedArray(ArraySource):
         """
         if self.own != self.layout.fill:
             return iter(()) if 0 in self.extent else every_block(self.extent, chunks)
-        found = self._indices(self._known.table)
+        found = self._indices(self._table)
         if chunks != self.layout.chunks:
             found = covering(found, self.layout.chunks, chunks, self.layout.shape)
         return indices_of(found)

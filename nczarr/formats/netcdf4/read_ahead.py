@@ -10,16 +10,20 @@ from collections.abc import Iterable
 from ctypes import create_string_buffer
 
 from nczarr.formats.netcdf4.hdf5 import Hdf5, closing
+from nczarr.formats.netcdf4.metadata_hints import DATA, HEADER, SIZES, Hints, Piece, hints
 from nczarr.stores.remote_file import RemoteFile
 
 BY_NAME, BY_CREATION = 0, 1
 """Orders of links and attributes (H5_index_t)."""
 
+INDEX = 3136
+"""Bytes of a node of a chunk index in three dimensions."""
+
 HARD = 0
 """H5L_TYPE_HARD."""
 
-HEADER = 512
-"""Bytes of most object headers."""
+MOST = 1 << 17
+"""Maximum pieces of metadata that are fetched in advance."""
 
 
 class ReadAhead:
@@ -29,10 +33,30 @@ class ReadAhead:
         self._h5 = h5
         self._file = file
         self._base = base
+        self._seen: set[int] = set()
 
     def headers(self, found: Iterable[tuple[bytes, int, int]]) -> None:
-        """Fetch the object headers of hard links side by side: name, kind and address of each. Raises OSError."""
-        self._file.fetch((self._base + address, HEADER) for _, kind, address in found if kind == HARD)
+        """Fetch what hard links lead to, level by level: name, kind and address of each link. Raises OSError."""
+        addresses = (address for _, kind, address in found if kind == HARD)
+        pieces = [Piece(HEADER, address, SIZES[HEADER]) for address in addresses]
+        while pieces := self._new(pieces):
+            self._file.fetch((self._base + piece.address, piece.size) for piece in pieces)
+            leads = [self._hints(piece) for piece in pieces]
+            pieces = [piece for each in leads for piece in each.pieces]
+            self._file.indexes += [(self._base + address, INDEX) for each in leads for address in each.chunks]
+
+    def _new(self, pieces: Iterable[Piece]) -> list[Piece]:
+        """Return the pieces that were not fetched before, at most `MOST` in all."""
+        new = {piece.address: piece for piece in pieces if piece.address not in self._seen}
+        if len(self._seen) > MOST:
+            return []
+        self._seen.update(new)
+        return list(new.values())
+
+    def _hints(self, piece: Piece) -> Hints:
+        if piece.kind == DATA:
+            return Hints()
+        return hints(piece.kind, self._file.read(self._base + piece.address, piece.size))
 
     def links(self, group: int) -> None:
         """Read the links of an open group in the order of their creation, if it is known."""

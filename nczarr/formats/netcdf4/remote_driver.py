@@ -163,7 +163,8 @@ class Driver:
                 ctypes.memset(target + len(data), 0, size - len(data))
             if kind == _BTREE:
                 base = int.from_bytes(opened.memory.raw[_BASE], sys.byteorder)
-                opened.file.fetch((base + place, length) for place, length in children(data))
+                below = children(data, chunks=opened.file.whole_indexes)
+                opened.file.fetch((base + place, length) for place, length in below)
         except BaseException as error:
             self._failure = self._failure or error
             return -1
@@ -201,8 +202,11 @@ _SYMBOLS = 328
 """Bytes of a node of symbols, likewise."""
 
 
-def children(node: bytes) -> Iterable[tuple[int, int]]:
-    """Return the places (address, size) of the nodes below a node; nothing for leaves and unknown ones."""
+def children(node: bytes, *, chunks: bool) -> Iterable[tuple[int, int]]:
+    """Return the places (address, size) of the nodes below a node; nothing for leaves and unknown ones.
+
+    `chunks`: also for the index of a dataset's chunks.
+    """
     if len(node) < _NODE.size or not node.startswith(b"TREE"):
         return ()
     _, kind, level, entries, _, _ = _NODE.unpack_from(node)
@@ -211,7 +215,7 @@ def children(node: bytes) -> Iterable[tuple[int, int]]:
     else:
         key, rest = divmod(len(node) - _NODE.size - _CHILDREN * _OFFSET, _CHILDREN + 1)
         size = len(node)
-        if kind != _CHUNKS or not level or rest or key <= 0:
+        if kind != _CHUNKS or not chunks or not level or rest or key <= 0:
             return ()
     step = key + _OFFSET
     ends = range(_NODE.size + step, min(len(node), _NODE.size + step * entries) + 1, step)

@@ -24,7 +24,7 @@ from nczarr.formats.netcdf4.hdf5 import (
     links,
 )
 from nczarr.formats.netcdf4.objects import FLOAT, INTEGER, NON_COORDINATE, STRING, Describer, Listed
-from nczarr.formats.netcdf4.read_ahead import ReadAhead
+from nczarr.formats.netcdf4.read_ahead import HARD, ReadAhead
 from nczarr.formats.netcdf4.unsafe_fill_values import is_fatal
 
 LONGEST_NAME = 255
@@ -98,6 +98,7 @@ class _Walk:
         h5, info = self._h5, self._info
         h5.do("H5Oget_info_by_name3", file, b"/", byref(info), BASIC | ATTRIBUTES, 0)
         if self._ahead is not None:
+            self._ahead.headers([(b"/", HARD, int.from_bytes(bytes(info.token)[:8], "little"))])
             self._ahead.attributes(file, info.attributes)
         self.objects["/"] = Listed(info.type, info.attributes, info.file, self._reserved(file, _OF_ROOT))
         return self.group(file, "/", ((info.file, bytes(info.token)),))
