@@ -143,7 +143,7 @@ def _link(body: bytes) -> Iterator[Piece]:
 
 
 def _link_at(data: bytes, at: int) -> tuple[int, int] | None:
-    """Return the address of a hard link (0: another link) and the end of its message; None if no message begins here."""
+    """Return the address of a hard link (0: another link) and its message's end; None if no message begins here."""
     if data[at] != 1:
         return None
     flags, at = data[at + 1], at + 2
