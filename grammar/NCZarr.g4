@@ -57,7 +57,12 @@ property          : attribute | fill | chunks | codec | layout | endian | quanti
 
 fill              : FILL ( NONE | constant ) ;
 
-chunks            : CHUNKS SIZE* ;
+chunks            : CHUNKS ( SIZE | lengths )* ;
+
+/** Chunks that differ in length along a dimension; a run is a length and a number of chunks. */
+lengths           : LBRACE ( SIZE | run )+ RBRACE ;
+
+run               : LBRACE SIZE SIZE RBRACE ;
 
 codec             : CODEC ( NAME | SIZE ) SIZE* ;
 

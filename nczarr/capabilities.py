@@ -90,6 +90,8 @@ class Arrays(NamedTuple):
     """Key segments are names escaped by `arrays/key_segments.py`."""
     registry: bool = False
     """Types and codecs have names in a registry, which a run may request."""
+    rectilinear: bool = False
+    """Chunks may differ in length along a dimension."""
     orders: bool = False
     """Chunks may be stored in F order."""
     separators: bool = False

@@ -70,6 +70,8 @@ class Options(NamedTuple):
     """Check the dataset for this kind of netCDF file."""
     chunks: Mapping[str, tuple[int, ...]] = MappingProxyType({})
     """Chunk lengths by FQN of a variable, or one length by name of a dimension."""
+    grid: Literal["regular", "rectilinear"] = "regular"
+    """Grid of chunks. `rectilinear`: chunk lengths may differ along a dimension, where the target supports it."""
     shards: Mapping[str, str | tuple[int, ...]] = MappingProxyType({})
     """Shard lengths, `auto` or `none`, by FQN of a variable, or for every variable (`""`)."""
     codecs: Mapping[str, str] = MappingProxyType({})

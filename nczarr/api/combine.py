@@ -154,7 +154,8 @@ def combine(
     words = (along,) if isinstance(along, str) else tuple(along)
     subset = Subset(tuple(variables), tuple(groups))
     embed = writing.embed if form is not None and form.name == REFERENCE else None
-    wanted = Wanted(words, new_dim, embed, Recoding(units) if units is not None or decode_times else None)
+    recoding = Recoding(units) if units is not None or decode_times else None
+    wanted = Wanted(words, new_dim, embed, recoding, options.get("grid") == "rectilinear")
 
     def made() -> DatasetHandle:
         return handle_of(combined(opened(named, subset, report), wanted, report), report)

@@ -16,6 +16,7 @@ from nczarr.api.brief import brief
 from nczarr.api.frozen_mapping import FrozenMapping
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.ast import Attribute, Codec, Dimension, Group, Variable
+from nczarr.ast.rectilinear import Lengths
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -385,9 +386,10 @@ class VariableHandle:
         return self.size * self.dtype.itemsize
 
     @property
-    def chunks(self) -> tuple[int, ...] | None:
-        """Chunk length of each dimension; None without chunks."""
-        return self.variable.storage.chunks
+    def chunks(self) -> tuple[int | tuple[int, ...], ...] | None:
+        """Chunk length of each dimension, or the lengths of all its chunks if they differ; None without chunks."""
+        chunks = self.variable.storage.chunks
+        return chunks and tuple(each.expanded() if isinstance(each, Lengths) else each for each in chunks)
 
     @property
     def codecs(self) -> tuple[Codec, ...]:
@@ -449,7 +451,8 @@ class VariableHandle:
     def __iter__(self) -> Iterator[Any]:
         """Yield the values at each index of the first dimension; many are read at once."""
         rows = AT_ONCE // max(1, math.prod(self.shape[1:]))
-        chunk = self.chunks[0] if self.chunks and self.shape else 1
+        chunks = self.variable.storage.chunks
+        chunk = int(chunks[0]) if chunks and self.shape else 1
         step = max(1, rows // chunk * chunk, min(chunk, 16 * rows))
         for start in range(0, len(self), step):
             yield from self[start : start + step]

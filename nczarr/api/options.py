@@ -26,6 +26,8 @@ class TargetOptions(TypedDict, total=False):
     """Kind of netCDF file, in any spelling of `ncgen -k`. None: the dataset's own, else the smallest that holds it."""
     chunks: Mapping[str, Sequence[int] | int] | None
     """Chunk lengths by path of a variable, or one length by name of a dimension."""
+    grid: Literal["regular", "rectilinear"]
+    """Grid of chunks. `rectilinear`: chunks have the lengths of the source's, in Zarr v3 only."""
     shards: Mapping[str, Sequence[int] | int | str] | str | None
     """Shard lengths as chunk lengths; `auto` or `none` for all variables, or by path of a variable."""
     codecs: Mapping[str, str] | str | None

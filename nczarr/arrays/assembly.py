@@ -15,6 +15,7 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.memory import fill_array
 from nczarr.arrays.source import Layout, numpy_dtype
 from nczarr.arrays.thread_pool import each, reuse_memory
+from nczarr.ast.rectilinear import volume
 
 MANY = 1 << 12
 """Chunks of a region above which a listing is consulted."""
@@ -72,11 +73,11 @@ def assembled(
     bounds = _bounds(layout, selection)
     starts = [start // length for (start, _), length in zip(bounds, layout.chunks, strict=True)]
     if all(
-        first * length == start and start + length == stop <= end
+        first * length == start and (first + 1) * length == stop <= end
         for first, length, (start, stop), end in zip(starts, layout.chunks, bounds, within, strict=True)
     ):
         whole = chunks.chunk(tuple(starts))
-        return whole if whole is not None else fill_array(layout, layout.chunks)
+        return whole if whole is not None else fill_array(layout, tuple(stop - start for start, stop in bounds))
     shape = tuple(max(0, stop - start) for start, stop in bounds)
     zeros = not layout.fill or not layout.fill.strip(b"\0")
     dtype = numpy_dtype(layout.dtype)
@@ -140,7 +141,7 @@ def assemble(
         if not found and not filled:
             target[...] = fill
 
-    size = math.prod(layout.chunks) * out.itemsize
+    size = volume(layout.chunks) * out.itemsize
     shared = not out.dtype.hasobject and size >= LEAST and count * size >= SHARED
     pieces = _pieces(indices, layout.chunks, bounds, ends, within)
     if shared:
@@ -164,9 +165,9 @@ def _pieces(
     for index in indices:
         inside, outside, whole = [], [], True
         for number, length, (start, _), stop, last in zip(index, chunks, bounds, ends, within, strict=True):
-            first = number * length
-            low, high = max(first, start), min(first + length, stop)
+            first, following = number * length, (number + 1) * length
+            low, high = max(first, start), min(following, stop)
             inside.append(slice(low - first, high - first))
             outside.append(slice(low - start, high - start))
-            whole = whole and low == first and high == min(first + length, last)
+            whole = whole and low == first and high == min(following, last)
         yield _Piece(index, tuple(inside), tuple(outside), whole)

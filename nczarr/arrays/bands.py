@@ -15,6 +15,7 @@ from typing import IO, Any
 from nczarr.arrays.blocks import Selection, cut_along, inside, lengths_of
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.source import ArraySource, itemsize, numpy_dtype
+from nczarr.ast.rectilinear import largest
 
 HELD = 64 << 20
 """Maximum bytes of a band in memory."""
@@ -33,7 +34,7 @@ class Bands:
     def __init__(
         self, source: ArraySource, room: int, whole: Selection | None = None, *, held: int | None = None
     ) -> None:
-        shape, chunks = source.layout.shape, source.layout.chunks
+        shape, chunks = source.layout.shape, largest(source.layout.chunks)
         self._source = source
         self._whole = tuple(slice(0, length) for length in shape) if whole is None else whole
         self._encoded = bool(shape) and _is_encoded(source)
@@ -116,7 +117,7 @@ class Bands:
     def _spool(self, file: IO[bytes]) -> None:
         """Write the band to a file in blocks of whole chunks."""
         shape, dtype = lengths_of(self._region), self._dtype
-        for part in _parts(self._region, self._source.layout.chunks, self._held // 2 // dtype.itemsize):
+        for part in _parts(self._region, largest(self._source.layout.chunks), self._held // 2 // dtype.itemsize):
             mapped = np.memmap(file, dtype, "r+", shape=shape)
             self._source.read_into(part, mapped[inside(part, self._region)])
             del mapped  # or its pages would count as memory

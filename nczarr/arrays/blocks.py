@@ -108,8 +108,8 @@ def cut_along(region: Selection, cells: tuple[int, ...]) -> Iterator[Selection]:
     return itertools.product(
         *(
             [
-                slice(max(part.start, at), min(part.stop, at + length))
-                for at in range(part.start // length * length, part.stop, length)
+                slice(max(part.start, number * length), min(part.stop, (number + 1) * length))
+                for number in range(part.start // length, -(-part.stop // length))
             ]
             for part, length in zip(region, cells, strict=True)
         )

@@ -41,7 +41,9 @@ class Listing:
         """Where the chunks are that lie in files or objects, once it was looked up (`placed`)."""
         self.placed = False
         self.length: int | None = None
-        """The bytes of every encoded chunk; None where they depend on the values."""
+        """The bytes of every encoded chunk; None where they depend on the chunk or its values."""
+        self.varies = False
+        """True if chunks differ in shape."""
 
     def stored(self) -> list[Index]:
         """Return the indices of existing keys in C order; cached. Raises OSError."""

@@ -28,6 +28,7 @@ from nczarr.arrays.memory import chunks_of_run
 from nczarr.arrays.shards import KeyedArray, in_shard, in_shards
 from nczarr.arrays.small_chunks import Encoded
 from nczarr.arrays.source import ArraySource, Stored, itemsize, numpy_dtype
+from nczarr.ast.rectilinear import largest, varies
 from nczarr.stores import ranges
 from nczarr.stores.ranges import Range, neighbours
 
@@ -71,7 +72,8 @@ class StoredArray(KeyedArray):
         """Shape of a distant shard; for references and archives the whole array: chunks may be adjacent anywhere."""
         if self._scattered and self.layout.shards is None:
             return tuple(max(1, length) for length in self.layout.shape) if self.store.distant else None
-        return self.layout.shards if self.store.distant else None
+        shards = self.layout.shards if self.store.distant else None
+        return None if shards is None else largest(shards)
 
     @property
     def _scattered(self) -> bool:
@@ -111,7 +113,6 @@ class StoredArray(KeyedArray):
         counts = grid_of(layout.shape, layout.chunks)
         if layout.shards is not None:
             return self._columns_in_shards(counts)
-        wanted = self.keys.length
 
         def places() -> Iterator[tuple[int, Place]]:
             for index in self.keys.stored():
@@ -119,7 +120,8 @@ class StoredArray(KeyedArray):
                 if found is None or found.url is None:
                     continue
                 length = WHOLE if found.length is None else found.length
-                if found.length is None and wanted is not None:
+                wanted = self._length(index) if found.length is None else None
+                if wanted is not None:
                     told = self.store.told(self.key(index))
                     length = WHOLE if told in (None, wanted) else told
                 yield number_of(index, counts), Place(found.url, found.offset, length, self.masks.get(index, 0))
@@ -346,19 +348,22 @@ class StoredArray(KeyedArray):
 
     def _fits(self, chunk: Index, length: int) -> None:
         """Raise CompileError if the chunk shape does not allow this encoded length."""
-        encoding, chunks = self.encoding, self.layout.chunks
-        wanted = self.keys.length
-        if chunk in self.masks:
-            wanted = encoded_length(encoding.dtype, chunks, self._steps(chunk))
+        wanted = self._length(chunk)
         if wanted is None and not length:  # no codec makes nothing of something
-            wanted = decoded_length(encoding.dtype, chunks)
+            wanted = decoded_length(self.encoding.dtype, self.layout_of(chunk).chunks)
         if wanted is not None and length != wanted:
             self._unreadable(chunk, misfit(length, wanted))
+
+    def _length(self, chunk: Index) -> int | None:
+        """Return the bytes of an encoded chunk; None if they depend on its values."""
+        if chunk not in self.masks and not self.keys.varies:
+            return self.keys.length
+        return encoded_length(self.encoding.dtype, self.layout_of(chunk).chunks, self._steps(chunk))
 
     def _check_texts(self, chunk: Index, data: bytes) -> None:
         """Raise CompileError unless the texts of a chunk fill it."""
         try:
-            texts_end(decoded(data, self.encoding.steps, 1, None), math.prod(self.layout.chunks))
+            texts_end(decoded(data, self.encoding.steps, 1, None), math.prod(self.layout_of(chunk).chunks))
         except DECODING_ERRORS as error:
             self._unreadable(chunk, str(error) or type(error).__name__)
 
@@ -381,7 +386,9 @@ class StoredArray(KeyedArray):
         encoding = self.encoding
         counts = grid_of(self.layout.shape, self.layout.shards or self.layout.chunks)
         made = Listing(self.store, self.chunk_keys, counts, expected)
-        made.length = encoded_length(encoding.dtype, self.layout.chunks, encoding.steps)
+        made.varies = varies(self.layout.chunks)
+        if not made.varies:
+            made.length = encoded_length(encoding.dtype, self.layout.chunks, encoding.steps)
         return made
 
     def chunk(self, index: Index) -> NDArray[Any] | None:
@@ -394,7 +401,7 @@ class StoredArray(KeyedArray):
             return None
         encoding = self.encoding
         try:
-            values = chunk_of(data, encoding.dtype, self._steps(index), self.layout, encoding.permutation)
+            values = chunk_of(data, encoding.dtype, self._steps(index), self.layout_of(index), encoding.permutation)
         except DECODING_ERRORS as error:
             self._unreadable(index, str(error) or type(error).__name__)
         kept.put_chunk(self.keys, index, values)
@@ -409,9 +416,9 @@ class StoredArray(KeyedArray):
         data = self._raw(index)
         if data is None:
             return False
-        encoding = self.encoding
+        dtype, _, permutation = self.encoding[:3]
         try:
-            put_chunk(out, data, encoding.dtype, self._steps(index), self.layout, inside, encoding.permutation)
+            put_chunk(out, data, dtype, self._steps(index), self.layout_of(index), inside, permutation)
         except DECODING_ERRORS as error:
             self._unreadable(index, str(error) or type(error).__name__)
         return True

@@ -18,13 +18,14 @@ from typing import Any, NamedTuple
 
 from nczarr.arrays.assembly import SHARED, TIMES
 from nczarr.arrays.blocks import Index, Selection, every_block, grid_of
-from nczarr.arrays.chunk_references import columns_of
+from nczarr.arrays.chunk_references import columns_of, some
 from nczarr.arrays.codecs import same_bytes
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.manifest import Columns, Manifest, Place
 from nczarr.arrays.route import plain
 from nczarr.arrays.source import ArraySource, Layout, Stored, fill_of, little_descr, numpy_dtype, unwritten_of
 from nczarr.arrays.thread_pool import each
+from nczarr.ast.rectilinear import Lengths, Run, chunk_length, largest, runs_of, volume
 
 SEVERAL = 8
 """Sources of a region from which several threads read them; fewer are read in turn, each by several threads."""
@@ -124,7 +125,7 @@ class Joined(ArraySource):
             self.sources[number].read_into(inside, out[outside])
 
         worth = len(pieces) >= SEVERAL and out.nbytes > SHARED and not out.dtype.hasobject
-        need = max((math.prod(source.layout.chunks) for source in self.sources), default=0) * out.itemsize
+        need = max((volume(source.layout.chunks) for source in self.sources), default=0) * out.itemsize
         each(put, pieces, TIMES * need if worth else None)
 
     @property
@@ -139,9 +140,13 @@ class Joined(ArraySource):
     def _moved(self, number: int, table: Manifest) -> Columns:
         """Return a source's chunks as chunks of the whole."""
         columns = columns_of(table)
-        chunks = self.layout.chunks
-        grid, own = grid_of(self.layout.shape, chunks), grid_of(self.sources[number].layout.shape, chunks)
+        source, chunks = self.sources[number], self.layout.chunks
+        lengths = chunks if source.stored is None else source.stored.chunks
+        grid, own = grid_of(self.layout.shape, chunks), grid_of(source.layout.shape, lengths)
         first = self._first(number)
+        if isinstance(chunks[self.axis], Lengths) and _ends_within(source, self.axis):
+            along = columns.chunk // math.prod(own[self.axis + 1 :]) % own[self.axis]
+            columns = some(columns, along < own[self.axis] - 1)
         if self.axis == 0:
             return columns._replace(chunk=columns.chunk + first * math.prod(grid[1:]))
         places = list(np.unravel_index(columns.chunk, own))
@@ -163,14 +168,21 @@ class Joined(ArraySource):
         if self.stored is None:
             return None
         source, index = self._home(chunk)
-        return source.encoded(index) if source.stored is not None else None
+        return source.encoded(index) if self._has(source, index) else None
 
     def place(self, chunk: Index) -> Place | None:
         """Return the source's location of a chunk; None without a common grid."""
         if self.stored is None:
             return None
         source, index = self._home(chunk)
-        return source.place(index) if source.stored is not None else None
+        return source.place(index) if self._has(source, index) else None
+
+    def _has(self, source: ArraySource, index: Index) -> bool:
+        """Return whether an encoded chunk of a source has the length of its place in the whole."""
+        if source.stored is None or not isinstance(self.layout.chunks[self.axis], Lengths):
+            return source.stored is not None
+        length, number = source.stored.chunks[self.axis], index[self.axis]
+        return (number + 1) * length <= source.layout.shape[self.axis]
 
     def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
         """Yield chunks that meet an occupied part of a source, in C order."""
@@ -185,19 +197,26 @@ class Joined(ArraySource):
         begin, end = self.starts[number], self.starts[number + 1]
         source = self.sources[number]
         alike = unwritten_of(source) == unwritten_of(self)
+        aligned, own = begin % each == 0, each
+        if isinstance(each, Lengths):
+            own = each.between(begin // each, -(-end // each)) if aligned else int(each)
+            chunks = _with(chunks, axis, own)
         occupied = source.occupied(chunks) if alike else every_block(source.layout.shape, chunks)
-        if begin % each == 0:
+        if aligned:
             return (_with(index, axis, index[axis] + begin // each) for index in occupied)
         met: set[Index] = set()
         for index in occupied:
-            low = begin + index[axis] * each
-            high = min(low + each, end) - 1
+            low = begin + index[axis] * own
+            high = min(low + own, end) - 1
             met.update(_with(index, axis, place) for place in range(low // each, high // each + 1))
         return iter(sorted(met))
 
 
-def joined(sources: Sequence[ArraySource], axis: int) -> ArraySource:
-    """Concatenate at least one source along an axis; all other lengths are equal."""
+def joined(sources: Sequence[ArraySource], axis: int, *, rectilinear: bool = False) -> ArraySource:
+    """Concatenate at least one source along an axis; all other lengths are equal.
+
+    `rectilinear`: chunks may form a grid of different lengths along the axis.
+    """
     some = [source for source in sources if source.layout.shape[axis]] or [sources[0]]
     if len(some) == 1:
         return some[0]
@@ -209,13 +228,46 @@ def joined(sources: Sequence[ArraySource], axis: int) -> ArraySource:
     told = [source for source in some if source.layout.fill is not None]
     model = next((source for source in told if not source.undefined), told[0] if told else some[0])
     fill = model.layout.fill if len(dtypes) == 1 else fill_of(model)
-    stored = None if misfit(some, axis) else next((each.stored for each in some if each.stored is not None), None)
+    stored = next((each.stored for each in some if each.stored is not None), None)
+    if misfit(some, axis) is not None:
+        stored = rectilinear_grid(some, axis) if rectilinear else None
     if stored is not None:
         layout = Layout(dtype, shape, stored.chunks, stored.codecs, fill)
     else:
-        chunks = tuple(max(1, min(chunk, length)) for chunk, length in zip(first.chunks, shape, strict=True))
+        chunks = tuple(max(1, min(chunk, length)) for chunk, length in zip(largest(first.chunks), shape, strict=True))
         layout = Layout(dtype, shape, chunks, (), fill)
     return Joined(tuple(some), axis, starts, layout, stored)
+
+
+def rectilinear_grid(sources: Sequence[ArraySource], axis: int) -> Stored | None:
+    """Return the encoding of the chunks of all sources in sequence; None if they differ more than in length.
+
+    A chunk that its source does not fill has a place of the filled length, and
+    no encoded bytes of this length.
+    """
+    model = next((source.stored for source in sources if source.stored is not None), None)
+    if model is None:
+        return None
+    runs: list[Run] = []
+    for source in sources:
+        extent, stored = source.layout.shape[axis], source.stored
+        if stored is None:
+            if not is_hollow(source):
+                return None
+            runs += runs_of(int(model.chunks[axis]), extent)
+            continue
+        if _unlike(model, stored._replace(chunks=_with(stored.chunks, axis, model.chunks[axis]))) is not None:
+            return None
+        runs += runs_of(stored.chunks[axis], extent)
+    length = chunk_length(runs)
+    if not isinstance(length, Lengths):  # equal lengths that are no grid are cut from longer chunks
+        return None
+    return model._replace(chunks=_with(model.chunks, axis, length))
+
+
+def _ends_within(source: ArraySource, axis: int) -> bool:
+    """Return whether a source ends within its last chunk along an axis."""
+    return source.stored is not None and source.layout.shape[axis] % source.stored.chunks[axis] != 0
 
 
 class Misfit(NamedTuple):
@@ -248,6 +300,8 @@ def misfit(sources: Sequence[ArraySource], axis: int) -> Misfit | None:
     if model is None:
         return None
     chunk = model[1].chunks[axis]
+    if isinstance(chunk, Lengths):
+        return Misfit(model[0], (model[0] + 1) % len(sources), "chunks of different lengths")
     for number, source in enumerate(sources[:-1]):
         length = source.layout.shape[axis]
         if length % chunk and any(other.layout.shape[axis] for other in sources[number + 1 :]):

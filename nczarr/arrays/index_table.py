@@ -8,6 +8,7 @@ from typing import Any
 
 from nczarr.arrays.blocks import Index, grid_of
 from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.ast.rectilinear import Lengths
 
 BATCH = 1 << 12
 """Rows that become Python numbers at once."""
@@ -60,7 +61,11 @@ def covering(
     for axis, (own, each, end) in enumerate(zip(unit, chunks, shape, strict=True)):
         begin = table[:, axis] * own
         first = begin // each
-        last = (np.minimum(begin, max(0, end - own)) + (min(own, end) - 1)) // each  # within 64 bits for any length
+        if isinstance(own, Lengths):
+            last = np.minimum((table[:, axis] + 1) * own, end) - 1
+        else:  # within 64 bits for any length
+            last = np.minimum(begin, max(0, end - own)) + (min(own, end) - 1)
+        last = last // each
         spans = last - first + 1
         if (spans == 1).all():
             table = table.copy()

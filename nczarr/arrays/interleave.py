@@ -18,6 +18,7 @@ from nczarr.arrays.concatenate import joined
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.parts import Leaf, ListTree, Types, part_tree, spread
 from nczarr.arrays.source import ArraySource, Layout, Parts, numpy_dtype
+from nczarr.ast.rectilinear import largest
 
 BLOCK = 1 << 16
 """Cells whose counts are read at once."""
@@ -136,5 +137,5 @@ def _one(sources: tuple[ArraySource, ...], bounds: Bounds | None) -> ArraySource
         return joined(sources, 0)
     first = sources[0].layout
     shape = (sum(source.layout.shape[0] for source in sources), *first.shape[1:])
-    chunks = tuple(max(1, min(chunk, length)) for chunk, length in zip(first.chunks, shape, strict=True))
+    chunks = tuple(max(1, min(chunk, length)) for chunk, length in zip(largest(first.chunks), shape, strict=True))
     return Woven(sources, bounds, Layout(first.dtype, shape, chunks, (), first.fill))

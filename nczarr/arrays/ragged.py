@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, Protocol
 from nczarr.arrays.blocks import Selection, every_block, first_of, linear_block, region_of
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.source import ArraySource, Layout, numpy_dtype
+from nczarr.ast.rectilinear import largest
 
 BLOCK = 1 << 16
 """Cells whose counts are read at once."""
@@ -200,7 +201,7 @@ class Gathered(ArraySource):
         """Layout in chunks as long as the source's. Reads counts once."""
         whole = self.source.layout
         shape = (self.kept.count, *whole.shape[1:])
-        chunks = tuple(max(1, min(chunk, length)) for chunk, length in zip(whole.chunks, shape, strict=True))
+        chunks = tuple(max(1, min(chunk, length)) for chunk, length in zip(largest(whole.chunks), shape, strict=True))
         return Layout(whole.dtype, shape, chunks, (), whole.fill)
 
     @property

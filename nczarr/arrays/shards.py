@@ -18,6 +18,7 @@ from nczarr.arrays.grid import Encoding, kept, unreadable
 from nczarr.arrays.index_table import LARGEST, raveled
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.source import ArraySource, Layout
+from nczarr.ast.rectilinear import shape_of, varies
 from nczarr.capabilities import ChunkKeys
 from nczarr.stores import ranges
 from nczarr.stores.base import Store
@@ -59,6 +60,11 @@ class KeyedArray(ArraySource):
         lengths = zip(index, layout.chunks, layout.shards, strict=True)
         return tuple(number * chunk // shard for number, chunk, shard in lengths)
 
+    def layout_of(self, chunk: Index) -> Layout:
+        """Return the layout with the shape of one chunk."""
+        layout = self.layout
+        return layout._replace(chunks=shape_of(chunk, layout.chunks)) if self.keys.varies else layout
+
     def unreadable(self, key: str, reason: str) -> NoReturn:
         """Raise CompileError with `unreadable-chunk` for a key."""
         unreadable(self.store.path, f"the chunk cannot be decoded: {reason}", key)
@@ -69,14 +75,15 @@ def in_shard(array: KeyedArray, chunk: Index) -> tuple[bytes | Range | None, int
 
     Raises OSError, CompileError with `unreadable-chunk`.
     """
-    shards = array.layout.shards or array.layout.chunks
-    counts = grid_of(shards, array.layout.chunks)
+    chunks, shards = array.layout.chunks, array.layout.shards or array.layout.chunks
     home = array.home(chunk)
+    counts = grid_of(shape_of(home, shards), chunks)
     whole = _shard(array, home, math.prod(counts))
     if whole is None:
         return None
     shard, table = whole
-    place = number_of(tuple(number % count for number, count in zip(chunk, counts, strict=True)), counts)
+    firsts = (number * length // own for number, length, own in zip(home, shards, chunks, strict=True))
+    place = number_of(tuple(number - first for number, first in zip(chunk, firsts, strict=True)), counts)
     offset, length = int(table[2 * place]), int(table[2 * place + 1])
     if offset == length == ABSENT:
         return None
@@ -109,17 +116,14 @@ def in_shards(array: KeyedArray, chunks: NDArray[np.int64]) -> Iterator[InShard]
     CompileError with `unreadable-chunk`.
     """
     shards = array.layout.shards or array.layout.chunks
-    counts = grid_of(shards, array.layout.chunks)
-    per_shard = np.array(counts, np.int64).reshape(1, -1)
-    homes = chunks // per_shard
-    number = raveled(chunks - homes * per_shard, counts)
+    homes, number = _in_homes(chunks, array.layout.chunks, shards)
     changes = np.flatnonzero((homes[1:] != homes[:-1]).any(axis=1)) + 1
     visits: dict[Index, list[NDArray[np.int64]]] = {}
     for rows in np.split(np.arange(len(chunks)), changes):
         if len(rows):
             visits.setdefault(tuple(homes[rows[0]].tolist()), []).append(rows)
     for home, parts in visits.items():
-        found = _shard(array, home, math.prod(counts))
+        found = _shard(array, home, math.prod(grid_of(shape_of(home, shards), array.layout.chunks)))
         if found is None:
             continue
         whole, table = found
@@ -130,6 +134,27 @@ def in_shards(array: KeyedArray, chunks: NDArray[np.int64]) -> Iterator[InShard]
         size = LARGEST if whole is None else whole.length if isinstance(whole, Range) else len(whole)
         is_inside = bool(((offset <= size) & (length <= np.uint64(size) - np.minimum(offset, np.uint64(size)))).all())
         yield InShard(home, whole, rows, offset.astype(np.int64), length.astype(np.int64), is_inside)
+
+
+def _in_homes(
+    chunks: NDArray[np.int64], own: tuple[int, ...], shards: tuple[int, ...]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the shards of some chunks, and the linear index of each chunk in its shard.
+
+    `chunks`: int64, shape (chunks, dimensions), indices in C order; the shards
+    have the same form. `own`: shape of a chunk.
+    """
+    if not varies(shards):
+        counts = grid_of(shards, own)
+        per_shard = np.array(counts, np.int64).reshape(1, -1)
+        homes = chunks // per_shard
+        return homes, raveled(chunks - homes * per_shard, counts)
+    homes, number = np.empty_like(chunks), np.zeros(len(chunks), np.int64)
+    for axis, (length, shard) in enumerate(zip(own, shards, strict=True)):
+        homes[:, axis] = home = chunks[:, axis] * length // shard
+        first, end = home * shard // length, (home + 1) * shard // length
+        number = number * (end - first) + chunks[:, axis] - first
+    return homes, number
 
 
 def _shard(array: KeyedArray, index: Index, count: int) -> tuple[bytes | Range | None, NDArray[np.uint64]] | None:

@@ -21,6 +21,7 @@ from nczarr.arrays.manifest import Columns, Manifest, Place, columns_from
 from nczarr.arrays.parts import Leaf, ListTree, Types, part_tree, spread
 from nczarr.arrays.ragged import Cells, Gathered, Inner, Kept, Ragged
 from nczarr.arrays.source import ArraySource, DerivedSource, Layout, Parts, Stored, numpy_dtype
+from nczarr.ast.rectilinear import Lengths, largest, varies
 from nczarr.ast.types import Field
 
 SPAN = 1 << 22
@@ -43,8 +44,8 @@ class Sliced(DerivedSource):
         whole = self.source.layout
         shape = tuple(map(len, self.ranges))
         if self._aligned:
-            return Layout(whole.dtype, shape, whole.chunks, whole.codecs, whole.fill, order=whole.order)
-        lengths = zip(whole.chunks, self.ranges, strict=True)
+            return Layout(whole.dtype, shape, self._chunks, whole.codecs, whole.fill, order=whole.order)
+        lengths = zip(largest(whole.chunks), self.ranges, strict=True)
         chunks = tuple(max(1, min(chunk // indices.step, len(indices))) for chunk, indices in lengths)
         return Layout(whole.dtype, shape, chunks, (), whole.fill, order=whole.order)
 
@@ -86,14 +87,14 @@ class Sliced(DerivedSource):
         shape = tuple(map(len, self.ranges))
         if not shape:
             return kept
-        return kept._replace(chunk=np.asarray(np.ravel_multi_index(moved, grid_of(shape, whole.chunks)), np.int64))
+        return kept._replace(chunk=np.asarray(np.ravel_multi_index(moved, grid_of(shape, self._chunks)), np.int64))
 
     @property
     def _aligned(self) -> bool:
         """True if every chunk of the part is a whole source chunk, and not longer than the part."""
         whole = self.source.layout
         return whole.shards is None and all(
-            len(indices) >= chunk > 0
+            len(indices) >= (chunk if type(chunk) is int else 1) > 0
             and indices.step == 1
             and indices.start % chunk == 0
             and (indices.stop % chunk == 0 or indices.stop == length)
@@ -103,7 +104,19 @@ class Sliced(DerivedSource):
     @property
     def stored(self) -> Stored | None:
         """Encoding of the source's chunks, if the part consists of whole ones."""
-        return self.source.stored if self._aligned else None
+        stored = self.source.stored if self._aligned else None
+        return stored._replace(chunks=self._chunks) if stored is not None and varies(stored.chunks) else stored
+
+    @property
+    def _chunks(self) -> tuple[int, ...]:
+        """Chunk lengths of a part of whole chunks."""
+        whole = self.source.layout.chunks
+        if not varies(whole):
+            return whole
+        return tuple(
+            chunk.between(indices.start // chunk, -(-indices.stop // chunk)) if isinstance(chunk, Lengths) else chunk
+            for chunk, indices in zip(whole, self.ranges, strict=True)
+        )
 
     def encoded(self, chunk: Index) -> bytes | None:
         """Return the source's bytes of a chunk, if the part consists of whole chunks."""
@@ -165,7 +178,7 @@ class Sliced(DerivedSource):
         counts = [range(-(-len(indices) // chunk)) for indices, chunk in zip(self.ranges, chunks, strict=True)]
         if not all(counts):
             return iter(())
-        whole = zip(chunks, self.ranges, self.source.layout.shape, strict=True)
+        whole = zip(largest(chunks), self.ranges, self.source.layout.shape, strict=True)
         unit = tuple(min(chunk * indices.step, length) for chunk, indices, length in whole)
         met = [range(indices[0] // length, indices[-1] // length + 1) for indices, length in _pairs(self.ranges, unit)]
 

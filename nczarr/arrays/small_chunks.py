@@ -20,6 +20,7 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.manifest import Columns, runs
 from nczarr.arrays.memory import fill_array
 from nczarr.arrays.source import Layout, numpy_dtype
+from nczarr.ast.rectilinear import varies
 from nczarr.diagnostics.report import CompileError
 from nczarr.stores import ranges
 from nczarr.stores.ranges import Range
@@ -108,8 +109,8 @@ def region(
 
 
 def _size(layout: Layout, encoding: Encoding) -> int:
-    """Return the decoded bytes of a chunk; 0 if chunks have no fixed size, or the array has no dimension."""
-    if encoding.dtype == "|O" or layout.dtype == "|O" or not layout.shape:
+    """Return the decoded bytes of a chunk; 0 if chunks have no common size, or the array has no dimension."""
+    if encoding.dtype == "|O" or layout.dtype == "|O" or not layout.shape or varies(layout.chunks):
         return 0
     return math.prod(layout.chunks) * numpy_dtype(encoding.dtype).itemsize
 

@@ -32,6 +32,7 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.route import grid
 from nczarr.arrays.source import ArraySource, Layout, itemsize, numpy_dtype
 from nczarr.arrays.thread_pool import Task, limited
+from nczarr.ast.rectilinear import Lengths, largest, volume
 
 PIECE = 1 << 20
 """Bytes that one task reads into a window, unless a source chunk is larger."""
@@ -95,7 +96,7 @@ def block_shape(
     def waste(axis: int) -> float:
         """Estimate the decodings per source chunk caused by this axis."""
         length = min(block[axis] * unit[axis], shape[axis])
-        return 1.0 if block[axis] >= counts[axis] else (length + cells[axis] - 1) / length
+        return 1.0 if block[axis] >= counts[axis] else (length + int(cells[axis]) - 1) / length
 
     open_axes = {axis for axis in range(len(shape)) if block[axis] < counts[axis]}
     while open_axes:
@@ -152,7 +153,7 @@ def slabs(
 
 def _cells(source: ArraySource) -> tuple[int, ...]:
     """Return the chunk shape in which a source is decoded, of at least one element."""
-    return tuple(max(1, length) for length in grid(source))
+    return tuple(max(1, length) for length in largest(grid(source)))
 
 
 def _decodings(source: ArraySource, lengths: tuple[int, ...]) -> float:
@@ -215,7 +216,8 @@ def _repeated(cells: tuple[int, ...], shape: tuple[int, ...], most: int) -> tupl
     """Return lengths of several chunks next to each other, of at most `most` elements, at least of one chunk."""
     lengths = list(cells)
     for axis in range(len(cells) - 1, -1, -1):
-        lengths[axis] *= max(1, min(most // max(1, math.prod(lengths)), -(-shape[axis] // cells[axis])))
+        if not isinstance(cells[axis], Lengths):
+            lengths[axis] *= max(1, min(most // max(1, volume(lengths)), -(-shape[axis] // cells[axis])))
         if lengths[axis] < shape[axis]:
             break
     return tuple(lengths)
@@ -234,7 +236,7 @@ def filling(window: Window, source: ArraySource, workers: int, memory: int) -> I
     most = PIECE
     if source.distant:
         most = FETCHED if source.together is not None else 0
-    need = max(math.prod(cells) * element, PIECE) * TIMES + (most if source.distant else 0)
+    need = max(volume(cells) * element, PIECE) * TIMES + (most if source.distant else 0)
     for selections in along(window.region, cells, element, most):
         yield Task(partial(window.fill, source, selections), need)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from nczarr.ast.node import Constraint, Natural, Node, Positive, all_are, is_natural, node
+from nczarr.ast.rectilinear import Lengths, read_lengths
 
 CODEC_IDS: dict[str, int] = {
     "deflate": 1,
@@ -78,14 +79,39 @@ Element = Annotated[
 """Store elements without an atomic type in the data model, such as `bool` or `datetime64[ms]`."""
 
 
+class _ChunkLengths:
+    """Schema of a chunk length: an integer, or a list of integers and of pairs `[length, number]`."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        from pydantic_core import core_schema
+
+        length = core_schema.int_schema(gt=0, strict=True)
+        pair = core_schema.list_schema(length, min_length=2, max_length=2, strict=True)
+        several = core_schema.list_schema(core_schema.union_schema([length, pair]), min_length=1, strict=True)
+        written = core_schema.union_schema(
+            [length, core_schema.no_info_after_validator_function(read_lengths, several)]
+        )
+        return core_schema.json_or_python_schema(
+            written,
+            core_schema.union_schema([core_schema.is_instance_schema(Lengths), written], mode="left_to_right"),
+            serialization=core_schema.plain_serializer_function_ser_schema(
+                lambda given: given.written if isinstance(given, Lengths) else given, when_used="json"
+            ),
+        )
+
+
+ChunkLength = Annotated[int, _ChunkLengths()]
+"""Chunk length of a dimension: one, or those of all chunks (`Lengths`)."""
+
+
 @node
 class Storage(Node):
     """Requested or recorded storage of a variable."""
 
     layout: LayoutName | None = None
     """Layout in an HDF5 file."""
-    chunks: tuple[Positive, ...] | None = None
-    """Chunk length of each dimension."""
+    chunks: tuple[ChunkLength, ...] | None = None
+    """Chunk length of each dimension; a list has the lengths of all its chunks, `[length, number]` for equal ones."""
     codecs: tuple[Codec, ...] = ()
     """Codecs in encoding order."""
     endian: Literal["little", "big"] | None = None
@@ -101,7 +127,7 @@ class Storage(Node):
         chunks, codecs = self.chunks, self.codecs
         if not (
             (self.layout is None or self.layout in _LAYOUTS)
-            and (chunks is None or (type(chunks) is tuple and all(type(each) is int and each > 0 for each in chunks)))
+            and (chunks is None or (type(chunks) is tuple and all(map(_is_length, chunks))))
             and all_are(codecs, Codec)
             and (self.endian is None or self.endian in _ORDERS)
             and type(self.no_fill) is bool
@@ -109,6 +135,10 @@ class Storage(Node):
             and (self.element is None or self.element in _COMMON_ELEMENTS)
         ):
             self._decide()
+
+
+def _is_length(given: object) -> bool:
+    return type(given) is Lengths or (type(given) is int and given > 0)
 
 
 _LAYOUTS = get_args(LayoutName)

@@ -18,6 +18,7 @@ from nczarr.arrays.parts import Types
 from nczarr.arrays.source import Parts
 from nczarr.arrays.value_lists import FILLED_LIMIT, Columns, arrays, filled, is_plain_fill
 from nczarr.ast import ATOMIC, CompoundType, Constant, Dimension, Group, Quantize, UserType, Variable, VlenType
+from nczarr.ast.rectilinear import Lengths
 from nczarr.ast.storage import FILTER_LIMIT, most_digits
 from nczarr.ast.walk import mapped
 from nczarr.check.checked import Unchecked, tables_of
@@ -107,7 +108,11 @@ def check_storage(variable: Variable, dimensions: list[Dimension], types: Types,
         report.error("bad-chunk-size", message, place)
     elif storage.chunks is not None:
         for length, dimension in zip(storage.chunks, dimensions, strict=True):
-            if not dimension.unlimited and length > max(dimension.size, 1):
+            if isinstance(length, Lengths):
+                if not dimension.unlimited and length.fitted(dimension.size) != length:
+                    message = f"the chunks have {length.total} elements along `{dimension.name}` ({dimension.size})"
+                    report.error("bad-chunk-size", message, place)
+            elif not dimension.unlimited and length > max(dimension.size, 1):
                 message = f"chunk size {length} is larger than the dimension `{dimension.name}` ({dimension.size})"
                 others = [Label(dimension.span, "declared here")] if dimension.span.source is not None else []
                 report.error("bad-chunk-size", message, place, others=others)

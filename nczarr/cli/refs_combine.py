@@ -123,7 +123,8 @@ def _work(arguments: argparse.Namespace, options: Options, report: Report, done:
     options = options._replace(writing=options.writing._replace(home=home_of(arguments.sources)))
     recoding = Recoding(arguments.units) if arguments.units is not None or arguments.decode_times else None
     embed = options.writing.embed if form.name == REFERENCE else None
-    wanted = Wanted(tuple(arguments.along), arguments.new_dim, embed, recoding)
+    rectilinear = options.grid == "rectilinear"
+    wanted = Wanted(tuple(arguments.along), arguments.new_dim, embed, recoding, rectilinear)
     sources = [(path, partial(read, path)) for path in arguments.sources]
     with counting(arguments, "sources", len(sources)) as step:
         checked = combine(opened(sources, subset, report, step), wanted, report)

@@ -106,6 +106,14 @@ def _add_chunk_options(made: Command) -> None:
     )
     made.option(
         CHUNKS,
+        "--grid",
+        choices=("regular", "rectilinear"),
+        default="regular",
+        help="regular: chunks of one length along a dimension; rectilinear: chunks of the source's lengths, in Zarr v3 "
+        "only, where few readers know them (default: regular)",
+    )
+    made.option(
+        CHUNKS,
         "--shards",
         action="append",
         default=[],
@@ -182,6 +190,7 @@ def options_of(arguments: argparse.Namespace) -> Options:
     return Options(
         kind=arguments.kind,
         chunks=dict(pair for spec in arguments.chunks for pair in chunk_pairs(spec)),
+        grid=arguments.grid,
         shards=dict(pair for spec in arguments.shards for pair in shard_pairs(spec)),
         codecs=dict(map(codec_pair, arguments.codec)),
         order=arguments.order,

@@ -15,6 +15,7 @@ from nczarr.arrays.part_fills import is_complete
 from nczarr.arrays.source import ArraySource, Parts, fill_of, itemsize, numpy_dtype
 from nczarr.arrays.split_chunks import addressed
 from nczarr.ast import Dimension, Group, Variable
+from nczarr.ast.rectilinear import varies
 from nczarr.ast.walk import building, mapped
 from nczarr.check.checked import Checked, resized
 from nczarr.combine.spec import Way
@@ -110,8 +111,9 @@ class _Joining(NamedTuple):
         if self.pile.way.new_dim:
             sources = [Raised(source) for source in sources]
         size = itemsize(sources[0].layout.dtype)
-        if self.addressable is None or not size:
-            return joined(sources, axis)
+        whole = joined(sources, axis, rectilinear=self.pile.way.rectilinear)
+        if self.addressable is None or not size or _varies(whole):
+            return whole
         total = sum(math.prod(source.layout.shape) for source in sources) * size
         small = total <= self.addressable
         made = addressed(sources, axis, LEAST_PIECE if small else 1)
@@ -143,6 +145,11 @@ class _Joining(NamedTuple):
             return
 
 
+def _varies(source: ArraySource) -> bool:
+    """Return whether encoded chunks of a source differ in shape."""
+    return source.stored is not None and varies(source.stored.chunks)
+
+
 def _element(source: ArraySource, fill: bytes) -> str:
     if source.layout.dtype == "|O":
         return shown(fill)
@@ -158,7 +165,7 @@ def _variable(variable: Variable, way: Way, parts: Parts, addressable: int | Non
         dimensions = (f"/{way.new_dim}", *dimensions)
         chunks = None if chunks is None else (1, *chunks)
     source = parts.get("")
-    if addressable is not None and source is not None and source.stored is not None:
+    if source is not None and source.stored is not None and (addressable is not None or _varies(source)):
         chunks = source.stored.chunks
     if layout == "compact" or (layout == "contiguous" and chunks is not None):
         layout = None

@@ -31,6 +31,8 @@ class Wanted(NamedTuple):
     """Maximum bytes of a variable that may be rechunked, where chunks must be those of sources; None: no limit."""
     recoding: Recoding | None = None
     """Units of all times; None: they must be equal."""
+    rectilinear: bool = False
+    """Chunks of the result may differ in length along a joined dimension."""
 
 
 class Way(NamedTuple):
@@ -42,6 +44,8 @@ class Way(NamedTuple):
     """Dimensions that grow."""
     new_dim: str | None = None
     """Simple name of a new root dimension; the fields above are empty then."""
+    rectilinear: bool = False
+    """Chunks of the result may differ in length along a joined dimension."""
     always: frozenset[str] = frozenset()
     """Variables that are stacked even if all sources have equal values."""
 
@@ -58,7 +62,7 @@ def settled(name: str, checked: Checked, wanted: Wanted, report: Report) -> Way 
         way = _stacked(name, checked, wanted.new_dim, wanted.along, report)
     else:
         way = _along(name, checked, wanted.along, report)
-    return way if report.errors == before else None
+    return way._replace(rectilinear=wanted.rectilinear) if report.errors == before else None
 
 
 def _stacked(name: str, checked: Checked, new_dim: str, along: tuple[str, ...], report: Report) -> Way:

@@ -21,6 +21,7 @@ from nczarr.arrays.memory import fill_array
 from nczarr.arrays.route import grid
 from nczarr.arrays.source import ArraySource, itemsize, little
 from nczarr.arrays.thread_pool import BARRIER, Crew, Task
+from nczarr.ast.rectilinear import largest, volume
 from nczarr.compare.digest_tree import Folding, leaf_shape
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
 
@@ -114,16 +115,16 @@ class Dense(Values):
         if self.empty:
             return
         cells = None if self.scalar else decoded_in(self.source)
-        if cells is not None and math.prod(cells) * self.element > memory:
-            self._oversized(math.prod(cells) * self.element, memory)
-        block = region_shape(self.shape, self.leaf, cells, self.element, memory)
+        if cells is not None and volume(cells) * self.element > memory:
+            self._oversized(volume(cells) * self.element, memory)
+        block = region_shape(self.shape, self.leaf, None if cells is None else largest(cells), self.element, memory)
         size = math.prod(block) * self.element
         here = math.prod(self.shape) * self.element <= SMALL and not self.source.distant
         occupied = self.source.occupied(() if self.scalar else block)
         apart = self.source.distant and self.source.together is None  # each chunk is a request, many are under way
         for index in occupied:
             region = region_of(index or (0,), block, self.shape)
-            if cells is not None and apart and math.prod(block) > math.prod(cells):
+            if cells is not None and apart and math.prod(block) > volume(cells):
                 yield from self._in_pieces(region, cells, crew.workers, 0)
             elif cells is not None and size > BLOCK and (size > WHOLE or size * TIMES * crew.workers > memory):
                 yield from self._in_pieces(region, cells, crew.workers)
@@ -142,7 +143,7 @@ class Dense(Values):
         """Read a region by chunks, about `most` bytes per task, then hash it, both in threads."""
         yield BARRIER  # the region before it is given back
         window = windows.window(self.source.layout, region)
-        chunk = max(math.prod(cells) * self.element, windows.PIECE)
+        chunk = max(volume(cells) * self.element, windows.PIECE)
         need = 2 * TIMES * chunk  # of half the memory: the region has the other
         for batch in windows.along(region, cells, self.element, most):
             yield Task(partial(window.fill, self.source, batch), need)

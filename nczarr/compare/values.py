@@ -22,6 +22,7 @@ from nczarr.arrays.part_fills import all_fill
 from nczarr.arrays.parts import Types, descr, is_fixed
 from nczarr.arrays.source import Layout, Parts, itemsize
 from nczarr.arrays.thread_pool import DISTANT_WORKERS, Crew, Task
+from nczarr.ast.rectilinear import largest, volume
 from nczarr.ast.types import CompoundType, VlenType, is_number
 from nczarr.check.checked import Checked
 from nczarr.compare.difference import Difference
@@ -131,13 +132,13 @@ class _Dense(NamedTuple):
         far = one.distant or other.distant
         if far or any(self.undefined):  # chunk by chunk: each is a request, or is stored as a whole or not at all
             chunks = (one if self.undefined[0] or (one.distant and not self.undefined[1]) else other).layout.chunks
-            block = tuple(max(1, length) for length in chunks) if math.prod(chunks) * size <= LARGEST else block
+            block = tuple(max(1, length) for length in chunks) if volume(chunks) * size <= LARGEST else block
         grid = every_block(shape, block)
         visited, gap = 0, None
 
         def tasks() -> Iterator[Task]:
             nonlocal visited, gap
-            need = TIMES * size * math.prod(block)
+            need = TIMES * size * volume(block)
             for index, stored in _by_side(one.occupied(block), other.occupied(block)):
                 region = region_of(index, block, shape)
                 visited += math.prod(lengths_of(region))
@@ -186,7 +187,7 @@ def _by_side(one: Iterator[Index], other: Iterator[Index]) -> Iterator[tuple[Ind
 
 def block_shape(shape: tuple[int, ...], chunks: tuple[tuple[int, ...], ...], size: int) -> tuple[int, ...]:
     """Return whole chunks of the side with larger ones, repeated up to `BLOCK`; else a linear range."""
-    sound = [tuple(max(1, length) for length in each) for each in chunks]
+    sound = [tuple(max(1, length) for length in largest(each)) for each in chunks]
     whole = [each for each in sound if math.prod(each) * size <= LARGEST]
     if not whole:
         return linear_block(shape, max(1, BLOCK // size))

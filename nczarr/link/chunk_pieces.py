@@ -12,6 +12,7 @@ key.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -27,6 +28,7 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.manifest import Columns, runs
 from nczarr.arrays.memory import is_all, padded
 from nczarr.arrays.source import ArraySource, Descr, itemsize, numpy_dtype
+from nczarr.ast.rectilinear import varies
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
 from nczarr.link.tasks import Array
 from nczarr.stores.ranges import Range
@@ -62,7 +64,7 @@ def made(array: Array, index: Index) -> Made | None:
 
 def _copied(array: Array, source: ArraySource, index: Index) -> Piece | None:
     """Return the source's encoded bytes; None if they are absent or encoded by another chain."""
-    size = _copied_size(array)
+    size = _copied_size(array, index)
     place = source.place(index)
     if place is not None:
         return None if place.mask or (size is not None and place.length != size) else Range(*place[:3])
@@ -70,12 +72,30 @@ def _copied(array: Array, source: ArraySource, index: Index) -> Piece | None:
     return None if data is None or (size is not None and len(data) != size) else data
 
 
-def _copied_size(array: Array) -> int | None:
+def _copied_size(array: Array, index: Index) -> int | None:
     """Return the bytes of an uncompressed chunk, all of which a copy must have; None of others.
 
     Some readers accept fewer, others do not.
     """
-    return None if array.target.layout.codecs or array.target.layout.dtype == "|O" else array.chunk_size * array.element
+    if array.target.layout.codecs or array.target.layout.dtype == "|O":
+        return None
+    return math.prod(array.shape(index)) * array.element
+
+
+def _copied_sizes(array: Array, chunks: NDArray[np.int64]) -> NDArray[np.int64] | int | None:
+    """Return `_copied_size` of many chunks: one number, or int64, shape (chunks,).
+
+    `chunks`: int64, shape (chunks, dimensions).
+    """
+    lengths = array.target.layout.chunks
+    if not varies(lengths) or not len(chunks):
+        return _copied_size(array, (0,) * len(lengths))
+    if array.target.layout.codecs or array.target.layout.dtype == "|O":
+        return None
+    sizes = np.full(len(chunks), array.element, np.int64)
+    for axis, length in enumerate(lengths):
+        sizes *= (chunks[:, axis] + 1) * length - chunks[:, axis] * length
+    return sizes
 
 
 def located(array: Array, chunks: NDArray[np.int64]) -> Columns | None:
@@ -87,10 +107,10 @@ def located(array: Array, chunks: NDArray[np.int64]) -> Columns | None:
     """
     if array.route != "copy" or array.source is None or array.source.distant:
         return None
-    found, size = array.source.places(chunks), _copied_size(array)
+    found, size = array.source.places(chunks), _copied_sizes(array, chunks)
     rows = found.mask == 0
     if size is not None:
-        rows &= found.length == size
+        rows &= found.length == (size if isinstance(size, int) else size[found.chunk])
     return (found if rows.all() else some(found, rows)) if rows.any() else None
 
 
@@ -149,10 +169,10 @@ def chunk_bytes(array: Array, index: Index) -> bytes | None:
     value.
     """
     if array.source is None:
-        return fill_chunk(array)
+        return fill_chunk(array, index)
     values = array.source.read(array.region(index))
     if values.dtype.hasobject:
-        return _texts(array, values)
+        return _texts(array, index, values)
     order, pad = _order_and_pad(array)
     try:
         values = as_stored(values, array.target.layout.dtype)
@@ -160,7 +180,7 @@ def chunk_bytes(array: Array, index: Index) -> bytes | None:
         text = f"variable `{array.path}` has a value that cannot be stored: {error}"
         raise CompileError([Diagnostic("value-range", Severity.ERROR, text)]) from None
     values = values.astype(values.dtype.newbyteorder(order), copy=False)
-    full = padded(values, array.target.layout.chunks, pad)
+    full = padded(values, array.shape(index), pad)
     if array.target.sparse and is_all(full, pad):
         return None
     return encode(array.target.layout.codecs, full.tobytes(array.target.layout.order), full.itemsize)
@@ -172,25 +192,25 @@ def _order_and_pad(array: Array) -> tuple[Literal["<", ">"], bytes]:
     return ">" if isinstance(dtype, str) and dtype[0] == ">" else "<", stored_bytes(pad, dtype)
 
 
-def fill_chunk(array: Array) -> bytes:
+def fill_chunk(array: Array, index: Index) -> bytes:
     """Return an encoded chunk of pads, for arrays without a declared fill value."""
-    layout = array.target.layout
+    layout, count = array.target.layout, math.prod(array.shape(index))
     if layout.dtype == "|O":
-        return encode(layout.codecs, vlen_texts([array.target.pad] * array.chunk_size), 0)
+        return encode(layout.codecs, vlen_texts([array.target.pad] * count), 0)
     pad = _order_and_pad(array)[1]
     if isinstance(layout.dtype, str) and layout.dtype[1] in "SU":
         pad = _fixed_texts([pad], layout.dtype)
-    return encode(layout.codecs, pad * array.chunk_size, len(pad))
+    return encode(layout.codecs, pad * count, len(pad))
 
 
-def _texts(array: Array, values: NDArray[Any]) -> bytes | None:
+def _texts(array: Array, index: Index, values: NDArray[Any]) -> bytes | None:
     """Return strings as a fixed-length array, or length-prefixed; NIL becomes an empty text.
 
     `values`: object array of `bytes | None`, at most the chunk's shape. Returns
     None if the chunk has only fill and may be missing.
     """
     layout, pad = array.target.layout, array.target.pad
-    texts = [text or b"" for text in padded(values, layout.chunks, pad).reshape(-1).tolist()]
+    texts = [text or b"" for text in padded(values, array.shape(index), pad).reshape(-1).tolist()]
     if array.target.sparse and all(text == pad for text in texts):
         return None
     if layout.dtype == "|O":

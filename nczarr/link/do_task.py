@@ -5,7 +5,6 @@ Any process that reaches the source and the store can execute it.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
@@ -13,6 +12,7 @@ from nczarr.arrays.blocks import Index, grid_of
 from nczarr.arrays.counts import Counts
 from nczarr.arrays.index_table import indices_of, table_of, unraveled
 from nczarr.arrays.lazy_numpy import np
+from nczarr.ast.rectilinear import volume
 from nczarr.link.chunk_pieces import Batch, Made, Piece, in_sequence, located, made, made_of, shard
 from nczarr.link.schedule import cut, fetched_at_once
 from nczarr.link.tasks import Array
@@ -80,7 +80,7 @@ def batches(array: Array, index: Index) -> Iterator[Batch]:
 
 def spans(array: Array, count: int) -> Iterator[range]:
     """Cut the numbers of a shard's chunks into ranges of `count`, at least of one."""
-    whole = range(math.prod(array.unit) // max(1, array.chunk_size))
+    whole = range(volume(array.unit) // max(1, array.chunk_size))
     return (whole[start : start + max(1, count)] for start in range(0, len(whole), max(1, count)))
 
 

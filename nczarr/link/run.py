@@ -20,6 +20,7 @@ from nczarr.arrays.source import itemsize
 from nczarr.arrays.thread_pool import BARRIER, DISTANT_WORKERS, Crew
 from nczarr.arrays.thread_pool import Task as Work
 from nczarr.arrays.windows import FETCHED, TIMES, filling, window
+from nczarr.ast.rectilinear import volume
 from nczarr.link import do_task
 from nczarr.link.chunk_pieces import Batch
 from nczarr.link.schedule import MOST, Measure, apart, batches, fetched_at_once, is_far, tasks
@@ -89,7 +90,7 @@ def needed(array: Array, store: Store) -> int:
     size = array.chunk_size * array.element
     together = array.source is not None and array.source.together is not None
     travelling = max(size, min(FETCHED, size * MOST)) if together else size
-    held = min(HELD, math.prod(array.unit) * array.element) if store.distant else 0
+    held = min(HELD, volume(array.unit) * array.element) if store.distant else 0
     return max(need, 2 * travelling) + held
 
 

@@ -5,7 +5,6 @@ Complete keys of an earlier run are counted and skipped.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator
 from itertools import groupby, islice
 from typing import NamedTuple, TypeVar
@@ -14,6 +13,7 @@ from nczarr.arrays.blocks import Index
 from nczarr.arrays.counts import Counts
 from nczarr.arrays.route import grid
 from nczarr.arrays.windows import FETCHED, TIMES, block_shape, blocks, room_beside
+from nczarr.ast.rectilinear import varies, volume
 from nczarr.link.tasks import Array, Block, Keys, Task
 from nczarr.stores.base import Store
 
@@ -49,7 +49,7 @@ def tasks(number: int, array: Array, store: Store, measure: Measure, counts: Cou
 
 def _missing(array: Array, store: Store, counts: Counts) -> Iterator[Index]:
     """Yield the missing keys and count the existing ones."""
-    size = math.prod(array.unit) * array.element
+    size = volume(array.unit) * array.element
     for index in array.indices():
         if store.is_done(array.key(index)):
             counts.skip(size)
@@ -59,7 +59,7 @@ def _missing(array: Array, store: Store, counts: Counts) -> Iterator[Index]:
 
 def batches(array: Array, indices: Iterable[Index], measure: Measure) -> Iterator[tuple[Index, ...]]:
     """Group keys into batches that are worth a task."""
-    size = math.prod(array.unit) * array.element
+    size = volume(array.unit) * array.element
     return cut(indices, min(measure.keys, measure.size // max(1, size)))
 
 
@@ -97,7 +97,7 @@ def cut(items: Iterable[T], count: int) -> Iterator[tuple[T, ...]]:
 
 def _block_shape(array: Array, measure: Measure) -> tuple[int, ...] | None:
     """Return the block lengths of an array to rechunk; None if keys are made one by one."""
-    if array.route != "rechunk" or array.source is None:
+    if array.route != "rechunk" or array.source is None or varies(array.unit):
         return None
     room = room_beside(measure.memory, measure.workers, array.decoded * TIMES) // array.element
     return block_shape(array.target.layout.shape, array.unit, grid(array.source), room)

@@ -9,7 +9,6 @@ declared shape. A sparse array's chunks come from the source's `occupied`.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
@@ -18,6 +17,7 @@ from nczarr.arrays.counts import Route
 from nczarr.arrays.route import grid, way
 from nczarr.arrays.source import ArraySource, itemsize
 from nczarr.arrays.windows import TEXT
+from nczarr.ast.rectilinear import shape_of, volume
 from nczarr.capabilities import ChunkKeys
 from nczarr.plan.plans import StorePlan, Target
 
@@ -63,10 +63,14 @@ class Array(NamedTuple):
         layout = self.target.layout
         return region_of(index, layout.chunks, layout.shape)
 
+    def shape(self, index: Index) -> tuple[int, ...]:
+        """Return the shape of a chunk, which may exceed the array's edge."""
+        return shape_of(index, self.target.layout.chunks)
+
     @property
     def chunk_size(self) -> int:
-        """Elements of one chunk."""
-        return math.prod(self.target.layout.chunks)
+        """Elements of the largest chunk."""
+        return volume(self.target.layout.chunks)
 
     @property
     def element(self) -> int:
@@ -80,7 +84,7 @@ class Array(NamedTuple):
             return 0
         own = self.chunk_size
         if self.source is not None and self.route in ("transcode", "rechunk") and not self.source.viewed:
-            own = max(own, math.prod(grid(self.source)))
+            own = max(own, volume(grid(self.source)))
         return own * self.element
 
 

@@ -19,6 +19,7 @@ import math
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeGuard
 
 from nczarr.arrays.source import Descr
+from nczarr.ast.rectilinear import varies, volume
 
 if TYPE_CHECKING:
     from nczarr.diagnostics.report import Report
@@ -49,7 +50,7 @@ def default_chunks(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
 
 def fits(chunks: tuple[int, ...], itemsize: int) -> bool:
     """Return whether such a chunk can be made."""
-    return math.prod(chunks) * itemsize <= LARGEST_CHUNK
+    return volume(chunks) * itemsize <= LARGEST_CHUNK
 
 
 def check_chunk(plan: Plan, path: str, part: str, size: int, report: Report) -> None:
@@ -91,7 +92,7 @@ def shard_shape(
     request: ShardRequest, chunks: tuple[int, ...], shape: tuple[int, ...], itemsize: int
 ) -> tuple[int, ...] | None:
     """Return the shard shape, or None for no shards. Expects no `problem`."""
-    if not shape or request == "none":
+    if not shape or request == "none" or varies(chunks):
         return None
     counts = [max(1, -(-extent // chunk)) for extent, chunk in zip(shape, chunks, strict=True)]
     if not isinstance(request, str):
@@ -124,6 +125,8 @@ def problem(request: ShardRequest, chunks: tuple[int, ...], shape: tuple[int, ..
     """Return why an array of these chunks cannot have the requested shards, or None."""
     if isinstance(request, str):
         return None
+    if varies(chunks):
+        return "chunks of different lengths are not written in shards"
     for length, chunk, extent in zip(request, chunks, shape, strict=True):
         if length is not None and length < extent and length % chunk:
             return f"shards of length {length} are not a multiple of chunk length {chunk}"

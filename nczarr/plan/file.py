@@ -7,6 +7,7 @@ import math
 from nczarr.arrays.c_structs import stored_size, struct
 from nczarr.ast import Storage
 from nczarr.ast.kinds import KIND_NAMES
+from nczarr.ast.rectilinear import varies
 from nczarr.ast.storage import DEFAULT_STORAGE
 from nczarr.capabilities import NETCDF_KINDS, Format
 from nczarr.check.anonymous_dimensions import name_dimensions
@@ -57,7 +58,10 @@ def plan_file(checked: Checked, form: Format, options: Options, report: Report) 
             variable = named.variables[path]
             itemsize = stored_size(variable.type, named.types)
             atomic = variable.type not in named.types
+            own = named.variables[path].storage.chunks
             storage[path], unmet = hdf5_storage(request, named.shapes[path], itemsize, atomic=atomic)
+            if own is not None and varies(own):
+                unmet.append("the different lengths of its chunks")
             lost += [Loss("storage", "annotation", path, f"variable `{path}`, {what}", variable.span) for what in unmet]
         lost += hdf5_losses(named)
         check_limits(named, storage, report)

@@ -24,6 +24,7 @@ from nczarr.arrays.source import ArraySource, Descr, Layout, Order, Parts, fill_
 from nczarr.arrays.source import itemsize as width
 from nczarr.ast import Storage, Variable
 from nczarr.ast.plain import is_finite
+from nczarr.ast.rectilinear import volume
 from nczarr.ast.storage import CODEC_IDS
 from nczarr.capabilities import Arrays
 from nczarr.check.checked import Checked
@@ -156,7 +157,9 @@ def _target(
     if arrays.by_reference and one.source is not None:
         from nczarr.plan.reference_layout import AsStored, as_stored  # few targets hold references
 
-        found = as_stored(one.source, dtype, itemsize, arrays, storage if whole else variable.storage, variable.storage)
+        own, asked = variable.storage, storage if whole else variable.storage
+        rectilinear = arrays.rectilinear and options.grid == "rectilinear"
+        found = as_stored(one.source, dtype, itemsize, arrays, asked, own, rectilinear=rectilinear)
         if isinstance(found, AsStored):
             return _as_stored(one, found, strings, arrays), found.source
     if not can_shard(dtype) or not (whole or isinstance(request, str)):
@@ -232,7 +235,7 @@ def _decoded_size(source: ArraySource, target: Target) -> int:
     if not target.sparse:
         return math.prod(layout.shape)
     chunks = sum(1 for _ in source.occupied(layout.chunks))
-    return min(math.prod(layout.shape), chunks * math.prod(layout.chunks))
+    return min(math.prod(layout.shape), chunks * volume(layout.chunks))
 
 
 def _lies_big(source: ArraySource | None, storage: Storage) -> bool:

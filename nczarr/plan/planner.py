@@ -62,7 +62,8 @@ def _encodings(
     checked: Checked, form: Format, options: Options, report: Report
 ) -> tuple[dict[str, Storage], list[Loss]]:
     """Return the accepted codecs by FQN, and the losses for rejected requests."""
-    if not any((options.chunks, options.codecs, options.shards, options.order, options.separator)):
+    asked = (options.chunks, options.codecs, options.shards, options.order, options.separator)
+    if not any(asked) and options.grid == "regular":
         return {}, []
     requests = storage_requests(checked, form.name, None, options, report)
     kept, lost = {}, []

@@ -15,6 +15,7 @@ from nczarr.arrays.route import plain
 from nczarr.arrays.source import ArraySource, Descr
 from nczarr.arrays.source import itemsize as width
 from nczarr.ast import Codec, Storage
+from nczarr.ast.rectilinear import varies
 from nczarr.capabilities import Arrays
 
 
@@ -32,12 +33,19 @@ class AsStored(NamedTuple):
 
 
 def as_stored(
-    source: ArraySource, dtype: Descr, itemsize: int, arrays: Arrays, asked: Storage, own: Storage
+    source: ArraySource,
+    dtype: Descr,
+    itemsize: int,
+    arrays: Arrays,
+    asked: Storage,
+    own: Storage,
+    *,
+    rectilinear: bool,
 ) -> AsStored | str:
     """Return the source in referenceable chunks, or why it has none.
 
     `dtype` is the part's, in any byte order. `asked` is the variable's `own`
-    storage with options applied.
+    storage with options applied. `rectilinear`: chunks may differ in length.
     """
     stored = source.stored
     if stored is None:
@@ -52,6 +60,8 @@ def as_stored(
         return wrong
     if asked.codecs != own.codecs and not same_bytes(asked.codecs, codecs, itemsize):
         return "the requested codecs differ from those of its chunks"
+    if varies(stored.chunks) and not rectilinear:
+        return "its chunks differ in length along a dimension (`--metadata zarr3 --grid rectilinear` expresses that)"
     wanted = asked.chunks if asked.chunks != own.chunks else None
     cut = _cut(source, itemsize, wanted)
     if cut is None or cut.stored is None:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from nczarr import names
 from nczarr.arrays import codecs
 from nczarr.ast import Codec, Storage, Variable
+from nczarr.ast.rectilinear import Lengths, largest, varies, within
 from nczarr.capabilities import Arrays
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
@@ -28,6 +29,8 @@ class StorageRequests(NamedTuple):
     """Codecs by FQN of a variable."""
     shards: Mapping[str, str | tuple[int, ...]]
     """Shard lengths, `auto` or `none`, by FQN of a variable."""
+    rectilinear: bool = False
+    """True if chunk lengths may differ along a dimension."""
 
     def shards_of(self, path: str, variable: Variable) -> ShardRequest:
         """Return the shard request of one variable."""
@@ -59,6 +62,8 @@ def storage_of(
     length in a netCDF file.
     """
     storage = variable.storage
+    if storage.chunks is not None and varies(storage.chunks):
+        storage = storage.model_copy(update={"chunks": _fitted(storage.chunks, shape, requests)})
     chunks = _requested_chunks(path, variable, shape, requests, itemsize)
     codecs = requests.codecs.get(path, requests.codecs.get("") if shape else None)
     if chunks is None and codecs is None:
@@ -83,7 +88,18 @@ def _requested_chunks(
             return None
         otherwise = variable.storage.chunks or default_chunks(shape, itemsize)
         own = tuple(request or length for request, length in zip(asked, otherwise, strict=True))
-    return tuple(min(chunk, max(1, length)) for chunk, length in zip(own, shape, strict=True))
+    own = own if requests.rectilinear else largest(own)
+    return tuple(within(chunk, length) for chunk, length in zip(own, shape, strict=True))
+
+
+def _fitted(chunks: tuple[int, ...], shape: tuple[int, ...], requests: StorageRequests) -> tuple[int, ...]:
+    """Return different chunk lengths as the target has them: for the whole shape, or one for each dimension."""
+    if not requests.rectilinear:
+        return largest(chunks)
+    return tuple(
+        chunk.fitted(length) if isinstance(chunk, Lengths) else chunk
+        for chunk, length in zip(chunks, shape, strict=True)
+    )
 
 
 def storage_requests(
@@ -97,6 +113,9 @@ def storage_requests(
     _check_lengths(checked, options.chunks, "--chunks", "unmatched-chunks", report)
     if not (arrays and arrays.shards) and any(lengths != "none" for lengths in options.shards.values()):
         report.error("unmatched-shards", f"{target} has no shards", helps=["write `zarr3` or `nczarr3`"])
+    if options.grid == "rectilinear" and not (arrays and arrays.rectilinear):
+        text = f"{target} has chunks of one length along each dimension"
+        report.error("unmatched-chunks", text, helps=["omit `--grid rectilinear`, or write `zarr3` or `nczarr3`"])
     if options.order == "F" and not (arrays and arrays.orders):
         report.error("unmatched-order", f"{target} has no chunks in F order", helps=["write `zarr3-2019`"])
     if options.separator is not None and not (arrays and arrays.separators):
@@ -113,7 +132,7 @@ def storage_requests(
                 report.error("bad-codec", f"`{text}` has a codec that {target} does not have")
         except ValueError as error:
             report.error("bad-codec", f"`{text}` is not a codec: {error}")
-    return StorageRequests(options.chunks, chains, options.shards)
+    return StorageRequests(options.chunks, chains, options.shards, options.grid == "rectilinear")
 
 
 def _check_lengths(

@@ -13,6 +13,7 @@ from nczarr.arrays.parts import Types
 from nczarr.arrays.source import Layout, is_number, itemsize
 from nczarr.ast import Attribute, Constant, EnumType, Storage, Variable
 from nczarr.ast.plain import plain
+from nczarr.ast.rectilinear import within
 from nczarr.ast.walk import groups
 from nczarr.plan.plans import StorePlan
 
@@ -107,8 +108,7 @@ def normalized(storage: Storage, shape: tuple[int, ...], type_name: str, unlimit
     if chunks is not None:
         grows = unlimited or (False,) * len(shape)
         chunks = tuple(
-            chunk if free else min(chunk, max(1, length))
-            for chunk, length, free in zip(chunks, shape, grows, strict=True)
+            chunk if free else within(chunk, length) for chunk, length, free in zip(chunks, shape, grows, strict=True)
         )
     codecs = storage.codecs if shape else ()
     endian = None if type_name in ("char", "string") else storage.endian

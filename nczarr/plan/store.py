@@ -10,6 +10,7 @@ from nczarr.arrays import codecs
 from nczarr.arrays.parts import is_fixed, size
 from nczarr.arrays.source import Parts, itemsize
 from nczarr.ast import Storage
+from nczarr.ast.rectilinear import largest, varies, volume
 from nczarr.ast.walk import groups
 from nczarr.capabilities import Format
 from nczarr.check.checked import Checked
@@ -146,9 +147,13 @@ def _unmet(
         follows = follows and codecs.SHUFFLE in {each.id for each in plain.codecs}  # left out where it moves nothing
     if not follows:
         yield Loss("filter", "annotation", path, f"variable `{path}`, filters", span)
+    own = checked.variables[path].storage.chunks
+    if own is not None and varies(own) and storage.chunks == largest(own):
+        text = f"variable `{path}`, the different lengths of its chunks"
+        yield Loss("storage", "annotation", path, text, span)
     moved = "" in targets and targets[""].layout.chunks == storage.chunks
     if storage.chunks is not None and not fits(storage.chunks, itemsize) and not moved:
-        text = f"variable `{path}`, chunks of {math.prod(storage.chunks)} elements"
+        text = f"variable `{path}`, chunks of {volume(storage.chunks)} elements"
         yield Loss("storage", "annotation", path, text, span)
     elif not form.capabilities.storage:
         lost = unkept(storage, plain, codecs_too=follows)

@@ -15,6 +15,7 @@ from nczarr.arrays.parts import Types, descr, escape, is_fixed
 from nczarr.arrays.source import ArraySource, Parts, itemsize, little, numpy_dtype
 from nczarr.arrays.thread_pool import each, processors
 from nczarr.ast import CompoundType, VlenType
+from nczarr.ast.rectilinear import largest
 from nczarr.select.boxes import Indices, PointBox, Run, outer_boxes, point_boxes
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ class Reader:
         source = next(iter(self.parts.values()), None)
         if source is None or source.viewed or len(source.layout.chunks) < rank:
             return None
-        return tuple(max(1, length) for length in source.layout.chunks[:rank])
+        return tuple(max(1, length) for length in largest(source.layout.chunks[:rank]))
 
     def _fill(self, type_name: str, out: NDArray[Any], boxes: Sequence[tuple[Run, ...]]) -> None:
         """Put the values of boxes into `out`."""

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from nczarr import names
 from nczarr.arrays.sliced import cut
 from nczarr.ast import ATOMIC, Attribute, Dimension, Group, Variable
+from nczarr.ast.rectilinear import largest, varies, within
 from nczarr.ast.types import made_of
 from nczarr.ast.walk import G, building, mapped
 from nczarr.check.checked import Checked, remaining, resized
@@ -149,7 +150,29 @@ def _made(checked: Checked, kept: _Kept, cuts: Cuts) -> Checked:
     for path, ranges in cuts.ranges.items():
         if path in parts:
             parts[path] = cut(left.variables[path].type, ranges, parts[path], checked.types)
-    return left._replace(parts=parts)
+    return _with_lengths(left._replace(parts=parts))
+
+
+def _with_lengths(checked: Checked) -> Checked:
+    """Return the dataset with the chunk lengths of parts of rectilinear grids, which begin anywhere."""
+    found = {
+        path: largest(parts[""].layout.chunks) if parts[""].stored is None else parts[""].layout.chunks
+        for path, parts in checked.parts.items()
+        if "" in parts and varies(checked.variables[path].storage.chunks or ())
+    }
+    if not found:
+        return checked
+
+    def changed(path: str, group: Group) -> dict[str, Any]:
+        variables = []
+        for variable in group.variables:
+            chunks = found.get(names.join(path, variable.name))
+            storage = variable.storage if chunks is None else variable.storage.model_copy(update={"chunks": chunks})
+            variables.append(variable if chunks is None else variable.model_copy(update={"storage": storage}))
+        return {"variables": tuple(variables)}
+
+    with building():
+        return resized(checked, mapped(checked.dataset, changed))._replace(parts=checked.parts)
 
 
 def _group(path: str, group: G, kept: _Kept, cuts: Cuts, checked: Checked) -> G:
@@ -191,7 +214,7 @@ def _variable(fqn: str, variable: Variable, cuts: Cuts, checked: Checked) -> Var
         for length, reference in zip(storage.chunks, references, strict=True):
             node = Dimension(name="_", size=reference) if isinstance(reference, int) else cuts.dimensions.get(reference)
             node = node or checked.dimensions[str(reference)]
-            chunks.append(length if node.unlimited else min(length, max(1, node.size)))
+            chunks.append(length if node.unlimited else within(length, node.size))
         if tuple(chunks) != storage.chunks:
             storage = storage.model_copy(update={"chunks": tuple(chunks)})
     if references == variable.dimensions and storage is variable.storage:

@@ -16,6 +16,7 @@ from nczarr import names, ncstream
 from nczarr.arrays.parts import is_fixed, size
 from nczarr.arrays.source import ArraySource, itemsize
 from nczarr.ast import VlenType
+from nczarr.ast.rectilinear import largest
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.options import Options, Section
@@ -143,7 +144,7 @@ def _chunk(part: ArraySource) -> int:
     stored = part.stored
     if stored is not None and not stored.codecs:
         return 0
-    shape, chunks = part.layout.shape, part.layout.chunks
+    shape, chunks = part.layout.shape, largest(part.layout.chunks)
     cells = math.prod(min(chunk, length) for chunk, length in zip(chunks, shape, strict=True))
     return 0 if stored is None and chunks == shape else cells * (itemsize(part.layout.dtype) or TEXT_SIZE)
 

@@ -6,7 +6,6 @@ reproducible.
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -18,6 +17,7 @@ from nczarr.arrays.chunk_keys import Listing
 from nczarr.arrays.source import ArraySource, itemsize
 from nczarr.arrays.thread_pool import DISTANT_WORKERS, Crew, Task
 from nczarr.arrays.windows import TEXT, TIMES
+from nczarr.ast.rectilinear import volume
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError, Diagnostic
 from nczarr.stores.base import is_safe
@@ -96,7 +96,7 @@ def read(
     def tasks() -> Iterator[Task]:
         for array in found:
             layout = array.source.layout
-            need = TIMES * math.prod(layout.chunks) * (itemsize(layout.dtype) or TEXT)
+            need = TIMES * volume(layout.chunks) * (itemsize(layout.dtype) or TEXT)
             wanted = iter(chosen(array, sample))
             while batch := tuple(islice(wanted, BATCH)):
                 yield Task(partial(_looked_at, array, batch, skip), need)

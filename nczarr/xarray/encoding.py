@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from nczarr.arrays.source import ArraySource
+from nczarr.ast.rectilinear import Lengths, largest
 from nczarr.ast.storage import Codec, Storage
 
 _NO_FILTERS: dict[str, Any] = {
@@ -17,6 +18,9 @@ _NO_FILTERS: dict[str, Any] = {
 }
 _BLOSC = ("blosc_lz", "blosc_lz4", "blosc_lz4hc", "blosc_snappy", "blosc_zlib", "blosc_zstd")
 """Names of blosc's compressors by number, as netCDF4-python spells them."""
+
+MOST_PREFERRED = 1 << 16
+"""Maximum number of chunks of a dimension whose different lengths are named."""
 
 _SZIP = {4: "ec", 32: "nn"}
 """Coding of szip by bit of its options."""
@@ -38,15 +42,22 @@ def storage_encoding(storage: Storage, dimensions: Sequence[str], source: ArrayS
             add = _CODECS.get(codec.name or "")
             if add is not None and not (storage.layout is None and add is _blosc):
                 add(found, codec)
-        found.update(contiguous=chunks is None, chunksizes=chunks)
+        found.update(contiguous=chunks is None, chunksizes=None if chunks is None else largest(chunks))
     if source is not None and source.keyed and dimensions and (chunks is None or storage.layout is None):
         layout = source.layout
-        chunks = found["chunks"] = layout.chunks
+        chunks, found["chunks"] = layout.chunks, largest(layout.chunks)
         if layout.shards is not None:
-            found["shards"] = layout.shards
+            found["shards"] = largest(layout.shards)
     if chunks is not None:
-        found["preferred_chunks"] = dict(zip(dimensions, chunks, strict=True))
+        found["preferred_chunks"] = dict(zip(dimensions, map(_preferred, chunks), strict=True))
     return found
+
+
+def _preferred(length: int) -> int | tuple[int, ...]:
+    """Return a chunk length, or those of all chunks if they differ and are not too many for a graph."""
+    if not isinstance(length, Lengths):
+        return length
+    return length.expanded() if length.count <= MOST_PREFERRED else int(length)
 
 
 def _deflate(found: dict[str, Any], codec: Codec) -> None:

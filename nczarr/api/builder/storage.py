@@ -7,6 +7,7 @@ from typing import Any
 
 from nczarr.api.builder.pieces import Site
 from nczarr.ast import Codec, Quantize, Storage
+from nczarr.ast.rectilinear import chunk_length
 from nczarr.ast.storage import CODEC_IDS
 
 LAYOUTS, ENDIANS = ("contiguous", "compact", "chunked"), ("little", "big")
@@ -16,7 +17,7 @@ QUANTIZERS = ("bitgroom", "granularbitround", "bitround")
 def build(
     site: Site,
     variable: str,
-    chunks: Sequence[int] | None,
+    chunks: Sequence[int | Sequence[int]] | None,
     codecs: Sequence[Any] | str,
     layout: str | None,
     endian: str | None,
@@ -27,7 +28,7 @@ def build(
     lengths = None
     if chunks is not None:
         given = chunks if isinstance(chunks, Sequence) and not isinstance(chunks, str) else [chunks]
-        lengths = tuple(site.count(n, 1, "bad-chunk-size", f"a chunk length of `{variable}`") for n in given)
+        lengths = tuple(_length(site, variable, each) for each in given)
     return Storage(
         layout=_choice(site, variable, "layout", layout, LAYOUTS) or ("chunked" if lengths else None),
         chunks=lengths,
@@ -36,6 +37,16 @@ def build(
         no_fill=bool(no_fill),
         quantize=_quantize(site, variable, quantize),
     )
+
+
+def _length(site: Site, variable: str, given: Any) -> int:
+    """Return the chunk length of a dimension, or those of all its chunks."""
+    several = isinstance(given, Sequence) and not isinstance(given, str) and len(given) > 0
+    runs = [
+        (site.count(n, 1, "bad-chunk-size", f"a chunk length of `{variable}`"), 1)
+        for n in (given if several else [given])
+    ]
+    return chunk_length(runs)
 
 
 def _choice(site: Site, variable: str, option: str, given: Any, known: tuple[str, ...]) -> Any:

@@ -11,6 +11,7 @@ from nczarr.arrays.counts import Route, Step
 from nczarr.arrays.parts import descr, is_fixed
 from nczarr.arrays.route import matches, way
 from nczarr.arrays.source import Layout, big_descr, itemsize
+from nczarr.ast.rectilinear import volume
 from nczarr.diagnostics.report import Report
 from nczarr.formats.netcdf4.define import chunk_lengths
 from nczarr.formats.netcdf4.filter_plugins import BUILT_IN, OURS, available, is_lent, lend
@@ -33,7 +34,7 @@ def check_memory(plan: FilePlan, report: Report) -> bool:
         if source is not None and layout is not None and not matches(source.stored, layout):
             cells = math.prod(layout.chunks)
             if source.stored is not None and source.stored.codecs:
-                cells = max(cells, math.prod(source.stored.chunks))
+                cells = max(cells, volume(source.stored.chunks))
             check_chunk(plan, path, "", cells * itemsize(layout.dtype), report)
     return report.errors == before
 

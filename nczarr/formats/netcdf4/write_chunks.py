@@ -31,6 +31,7 @@ from nczarr.arrays.route import grid, matches, way
 from nczarr.arrays.source import ArraySource, Layout, itemsize, numpy_dtype
 from nczarr.arrays.thread_pool import BARRIER, DISTANT_WORKERS, Crew, Task
 from nczarr.arrays.windows import TIMES, filling, room_beside, slab_shape, slabs, window
+from nczarr.ast.rectilinear import volume
 from nczarr.formats.netcdf4.fill_values import restore
 from nczarr.formats.netcdf4.hdf5 import Hdf5, closing, hdf5, open_file
 from nczarr.formats.netcdf4.library import Library
@@ -299,7 +300,7 @@ def _slab(source: ArraySource, into: Into, crew: Crew) -> tuple[int, ...] | None
     """Return the lengths of slabs to read before their chunks are made; None if chunks are read one by one."""
     if way(source, into.layout) != "rechunk" and source.deferred is None:
         return None
-    decoded = max(into.size, math.prod(grid(source)) * itemsize(into.layout.dtype))
+    decoded = max(into.size, volume(grid(source)) * itemsize(into.layout.dtype))
     room = room_beside(crew.memory, crew.workers, decoded * TIMES)
     return slab_shape(source, into.layout.chunks, room // itemsize(into.layout.dtype))
 

@@ -24,6 +24,7 @@ from nczarr.ast import (
     Variable,
     VlenType,
 )
+from nczarr.ast.rectilinear import Lengths
 from nczarr.ast.walk import groups
 from nczarr.formats.notation.spelling import write_fqn, write_name
 from nczarr.formats.notation.values import ConstantWriter
@@ -139,11 +140,18 @@ def _variable(variable: Variable, indent: str, constants: ConstantWriter) -> Ite
     yield indent + "}"
 
 
+def _lengths(length: int) -> str:
+    """Return the chunk length of a dimension, or those of its chunks: `{365 {366 2}}`."""
+    if not isinstance(length, Lengths):
+        return str(length)
+    return "{" + " ".join(str(each) if count == 1 else f"{{{each} {count}}}" for each, count in length.runs) + "}"
+
+
 def _storage(storage: Storage) -> Iterator[str]:
     if storage.layout is not None:
         yield f"layout {storage.layout}"
     if storage.chunks is not None:
-        yield " ".join(["chunks", *map(str, storage.chunks)])
+        yield " ".join(["chunks", *map(_lengths, storage.chunks)])
     for codec in storage.codecs:
         yield " ".join(["codec", codec.name or str(codec.id), *map(str, codec.parameters)])
     if storage.endian is not None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
 from nczarr import names
 from nczarr.arrays.elements import is_element_name
 from nczarr.ast import Codec, Quantize, Storage
+from nczarr.ast.rectilinear import chunk_length
 from nczarr.ast.storage import CODEC_IDS, Algorithm
 from nczarr.formats.notation.spelling import EscapeError, read_name
 from nczarr.syntax._generated.NCZarrParser import NCZarrParser as P
@@ -41,7 +43,7 @@ class StorageBuilder:
             case P.CodecContext():
                 self._codec(context)
             case P.ChunksContext():
-                chunks = self._reader.sizes(context, "bad-chunk-size")
+                chunks = tuple(self._lengths(context))
                 if 0 in chunks:
                     message = "a chunk must have at least one element along each dimension"
                     self._reader.report.error("bad-chunk-size", message, self._reader.span(context))
@@ -57,6 +59,23 @@ class StorageBuilder:
                 self._once("element", self._word("element", context), context)
             case P.QuantizeContext():
                 self._quantize(context)
+
+    def _lengths(self, context: Any) -> Iterator[int]:
+        """Yield the chunk length of each dimension, 0 for an invalid one."""
+        for child in context.getChildren():
+            if isinstance(child, P.LengthsContext):
+                runs = []
+                for each in child.getChildren():
+                    if isinstance(each, P.RunContext):
+                        runs.append(self._reader.sizes(each, "bad-chunk-size"))
+                    elif each in child.getTokens(P.SIZE):
+                        runs.append((self._reader.size(each, "bad-chunk-size") or 0, 1))
+                sound = runs and all(len(run) == 2 and all(run) for run in runs)
+                yield chunk_length([(length, count) for length, count in runs]) if sound else 0
+            elif child in context.getTokens(P.SIZE):
+                size = self._reader.size(child, "bad-chunk-size")
+                if size is not None:
+                    yield size
 
     def _once(self, member: str, value: Any, context: Any) -> None:
         if member in self._members:

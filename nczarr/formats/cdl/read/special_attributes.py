@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from nczarr import names
 from nczarr.ast import Codec, Kind, Quantize, Storage
 from nczarr.ast.kinds import KIND_SPELLINGS
+from nczarr.ast.rectilinear import read_lengths
 from nczarr.ast.storage import CODEC_IDS, FILTER_LIMIT, most_digits
 from nczarr.diagnostics.report import Label, Report
 from nczarr.formats.cdl.read.scope import VariableDraft
@@ -25,11 +26,22 @@ GLOBAL = frozenset({"_Format", "_NCProperties", "_IsNetcdf4", "_SuperblockVersio
 
 SPECIAL = frozenset(
     {
-        *("_Storage", "_ChunkSizes", "_DeflateLevel", "_Shuffle", "_Fletcher32", "_NoFill", "_Endianness"),
+        *(
+            "_Storage",
+            "_ChunkSizes",
+            "_ChunkLengths",
+            "_DeflateLevel",
+            "_Shuffle",
+            "_Fletcher32",
+            "_NoFill",
+            "_Endianness",
+        ),
         *("_Filter", "_Codecs", *QUANTIZE, *GLOBAL),
     }
 )
 """Names of special attributes, never stored (`_FillValue` is stored, so it is not included)."""
+
+_CHUNKS = ("_ChunkLengths", "_ChunkSizes")
 
 _ZARR_IDS = {"zlib": "deflate", "gzip": "deflate", "bz2": "bzip2"}
 _LEVELS = {"deflate": "level", "bzip2": "level", "zstd": "level"}
@@ -44,6 +56,7 @@ class Specials:
         self.readers: dict[str, Callable[[VariableDraft, Sequence[Literal], Span], object]] = {
             "_Storage": self._layout,
             "_ChunkSizes": self._chunks,
+            "_ChunkLengths": self._lengths,
             "_DeflateLevel": self._deflate,
             "_Shuffle": self._flag,
             "_Fletcher32": self._flag,
@@ -87,7 +100,7 @@ class Specials:
                 self.report.error("filter-on-scalar", message, place, helps=[f"remove `{name}`"])
                 return
             span = self._at(literals[0]) if literals else place
-            variable.specials[name] = (value, place if name != "_ChunkSizes" else span)
+            variable.specials[name] = (value, span if name in _CHUNKS else place)
 
     def kind(self, literals: Sequence[Literal], place: Span) -> Kind | None:
         """Return the value of `:_Format`."""
@@ -118,8 +131,9 @@ class Specials:
         listed = given.get("_Filter") or given.get("_Codecs") or ()
         codecs += [codec for codec in listed if codec.id not in {known.id for known in codecs}]  # type: ignore[attr-defined]
         quantize = next((value for name, value in given.items() if name in QUANTIZE), None)
-        span = variable.specials["_ChunkSizes"][1] if given.get("_ChunkSizes") else variable.span
-        lengths = given.get("_ChunkSizes") or ()
+        named = next((name for name in _CHUNKS if given.get(name)), None)
+        span = variable.span if named is None else variable.specials[named][1]
+        lengths = () if named is None else given[named]
         chunks = lengths if any(lengths) else None  # type: ignore[arg-type]  # 0 asks for the default
         layout = given.get("_Storage") or ("chunked" if lengths else None)
         return Storage(
@@ -160,6 +174,21 @@ class Specials:
         if 0 in sizes and any(sizes):
             raise self._bad("a chunk size must be at least 1", literals[sizes.index(0)], code="bad-chunk-size")
         return tuple(sizes)
+
+    def _lengths(self, variable: VariableDraft, literals: Sequence[Literal], place: Span) -> object:
+        """Return chunk lengths that differ: a text for each dimension, `"366"` or `"[365, [366, 2]]"`."""
+        found = []
+        for literal in literals:
+            try:
+                found.append(read_lengths(json.loads(literal.value) if literal.kind == "string" else literal.value))
+            except (ValueError, RecursionError):
+                help_ = 'write "[365, 366, [365, 2]]" for one dimension: lengths, and pairs of a length and a number'
+                raise self._bad("this is not a list of chunk lengths", literal, help_, code="bad-chunk-size") from None
+        rank = len(variable.dimensions)
+        if len(found) != rank:
+            message = f"`{variable.name}` has {rank} dimensions, and the chunk lengths of {len(found)} are given"
+            raise self._bad(message, literals[0] if literals else place, code="bad-chunk-size")
+        return tuple(found)
 
     def _deflate(self, variable: VariableDraft, literals: Sequence[Literal], place: Span) -> object:
         level = self._integer(literals, place, "_DeflateLevel")

@@ -29,6 +29,7 @@ from nczarr.ast import (
     Variable,
     VlenType,
 )
+from nczarr.ast.rectilinear import Lengths, varies
 from nczarr.ast.storage import CODEC_IDS
 from nczarr.ast.types import dependencies_first
 from nczarr.check.anonymous_dimensions import Anonymous
@@ -185,7 +186,10 @@ def special_attributes(storage: Storage) -> Iterator[tuple[str, str]]:
     """Yield name and written value of each specified property."""
     if storage.layout is not None:
         yield "_Storage", f'"{storage.layout}"'
-    if storage.chunks:
+    if storage.chunks and varies(storage.chunks):
+        lengths = (each.written if isinstance(each, Lengths) else each for each in storage.chunks)
+        yield "_ChunkLengths", ", ".join(f'"{each}"' for each in lengths)
+    elif storage.chunks:
         yield "_ChunkSizes", ", ".join(map(str, storage.chunks))
     yield from _codecs(storage.codecs)
     if storage.endian is not None:

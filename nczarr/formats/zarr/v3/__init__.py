@@ -18,6 +18,7 @@ ARRAYS = Arrays(
     elements=True,
     numpy_types=True,
     registry=True,
+    rectilinear=True,
 )
 """Named filters: deflate, shuffle, fletcher32, bzip2, blosc, zstd; and gzip and crc32c, unknown to HDF5."""
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from nczarr.ast import Constant, Group, Variable
 from nczarr.ast.plain import Plain
+from nczarr.ast.rectilinear import Lengths, varies
 from nczarr.diagnostics.report import Report
 from nczarr.formats.zarr.core.fill_values import Json
 from nczarr.formats.zarr.core.writer import Entry, Writer, encode, members
@@ -42,7 +43,9 @@ class Zarr3Writer(Writer):
              "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}],
              "attributes": {"units": "K"}, "dimension_names": ["y", "x"]}
 
-        `chunk_shape` is that of a shard, if there are shards.
+        `chunk_shape` is that of a shard, if there are shards. Chunks of different
+        lengths are `{"name": "rectilinear", "configuration": {"kind": "inline",
+        "chunk_shapes": [[365, 365, [366, 2]], 3]}}`.
         `storage_transformers` are omitted: none exist yet. Texts with invalid
         UTF-8 have type `bytes`.
         """
@@ -54,7 +57,7 @@ class Zarr3Writer(Writer):
             "node_type": "array",
             "shape": layout.shape,
             "data_type": dtypes.data_type(layout.dtype, utf8=utf8, registered=registered),
-            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": layout.shards or layout.chunks}},
+            "chunk_grid": _grid(layout.shards or layout.chunks),
             "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
             "fill_value": dtypes.fill_value(layout.dtype, layout.fill, utf8=utf8, registered=registered),
             "codecs": codecs.chain(layout.dtype, layout.codecs, inner, utf8=utf8),
@@ -87,3 +90,11 @@ class Zarr3Writer(Writer):
     def fill_form(self, constant: Constant) -> Plain:
         """Return a fill value in xarray's encoding."""
         return dtypes.fill_attribute(constant)
+
+
+def _grid(chunks: tuple[int, ...]) -> Json:
+    """Return the `chunk_grid` member."""
+    if not varies(chunks):
+        return {"name": "regular", "configuration": {"chunk_shape": chunks}}
+    shapes = [length.written if isinstance(length, Lengths) else length for length in chunks]
+    return {"name": "rectilinear", "configuration": {"kind": "inline", "chunk_shapes": shapes}}

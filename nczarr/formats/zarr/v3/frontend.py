@@ -14,11 +14,12 @@ from nczarr.arrays.grid import Encoding
 from nczarr.arrays.source import Descr, big_descr, itemsize
 from nczarr.ast import ATOMIC, Constant
 from nczarr.ast.plain import Plain
+from nczarr.ast.rectilinear import Lengths, read_lengths, total_of
 from nczarr.capabilities import ChunkKeys
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.formats.zarr.core import read_zarr
-from nczarr.formats.zarr.core.array_metadata import Described, chain, lengths, sensible
+from nczarr.formats.zarr.core.array_metadata import LARGEST_LENGTH, Described, chain, lengths, sensible
 from nczarr.formats.zarr.core.fill_values import FAULTS
 from nczarr.formats.zarr.core.reader import BadDocumentError, Reader, axes_of
 from nczarr.formats.zarr.core.time_attributes import with_times
@@ -145,7 +146,7 @@ class Zarr3Reader(Reader):
         shape = lengths(document.get("shape"))
         if shape is None or not sensible(shape):
             raise BadDocumentError("the shape is not a list of lengths", "shape")
-        chunks = _grid(document.get("chunk_grid"), len(shape))
+        chunks = _grid(document.get("chunk_grid"), shape)
         chunk_keys = _keys(document.get("chunk_key_encoding")).below(prefix)
         written = self._dtype(document.get("data_type"), prefix)
         found = read_chain(document.get("codecs"), chunks, written)
@@ -214,14 +215,47 @@ def _check(descr: Descr) -> None:
         raise ValueError(f"elements of {itemsize(descr)} bytes")
 
 
-def _grid(written: Any, rank: int) -> tuple[int, ...]:
+def _grid(written: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
     name, configuration = named(written, "chunk_grid")
+    if name == "rectilinear":
+        return _rectilinear(configuration, shape)
     chunks = lengths(configuration.get("chunk_shape"), least=1)
     if name != "regular":
         raise BadDocumentError(f"chunk grid `{name}` is unknown", "chunk_grid", "unreadable-array")
-    if chunks is None or len(chunks) != rank:
+    if chunks is None or len(chunks) != len(shape):
         raise BadDocumentError("the chunks are not a list of one length for each dimension", "chunk_grid")
     return chunks
+
+
+def _rectilinear(configuration: Json, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the chunk lengths of a rectilinear grid, which may end beyond the array as in zarr-python.
+
+    ::
+
+        {"kind": "inline", "chunk_shapes": [[365, 365, [366, 2]], 90]}
+
+    One length repeats, a pair is a length and a number of chunks.
+    """
+    if configuration.get("kind") != "inline":
+        text = "the kind of the rectilinear chunk grid is not `inline`"
+        raise BadDocumentError(text, "chunk_grid", "unreadable-array" if "kind" in configuration else "bad-metadata")
+    written = configuration.get("chunk_shapes")
+    if not isinstance(written, list) or len(written) != len(shape):
+        raise BadDocumentError("the chunks are not a list of lengths for each dimension", "chunk_grid")
+    chunks = []
+    for axis, (each, extent) in enumerate(zip(written, shape, strict=True)):
+        try:
+            found = read_lengths(each)
+        except ValueError as fault:
+            raise BadDocumentError(f"dimension {axis}: {fault}", "chunk_grid") from fault
+        total = extent if isinstance(each, int) else total_of(each)
+        if total < extent:
+            text = f"the chunks of dimension {axis} have {total} elements, and the array has {extent}"
+            raise BadDocumentError(text, "chunk_grid")
+        if max(total, found) > LARGEST_LENGTH:
+            raise BadDocumentError(f"the chunks of dimension {axis} are too long", "chunk_grid")
+        chunks.append(found.between(0, max(1, -(-extent // found))) if isinstance(found, Lengths) else found)
+    return tuple(chunks)
 
 
 def _keys(written: Any) -> ChunkKeys:

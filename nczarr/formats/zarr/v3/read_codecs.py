@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from nczarr.arrays import array_steps
 from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.source import Descr, itemsize
+from nczarr.ast.rectilinear import Lengths, varies
 from nczarr.formats.zarr.core.array_metadata import lengths
 from nczarr.formats.zarr.core.fill_values import FAULTS, Json
 from nczarr.formats.zarr.core.reader import BadDocumentError
@@ -71,6 +72,7 @@ def read_chain(written: Any, chunks: tuple[int, ...], stored: Descr, *, inner: b
                 if order is not None and not before:
                     permutation = order if permutation is None else tuple(permutation[axis] for axis in order)
                 elif order is not None:
+                    _check_equal(lengths_now)
                     before.append(array_steps.transpose_step(lengths_now, order))
                     chunks, permutation = tuple(lengths_now[axis] for axis in order), None
             case "bytes" | "vlen-utf8" | "vlen-bytes":
@@ -89,6 +91,19 @@ def read_chain(written: Any, chunks: tuple[int, ...], stored: Descr, *, inner: b
             case _:
                 break
     raise BadDocumentError("this chain of codecs is not supported", "codecs", "unreadable-array")
+
+
+def _divides(chunk: int, shard: int) -> bool:
+    """Return whether a shard, or each of shards of different lengths, has whole chunks."""
+    lengths = [length for length, _ in shard.runs] if isinstance(shard, Lengths) else [shard]
+    return not any(length % chunk for length in lengths)
+
+
+def _check_equal(chunks: tuple[int, ...]) -> None:
+    """Raise BadDocumentError if chunks differ in shape, which a step of the chain has to know."""
+    if varies(chunks):
+        text = "this chain of codecs is not supported for chunks of different lengths"
+        raise BadDocumentError(text, "codecs", "unreadable-array")
 
 
 def _permutation(order: Any, rank: int) -> tuple[int, ...] | None:
@@ -112,7 +127,7 @@ def _sharded(
 ) -> Chain:
     """Return the chain of shards of this shape: read chunk by chunk, or as a step if other codecs surround them."""
     chunks = lengths(configuration.get("chunk_shape"), least=1)
-    if chunks is None or len(chunks) != len(shard) or any(a % b for a, b in zip(shard, chunks, strict=True)):
+    if chunks is None or len(chunks) != len(shard) or not all(map(_divides, chunks, shard)):
         raise BadDocumentError("the shape of a shard is not a multiple of its chunk shape", "codecs")
     location = configuration.get("index_location", "end")
     index = configuration.get("index_codecs")
@@ -124,6 +139,7 @@ def _sharded(
     index_steps = (endian, *({"id": "crc32c"} for _ in steps[1:]))
     if not inner and not before and not after and permutation is None:
         return found._replace(inner=chunks, index_steps=index_steps, index_first=location == "start")
+    _check_equal(shard)
     step = array_steps.shard_step(
         shard,
         chunks,
