@@ -162,7 +162,7 @@ class Lengths(int):
     @property
     def written(self) -> Written:
         """The form in JSON: equal lengths in a row are a pair."""
-        return [length if count == 1 else [length, count] for length, count in self.runs]
+        return written_runs(self.runs)
 
 
 def chunk_length(runs: Iterable[Run]) -> int:
@@ -211,6 +211,11 @@ def shape_of(number: Sequence[int], chunks: Sequence[int]) -> tuple[int, ...]:
     return tuple(
         length.of(each) if isinstance(length, Lengths) else length for each, length in zip(number, chunks, strict=True)
     )
+
+
+def written_runs(runs: Iterable[Run]) -> list[int | list[int]]:
+    """Return runs in their form in JSON: equal lengths in a row are a pair."""
+    return [length if count == 1 else [length, count] for length, count in runs]
 
 
 def total_of(written: Sequence[Any]) -> int:

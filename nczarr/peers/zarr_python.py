@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from nczarr.arrays.codecs import POINTER
+from nczarr.ast.rectilinear import read_lengths, total_of
 from nczarr.peers import zarr_types
 from nczarr.peers.documents import Node, step
 from nczarr.peers.netcdf_c.view import holds, integers
@@ -19,6 +20,9 @@ from nczarr.peers.zarr_view import View
 
 SEEN = "3.1.6 and 3.4.2"
 RELEASES = ("3.1", "3.4")
+RECTILINEAR_SINCE = "3.3"
+"""First release that reads rectilinear grids."""
+RECTILINEAR_FLAG = "the setting `array.rectilinear_chunks`"
 REFUSED = "cannot open it, nor list its group"
 RULES = Rules(SEEN)
 MEMBERS_3 = ("shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs")
@@ -107,6 +111,12 @@ def chunks(view: View) -> Iterator[Place]:
     for array in view.arrays:
         given, pointer = chunk_lengths(array)
         lengths, shape = integers(given), integers(array.meta.get("shape"))
+        if _is_rectilinear(array):
+            wrong = _wrong_shapes(array.meta["chunk_grid"], shape)
+            if wrong:
+                text = f"the chunks of `{array.path}` {wrong}"
+                yield Place(array.key, "/chunk_grid/configuration", text, since=RECTILINEAR_SINCE)
+            continue
         if given is None and (array.version == 3 or "chunks" not in array.meta):
             continue
         if (
@@ -117,6 +127,29 @@ def chunks(view: View) -> Iterator[Place]:
             yield Place(array.key, pointer, f"the chunks of `{array.path}` are not one length for each axis")
         elif 0 in lengths and 0 not in (shape or []):
             yield Place(array.key, pointer, f"a chunk length of `{array.path}` is 0", does="cannot read it")
+
+
+def _is_rectilinear(array: Node) -> bool:
+    grid = array.meta.get("chunk_grid")
+    return array.version == 3 and isinstance(grid, dict) and grid.get("name") == "rectilinear"
+
+
+def _wrong_shapes(grid: dict[str, Any], shape: list[int] | None) -> str:
+    """Return what is wrong with the lengths of a rectilinear grid; empty for nothing."""
+    configuration = grid.get("configuration")
+    if not isinstance(configuration, dict) or configuration.get("kind") != "inline":
+        return "are not of the kind `inline`"
+    shapes = configuration.get("chunk_shapes")
+    if not isinstance(shapes, list) or (shape is not None and len(shapes) != len(shape)):
+        return "are not the lengths of each axis"
+    for axis, written in enumerate(shapes):
+        try:
+            read_lengths(written)
+        except ValueError:
+            return f"have wrong lengths along axis {axis}"
+        if shape is not None and isinstance(written, list) and total_of(written) < shape[axis]:
+            return f"do not cover axis {axis}"
+    return ""
 
 
 @RULES.add("missing-group", "hides its content", "write the document")
@@ -311,11 +344,34 @@ def unknown_extensions(view: View) -> Iterator[Place]:
         for member, known in (("chunk_grid", {"regular"}), ("chunk_key_encoding", {"default", "v2"})):
             given = array.meta.get(member)
             name = given.get("name") if isinstance(given, dict) else given
-            if array.version == 3 and member in array.meta and not (isinstance(name, str) and name in known):
+            if array.version == 3 and member == "chunk_grid" and name == "rectilinear":
+                yield from _rectilinear(array)
+            elif array.version == 3 and member in array.meta and not (isinstance(name, str) and name in known):
                 yield Place(array.key, f"/{member}", f"`{member}` of `{array.path}` is `{name}`")
         if array.version == 3 and array.meta.get("storage_transformers"):
             text = f"`{array.path}` has storage transformers"
             yield Place(array.key, "/storage_transformers", text, does="ignores them")
+
+
+def _rectilinear(array: Node) -> Iterator[Place]:
+    """Yield the places of a rectilinear grid: no release reads it without a setting."""
+    text, pointer = f"`chunk_grid` of `{array.path}` is `rectilinear`", "/chunk_grid"
+    regular = "write a regular grid: `nczarr convert SRC DST`"
+    yield Place(
+        array.key,
+        pointer,
+        text,
+        instead=f"{regular}, or read it with zarr-python {RECTILINEAR_SINCE} and {RECTILINEAR_FLAG}",
+        until=RECTILINEAR_SINCE,
+    )
+    yield Place(
+        array.key,
+        pointer,
+        text,
+        does=f"{REFUSED}, without {RECTILINEAR_FLAG}",
+        instead=f"call `zarr.config.set({{'array.rectilinear_chunks': True}})`, or {regular}",
+        since=RECTILINEAR_SINCE,
+    )
 
 
 @RULES.add("bad-codecs", "cannot read it", "write one of `bytes`, `vlen-utf8`, `vlen-bytes`, `sharding_indexed`")

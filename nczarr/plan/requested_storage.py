@@ -115,7 +115,11 @@ def storage_requests(
         report.error("unmatched-shards", f"{target} has no shards", helps=["write `zarr3` or `nczarr3`"])
     if options.grid == "rectilinear" and not (arrays and arrays.rectilinear):
         text = f"{target} has chunks of one length along each dimension"
-        report.error("unmatched-chunks", text, helps=["omit `--grid rectilinear`, or write `zarr3` or `nczarr3`"])
+        report.error(
+            "unmatched-chunks",
+            text,
+            helps=["omit `--grid rectilinear`, or write Zarr v3: `--to zarr3`, or `--metadata zarr3` of references"],
+        )
     if options.order == "F" and not (arrays and arrays.orders):
         report.error("unmatched-order", f"{target} has no chunks in F order", helps=["write `zarr3-2019`"])
     if options.separator is not None and not (arrays and arrays.separators):

@@ -24,7 +24,8 @@ from nczarr.arrays.chunk_references import WHOLE, Referred
 from nczarr.arrays.index_table import indices_of, unraveled
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.manifest import Columns
-from nczarr.diagnostics.report import Report
+from nczarr.ast.rectilinear import Lengths, varies
+from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
 from nczarr.options import Options
 from nczarr.plan.plans import StorePlan
 from nczarr.secrets import StorageOptions, shown
@@ -49,10 +50,46 @@ NAMED_SINCE = 2
 """Version of the specification whose references may name a container."""
 
 
+RECTILINEAR_SINCE = 2
+"""First major version of icechunk that stores rectilinear grids."""
+
+
 def begin(path: str, plan: StorePlan, folder: Callable[[], Store]) -> tuple[Store, str]:
-    """Return a new commit for a plan, and its place. Raises OSError, FileExistsError if the place is taken."""
+    """Return a new commit for a plan, and its place.
+
+    Raises OSError, FileExistsError if the place is taken, CompileError with
+    `unmatched-chunks` for a grid that the installed icechunk cannot store.
+    """
+    _check_grids(plan)
     kind = VirtualTarget if plan.options.virtual else RepositoryTarget
     return kind(_repository(path), plan.options), path
+
+
+def _check_grids(plan: StorePlan) -> None:
+    """Raise CompileError for a rectilinear grid with icechunk 1, or with padded chunks.
+
+    Icechunk 2 reads lists of lengths alone, not one length that repeats beyond
+    the edge.
+    """
+    for path, targets in plan.targets.items():
+        layouts = [target.layout for target in targets.values() if varies(target.layout.chunks)]
+        version = library().__version__ if layouts else ""
+        helps = ["omit `--grid rectilinear`"]
+        if layouts and int(version.partition(".")[0]) < RECTILINEAR_SINCE:
+            text = f"`{path}` has chunks of different lengths, which icechunk {version} cannot store"
+            helps = [f"install icechunk {RECTILINEAR_SINCE} (Python 3.12 or later), or {helps[0]}"]
+        else:
+            padded = [
+                f"{length} of {extent}"
+                for layout in layouts
+                for length, extent in zip(layout.chunks, layout.shape, strict=True)
+                if not isinstance(length, Lengths) and extent % length
+            ]
+            if not padded:
+                continue
+            text = f"`{path}` has chunks of different lengths, and chunks beyond its edge (chunk length {padded[0]})"
+            text += ", which icechunk cannot store together"
+        raise CompileError([Diagnostic("unmatched-chunks", Severity.ERROR, text, helps=tuple(helps))])
 
 
 def is_free(path: str, report: Report, options: Options) -> bool:

@@ -217,6 +217,11 @@ VERSION_3 = [
         {V + "chunk_grid": {"name": "rectangular", "configuration": {}}},
         "ValueError: Unknown chunk grid",
     ),
+    three(
+        "unknown-extension",
+        {V + "chunk_grid": {"name": "rectilinear", "configuration": {"kind": "inline", "chunk_shapes": [[2, 1]]}}},
+        ("ValueError: Unknown chunk grid", "RectilinearChunksDisabledError"),
+    ),
     three("unknown-extension", {V + "chunk_key_encoding": {"name": "x"}}, "ValueError: Unknown chunk key"),
     three("bad-codecs", {V + "codecs": []}, "ValueError"),
     three("bad-codecs", {V + "codecs": [BYTES, BYTES]}, "ValueError"),

@@ -8,10 +8,11 @@ accepts it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from nczarr.ast import Constant, Group, Variable
 from nczarr.ast.plain import Plain
-from nczarr.ast.rectilinear import Lengths, varies
+from nczarr.ast.rectilinear import Lengths, runs_of, varies, written_runs
 from nczarr.diagnostics.report import Report
 from nczarr.formats.zarr.core.fill_values import Json
 from nczarr.formats.zarr.core.writer import Entry, Writer, encode, members
@@ -57,7 +58,7 @@ class Zarr3Writer(Writer):
             "node_type": "array",
             "shape": layout.shape,
             "data_type": dtypes.data_type(layout.dtype, utf8=utf8, registered=registered),
-            "chunk_grid": _grid(layout.shards or layout.chunks),
+            "chunk_grid": _grid(layout.shards or layout.chunks, layout.shape),
             "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
             "fill_value": dtypes.fill_value(layout.dtype, layout.fill, utf8=utf8, registered=registered),
             "codecs": codecs.chain(layout.dtype, layout.codecs, inner, utf8=utf8),
@@ -92,9 +93,18 @@ class Zarr3Writer(Writer):
         return dtypes.fill_attribute(constant)
 
 
-def _grid(chunks: tuple[int, ...]) -> Json:
-    """Return the `chunk_grid` member."""
+def _grid(chunks: tuple[int, ...], shape: tuple[int, ...]) -> Json:
+    """Return the `chunk_grid` member.
+
+    Icechunk reads lists of lengths alone, so one length stands only where the
+    last chunk ends beyond the array.
+    """
     if not varies(chunks):
         return {"name": "regular", "configuration": {"chunk_shape": chunks}}
-    shapes = [length.written if isinstance(length, Lengths) else length for length in chunks]
+    shapes: list[Any] = []
+    for length, extent in zip(chunks, shape, strict=True):
+        if isinstance(length, Lengths):
+            shapes.append(length.written)
+        else:
+            shapes.append(written_runs(runs_of(length, extent)) if extent and not extent % length else length)
     return {"name": "rectilinear", "configuration": {"kind": "inline", "chunk_shapes": shapes}}
