@@ -20,8 +20,14 @@ Run: TypeAlias = tuple[int, int]
 Written: TypeAlias = "int | list[int | list[int]]"
 """Chunk length of a dimension in JSON: one length, or a list of lengths and of pairs `[length, number]`."""
 
+LONGEST = 2**63 - 1
+"""Maximum sum of chunk lengths along a dimension."""
+
 MOST_EXPANDED = 1 << 24
 """Maximum number of chunks of a dimension whose lengths are listed one by one."""
+
+PARTS = 16
+"""Maximum number of parts that are kept of the lengths of a dimension."""
 
 
 class Lengths(int):
@@ -41,7 +47,13 @@ class Lengths(int):
     runs: tuple[Run, ...]
     """Runs of equal lengths; neighbours differ."""
     _firsts: list[int]
+    """First chunk of each run, and the number of chunks."""
     _begins: list[int]
+    """Start of each run, and the sum of all lengths."""
+    _columns: Any
+    """`_firsts`, `_begins` and the lengths of the runs: int64, shape (3, runs), once used."""
+    _parts: dict[tuple[int, int], int]
+    """Results of `between`."""
 
     def __new__(cls, runs: Iterable[Run]) -> Self:
         """Return the lengths of runs of chunks, neighbours of which differ."""
@@ -50,6 +62,7 @@ class Lengths(int):
         made.runs = given
         made._firsts = [0, *accumulate(count for _, count in given)]
         made._begins = [0, *accumulate(length * count for length, count in given)]
+        made._columns, made._parts = None, {}
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -90,20 +103,22 @@ class Lengths(int):
     def _run(self, starts: list[int], at: int) -> int:
         return max(0, bisect_right(starts, at, hi=len(self.runs)) - 1)
 
-    def _runs(self, starts: list[int], at: Any) -> tuple[Any, Any, Any]:
-        """Return first chunk, begin and length of the runs of many chunks or positions: int64, the shape of `at`."""
+    def _at(self, row: int, at: Any) -> tuple[Any, Any, Any]:
+        """Return first chunk, start and length of the runs of chunks (row 0) or positions (row 1): int64, as `at`."""
         import numpy as np
 
-        run = np.maximum(np.searchsorted(np.array(starts[: len(self.runs)], np.int64), at, side="right") - 1, 0)
-        columns = (self._firsts, self._begins, [length for length, _ in self.runs])
-        first, begin, length = (np.array(column[: len(self.runs)], np.int64)[run] for column in columns)
-        return first, begin, length
+        if self._columns is None:
+            lengths = [length for length, _ in self.runs]
+            self._columns = np.array([self._firsts[:-1], self._begins[:-1], lengths], np.int64)
+        first, begin, length = self._columns
+        run = np.maximum(np.searchsorted(self._columns[row], at, side="right") - 1, 0)
+        return first[run], begin[run], length[run]
 
     def __rmul__(self, number: Any) -> Any:
         if isinstance(number, int):
             run = self._run(self._firsts, number)
             return self._begins[run] + (int(number) - self._firsts[run]) * self.runs[run][0]
-        first, begin, length = self._runs(self._firsts, number)
+        first, begin, length = self._at(0, number)
         return begin + (number - first) * length
 
     def __rfloordiv__(self, position: Any) -> Any:
@@ -112,7 +127,7 @@ class Lengths(int):
                 return -1 - (-1 - position) // self
             run = self._run(self._begins, position)
             return self._firsts[run] + (int(position) - self._begins[run]) // self.runs[run][0]
-        first, begin, length = self._runs(self._begins, position)
+        first, begin, length = self._at(1, position)
         return first + (position - begin) // length
 
     def __rmod__(self, position: Any) -> Any:
@@ -132,11 +147,19 @@ class Lengths(int):
 
     def between(self, first: int, end: int) -> int:
         """Return the chunk lengths of chunks `first` to `end - 1`, of which there is at least one."""
-        return chunk_length(self._cut(first, end))
+        found = self._parts.get((first, end))
+        if found is None:
+            if len(self._parts) >= PARTS:
+                self._parts.clear()
+            found = self._parts[first, end] = chunk_length(self._cut(first, end))
+        return found
 
     def _cut(self, first: int, end: int) -> list[Run]:
+        """Return the runs of chunks `first` to `end - 1`."""
         found = []
-        for (length, count), begin in zip(self.runs, self._firsts, strict=False):
+        for run in range(self._run(self._firsts, first), self._run(self._firsts, end) + 1):
+            length, count = self.runs[run]
+            begin = self._firsts[run]
             low, high = max(first, begin), min(end, begin + count)
             if low < high:
                 found.append((length, high - low))
@@ -235,4 +258,6 @@ def read_lengths(written: Any) -> int:
         if len(pair) != 2 or not all(type(number) is int and number > 0 for number in pair):
             raise ValueError("a list of chunk lengths must have integers above 0, or pairs of a length and a number")
         runs.append((pair[0], pair[1]))
+    if sum(length * count for length, count in runs) > LONGEST:
+        raise ValueError(f"chunk lengths must have a sum of at most {LONGEST}")
     return chunk_length(runs)

@@ -109,7 +109,8 @@ def check_storage(variable: Variable, dimensions: list[Dimension], types: Types,
     elif storage.chunks is not None:
         for length, dimension in zip(storage.chunks, dimensions, strict=True):
             if isinstance(length, Lengths):
-                if not dimension.unlimited and length.fitted(dimension.size) != length:
+                wrong = not dimension.unlimited and length.fitted(dimension.size) != length
+                if wrong or length.total > LONGEST:
                     message = f"the chunks have {length.total} elements along `{dimension.name}` ({dimension.size})"
                     report.error("bad-chunk-size", message, place)
             elif not dimension.unlimited and length > max(dimension.size, 1):

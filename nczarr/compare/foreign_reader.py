@@ -193,7 +193,8 @@ class ZarrReader:
 
     def array(self, name: list[str], dtype: np.dtype[Any]) -> Read:
         """Return a function that reads regions of an array."""
-        array: Any = self._zarr.open_array(self._store, path="/".join(name), mode="r")
+        with self._zarr.config.set({"array.rectilinear_chunks": True}):  # releases without it ignore it
+            array: Any = self._zarr.open_array(self._store, path="/".join(name), mode="r")
 
         def read(region: tuple[slice, ...]) -> NDArray[Any]:
             scalar = not region and array.ndim == 1  # NCZarr has scalars of one element

@@ -257,7 +257,7 @@ class GroupBuilder:
         dimensions: Sequence[DimensionLike] = (),
         *,
         fill_value: Any = None,
-        chunks: Sequence[int] | None = None,
+        chunks: Sequence[int | Sequence[int]] | None = None,
         codecs: Sequence[Any] | str = (),
         layout: str | None = None,
         endian: str | None = None,
@@ -280,8 +280,8 @@ class GroupBuilder:
         fill_value : value of the type, optional
             Value of the attribute `_FillValue`. Without it, masked numbers of more than one
             byte get netCDF's default of the type, which is then declared.
-        chunks : sequence of int, optional
-            Chunk length along each dimension.
+        chunks : sequence of int or of sequence of int, optional
+            Chunk length along each dimension, or the lengths of all its chunks: `([365, 366], 90)`.
         codecs : str or sequence
             Codecs in the order of encoding: `"shuffle"`, `("deflate", 5)`, or an HDF5
             filter number with its parameters. A text names a single codec.

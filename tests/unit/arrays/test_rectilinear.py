@@ -87,7 +87,8 @@ def test_equal_lengths_are_one_length() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [[], 0, -1, True, "3", [0], [3, -1], [[3]], [[3, 0]], [[3, 2, 1]], [[[3, 1], 2]], [2.0]]
+    "wrong",
+    [[], 0, -1, True, "3", [2**63], [[2**40, 2**40]], [0], [3, -1], [[3]], [[3, 0]], [[3, 2, 1]], [[[3, 1], 2]], [2.0]],
 )
 def test_wrong_lengths_are_refused(wrong: Any) -> None:
     with pytest.raises(ValueError, match="chunk length"):
@@ -219,7 +220,7 @@ def test_without_the_grid_the_largest_lengths_are_a_regular_grid(tmp_path: Path)
     _, path = store(tmp_path / "a.zarr", [[(3, 1), (7, 2), (2, 1)], [(4, 1), (1, 3)]], "zlib")
     done = nczarr.convert(path, tmp_path / "b.zarr", "zarr3")
     assert written(tmp_path / "b.zarr")["chunk_grid"]["configuration"] == {"chunk_shape": [7, 4]}
-    assert [loss.message for loss in done.losses] == ["variable `/v`, the different lengths of its chunks"]
+    assert "variable `/v`, the different lengths of its chunks" in [loss.message for loss in done.losses]
 
 
 @pytest.mark.parametrize(
@@ -248,7 +249,7 @@ DOCUMENTS = {
     "dimension 1": {"kind": "inline", "chunk_shapes": [[3, 7], [0, 6]]},
     "dimension 0": {"kind": "inline", "chunk_shapes": [[3, -7, 14], 2]},
     "above 0": {"kind": "inline", "chunk_shapes": [[[3, 2.5], 7], 2]},
-    "too long": {"kind": "inline", "chunk_shapes": [[3, [7, 2**62]], 2]},
+    "sum of at most": {"kind": "inline", "chunk_shapes": [[3, [7, 2**62]], 2]},
 }
 
 
@@ -326,3 +327,54 @@ def test_texts_of_the_model_have_the_lengths(tmp_path: Path) -> None:
             text = tmp_path / f"t.{suffix}"
             nczarr.write(found, text, form)
             assert nczarr.open(text)["v"].chunks == ((3, 7, 7), 2)
+
+
+EVERY_KIND = """netcdf t {
+types: int(*) list ; compound pair { int a ; float b ; } ;
+dimensions: y = 10 ; x = 6 ;
+variables:
+  string s(y, x) ; s:_ChunkLengths = "[3, 7]", "[1, [2, 2], 1]" ;
+  list l(y) ; l:_ChunkLengths = "[3, 7]" ;
+  pair c(y) ; c:_ChunkLengths = "[1, 2, 7]" ; c:_DeflateLevel = 3 ;
+  int e(y, x) ; e:_FillValue = 5 ; e:_ChunkLengths = "[3, 7]", "3" ;
+  short u(y) ; u:_ChunkLengths = "[3, 3, 4]" ; u:_Endianness = "big" ;
+  char h(y, x) ; h:_ChunkLengths = "[4, 6]", "[2, 4]" ;
+data:
+  s = "a", NIL, "ccc", "", _, "f", "gg", NIL, "", "last" ; l = {1, 2}, {}, {3}, {}, {4, 5, 6}, {7}, {}, {}, {8}, {9} ;
+  c = {1, 2}, {3, 4}, {5, 6}, {7, 8}, {9, 1}, {2, 3}, {4, 5}, {6, 7}, {8, 9}, {1, 1} ;
+  e = _, _, _, _, _, _, _, 1 ; u = 1, 2, 3, 4, 5, 6, 7, 8, 9, 300 ; h = "abcdef", "ghijkl" ;
+}"""
+
+
+@pytest.mark.parametrize("form", ["nczarr3", "nczarr", "netcdf4"])
+def test_every_kind_of_variable(form: str, tmp_path: Path) -> None:
+    source, target = nczarr.from_cdl(EVERY_KIND), tmp_path / "t"
+    grid = "rectilinear" if form == "nczarr3" else "regular"
+    nczarr.write(source, target, form, grid=grid)
+    assert not nczarr.diff(source, target)
+    chunks = {name: variable.chunks for name, variable in nczarr.open(target).variables.items()}
+    if form == "nczarr3":
+        assert chunks == {name: variable.chunks for name, variable in source.variables.items()}
+        assert not nczarr.diff(source, target, storage=True)
+    else:
+        assert chunks == {"s": (7, 2), "l": (7,), "c": (7,), "e": (7, 3), "u": (4,), "h": (6, 4)}
+
+
+@pytest.mark.parametrize(
+    "lengths",
+    ['"[3, 6]", "2"', '"[3, 0, 7]", "2"', '"[3, 7]"', '"[3, 7", "2"', '"[3, 99999999999999999999]", "2"', "3.5, 2"],
+)
+def test_wrong_lengths_in_cdl_are_reported(lengths: str) -> None:
+    text = f"netcdf t {{ dimensions: y = 10 ; x = 6 ; variables: int v(y, x) ; v:_ChunkLengths = {lengths} ; }}"
+    with pytest.raises(nczarr.CompileError) as found:
+        nczarr.from_cdl(text)
+    assert {each.code for each in found.value.diagnostics} == {"bad-chunk-size"}
+
+
+@pytest.mark.parametrize("lengths", ["{3 6} 2", "{3 0 7} 2", "{3 {7 0}} 2", "{3 7}", "{3 99999999999999999999} 2"])
+def test_wrong_lengths_in_notation_are_reported(lengths: str, tmp_path: Path) -> None:
+    path = tmp_path / "t.ncn"
+    path.write_text(f"dataset t 2.0.0 {{ dimension y 10 dimension x 6 variable v int /y /x {{ chunks {lengths} }} }}")
+    with pytest.raises(nczarr.CompileError) as found:
+        nczarr.open(path)
+    assert {each.code for each in found.value.diagnostics} == {"bad-chunk-size"}

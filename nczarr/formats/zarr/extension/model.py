@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
+from contextlib import suppress
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
@@ -40,6 +41,7 @@ from nczarr.ast import (
     UserType,
     VlenType,
 )
+from nczarr.ast.rectilinear import Lengths, read_lengths
 from nczarr.ast.storage import Element
 from nczarr.plan.plans import Runs
 
@@ -81,7 +83,7 @@ class ArrayExtension(NamedTuple):
     layout: Literal["contiguous", "compact", "chunked"] | None = None
     """Layout in an HDF5 file."""
     chunks: tuple[int, ...] | None = None
-    """Chunk lengths of the model; None: those of the document, `()`: unchunked."""
+    """Chunk lengths of the model, lists where they differ; None: those of the document, `()`: unchunked."""
     filters: tuple[tuple[int, ...], ...] | None = None
     """HDF5 filter numbers with parameters, in encoding order."""
     endian: Literal["little", "big", "native"] | None = None
@@ -101,8 +103,14 @@ class ArrayExtension(NamedTuple):
         """Return the JSON object, possibly empty."""
         nil = {path: [list(run) for run in runs] for path, runs in self.nil.items() if runs}
         quantize = None if self.quantize is None else [self.quantize.algorithm, self.quantize.digits]
+        chunks = self.chunks and [each.written if isinstance(each, Lengths) else each for each in self.chunks]
         return _given(
-            {**self._asdict(), "quantize": quantize, "nil": nil.get("", nil) if len(nil) == 1 else nil or None}
+            {
+                **self._asdict(),
+                "chunks": chunks,
+                "quantize": quantize,
+                "nil": nil.get("", nil) if len(nil) == 1 else nil or None,
+            }
         )
 
     @classmethod
@@ -116,7 +124,7 @@ class ArrayExtension(NamedTuple):
             document.get("type"),
             _tuple(document.get("dimensions")),
             document.get("layout"),
-            _tuple(document.get("chunks")),
+            None if document.get("chunks") is None else tuple(map(_length, document["chunks"])),
             None if filters is None else tuple(map(tuple, filters)),
             document.get("endian"),
             document.get("fill_mode"),
@@ -223,6 +231,14 @@ def _given(members: Json) -> Json:
     """Omit members with the value None, and convert tuples to lists."""
     given = {key: value for key, value in members.items() if value is not None}
     return {key: list(value) if isinstance(value, tuple) else value for key, value in given.items()}
+
+
+def _length(written: Any) -> Any:
+    """Return the chunk length of a dimension; an invalid one as it is."""
+    if isinstance(written, list):
+        with suppress(ValueError):
+            return read_lengths(written)
+    return written
 
 
 def _tuple(values: list[Any] | None) -> tuple[Any, ...] | None:

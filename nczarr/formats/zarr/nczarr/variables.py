@@ -17,6 +17,7 @@ from nczarr.arrays.key_segments import paths
 from nczarr.arrays.parts import Types, descr, is_fixed, parts, size
 from nczarr.arrays.source import ArraySource, Parts, is_number
 from nczarr.ast import ATOMIC, Codec, Dimension, Storage, UserType, Variable
+from nczarr.ast.rectilinear import Lengths
 from nczarr.ast.storage import FILTER_LIMIT
 from nczarr.check.fill_values import default_fill
 from nczarr.check.infer_shapes import check_storage
@@ -24,7 +25,6 @@ from nczarr.diagnostics.report import Report
 from nczarr.formats.zarr.core.array_metadata import (
     LARGEST_LENGTH,
     Described,
-    lengths,
     made_storage,
     own_fill,
 )
@@ -302,7 +302,8 @@ class Variables:
                 for each in found.dimensions
             ),
             "layout": found.layout in (None, "contiguous", "compact", "chunked"),
-            "chunks": found.chunks is None or lengths(list(found.chunks), least=1) is not None,
+            "chunks": found.chunks is None
+            or all(isinstance(each, Lengths) or (type(each) is int and each > 0) for each in found.chunks),
             "filters": found.filters is None or all(each and _is_run(each, FILTER_LIMIT - 1) for each in found.filters),
             "endian": found.endian in (None, "little", "big", "native"),
             "fill_mode": found.fill_mode in (None, "fill", "nofill"),

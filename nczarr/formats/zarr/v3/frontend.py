@@ -252,7 +252,7 @@ def _rectilinear(configuration: Json, shape: tuple[int, ...]) -> tuple[int, ...]
         if total < extent:
             text = f"the chunks of dimension {axis} have {total} elements, and the array has {extent}"
             raise BadDocumentError(text, "chunk_grid")
-        if max(total, found) > LARGEST_LENGTH:
+        if found > LARGEST_LENGTH:
             raise BadDocumentError(f"the chunks of dimension {axis} are too long", "chunk_grid")
         chunks.append(found.between(0, max(1, -(-extent // found))) if isinstance(found, Lengths) else found)
     return tuple(chunks)
