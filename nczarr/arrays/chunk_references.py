@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from nczarr.arrays.blocks import grid_of
 from nczarr.arrays.codecs import same_bytes
-from nczarr.arrays.index_table import distinct
+from nczarr.arrays.index_table import distinct, unraveled
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.lengths import linked_length
+from nczarr.arrays.lengths import linked_lengths
 from nczarr.arrays.manifest import Affine, Columns, Manifest
 from nczarr.arrays.route import plain
 from nczarr.arrays.source import ArraySource, Layout, itemsize
+from nczarr.ast.rectilinear import varies
 from nczarr.ast.storage import Codec
 from nczarr.capabilities import ChunkKeys
 
@@ -102,8 +104,15 @@ def referred(source: ArraySource | None, layout: Layout) -> Columns | None:
         if same_bytes(unmasked(stored.codecs, mask), layout.codecs, itemsize(layout.dtype))
     ]
     rows = np.isin(columns.mask, fitting)
-    size = linked_length(layout.dtype, layout.chunks, layout.codecs)
+    size = linked_lengths(layout.dtype, _table(columns.chunk, layout), layout.chunks, layout.codecs)
     rows &= (columns.length == WHOLE) | (columns.length != 0 if size is None else columns.length == size)
     if not rows.any():
         return None
     return columns if rows.all() else some(columns, rows)
+
+
+def _table(numbers: NDArray[np.int64], layout: Layout) -> NDArray[np.int64]:
+    """Return the indices of chunks: int64, shape (chunks, dimensions); of equal chunks, which need none, none."""
+    if not varies(layout.chunks):
+        return numbers[:0].reshape(0, len(layout.chunks))
+    return unraveled(numbers, grid_of(layout.shape, layout.chunks))

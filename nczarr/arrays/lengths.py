@@ -15,7 +15,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nczarr.arrays.codecs import CRC32C, FLETCHER32, SHUFFLE
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.source import Descr, itemsize
+from nczarr.ast.rectilinear import varies
 from nczarr.ast.storage import Codec
 
 Config = Mapping[str, Any]
@@ -40,6 +42,24 @@ def linked_length(dtype: Descr, chunks: tuple[int, ...], codecs: Sequence[Codec]
     """Return `encoded_length` for a chain of filters."""
     names = {SHUFFLE: "shuffle", FLETCHER32: "fletcher32", CRC32C: "crc32c"}
     return encoded_length(dtype, chunks, [{"id": names.get(codec.id)} for codec in codecs])
+
+
+def linked_lengths(
+    dtype: Descr, table: NDArray[np.int64], chunks: tuple[int, ...], codecs: Sequence[Codec]
+) -> NDArray[np.int64] | int | None:
+    """Return `linked_length` of many chunks: a common one, or int64, shape (chunks,) if they differ in shape.
+
+    `table`: int64, shape (chunks, dimensions).
+    """
+    if not varies(chunks):
+        return linked_length(dtype, chunks, codecs)
+    beyond = linked_length(dtype, (), codecs)  # of one element
+    if beyond is None:
+        return None
+    cells = np.ones(len(table), np.int64)
+    for axis, length in enumerate(chunks):
+        cells *= (table[:, axis] + 1) * length - table[:, axis] * length
+    return (cells - 1) * itemsize(dtype) + beyond
 
 
 def decoded_length(dtype: Descr, chunks: tuple[int, ...]) -> int:

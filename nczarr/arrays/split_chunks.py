@@ -18,6 +18,7 @@ from nczarr.arrays.concatenate import is_hollow, misfit
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.manifest import Affine, Columns, Manifest, Place
 from nczarr.arrays.source import ArraySource, DerivedSource, Layout, Stored, itemsize
+from nczarr.ast.rectilinear import varies, volume
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,7 +127,9 @@ def common_length(sources: Sequence[ArraySource], axis: int) -> int | None:
         if stored is None and not is_hollow(source):
             return None
         if stored is not None:
-            if stored.codecs or not itemsize(stored.dtype) or math.prod(stored.chunks[:axis]) != 1:
+            if stored.codecs or not itemsize(stored.dtype) or varies(stored.chunks):
+                return None
+            if math.prod(stored.chunks[:axis]) != 1:
                 return None
             if extent > stored.chunks[axis]:
                 length = math.gcd(length, stored.chunks[axis])
@@ -171,4 +174,4 @@ def addressed(sources: Sequence[ArraySource], axis: int, least: int) -> list[Arr
 def _piece_size(sources: Sequence[ArraySource]) -> int:
     """Return the bytes of an uncompressed chunk; 0 without one."""
     stored = next((source.stored for source in sources if source.stored is not None), None)
-    return 0 if stored is None or stored.codecs else math.prod(stored.chunks) * itemsize(stored.dtype)
+    return 0 if stored is None or stored.codecs else volume(stored.chunks) * itemsize(stored.dtype)

@@ -25,10 +25,10 @@ from nczarr.arrays.crc32c import crc32c
 from nczarr.arrays.decode import vlen_texts
 from nczarr.arrays.elements import as_stored, is_utf32, stored_bytes
 from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.lengths import linked_lengths
 from nczarr.arrays.manifest import Columns, runs
 from nczarr.arrays.memory import is_all, padded
 from nczarr.arrays.source import ArraySource, Descr, itemsize, numpy_dtype
-from nczarr.ast.rectilinear import varies
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
 from nczarr.link.tasks import Array
 from nczarr.stores.ranges import Range
@@ -87,15 +87,8 @@ def _copied_sizes(array: Array, chunks: NDArray[np.int64]) -> NDArray[np.int64] 
 
     `chunks`: int64, shape (chunks, dimensions).
     """
-    lengths = array.target.layout.chunks
-    if not varies(lengths) or not len(chunks):
-        return _copied_size(array, (0,) * len(lengths))
-    if array.target.layout.codecs or array.target.layout.dtype == "|O":
-        return None
-    sizes = np.full(len(chunks), array.element, np.int64)
-    for axis, length in enumerate(lengths):
-        sizes *= (chunks[:, axis] + 1) * length - chunks[:, axis] * length
-    return sizes
+    layout = array.target.layout
+    return None if layout.codecs else linked_lengths(layout.dtype, chunks, layout.chunks, ())
 
 
 def located(array: Array, chunks: NDArray[np.int64]) -> Columns | None:

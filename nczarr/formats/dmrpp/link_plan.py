@@ -15,6 +15,7 @@ from nczarr.arrays.parts import Types, descr, is_fixed, size
 from nczarr.arrays.source import ArraySource, Descr, Stored, big_descr, itemsize, little_descr
 from nczarr.ast import Attribute, CompoundType, EnumType, OpaqueType, VlenType
 from nczarr.ast.dataset import VERSION
+from nczarr.ast.rectilinear import varies
 from nczarr.ast.walk import groups
 from nczarr.check.checked import Checked
 from nczarr.formats.dmrpp.wire import FILTER_NAMES, foreign_kind
@@ -106,7 +107,7 @@ def way_of(checked: Checked, fqn: str, options: Options) -> Way:
 def _linked(source: ArraySource, dtype: Descr) -> Linked | None:
     """Return the chunks of an array as byte ranges; None unless all of them are."""
     stored = source.stored
-    if stored is None or little_descr(stored.dtype) != dtype:
+    if stored is None or little_descr(stored.dtype) != dtype or varies(stored.chunks):
         return None
     big = stored.dtype != dtype
     width = itemsize(dtype)

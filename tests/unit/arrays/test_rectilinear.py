@@ -378,3 +378,26 @@ def test_wrong_lengths_in_notation_are_reported(lengths: str, tmp_path: Path) ->
     with pytest.raises(nczarr.CompileError) as found:
         nczarr.open(path)
     assert {each.code for each in found.value.diagnostics} == {"bad-chunk-size"}
+
+
+def test_a_document_that_has_one_length_holds_values_or_refuses(tmp_path: Path) -> None:
+    """DMR++ and references of Zarr v2 cannot name chunks of different lengths."""
+    values, path = store(tmp_path / "a.zarr", [[(3, 1), (7, 2)], [(2, 3)]], "zlib")
+    for name in ("t.dmrpp", "t.json"):
+        nczarr.convert(path, tmp_path / name, allow_loss=["all"])
+        assert np.array_equal(nczarr.open(tmp_path / name)["v"][...], values)
+        with pytest.raises(nczarr.CompileError):
+            nczarr.convert(path, tmp_path / name, overwrite=True, writing=nczarr.refs.Writing(embed=0))
+
+
+def test_lengths_of_sources_without_the_grid_are_no_pieces(tmp_path: Path) -> None:
+    """Plain chunks of different lengths are not cut into pieces of one length."""
+    values, path = store(tmp_path / "a.zarr", [[(3, 1), (7, 2)], [(6, 1)]], "bytes")
+    nczarr.refs.combine([path, path], tmp_path / "t.json", along="d0")
+    assert np.array_equal(nczarr.open(tmp_path / "t.json")["v"][...], np.concatenate([values, values]))
+    writing = nczarr.refs.Writing(embed=0)
+    with pytest.raises(nczarr.CompileError):
+        nczarr.refs.combine([path, path], tmp_path / "u.json", along="d0", writing=writing)
+    done = nczarr.refs.combine([path, path], tmp_path / "b.zarr", "zarr3", along="d0", grid="rectilinear")
+    assert done.copied_chunks == 6
+    assert nczarr.open(tmp_path / "b.zarr")["v"].chunks == ((3, 7, 7, 3, 7, 7), 6)
