@@ -24,7 +24,7 @@ from nczarr.arrays.index_table import covering, indices_of, raveled
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.lengths import decoded_length, encoded_length, is_plain, misfit, texts_end
 from nczarr.arrays.manifest import Columns, Manifest, Place, columns_from
-from nczarr.arrays.memory import chunks_of_run
+from nczarr.arrays.memory import chunks_of_run, put_nil
 from nczarr.arrays.shards import KeyedArray, in_shard, in_shards
 from nczarr.arrays.small_chunks import Encoded
 from nczarr.arrays.source import ArraySource, Stored, itemsize, numpy_dtype
@@ -218,7 +218,7 @@ class StoredArray(KeyedArray):
         if self.nil and layout.dtype == "|O":
             bounds = zip(selection, layout.shape, strict=True)
             out = out if out.flags.writeable else out.copy()
-            self._put_nil(out, [part.indices(length)[0] for part, length in bounds])
+            put_nil(out, self.nil, [part.indices(length)[0] for part, length in bounds], layout.shape)
         return out
 
     def read_into(self, selection: Selection, out: NDArray[Any]) -> None:
@@ -243,21 +243,6 @@ class StoredArray(KeyedArray):
     def _listing(self) -> Callable[[], Iterable[Index]] | None:
         """Listing of the chunks; None if keys are not listed or have several chunks."""
         return self.keys.stored if self.store.listed and self.layout.shards is None else None
-
-    def _put_nil(self, out: NDArray[Any], starts: list[int]) -> None:
-        """Replace empty texts that are NIL by None, in place.
-
-        `out`: a region, dtype object; `starts`: its first index in each
-        dimension.
-        """
-        firsts = np.array([first for first, _ in self.nil], np.int64)
-        ends = np.array([first + count for first, count in self.nil], np.int64)
-        linear = np.zeros((), np.int64)
-        for start, length, extent in zip(starts, out.shape, self.layout.shape, strict=True):
-            linear = linear[..., None] * extent + np.arange(start, start + length, dtype=np.int64)
-        run = np.searchsorted(firsts, linear, side="right") - 1
-        nil = (run >= 0) & (linear < ends[run])
-        out[nil & (out == b"")] = None
 
     def encoded(self, chunk: Index) -> bytes | None:
         """Return a chunk's encoded bytes; None: not stored, or with skipped steps. Raises OSError, CompileError."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -130,6 +130,23 @@ def chunks_of_run(
     if low + 1 <= high - 1:
         for index in range((low + 1) // chunks[0], (high - 1) // chunks[0] + 1):
             yield from ((index, *rest) for rest in every_index([range(count) for count in grid[1:]]))
+
+
+def put_nil(out: NDArray[Any], runs: Sequence[tuple[int, int]], starts: list[int], shape: tuple[int, ...]) -> None:
+    """Replace empty texts that are NIL by None, in place.
+
+    `out`: a region, dtype object; `runs`: NIL strings as (start, length), linear
+    indices in C order; `starts`: first index of the region in each dimension of
+    `shape`.
+    """
+    firsts = np.array([first for first, _ in runs], np.int64)
+    ends = np.array([first + count for first, count in runs], np.int64)
+    linear = np.zeros((), np.int64)
+    for start, length, extent in zip(starts, out.shape, shape, strict=True):
+        linear = linear[..., None] * extent + np.arange(start, start + length, dtype=np.int64)
+    run = np.searchsorted(firsts, linear, side="right") - 1
+    nil = (run >= 0) & (linear < ends[run])
+    out[nil & (out == b"")] = None
 
 
 def fill_source(layout: Layout, *, undefined: bool = False) -> Runs:
