@@ -46,6 +46,9 @@ TIMES = 4
 TEXT = 64
 """Estimated bytes of a text in memory if its length is unknown."""
 
+UNALIGNED = 8
+"""Chunks of different lengths from which a region of them may begin and end within a chunk."""
+
 WORTHWHILE = 16 << 20
 """Bytes of a slab that is not made longer without need."""
 
@@ -213,11 +216,15 @@ def along(region: Selection, cells: tuple[int, ...], element: int, most: int = P
 
 
 def _repeated(cells: tuple[int, ...], shape: tuple[int, ...], most: int) -> tuple[int, ...]:
-    """Return lengths of several chunks next to each other, of at most `most` elements, at least of one chunk."""
+    """Return lengths of several chunks next to each other, of at most `most` elements, at least of one chunk.
+
+    Chunks of different lengths stay apart, unless they are many.
+    """
     lengths = list(cells)
     for axis in range(len(cells) - 1, -1, -1):
-        if not isinstance(cells[axis], Lengths):
-            lengths[axis] *= max(1, min(most // max(1, volume(lengths)), -(-shape[axis] // cells[axis])))
+        times = max(1, min(most // max(1, volume(lengths)), -(-shape[axis] // cells[axis])))
+        if not isinstance(cells[axis], Lengths) or times >= UNALIGNED:
+            lengths[axis] = int(cells[axis]) * times
         if lengths[axis] < shape[axis]:
             break
     return tuple(lengths)

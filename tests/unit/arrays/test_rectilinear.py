@@ -401,3 +401,19 @@ def test_lengths_of_sources_without_the_grid_are_no_pieces(tmp_path: Path) -> No
     done = nczarr.refs.combine([path, path], tmp_path / "b.zarr", "zarr3", along="d0", grid="rectilinear")
     assert done.copied_chunks == 6
     assert nczarr.open(tmp_path / "b.zarr")["v"].chunks == ((3, 7, 7, 3, 7, 7), 6)
+
+
+def test_many_short_chunks_of_different_lengths_are_read_together(tmp_path: Path) -> None:
+    """A region of chunks that are mostly missing is no task for each of them."""
+    _, path = store(tmp_path / "a.zarr", [[(3, 1), (7, 1)], [(2, 3)]], "zlib")
+    document = written(path)
+    shapes: list[Any] = [[3, 7, *([1, 2] * 100_000)], 2]
+    document["shape"] = [300_010, 6]
+    document["chunk_grid"]["configuration"]["chunk_shapes"] = shapes
+    (path / "v" / "zarr.json").write_text(json.dumps(document))
+    done = nczarr.convert(path, tmp_path / "b.zarr", "zarr2", chunks={"d0": 1000, "d1": 6})
+    assert done.rechunked_chunks == 1
+    assert not nczarr.diff(path, tmp_path / "b.zarr")
+    part = nczarr.convert(path, tmp_path / "c.zarr", "zarr3", grid="rectilinear", sections=["v(3:12, :)"])
+    assert part.copied_chunks == 3
+    assert nczarr.open(tmp_path / "c.zarr")["v"].chunks == ((7, 1, 2), 2)
