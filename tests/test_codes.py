@@ -29,6 +29,7 @@ PROVOKED = {
     "unread-variable",
     "unnamed-target",
     "unfinished-store",
+    "unranged-server",
     "unseen-object",
     "unused-layout",
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nczarr import registry
 from nczarr.capabilities import Format
-from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.options import Options
 from nczarr.secrets import shown
 from nczarr.source import HEAD, Source
@@ -17,13 +17,28 @@ def opened(path: str, report: Report, options: Options) -> Source | Store | None
     from nczarr.stores.connection import MissingProtocolError
     from nczarr.stores.open import open_path
 
-    if located(path, report) is None:
+    place = located(path, report)
+    if place is None:
         return None
     try:
-        return open_path(path, options.storage.of("source"), _is_ranged)
+        found = open_path(path, options.storage.of("source"), _is_ranged)
     except (BadURLError, MissingProtocolError) as error:
         unusable(path, error, report)
         return None
+    if place.remote and _is_fetched(found):
+        text = f"`{shown(path)}` was fetched whole: its server sends no ranges of files"
+        helps = ("keep a local copy if you read it again",)
+        report.add(Diagnostic("unranged-server", Severity.NOTE, text, helps=helps))
+    return found
+
+
+def _is_fetched(found: Source | Store) -> bool:
+    """Return whether a file from a URL is local, though files of its format are read by ranges."""
+    from nczarr.stores.ranges import remote
+
+    if isinstance(found, Source):
+        return remote(found.path) is None and _is_ranged(bytes(found.data[:HEAD]))
+    return found.archive and not found.distant
 
 
 def _is_ranged(head: bytes) -> bool:
