@@ -71,26 +71,28 @@ class RangedServer:
                 self.asked.append(Asked(handler.command, handler.path, 0, 0))
             self._send(handler, 404, {}, b"")
             return
-        data = path.read_bytes()
+        size = path.stat().st_size
         found = re.fullmatch(r"bytes=(\d+)-(\d+)", handler.headers.get("Range", ""))
-        start, stop = (int(found[1]), min(int(found[2]) + 1, len(data))) if found else (0, len(data))
+        start, stop = (int(found[1]), min(int(found[2]) + 1, size)) if found else (0, size)
         with self._lock:
             fault = self.fault(len(self.asked))
             self.asked.append(Asked(handler.command, handler.path, start, stop - start if body else 0))
-        headers = {"ETag": f'"{path.stat().st_mtime_ns:x}{len(data):x}"', "Accept-Ranges": "bytes"}
+        headers = {"ETag": f'"{path.stat().st_mtime_ns:x}{size:x}"', "Accept-Ranges": "bytes"}
         if fault == "other tag":
             headers["ETag"] = '"other"'
         if fault == "busy":
             self._send(handler, 503, {}, b"")
             return
         if not found or fault == "whole":
-            self._send(handler, 200, headers, data if body else b"", len(data))
+            self._send(handler, 200, headers, path.read_bytes() if body else b"", size)
             return
-        size = "*" if fault == "unsized" else str(len(data))
-        headers["Content-Range"] = f"bytes {start}-{stop - 1}/{size}"
-        part = data[start:stop]
+        told = "*" if fault == "unsized" else str(size)
+        headers["Content-Range"] = f"bytes {start}-{stop - 1}/{told}"
+        with path.open("rb") as file:
+            file.seek(start)
+            part = file.read(stop - start)
         if fault == "shifted":
-            headers["Content-Range"] = f"bytes {start + 1}-{stop}/{size}"
+            headers["Content-Range"] = f"bytes {start + 1}-{stop}/{told}"
         if fault in ("short", "more"):
             part = part[:-1] if fault == "short" else part + b"x"
         if fault == "cut":
