@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from nczarr.api.append import append
     from nczarr.api.builder import DatasetBuilder
     from nczarr.api.compare import diff, digest
     from nczarr.api.convert import convert, write
@@ -27,6 +28,7 @@ _PUBLIC = {
     "DatasetHandle": ("nczarr.api.handle", "DatasetHandle"),
     "DimensionHandle": ("nczarr.api.node_handles", "DimensionHandle"),
     "Difference": ("nczarr.compare.difference", "Difference"),
+    "append": ("nczarr.api.append", "append"),
     "convert": ("nczarr.api.convert", "convert"),
     "diff": ("nczarr.api.compare", "diff"),
     "digest": ("nczarr.api.compare", "digest"),
@@ -52,6 +54,7 @@ __all__ = [
     "DimensionHandle",
     "GroupHandle",
     "VariableHandle",
+    "append",
     "convert",
     "diff",
     "digest",

@@ -34,8 +34,11 @@ def read(
     observe: Observer | None = None,
 ) -> Checked | None:
     """Return the checked dataset of a file or store; the format is detected by content unless given."""
-    if not isinstance(source, Source) and sources.is_unfinished(source, report, options):
-        return None
+    if not isinstance(source, Source):
+        settled = sources.readable(source, report, options)
+        if settled is None:
+            return None
+        source = settled
     form = form or sources.detected(source)
     if form is not None and form.opens is not None:
         opened = registry.load(form.opens)(source, report, options)

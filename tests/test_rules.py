@@ -40,6 +40,7 @@ ROOMS = (
     "api",
     "peers",
     "verify",
+    "extend",
     "combine",
     "pipeline",
     "endpoints",

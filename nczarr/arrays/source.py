@@ -213,6 +213,11 @@ class ArraySource:
         return None
 
     @property
+    def rewritable(self) -> bool:
+        """True if keys that are made for `layout` can replace those of the store."""
+        return False
+
+    @property
     def distant(self) -> bool:
         """True if reads use a network, so that many should run concurrently."""
         return False

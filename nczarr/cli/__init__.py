@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 COMMANDS: dict[str, tuple[str, str]] = {
     "convert": ("nczarr.cli.convert:parser", "convert datasets from any format to any other"),
     "compile": ("nczarr.cli.compile:parser", "compile CDL, NCZarr notation or an AST to a store or file"),
+    "append": ("nczarr.cli.append:parser", "extend a dataset along a dimension"),
     "serve": ("nczarr.cli.serve:parser", "serve datasets over HTTP, as Zarr and by CDM Remote"),
     "dump": ("nczarr.cli.dump:parser", "print a dataset as text"),
     "check": ("nczarr.cli.check:parser", "report errors of datasets, and faults of other readers"),

@@ -18,17 +18,19 @@ WORTH = 64 << 20
 
 
 @contextmanager
-def progress(arguments: argparse.Namespace, target: str, checked: Checked) -> Iterator[Watcher | None]:
+def progress(arguments: argparse.Namespace, target: str, checked: Checked | None) -> Iterator[Watcher | None]:
     """Show a bar on stderr during the block; yield the callback for written bytes, or None without a bar.
+
+    Without a dataset the number of bytes is unknown.
 
     By default it is shown on a terminal for human-readable messages if there is
     enough to do.
     """
-    total = values_size(checked)
-    shown = _is_shown(arguments, worth=total >= WORTH)
+    total = None if checked is None else values_size(checked)
+    shown = _is_shown(arguments, worth=total is None or total >= WORTH)
     with _bar(shown, target, total, "DownloadColumn", "TransferSpeedColumn") as update:
         yield None if update is None else lambda size: update(advance=size)
-        if update is not None:
+        if update is not None and total is not None:
             update(completed=total)
 
 
@@ -52,7 +54,7 @@ def _is_shown(arguments: argparse.Namespace, *, worth: bool) -> bool:
 
 
 @contextmanager
-def _bar(shown: bool, text: str, total: int, *numbers: str) -> Iterator[Callable[..., None] | None]:
+def _bar(shown: bool, text: str, total: int | None, *numbers: str) -> Iterator[Callable[..., None] | None]:
     """Show a bar with columns for numbers; yield what updates it, or None if it is not `shown`."""
     if not shown:
         yield None

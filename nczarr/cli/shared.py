@@ -22,6 +22,7 @@ STATUS = {
     "clashing-targets": MISUSED,
     "bad-url": MISUSED,
     "indivisible-run": MISUSED,
+    "unextendable-target": MISUSED,
     "bad-section": MISUSED,
     "unreachable-file": UNREACHABLE,
     "unreachable-target": UNREACHABLE,

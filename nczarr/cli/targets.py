@@ -39,15 +39,7 @@ def add_target_options(made: Command, *, to: str) -> None:
         "that holds the dataset)",
     )
     made.option(TARGET, "--overwrite", action="store_true", help="replace an existing target")
-    made.option(
-        TARGET,
-        "--allow-loss",
-        action="append",
-        type=loss,
-        default=[],
-        metavar="CODE",
-        help="accept losses with this diagnostic code, or `all`; repeatable",
-    )
+    add_allow_loss(made)
     made.option(
         TARGET,
         "--consolidated",
@@ -79,8 +71,7 @@ def add_target_options(made: Command, *, to: str) -> None:
         action="store_true",
         help="in a repository, refer to chunks in the files of the source instead of copying them",
     )
-    made.option(TARGET, "--message", metavar="TEXT", help="message of a commit (default: one that names the source)")
-    made.option(TARGET, "--author", metavar="NAME", help="author of a commit (default: none)")
+    add_commit_options(made)
     made.option(
         LIMITS,
         "--max-size",
@@ -91,6 +82,25 @@ def add_target_options(made: Command, *, to: str) -> None:
     )
     add_memory(made, DEFAULT_MEMORY)
     add_workers(made)
+
+
+def add_allow_loss(made: Command) -> None:
+    """Add `--allow-loss`."""
+    made.option(
+        TARGET,
+        "--allow-loss",
+        action="append",
+        type=loss,
+        default=[],
+        metavar="CODE",
+        help="accept losses with this diagnostic code, or `all`; repeatable",
+    )
+
+
+def add_commit_options(made: Command) -> None:
+    """Add message and author of a commit."""
+    made.option(TARGET, "--message", metavar="TEXT", help="message of a commit (default: one that names the source)")
+    made.option(TARGET, "--author", metavar="NAME", help="author of a commit (default: none)")
 
 
 def _add_chunk_options(made: Command) -> None:

@@ -50,7 +50,7 @@ def combine(sources: Iterable[tuple[str, Checked]], wanted: Wanted, report: Repo
         way = settled(name, checked, wanted, report)
         if way is None:
             return None
-        made = Combination(name, checked, way)
+        made = Combination(name, checked, way, ordered=wanted.ordered)
     if made is None or report.errors > before:
         return None
     return made.finish(wanted.addressable, report)

@@ -24,7 +24,7 @@ CHOOSE = "select the combined parts with `--var` and `--group`"
 class Combination:
     """Combination of sources, added one by one; the first is the model."""
 
-    def __init__(self, name: str, checked: Checked, way: Way) -> None:
+    def __init__(self, name: str, checked: Checked, way: Way, *, ordered: bool = True) -> None:
         self.way = way
         self.names = [name]
         self.checked = checked
@@ -38,7 +38,7 @@ class Combination:
         self._parts: dict[str, list[Parts]] = {path: [whole_parts(checked, path)] for path in joined}
         self._given = {path for path in joined if path in checked.parts}
         self._ascending: dict[str, Ascending] = {}
-        for path in way.always or way.axes:
+        for path in (way.always or way.axes) if ordered else ():
             if is_coordinate(path, checked, stacked=way.new_dim is not None):
                 self._ascending[path] = Ascending(path)
                 self._ascending[path].add(name, self._parts[path][0])

@@ -33,6 +33,8 @@ class Wanted(NamedTuple):
     """Units of all times; None: they must be equal."""
     rectilinear: bool = False
     """Chunks of the result may differ in length along a joined dimension."""
+    ordered: bool = True
+    """Warn of a coordinate that does not increase."""
 
 
 class Way(NamedTuple):

@@ -94,14 +94,29 @@ def located(text: str, report: Report) -> Location | None:
         return None
 
 
-def is_unfinished(store: Store, report: Report, options: Options) -> bool:
-    """Report a store with a journal, unless unfinished stores are allowed."""
+def readable(store: Store, report: Report, options: Options) -> Store | None:
+    """Return the state of a store that can be read; None (reported) for an unfinished one that is not allowed.
+
+    A store that is being extended has one at any time: with a warning.
+    """
     store.expect(ROOT_KEYS)
-    if options.unfinished or store.get(JOURNAL) is None:
-        return False
+    journal = store.get(JOURNAL)
+    if journal is None:
+        return store
+    from nczarr.stores import extension
+
+    found = extension.parsed(journal)
+    if found is not None:
+        state = "before" if found.state == "writing" else "after"
+        helps = ["to complete it, run the same `nczarr append` again"]
+        text = f"`{store.path}` is being extended, or an `append` was interrupted; it is read as {state} that"
+        report.warning("unfinished-append", text, helps=helps)
+        return extension.view(store, found)
+    if options.unfinished:
+        return store
     helps = ["to continue, run `nczarr convert SRC DST --resume` with the same source and options"]
     report.error("unfinished-store", f"`{store.path}` is incomplete: it has a journal", helps=helps)
-    return True
+    return None
 
 
 def detected(source: Source | Store) -> Format | None:

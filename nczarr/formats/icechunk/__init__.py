@@ -19,5 +19,6 @@ FORMAT = Format(
     begins="nczarr.formats.icechunk.target:begin",
     inner=("nczarr3", "zarr3"),
     commits="nczarr.formats.icechunk.target:is_free",
+    extends="nczarr.formats.icechunk.target:extend",
     only_reader=True,
 )

@@ -13,12 +13,12 @@ import errno
 import math
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cached_property
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nczarr.arrays.chunk_references import WHOLE, Referred
 from nczarr.arrays.index_table import indices_of, unraveled
@@ -39,6 +39,9 @@ from nczarr.stores.repository.virtual_chunks import Container, File, containers_
 from nczarr.stores.stat import facts
 from nczarr.stores.target_urls import Naming, UnnamedTargetError
 from nczarr.stores.url import Repository, location
+
+if TYPE_CHECKING:
+    from nczarr.stores.repository.session_store import SessionStore
 
 TOGETHER, HELD = 256, 4 << 20
 """Chunks, or bytes of chunks, that wait to be set together."""
@@ -92,6 +95,15 @@ def _check_grids(plan: StorePlan) -> None:
         raise CompileError([Diagnostic("unmatched-chunks", Severity.ERROR, text, helps=tuple(helps))])
 
 
+def extend(path: str, options: Options, base: SessionStore) -> RepositoryTarget:
+    """Return a new commit that begins with `base`, the content of its branch. Raises OSError if that has moved."""
+    made = RepositoryTarget(_repository(path), options, cleared=False)
+    if made.base != base.snapshot:
+        text = f"another writer has changed the branch `{base.repository.revision}` meanwhile"
+        raise OSError(errno.EBUSY, text, base.path)
+    return made
+
+
 def is_free(path: str, report: Report, options: Options) -> bool:
     """Return whether a commit can be made at a place; reports obstacles. Raises OSError, BadURLError."""
     repository, storage = _repository(path), options.storage.of("target")
@@ -143,7 +155,8 @@ class RepositoryTarget(Store):
 
     documents_first = True
 
-    def __init__(self, repository: Repository, options: Options) -> None:
+    def __init__(self, repository: Repository, options: Options, *, cleared: bool = True) -> None:
+        self._cleared = cleared
         self._repository = repository
         self._storage = options.storage.of("target")
         self._overwrite = options.overwrite
@@ -174,17 +187,28 @@ class RepositoryTarget(Store):
         return open_repository(self._repository, self._storage, configuration(self._repository, self._storage), {})
 
     def _begin(self) -> None:
-        """Begin an empty session on the branch, or on the main branch if it is missing."""
+        """Begin a session on the branch, or on the main branch if it is missing; mostly an empty one."""
         branch = self._repository.revision
         known = branch in self._opened.list_branches()
         self._base = self._opened.lookup_branch(branch) if known else None
         self._session = self._opened.writable_session(branch if known else MAIN)
-        if listed(self._store, "list_dir", ""):
+        if self._cleared and listed(self._store, "list_dir", ""):
             self._session.store.sync_clear()
 
     @cached_property
     def _store(self) -> Any:
         return self._session.store
+
+    @property
+    def base(self) -> str | None:
+        """Identifier of the snapshot on which the commit is based; None on a new branch."""
+        return self._base
+
+    def remove(self, keys: Iterable[str]) -> None:
+        """Remove keys from the session. Raises OSError."""
+        with failing(self._repository.place, self._storage):
+            for key in keys:
+                result(self._store.delete(safe_key(key)))
 
     def get(self, key: str) -> bytes | None:
         """Return the bytes of a key that was set, or None. Raises OSError, UnsafeKeyError."""

@@ -1,0 +1,144 @@
+"""`nczarr append SRC… TARGET`: extend an existing target along a dimension."""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+from typing import TYPE_CHECKING
+
+from nczarr.cli.convert import summary
+from nczarr.cli.inputs import read_input
+from nczarr.cli.parser import (
+    ARGUMENTS,
+    COMBINATION,
+    RUN,
+    Command,
+    Switch,
+    add_memory,
+    add_workers,
+    command,
+    following_of,
+    storage_of,
+)
+from nczarr.cli.progress import json_steps, progress, text_steps
+from nczarr.cli.shared import Messages
+from nczarr.cli.streams import write_product
+from nczarr.cli.subsets import add_subset_options, subset_of
+from nczarr.cli.targets import add_allow_loss, add_commit_options
+from nczarr.options import DEFAULT_MEMORY, Options
+from nczarr.secrets import shown
+
+if TYPE_CHECKING:
+    from nczarr.check.checked import Checked
+    from nczarr.diagnostics.report import Report
+    from nczarr.extend import Appended
+
+EXAMPLES = (
+    ("extend a store by two files", "append day2.nc day3.nc days.zarr --along time"),
+    (
+        "replace the days that the store has already, and append the others",
+        "append new.nc days.zarr --along time --region auto",
+    ),
+)
+
+
+def parser() -> Command:
+    """Return the parser of `append`."""
+    made = command(
+        "append",
+        "[OPTION]… SRC… TARGET --along NAME",
+        "Extend an existing Zarr store, netCDF file or icechunk repository along a dimension. The sources are compared "
+        "with the target before anything is written. At any moment the target reads as before or as after; an "
+        "interrupted run is continued by the same command.",
+        EXAMPLES,
+        form=True,
+    )
+    made.option(
+        ARGUMENTS, "sources", metavar="SRC", nargs="+", help="file, store or URL, in order; - is standard input"
+    )
+    made.option(ARGUMENTS, "target", metavar="TARGET", help="existing store, file or repository")
+    made.option(
+        COMBINATION,
+        "--along",
+        action="append",
+        required=True,
+        metavar="NAME",
+        help="dimension that grows; repeatable",
+    )
+    made.option(
+        COMBINATION,
+        "--region",
+        choices=("auto",),
+        help="replace the records whose coordinates the target has already (default: they are an error)",
+    )
+    add_subset_options(made, sections=False)
+    add_allow_loss(made)
+    add_commit_options(made)
+    made.option(RUN, "--dry-run", action="store_true", help="show what would be written; write nothing")
+    made.option(RUN, "--progress", action=Switch, help="show progress (default: on a terminal, for long runs)")
+    add_memory(made, DEFAULT_MEMORY)
+    add_workers(made)
+    return made
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Extend; return the status."""
+    options = Options(
+        message=arguments.message,
+        author=arguments.author,
+        allow_loss=frozenset(arguments.allow_loss),
+        memory=arguments.memory,
+        workers=arguments.workers,
+        following=following_of(arguments),
+        storage=storage_of(arguments),
+        verbose=arguments.verbose,
+    )
+    messages = Messages(arguments)
+    done: list[Appended] = []
+    status = messages.guard(lambda: _work(arguments, options, messages.report, done))
+    for each in done:
+        messages.remark(f"`{shown(arguments.target)}`: {_summary(each, len(arguments.sources))}")
+    return status
+
+
+def _work(arguments: argparse.Namespace, options: Options, report: Report, done: list[Appended]) -> None:
+    """Read, compare, write. Raises OSError, CompileError."""
+    from nczarr import extend
+    from nczarr.combine.sources import opened
+
+    subset = subset_of(arguments, report)
+    if subset is None:
+        return
+
+    def read(path: str, own: Report) -> Checked | None:
+        return read_input(path, own, options._replace(survey=True), arguments.form)
+
+    target, region = arguments.target, arguments.region
+    sources = [(path, partial(read, path)) for path in arguments.sources]
+    command = extend.fingerprint(arguments.sources, target, arguments.along, region, subset, options)
+    order = extend.Order(tuple(arguments.along), region == "auto", command, arguments.dry_run)
+    with progress(arguments, target, None) as watch:
+        made = extend.append(opened(sources, subset, report), target, order, report, options, watch)
+    if made is None or report.errors:
+        return
+    if not arguments.dry_run:
+        done.append(made)
+        return
+    json = arguments.message_format == "json"
+    lines = json_steps(made.steps, target) if json else text_steps(made.steps, target)
+    write_product(line.encode("utf-8", "surrogateescape") for line in lines)
+    if not json and made.rewritten:
+        write_product([f"{_keys(made.rewritten)} of the target would be replaced\n".encode()])
+
+
+def _summary(done: Appended, number: int) -> str:
+    """Return one line on what was done."""
+    if done.completed:
+        return "an interrupted run of this command had written everything; it is complete now"
+    grown = ", ".join(f"{path} {old} → {new}" for path, (old, new) in done.lengths.items())
+    replaced = f", {_keys(done.rewritten)} replaced" if done.rewritten else ""
+    return f"{number} source{'s' * (number != 1)}, {grown}, {summary([done.conversion])}{replaced}"
+
+
+def _keys(count: int) -> str:
+    return f"{count} key{'s' * (count != 1)}"

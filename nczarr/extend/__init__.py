@@ -1,0 +1,163 @@
+"""Extension of an existing target by datasets, along a dimension that it has.
+
+    target, sources ─ projection ─ placement ─ combine ─> one dataset ─ store / file ─> target
+
+The sources are compared with the target before anything is written. The result
+is a concatenation like that of `combine`. Of a store, only the keys that change
+are written (`changes.py`, `store.py`), in the order of `stores/extension.py`; a
+file is written again, beside its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from nczarr import registry
+from nczarr.arrays.counts import Watcher
+from nczarr.capabilities import Format
+from nczarr.check.checked import Checked
+from nczarr.combine import Wanted, combine
+from nczarr.combine.recode import recoded
+from nczarr.combine.spec import Recoding, Way, settled
+from nczarr.diagnostics.report import Report
+from nczarr.endpoints import sources as endpoints
+from nczarr.extend.placement import Piece, pieces_of, placed
+from nczarr.extend.projection import projected
+from nczarr.extend.target import Appended, Order, Target
+from nczarr.options import Options, Subset
+from nczarr.plan.plans import Conversion
+from nczarr.secrets import shown
+from nczarr.source import Source
+from nczarr.stores import extension
+from nczarr.stores.base import JOURNAL, Store
+from nczarr.stores.url import trimmed
+
+__all__ = ["Appended", "Order", "append", "fingerprint"]
+
+
+def append(
+    sources: Iterable[tuple[str, Checked]],
+    path: str,
+    order: Order,
+    report: Report,
+    options: Options,
+    watch: Watcher | None = None,
+) -> Appended | None:
+    """Extend the target at a path or URL by the sources, in order; return None after a reported error.
+
+    Expects checked datasets with names for messages. Ensures: the target reads
+    as before or as after at any moment. Reports unextendable-target,
+    misplaced-records, and those of `combine` and of the pipeline. Raises OSError.
+    """
+    from nczarr.extend import file, store
+
+    place = endpoints.located(path, report)
+    if place is None:
+        return None
+    path, storage = trimmed(place.path), options.storage.at("target", place.server)
+    options = options._replace(storage=storage)
+    if store.recovered(path, order, report, options):
+        return Appended(Conversion(path, "", 0), {}, completed=True)
+    target = None if report.errors else opened(path, report, options)
+    if target is None:
+        return None
+    joined = _joined(sources, target, order, report, options)
+    if joined is None:
+        return None
+    whole, way, pieces = joined
+    if target.store is None:
+        return file.rewritten(target, whole, way, order, report, options, watch)
+    return store.extended(target, whole, way, pieces, order, report, options, watch)
+
+
+def fingerprint(
+    sources: Sequence[object], path: str, along: Sequence[str], region: str | None, subset: Subset, options: Options
+) -> str | None:
+    """Return a text that is equal for equal commands; None with a source that is not a path. Raises OSError.
+
+    It tells a run that it continues one of the same sources and options.
+    """
+    import hashlib
+
+    from nczarr import __version__
+    from nczarr.stores.stat import identity
+
+    found = [__version__, path, repr(tuple(along)), repr(region), repr(subset), repr(sorted(options.allow_loss))]
+    for source in sources:
+        known = identity(source, options.storage.of("source")) if isinstance(source, str) and source != "-" else None
+        if known is None:
+            return None
+        found += [str(source), known]
+    return hashlib.sha256(repr(found).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def opened(path: str, report: Report, options: Options) -> Target | None:
+    """Return the target at a path or URL; None (reported) if it cannot be extended. Raises OSError."""
+    from nczarr import pipeline
+
+    reading = options._replace(storage=options.storage.of("target"), kind=None)
+    source = endpoints.opened(path, report, reading)
+    if source is None:
+        return None
+    outer = form = endpoints.detected(source)
+    if outer is not None and outer.opens is not None and outer.extends is not None:
+        found = registry.load(outer.opens)(source, report, reading)
+        if found is None:
+            return None
+        source = found
+        form = registry.detect_store(found, opened=True)
+    reason = _refusal(path, source, outer, form)
+    if reason is not None or outer is None or form is None:
+        text, helps = reason or ("is not in a format that can be read", [])
+        report.error("unextendable-target", f"`{shown(path)}` {text}", helps=helps)
+        return None
+    if not isinstance(source, Source):
+        source.survey()
+        journal = extension.parsed(source.get(JOURNAL) or b"")
+        source = source if journal is None else extension.view(source, journal)
+    checked = pipeline.read(source, report, reading, form)
+    if checked is None or report.errors:
+        return None
+    return Target(path, outer, form, None if isinstance(source, Source) else source, checked)
+
+
+def _refusal(
+    path: str, source: Source | Store, outer: Format | None, form: Format | None
+) -> tuple[str, list[str]] | None:
+    """Return why a target cannot be extended, and what to do instead; None if it can."""
+    if outer is None or form is None:
+        return None
+    elsewhere = ["write sources and target as a new one with `nczarr refs combine … -o NEW`"]
+    if outer.opens is not None and outer.extends is None:
+        return "is a reference document, which `nczarr refs append` extends", []
+    if isinstance(source, Source):
+        can = bool(form.kinds or form.build) and form.writable
+        return None if can else (f"has the format `{form.name}`, which cannot be extended", elsewhere)
+    if source.archive:
+        return "is an archive, whose entries cannot be replaced", ["convert it to a folder first", *elsewhere]
+    return None if form.resizes else (f"has the format `{form.name}`, which cannot be extended", elsewhere)
+
+
+def _joined(
+    sources: Iterable[tuple[str, Checked]], target: Target, order: Order, report: Report, options: Options
+) -> tuple[Checked, Way, list[Piece]] | None:
+    """Return target and sources as one dataset, its dimensions and its pieces; None after an error."""
+    name, first, before = shown(target.path), target.checked, report.errors
+    way = settled(name, first, Wanted(order.along), report)
+    if way is None:
+        return None
+    found = []
+    for each, given in sources:
+        checked = projected(each, given, target.form, target.store is not None, report, options)
+        if checked is not None:
+            checked = recoded(each, checked, first, Recoding(), report)
+            found.append((each, checked))
+    if report.errors > before:
+        return None
+    every = [(name, first), *found]
+    pieces = placed(every, way, region=order.region, report=report)
+    given_pieces = pieces_of(every, way, pieces) if pieces is not None else every
+    whole = combine(given_pieces, Wanted(tuple(way.dimensions), ordered=False), report)
+    if whole is None or pieces is None or report.errors > before:
+        return None
+    return whole, way, pieces

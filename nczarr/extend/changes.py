@@ -1,0 +1,239 @@
+"""Keys of a store that an extension changes, array by array."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from nczarr import names, registry
+from nczarr.arrays.blocks import Index, every_index, grid_of
+from nczarr.arrays.counts import Step
+from nczarr.arrays.patchwork import copied, patched
+from nczarr.arrays.route import way as route
+from nczarr.arrays.sliced import sliced
+from nczarr.arrays.source import ArraySource, itemsize, unwritten_of
+from nczarr.capabilities import Format
+from nczarr.check.checked import Checked
+from nczarr.combine.spec import Way
+from nczarr.diagnostics.report import Report
+from nczarr.extend.placement import Piece
+from nczarr.link.tasks import Array
+from nczarr.options import Options
+from nczarr.plan.plans import Target
+from nczarr.plan.string_lengths import survey
+from nczarr.stores.base import Store
+from nczarr.stores.overlay import Overlay
+
+
+class Change(NamedTuple):
+    """Keys of one array that change."""
+
+    array: Array
+    """The array with all its keys to make."""
+    old: ArraySource
+    """The array of the target as it was."""
+    new: ArraySource
+    """The array of the target with the new length."""
+    axis: int
+    """Axis that grows."""
+    visible: frozenset[str]
+    """Keys in which readers of the old lengths would see other values."""
+
+    @property
+    def prefix(self) -> str:
+        """Key prefix of the array."""
+        return self.array.chunk_keys.prefix
+
+    def keys(self) -> Iterator[str]:
+        """Yield the keys to make."""
+        return (self.array.key(index) for index in self.array.indices())
+
+    def is_old(self, index: Index) -> bool:
+        """Return whether a key belongs to the array as it was."""
+        counts = grid_of(self.old.layout.shape, self.array.unit)
+        return all(number < count for number, count in zip(index, counts, strict=True))
+
+    def stored(self) -> list[Index]:
+        """Return the keys that exist in the new grid, those that an interrupted run left included. Raises OSError."""
+        keys = self.new.keys
+        return [] if keys is None else keys.stored()
+
+    def steps(self) -> Iterator[Step]:
+        """Yield the planned steps of the array: chunks that are copied, and chunks that are made."""
+        array = self.array
+        if array.source is None or array.only is None:
+            return
+        layout = array.target.layout
+        per_key = math.prod(array.unit) // max(1, array.chunk_size)
+        whole = len(array.only) * per_key
+        count = copied(array.source, array.only, layout) if array.route == "copy" else 0
+        size = array.chunk_size * array.element
+        if count:
+            yield Step(array.path, array.part, "copy", count, layout.chunks, count * size)
+        if whole > count:
+            made = "transcode" if array.route == "copy" else array.route
+            yield Step(array.path, array.part, made, whole - count, layout.chunks, (whole - count) * size)
+
+
+class Changes(NamedTuple):
+    """Everything that an extension changes in a store."""
+
+    documents: dict[str, bytes]
+    """Documents with the new lengths, by key."""
+    arrays: list[Change]
+    """Arrays with keys to make."""
+    lengths: dict[str, tuple[int, int]]
+    """Lengths before and after by FQN of the dimension."""
+
+
+def changes_of(
+    store: Store,
+    form: Format,
+    checked: Checked,
+    whole: Checked,
+    way: Way,
+    pieces: Sequence[Piece],
+    report: Report,
+    options: Options,
+) -> Changes | None:
+    """Return what changes in a store that holds `checked` and is to hold `whole`; None after an error.
+
+    Reports unextendable-target. Raises OSError.
+    """
+    from nczarr import pipeline
+
+    before = report.errors
+    shapes: dict[str, tuple[int, ...]] = {}
+    for path in way.axes:
+        for part, made in whole.parts.get(path, {}).items():
+            old = checked.parts.get(path, {}).get(part)
+            if old is None or old.keys is None or not old.rewritable:
+                what = f"`{path}`" + (f", part `{part}`," if part else "")
+                text = f"{what} is stored in a form that cannot be extended"
+                report.error("unextendable-target", text, helps=["write sources and target as a new one"])
+            else:
+                shapes[old.keys.chunk_keys.prefix] = made.layout.shape
+    if report.errors > before:
+        return None
+    lengths = {(_prefix(path), names.split(path)[-1]): whole.dimensions[path].size for path in way.dimensions}
+    assert form.resizes is not None
+    try:
+        documents: dict[str, bytes] = registry.load(form.resizes)(store, shapes, lengths)
+    except ValueError as error:
+        report.error("unextendable-target", f"`{store.path}`: {error}")
+        return None
+    seen = pipeline.read(Overlay(store, documents), Report(), options, form)
+    if seen is None or not _agree(seen, whole):
+        text = f"the metadata of `{store.path}` state the length of {way.shown} in a form that cannot be changed"
+        report.error("unextendable-target", text, helps=["write sources and target as a new one"])
+        return None
+    arrays = []
+    for path, axis in way.axes.items():
+        for part, made in whole.parts.get(path, {}).items():
+            old, new = checked.parts[path][part], seen.parts[path][part]
+            own = _change(path, part, old, new, made, axis, pieces, report)
+            if own is not None:
+                arrays.append(own)
+    found = {path: (checked.dimensions[path].size, whole.dimensions[path].size) for path in sorted(way.dimensions)}
+    return Changes(documents, arrays, found) if report.errors == before else None
+
+
+def _prefix(path: str) -> str:
+    """Return the key prefix of the group of a dimension."""
+    return "".join(f"{each}/" for each in names.split(path)[:-1])
+
+
+def _agree(seen: Checked, whole: Checked) -> bool:
+    """Return whether a store with its new documents is read as the new dataset."""
+    sizes = [{path: each.size for path, each in checked.dimensions.items()} for checked in (seen, whole)]
+    types = [{path: each.type for path, each in checked.variables.items()} for checked in (seen, whole)]
+    parts = [
+        {(path, part): each.layout.shape for path, own in checked.parts.items() for part, each in own.items()}
+        for checked in (seen, whole)
+    ]
+    return sizes[0] == sizes[1] and types[0] == types[1] and seen.shapes == whole.shapes and parts[0] == parts[1]
+
+
+def _change(
+    path: str,
+    part: str,
+    old: ArraySource,
+    new: ArraySource,
+    made: ArraySource,
+    axis: int,
+    pieces: Sequence[Piece],
+    report: Report,
+) -> Change | None:
+    """Return the change of one array; None without one, or after an error."""
+    before, after = old.layout.shape, new.layout.shape
+    grown = [number for number, (one, other) in enumerate(zip(before, after, strict=True)) if one != other]
+    if len(grown) > 1 or (grown and part and grown[0] and grown[0] != axis):
+        report.error("unextendable-target", f"`{path}` cannot be extended along an inner dimension of its lists")
+        return None
+    stored = new.stored
+    assert stored is not None
+    assert new.keys is not None
+    texts = isinstance(stored.dtype, str) and made.layout.dtype == "|O"
+    if texts and not _hold(path, old, made, str(stored.dtype), grown[0] if grown else None, report):
+        return None
+    content = bool(grown) and part.endswith("content")
+    axis = grown[0] if grown else axis
+    changed = [(before[axis], after[axis])] if content else _changed(pieces)
+    if content and any(piece.dataset == 0 and piece.start for piece in pieces):
+        report.error("unextendable-target", f"`{path}` has lists, whose records cannot be replaced")
+        return None
+    layout = new.layout._replace(dtype=stored.dtype, codecs=stored.codecs)
+    target = Target(layout, unwritten_of(new), new.layout.fill is not None and not new.undefined)
+    unit = layout.shards or layout.chunks
+    numbers = sorted({n for low, high in changed for n in range(low // unit[axis], -(-high // unit[axis]))})
+    if not numbers or 0 in after:
+        return None
+    counts = grid_of(after, unit)
+    others = [range(count) for count in counts]
+    rows = (every_index([*others[:axis], range(number, number + 1), *others[axis + 1 :]]) for number in numbers)
+    indices = sorted(itertools.chain.from_iterable(rows))
+    first = 1 if before[axis] and pieces[0].dataset == 0 else 0
+    source = patched(made, layout, first)
+    array = Array(path, part, new.keys.chunk_keys, target, source, route(source, layout), tuple(indices))
+    limit = before[axis]
+    seen = {
+        number
+        for low, high in changed
+        if low < limit
+        for number in range(low // unit[axis], -(-min(high, limit) // unit[axis]))
+    }
+    visible = frozenset(array.key(index) for index in indices if index[axis] in seen)
+    return Change(array, old, new, axis, visible)
+
+
+def _changed(pieces: Sequence[Piece]) -> list[tuple[int, int]]:
+    """Return the ranges of the records that are not those of the target."""
+    found, position = [], 0
+    for piece in pieces:
+        if piece.dataset:
+            found.append((position, position + piece.length))
+        position += piece.length
+    return found
+
+
+def _hold(path: str, old: ArraySource, made: ArraySource, dtype: str, axis: int | None, report: Report) -> bool:
+    """Return whether new texts can be stored in the array as it is. `axis`: the one that grows. Reports errors."""
+    start = 0 if axis is None else old.layout.shape[axis]
+    ranges = tuple(
+        range(start, length) if number == axis else range(length) for number, length in enumerate(made.layout.shape)
+    )
+    found = survey(sliced(made, ranges), b"", characters=dtype[1] == "U")
+    reason = None
+    if found.nil or (axis != 0 and survey(old, b"").nil):
+        reason = "it has NIL strings, whose positions the target states apart from their values"
+    elif not found.utf8:
+        reason = "the sources have texts that are not UTF-8"
+    elif dtype[1] == "S" and (found.longest > itemsize(dtype) or found.trailing or found.nul):
+        reason = f"the sources have texts of {found.longest} bytes, and the target those of {itemsize(dtype)}"
+    elif dtype[1] == "U" and (4 * found.characters > itemsize(dtype) or found.trailing):
+        reason = f"the sources have texts of {found.characters} characters, too long for the target"
+    if reason is not None:
+        report.error("unextendable-target", f"`{path}`: {reason}")
+    return reason is None

@@ -1,0 +1,45 @@
+"""Extension of a file: it is written again beside its place, and takes the place by one rename.
+
+Encoded chunks of the old file are copied as bytes.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+
+from nczarr import pipeline
+from nczarr.arrays.counts import Counts, Watcher
+from nczarr.check.checked import Checked
+from nczarr.combine.spec import Way
+from nczarr.diagnostics.report import Report
+from nczarr.extend.target import Appended, Order, Target
+from nczarr.options import Options
+from nczarr.plan.plans import FilePlan, conversion_of
+from nczarr.stores.url import is_remote
+
+
+def rewritten(
+    target: Target, whole: Checked, way: Way, order: Order, report: Report, options: Options, watch: Watcher | None
+) -> Appended | None:
+    """Write a file that holds `whole` in the place of the target; None after a reported error. Raises OSError."""
+    path = target.path if is_remote(target.path) else os.path.realpath(target.path)
+    lengths = {
+        each: (target.checked.dimensions[each].size, whole.dimensions[each].size) for each in sorted(way.dimensions)
+    }
+    options = options._replace(overwrite=True, kind=whole.dataset.kind)
+    if order.rehearsal:
+        planned = pipeline.plan(whole, target.form, report, options)
+        steps = pipeline.steps(whole, path, target.form, report, options) if planned is not None else None
+        if planned is None or steps is None or report.errors:
+            return None
+        assert isinstance(planned, FilePlan)
+        return Appended(conversion_of(path, planned, Counts()), lengths, tuple(steps))
+    mode = None if is_remote(path) else os.stat(path).st_mode
+    done = pipeline.write(whole, path, target.form, report, options, watch)
+    if done is None:
+        return None
+    if mode is not None:
+        with suppress(OSError):
+            os.chmod(path, mode & 0o7777)
+    return Appended(done._replace(target=target.path), lengths)

@@ -1,0 +1,200 @@
+"""Places of the sources' records in the target, by the values of the coordinate.
+
+Records continue the coordinate strictly: after the last value, in the direction
+of the target. With `region`, records that the target has already, by the same
+values of the coordinate, are replaced; the others follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from nczarr import names
+from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.sliced import cut
+from nczarr.ast import Group
+from nczarr.ast.walk import building, mapped
+from nczarr.check.checked import Checked, resized
+from nczarr.combine.spec import Way, is_coordinate
+from nczarr.compare.difference import shown
+from nczarr.compare.values import whole_parts
+from nczarr.diagnostics.report import Report
+
+Named = tuple[str, Checked]
+"""A dataset and its name."""
+
+
+class Piece(NamedTuple):
+    """Consecutive records of a dataset."""
+
+    dataset: int
+    """Number of the dataset; 0 is the target."""
+    start: int
+    """First record."""
+    stop: int
+    """End of the records."""
+
+    @property
+    def length(self) -> int:
+        """Number of records."""
+        return self.stop - self.start
+
+
+def placed(every: Sequence[Named], way: Way, *, region: bool, report: Report) -> list[Piece] | None:
+    """Return the pieces of the result in order; None if misplaced-records is reported.
+
+    `every`: the target, then the sources. Raises OSError.
+    """
+    before = report.errors
+    found: list[Piece] | None = None
+    if region and len(way.dimensions) > 1:
+        report.error("misplaced-records", f"records of {way.shown} have no common place: name one dimension")
+        return None
+    for dimension in sorted(way.dimensions):
+        sizes = [checked.dimensions[dimension].size for _, checked in every if dimension in checked.dimensions]
+        found = [Piece(number, 0, size) for number, size in enumerate(sizes)]
+        coordinate = dimension if _has_coordinate(every[0][1], dimension) else None
+        if coordinate is not None:
+            found = _in_order(every, coordinate, found, region=region, report=report)
+        elif region:
+            text = f"`{every[0][0]}` has no coordinate `{dimension}`, so the places of the records are unknown"
+            report.error("misplaced-records", text, helps=["append the records without `--region`"])
+    return found if report.errors == before else None
+
+
+def _has_coordinate(checked: Checked, dimension: str) -> bool:
+    return dimension in checked.variables and is_coordinate(dimension, checked, stacked=False)
+
+
+def _values(checked: Checked, path: str) -> NDArray[Any]:
+    """Return a coordinate's values, shape (length,). Raises OSError."""
+    source = whole_parts(checked, path)[""]
+    return source.read((slice(0, source.layout.shape[0]),))
+
+
+def _in_order(every: Sequence[Named], path: str, pieces: list[Piece], *, region: bool, report: Report) -> list[Piece]:
+    """Return the pieces of all datasets by the values of a coordinate. Reports misplaced-records."""
+    name, target = every[0]
+    known = _values(target, path)
+    made = [pieces[0]]
+    last = name
+    for number, (each, checked) in enumerate(every[1:], 1):
+        alike = _has_coordinate(checked, path) and checked.variables[path].type == target.variables[path].type
+        if not alike:
+            continue  # a fault of the models
+        values = _values(checked, path)
+        if not len(values):
+            continue
+        at = _place(known, values) if region else len(known)
+        fault = _fault(path, known, values, at, each, last)
+        if fault is not None:
+            helps = ["replace the records of equal coordinates with `--region auto`"]
+            able = not region and len(np.intersect1d(known, values)) > 0
+            report.error("misplaced-records", fault, helps=helps if able else [])
+            continue
+        made = _replaced(made, at, Piece(number, 0, len(values)))
+        known = np.concatenate([known[:at], values, known[at + len(values) :]])
+        last = each
+    return made
+
+
+def _place(known: NDArray[Any], values: NDArray[Any]) -> int:
+    """Return where the target has the first value; its end if it does not have it."""
+    found = np.flatnonzero(known == values[0])
+    return int(found[0]) if len(found) else len(known)
+
+
+def _fault(path: str, known: NDArray[Any], values: NDArray[Any], at: int, name: str, last: str) -> str | None:
+    """Return why the values of a source do not fit at a place, or None.
+
+    `known`: the values so far; `last`: the name of the dataset that has the last.
+    """
+    shared = known[at : at + len(values)]
+    differ = np.flatnonzero(shared != values[: len(shared)])
+    if len(differ):
+        place = int(differ[0])
+        text = f"{shown(values[place])} in `{name}` where the target has {shown(shared[place])}"
+        return f"the values of `{path}` do not match: {text}"
+    tail = known[max(0, len(known) - 2) :] if at + len(values) > len(known) else known[:0]
+    fresh = values[len(shared) :]
+    line = np.concatenate([tail, fresh]) if len(fresh) else fresh
+    if len(line) < 2:
+        return None
+    falls = bool(line[1] < line[0])
+    rest = line[len(tail) - 1 :] if len(tail) else line
+    wrong = np.flatnonzero(~((rest[1:] < rest[:-1]) if falls else (rest[1:] > rest[:-1])))
+    if not len(wrong):
+        return None
+    place = int(wrong[0])
+    word = "decrease" if falls else "increase"
+    where = f" in `{last}`" if place == 0 and len(tail) else ""
+    return (
+        f"the values of `{path}` do not {word}: {shown(rest[place + 1])} in `{name}` after {shown(rest[place])}{where}"
+    )
+
+
+def _replaced(pieces: list[Piece], at: int, piece: Piece) -> list[Piece]:
+    """Return pieces in which one takes the place of the records from `at` on."""
+    end = at + piece.length
+    found: list[Piece] = []
+    position = 0
+    for each in pieces:
+        stop = position + each.length
+        if position < at:
+            found.append(each._replace(stop=each.start + min(each.length, at - position)))
+        position = stop
+    found.append(piece)
+    position = 0
+    for each in pieces:
+        stop = position + each.length
+        if stop > end:
+            found.append(each._replace(start=each.start + max(0, end - position)))
+        position = stop
+    return [each for each in found if each.length] or [piece]
+
+
+def pieces_of(every: Sequence[Named], way: Way, pieces: list[Piece]) -> list[Named]:
+    """Return the datasets of pieces; the first has the target's model."""
+    found = []
+    for piece in pieces:
+        name, checked = every[piece.dataset]
+        found.append((name, checked if is_whole(checked, way, piece) else part_of(checked, way, piece)))
+    if pieces[0].dataset:  # nothing is left of the target, or it is empty
+        name, checked = every[0]
+        found.insert(0, (name, part_of(checked, way, Piece(0, 0, 0))))
+    return found
+
+
+def is_whole(checked: Checked, way: Way, piece: Piece) -> bool:
+    """Return whether a piece is the whole dataset. With several dimensions, pieces are never cut."""
+    return len(way.dimensions) > 1 or all(
+        (piece.start, piece.stop) == (0, checked.dimensions[path].size) for path in way.dimensions
+    )
+
+
+def part_of(checked: Checked, way: Way, piece: Piece) -> Checked:
+    """Return some records of a dataset."""
+    parts = dict(checked.parts)
+    for path, axis in way.axes.items():
+        if path in parts:
+            shape = checked.shapes[path]
+            ranges = tuple(
+                range(piece.start, piece.stop) if number == axis else range(length)
+                for number, length in enumerate(shape)
+            )
+            parts[path] = cut(checked.variables[path].type, ranges, parts[path], checked.types)
+
+    def changed(path: str, group: Group) -> dict[str, Any]:
+        """Return the dimensions with the length of the piece."""
+        return {
+            "dimensions": tuple(
+                each.model_copy(update={"size": piece.length})
+                if names.join(path, each.name) in way.dimensions
+                else each
+                for each in group.dimensions
+            )
+        }
+
+    with building():
+        return resized(checked, mapped(checked.dataset, changed))._replace(parts=parts)

@@ -1,0 +1,61 @@
+"""Sources as the format of the target would hold them.
+
+A plain Zarr store has fewer types of attributes and variables than a netCDF
+file, so a source is not compared as it is, but as it would be read back from a
+store of that format.
+"""
+
+from __future__ import annotations
+
+from nczarr import pipeline
+from nczarr.arrays.parts import descr, is_fixed
+from nczarr.capabilities import Format
+from nczarr.check.checked import Checked
+from nczarr.diagnostics.report import Report, Severity
+from nczarr.link.fill import emit
+from nczarr.options import Options
+from nczarr.stores.memory import MemoryStore
+
+
+def projected(
+    name: str, checked: Checked, form: Format, is_store: bool, report: Report, options: Options
+) -> Checked | None:
+    """Return a source in the model of a format; None after a reported loss of values.
+
+    Values and their arrays stay those of the source.
+    """
+    if not is_store or form.capabilities.typed_attributes:
+        return checked
+    own = Report(strict=report.strict)
+    plain = Options(allow_loss=options.allow_loss, memory=options.memory)
+    planned = pipeline.plan_store(checked, form, own, plain)
+    documents = None if planned is None else dict(emit(planned, own))
+    for found in own.sorted():
+        if found.severity is Severity.ERROR:
+            report.add(found._replace(notes=(*found.notes, f"of `{name}`")))
+    if planned is None or documents is None or own.errors:
+        return None
+    back = pipeline.read(MemoryStore(documents), Report(), plain, form)
+    if back is None:
+        return checked
+    before = report.errors
+    for path in checked.parts.keys() & back.variables.keys():
+        if not _is_same(checked, back, path):
+            held = (
+                f"is {checked.variables[path].type} in `{name}`, which the target holds as {back.variables[path].type}"
+            )
+            report.error("unequal-sources", f"`{path}` {held}", helps=[f"convert it to {form.name} first"])
+    if report.errors > before:
+        return None
+    parts = {path: checked.parts.get(path, own_parts) for path, own_parts in back.parts.items()}
+    return back._replace(parts=parts)
+
+
+def _is_same(one: Checked, other: Checked, path: str) -> bool:
+    """Return whether a variable has the same elements in both."""
+    first, second = one.variables[path].type, other.variables[path].type
+    if "string" in (first, second):
+        return first == second
+    if not (is_fixed(first, one.types) and is_fixed(second, other.types)):
+        return first == second
+    return descr(first, one.types) == descr(second, other.types)

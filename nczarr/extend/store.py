@@ -1,0 +1,249 @@
+"""Extension of a store: the keys that change, in an order that an interruption does not harm."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+
+from nczarr import registry
+from nczarr.arrays.counts import Counts, Watcher
+from nczarr.arrays.thread_pool import limited
+from nczarr.capabilities import Format
+from nczarr.check.checked import Checked
+from nczarr.combine.spec import Way
+from nczarr.diagnostics.report import Report
+from nczarr.endpoints import sources
+from nczarr.extend.changes import Change, Changes, changes_of
+from nczarr.extend.placement import Piece
+from nczarr.extend.target import Appended, Order, Target
+from nczarr.link.run import link
+from nczarr.options import Options
+from nczarr.plan.chunk_lengths import check_chunk
+from nczarr.plan.plans import StorePlan, conversion_of
+from nczarr.secrets import shown
+from nczarr.source import Source
+from nczarr.stores import extension
+from nczarr.stores.base import JOURNAL, Store
+from nczarr.stores.extension import STAGED, Extensible, Extension
+from nczarr.stores.ranges import Range
+
+
+def recovered(path: str, order: Order, report: Report, options: Options) -> bool:
+    """Put the work of a committed but interrupted extension in its place; return whether it was of this command.
+
+    A rehearsal changes nothing. Raises OSError.
+    """
+    found = _journal_of(path, report, options)
+    if found is None or found.state != "committed" or order.rehearsal:
+        return False
+    extension.apply(_extensible(path, options), found)
+    return found.command is not None and found.command == order.command
+
+
+def _journal_of(path: str, report: Report, options: Options) -> Extension | None:
+    """Return the journal of an extension at a path or URL; None without one. Raises OSError."""
+    source = sources.opened(path, report, options._replace(storage=options.storage.of("target")))
+    if source is None or isinstance(source, Source) or source.versioned:
+        return None
+    data = source.get(JOURNAL)
+    return None if data is None else extension.parsed(data)
+
+
+def _extensible(path: str, options: Options) -> Extensible:
+    from nczarr.stores.extensible import extensible
+
+    return extensible(path, options.storage)
+
+
+def extended(
+    target: Target,
+    whole: Checked,
+    way: Way,
+    pieces: Sequence[Piece],
+    order: Order,
+    report: Report,
+    options: Options,
+    watch: Watcher | None,
+) -> Appended | None:
+    """Write what changes in a store that is to hold `whole`; return None after a reported error. Raises OSError."""
+    assert target.store is not None
+    found = changes_of(target.store, target.form, target.checked, whole, way, pieces, report, options)
+    if found is None:
+        return None
+    plan = StorePlan(whole, target.form._replace(name=target.outer.name), options)
+    for change in found.arrays:
+        check_chunk(plan, change.array.path, change.array.part, change.array.decoded, report)
+    if report.errors:
+        return None
+    rewritten = sum(change.is_old(index) for change in found.arrays for index in change.array.indices())
+    counts = Counts(watch)
+    if order.rehearsal:
+        steps = tuple(step for change in found.arrays for step in change.steps())
+        return Appended(conversion_of(target.path, plan, counts), found.lengths, steps, rewritten)
+    with limited(options.workers, options.memory):
+        if target.outer.extends is None:
+            _write(target, found, order, options, counts, report)
+        else:
+            _commit(target.path, target.outer, target.store, found, options, counts)
+    if report.errors:
+        return None
+    return Appended(conversion_of(target.path, plan, counts), found.lengths, (), rewritten)
+
+
+def _commit(path: str, outer: Format, base: Store, found: Changes, options: Options, counts: Counts) -> None:
+    """Write everything into a new commit. Raises OSError."""
+    assert outer.extends is not None
+    store = registry.load(outer.extends)(path, options, base)
+    try:
+        for key in sorted(found.documents, key=extension.turn):
+            store.put(key, found.documents[key])
+        writing = _Writing(store, frozenset(), frozenset())
+        link(enumerate(change.array for change in found.arrays), writing, options, counts)
+        store.remove(_vanished(found.arrays, writing))
+        store.finish()
+    finally:
+        store.abort()
+
+
+def _vanished(changes: Iterable[Change], writing: _Writing) -> list[str]:
+    """Return the keys that exist, but have become fill. Raises OSError."""
+    gone = []
+    for change in changes:
+        old = [change.array.key(index) for index in change.stored() if change.is_old(index)]
+        wanted = set(change.keys())
+        gone += [key for key in old if key in wanted and key not in writing.written]
+    return gone
+
+
+def _write(target: Target, found: Changes, order: Order, options: Options, counts: Counts, report: Report) -> None:
+    """Write everything into a store with a journal. Reports unextendable-target; raises OSError."""
+    assert target.store is not None
+    store = _extensible(target.path, options)
+    journal = Extension(
+        order.command,
+        _digest(target.store, found),
+        extension.new_run(),
+        "writing",
+        found.lengths,
+        tuple(change.prefix for change in found.arrays),
+        {},
+        (),
+        (),
+    )
+    old = extension.parsed(store.get(JOURNAL) or b"")
+    if old is not None:
+        store.tidy()
+    done: frozenset[str] = frozenset()
+    if old is not None and old.is_of(journal):
+        journal = journal._replace(run=old.run)
+        done = _done(found.arrays, store)
+    else:
+        if old is not None:
+            store.remove([JOURNAL])
+        _clean(target.checked, found, store, old)
+        if not store.claim(journal.bytes()):
+            text = f"`{shown(target.path)}` is being extended by another run"
+            report.error("unextendable-target", text, helps=["wait until it is finished"])
+            return
+    visible = frozenset(key for change in found.arrays for key in change.visible)
+    writing = _Writing(store, visible, done)
+    try:
+        link(enumerate(change.array for change in found.arrays), writing, options, counts)
+        now = extension.parsed(store.get(JOURNAL) or b"")
+        if now is None or now.run != journal.run or _digest(store, found) != journal.base:
+            text = f"another writer has changed `{shown(target.path)}` meanwhile"
+            report.error("unextendable-target", text, helps=["append again"])
+            return
+    except OSError as error:
+        if order.command is not None:
+            error.add_note(f"`{shown(target.path)}` reads as before; continue with the same command")
+        raise
+    staged = tuple(sorted(key for key in writing.written if key in visible))
+    journal = journal._replace(
+        state="committed",
+        documents=extension.texts_of(found.documents),
+        staged=staged,
+        removed=tuple(_vanished(found.arrays, writing)),
+    )
+    store.put(JOURNAL, journal.bytes())
+    extension.apply(store, journal)
+    if staged:
+        store.tidy()
+
+
+def _digest(store: Store, found: Changes) -> str:
+    """Return a digest of the documents that change, as they are. Raises OSError."""
+    made = hashlib.sha256()
+    for key in sorted(found.documents):
+        data = store.get(key) or b""
+        made.update(f"{key} {len(data)}\n".encode("utf-8", "surrogateescape") + data)
+    return made.hexdigest()
+
+
+def _done(changes: Iterable[Change], store: Store) -> frozenset[str]:
+    """Return the keys that an interrupted run of the same command has put. Raises OSError.
+
+    Beyond the old lengths nothing existed before that run. Keys at the old edge
+    are made again.
+    """
+    keys = {key.removeprefix(STAGED) for key in store.keys(STAGED)}
+    for change in changes:
+        keys.update(change.array.key(index) for index in change.stored() if not change.is_old(index))
+    return frozenset(keys)
+
+
+def _clean(checked: Checked, found: Changes, store: Extensible, old: Extension | None) -> None:
+    """Remove chunks beyond the lengths of a store, and those staged by an abandoned run. Raises OSError."""
+    gone = [change.array.key(index) for change in found.arrays for index in change.stored() if not change.is_old(index)]
+    if old is not None:
+        gone += store.keys(STAGED)
+        ours = {change.prefix for change in found.arrays}
+        for parts in checked.parts.values():
+            for source in parts.values():
+                keys = source.keys
+                if keys is not None and keys.chunk_keys.prefix in {*old.arrays} - ours:
+                    prefix = keys.chunk_keys.prefix
+                    gone += [key for key in store.keys(prefix) if _is_beyond(key, prefix, keys.holds(key))]
+    store.remove(gone)
+
+
+def _is_beyond(key: str, prefix: str, held: bool) -> bool:
+    """Return whether a key is a chunk outside of its array's grid."""
+    name = key.removeprefix(prefix).removeprefix("c/").replace("/", ".")
+    return not held and all(word.isdigit() for word in name.split("."))
+
+
+class _Writing(Store):
+    """Target of the chunks: puts those that are visible beside their places, and knows what it has put."""
+
+    def __init__(self, store: Store, visible: frozenset[str], done: frozenset[str]) -> None:
+        self.store = store
+        self.path = store.path
+        self.distant, self.sequential = store.distant, store.sequential
+        self.visible = visible
+        self.done = done
+        self.written: set[str] = set(done)
+
+    def get(self, key: str) -> bytes | None:
+        """Return the bytes of a key in its place, or None. Raises OSError."""
+        return self.store.get(key)
+
+    def keys(self, prefix: str = "") -> Iterator[str]:
+        """Return all keys with `prefix`, sorted. Raises OSError."""
+        return self.store.keys(prefix)
+
+    def is_done(self, key: str) -> bool:
+        """Return whether an interrupted run has put this key."""
+        return key in self.done
+
+    def _place(self, key: str) -> str:
+        self.written.add(key)
+        return STAGED + key if key in self.visible else key
+
+    def put(self, key: str, data: bytes) -> None:
+        """Set a key. Raises OSError, UnsafeKeyError."""
+        self.store.put(self._place(key), data)
+
+    def put_pieces(self, key: str, pieces: Iterable[bytes | Range]) -> None:
+        """Set a key to pieces. Raises OSError, UnsafeKeyError."""
+        self.store.put_pieces(self._place(key), pieces)

@@ -1,0 +1,54 @@
+"""What an extension is asked for, what it works on, and what it returns."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from nczarr.arrays.counts import Step
+from nczarr.capabilities import Format
+from nczarr.check.checked import Checked
+from nczarr.plan.plans import Conversion
+from nczarr.stores.base import Store
+
+
+class Order(NamedTuple):
+    """Request for an extension."""
+
+    along: tuple[str, ...]
+    """Names of dimensions, simple or from the root."""
+    region: bool = False
+    """Replace the records whose coordinates the target has already."""
+    command: str | None = None
+    """Fingerprint of the sources, for resuming; None without one."""
+    rehearsal: bool = False
+    """Write nothing."""
+
+
+class Appended(NamedTuple):
+    """Result of an extension."""
+
+    conversion: Conversion
+    """What was written."""
+    lengths: dict[str, tuple[int, int]]
+    """Lengths before and after by FQN of the dimension."""
+    steps: tuple[Step, ...] = ()
+    """Planned work, of a rehearsal alone."""
+    rewritten: int = 0
+    """Number of keys of the target that were replaced."""
+    completed: bool = False
+    """True if an earlier run of the command had committed, and this one put its work in place."""
+
+
+class Target(NamedTuple):
+    """An existing target that can be extended."""
+
+    path: str
+    """Path or URL."""
+    outer: Format
+    """Its format."""
+    form: Format
+    """Format of its documents: of a repository, that inside."""
+    store: Store | None
+    """The store; None for a file."""
+    checked: Checked
+    """The dataset."""

@@ -1,0 +1,98 @@
+"""Documents of a store with other lengths: shapes of arrays, and netCDF-C's dimensions.
+
+Only the numbers change; every other byte of a document stays. Documents of
+consolidated metadata change in the same way.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+
+from nczarr.json.positions import Path, Places
+from nczarr.stores.base import Store
+
+SHAPES = (".zarray", "zarr.json")
+"""Documents of an array."""
+
+GROUPS: tuple[tuple[str, Path], ...] = (
+    (".zattrs", ("_nczarr_group",)),
+    (".zattrs", ("_NCZARR_GROUP",)),
+    (".zgroup", ("_nczarr_group",)),
+    (".zgroup", ("_NCZARR_GROUP",)),
+    (".nczgroup", ()),
+    ("zarr.json", ("attributes", "_nczarr_group")),
+)
+"""Documents of a group, and netCDF-C's metadata in them, of all generations."""
+
+DIMENSIONS = ("dimensions", "dims")
+"""Names of the dimensions in netCDF-C's metadata."""
+
+Edit = tuple[Path, int]
+"""Path of a number in a document, and its new value."""
+
+
+def resized(
+    store: Store, shapes: Mapping[str, tuple[int, ...]], lengths: Mapping[tuple[str, str], int]
+) -> dict[str, bytes]:
+    """Return the documents that change, by key. Raises OSError, ValueError for a document that is not JSON.
+
+    `shapes`: new shapes by key prefix of the array. `lengths`: new lengths by key
+    prefix of the group and name of the dimension; a store without netCDF-C's
+    metadata has no place for them.
+    """
+    edits: dict[str, list[Edit]] = {}
+    for prefix, shape in shapes.items():
+        for name in SHAPES:
+            edits.setdefault(prefix + name, []).extend((("shape", axis), length) for axis, length in enumerate(shape))
+    for (prefix, dimension), length in lengths.items():
+        for name, path in GROUPS:
+            every = edits.setdefault(prefix + name, [])
+            for member in DIMENSIONS:
+                every.append(((*path, member, dimension), length))
+                every.append(((*path, member, dimension, "size"), length))
+    for key, place, own in list(_consolidated(edits)):
+        edits.setdefault(key, []).extend(((*place, *path), value) for path, value in own)
+    found: dict[str, bytes] = {}
+    for key, every in edits.items():
+        data = store.get(key)
+        changed = None if data is None else edited(data, every)
+        if changed is not None and changed != data:
+            found[key] = changed
+    return found
+
+
+def _consolidated(edits: Mapping[str, list[Edit]]) -> Iterator[tuple[str, Path, list[Edit]]]:
+    """Yield the same edits in the consolidated metadata of a node's group and of all groups above."""
+    for key, every in edits.items():
+        segments = key.split("/")
+        for depth in range(len(segments)):
+            above, rest = "".join(f"{each}/" for each in segments[:depth]), segments[depth:]
+            if rest[-1] != "zarr.json":
+                yield f"{above}.zmetadata", ("metadata", "/".join(rest)), every
+            elif len(rest) > 1:
+                place = ("consolidated_metadata", "metadata", "/".join(rest[:-1]))
+                yield f"{above}zarr.json", place, every
+
+
+def edited(data: bytes, edits: list[Edit]) -> bytes:
+    """Return a document in which the integers that exist at some paths have other values. Raises ValueError."""
+    text = data.decode("utf-8", "surrogateescape")
+    document, places = json.loads(text.removeprefix("\ufeff")), Places(text)
+    changes = []
+    for path, value in edits:
+        old = document
+        for step in path:
+            if isinstance(old, dict) and isinstance(step, str):
+                old = old.get(step)
+            elif isinstance(old, list) and isinstance(step, int) and step < len(old):
+                old = old[step]
+            else:
+                old = None
+        if type(old) is int and old != value:
+            changes.append((places.start(path), str(old).encode(), str(value).encode()))
+    for start, old_text, new_text in sorted(changes, reverse=True):
+        if data[start : start + len(old_text)] != old_text:
+            raise ValueError("a length in a document is not written as an integer")
+        data = data[:start] + new_text + data[start + len(old_text) :]
+    return data
