@@ -28,6 +28,7 @@ PROVOKED = {
     "unequal-target",
     "unread-variable",
     "unnamed-target",
+    "unfinished-append",
     "unfinished-store",
     "unranged-server",
     "unseen-object",

@@ -118,6 +118,7 @@ LAZY_MODULES = {
     "nczarr.combine": "joins of several datasets",
     "nczarr.compare": "`diff`, `digest` and `--verify`",
     "nczarr.diagnostics": "diagnostics are rendered and explained only if there are any",
+    "nczarr.extend": "`append`",
     "nczarr.endpoints": "opened when a path is known to be valid",
     "nczarr.formats.awkward0": "parts of the format that few archives need",
     "nczarr.formats.cdl": "numbers in bulk and dates: only where the text has them",
@@ -556,7 +557,7 @@ def test_the_wheel_holds_every_file() -> None:
 
 
 PUBLIC = {
-    "nczarr": ("open", "convert", "write", "diff", "digest", "from_cdl", "from_notation", "DatasetBuilder"),
+    "nczarr": ("open", "append", "convert", "write", "diff", "digest", "from_cdl", "from_notation", "DatasetBuilder"),
     "nczarr.awkward0": ("save", "load", "serialize", "deserialize", "columns", "items"),
     "nczarr.capabilities": ("Arrays", "Capabilities", "Format"),
     "nczarr.diagnostics": ("CompileError", "Diagnostic", "Label", "Report", "Severity"),

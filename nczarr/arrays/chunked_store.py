@@ -63,16 +63,6 @@ class StoredArray(KeyedArray):
         return False
 
     @property
-    def rewritable(self) -> bool:
-        """True if the chain of chunks and the index of shards are those that we write."""
-        steps = [step.get("id") for step in self.encoding.index_steps]
-        endian = all(step.get("endian", "little") == "little" for step in self.encoding.index_steps)
-        plain = self.layout.shards is None or (
-            steps == ["bytes", "crc32c"] and endian and not self.encoding.index_first
-        )
-        return plain and self.stored is not None and not self.masks
-
-    @property
     def distant(self) -> bool:
         """Value of the store."""
         return self.store.distant

@@ -48,6 +48,16 @@ class KeyedArray(ArraySource):
         """Keys of the array in this process."""
         raise NotImplementedError
 
+    @property
+    def rewritable(self) -> bool:
+        """True if the chain of chunks and the index of shards are those that we write."""
+        steps = [step.get("id") for step in self.encoding.index_steps]
+        endian = all(step.get("endian", "little") == "little" for step in self.encoding.index_steps)
+        plain = self.layout.shards is None or (
+            steps == ["bytes", "crc32c"] and endian and not self.encoding.index_first
+        )
+        return plain and self.stored is not None
+
     def key(self, index: Index) -> str:
         """Return the key of a chunk or shard."""
         return self.chunk_keys.key(index)

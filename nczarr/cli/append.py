@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from nczarr.extend import Appended
 
 EXAMPLES = (
-    ("extend a store by two files", "append day2.nc day3.nc days.zarr --along time"),
+    ("extend a store by the records of a file", "append day2.nc ocean.zarr --along time"),
     (
-        "replace the days that the store has already, and append the others",
-        "append new.nc days.zarr --along time --region auto",
+        "replace the records that the store has already, and append the others",
+        "append day1.nc day2.nc ocean.zarr --along time --region auto",
     ),
 )
 
@@ -46,7 +46,7 @@ def parser() -> Command:
     """Return the parser of `append`."""
     made = command(
         "append",
-        "[OPTION]… SRC… TARGET --along NAME",
+        "[OPTION]… SRC… DST --along NAME",
         "Extend an existing Zarr store, netCDF file or icechunk repository along a dimension. The sources are compared "
         "with the target before anything is written. At any moment the target reads as before or as after; an "
         "interrupted run is continued by the same command.",
@@ -56,7 +56,7 @@ def parser() -> Command:
     made.option(
         ARGUMENTS, "sources", metavar="SRC", nargs="+", help="file, store or URL, in order; - is standard input"
     )
-    made.option(ARGUMENTS, "target", metavar="TARGET", help="existing store, file or repository")
+    made.option(ARGUMENTS, "target", metavar="DST", help="existing store, file or repository")
     made.option(
         COMBINATION,
         "--along",
@@ -74,7 +74,7 @@ def parser() -> Command:
     add_subset_options(made, sections=False)
     add_allow_loss(made)
     add_commit_options(made)
-    made.option(RUN, "--dry-run", action="store_true", help="show what would be written; write nothing")
+    made.option(RUN, "--dry-run", action="store_true", help="show the route of each part; write nothing")
     made.option(RUN, "--progress", action=Switch, help="show progress (default: on a terminal, for long runs)")
     add_memory(made, DEFAULT_MEMORY)
     add_workers(made)

@@ -21,6 +21,7 @@ from nczarr.combine.recode import recoded
 from nczarr.combine.spec import Recoding, Way, settled
 from nczarr.diagnostics.report import Report
 from nczarr.endpoints import sources as endpoints
+from nczarr.endpoints import targets
 from nczarr.extend.placement import Piece, pieces_of, placed
 from nczarr.extend.projection import projected
 from nczarr.extend.target import Appended, Order, Target
@@ -53,6 +54,11 @@ def append(
 
     place = endpoints.located(path, report)
     if place is None:
+        return None
+    known = registry.named(registry.REPOSITORY) if place.repository else None
+    unmet = None if known is None else targets.unmet_mode(place, known)
+    if unmet is not None:
+        report.error("bad-url", f"`{shown(path)}`: {unmet}")
         return None
     path, storage = trimmed(place.path), options.storage.at("target", place.server)
     options = options._replace(storage=storage)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 
 from nczarr import registry
+from nczarr.arrays.chunk_keys import Listing
 from nczarr.arrays.counts import Counts, Watcher
 from nczarr.arrays.thread_pool import limited
 from nczarr.capabilities import Format
@@ -197,20 +199,18 @@ def _clean(checked: Checked, found: Changes, store: Extensible, old: Extension |
     gone = [change.array.key(index) for change in found.arrays for index in change.stored() if not change.is_old(index)]
     if old is not None:
         gone += store.keys(STAGED)
-        ours = {change.prefix for change in found.arrays}
-        for parts in checked.parts.values():
-            for source in parts.values():
-                keys = source.keys
-                if keys is not None and keys.chunk_keys.prefix in {*old.arrays} - ours:
-                    prefix = keys.chunk_keys.prefix
-                    gone += [key for key in store.keys(prefix) if _is_beyond(key, prefix, keys.holds(key))]
-    store.remove(gone)
+        for source in (each for parts in checked.parts.values() for each in parts.values()):
+            if source.keys is not None and source.keys.chunk_keys.prefix in old.arrays:
+                gone += _beyond(source.keys, len(source.layout.shape), store)
+    store.remove(dict.fromkeys(gone))
 
 
-def _is_beyond(key: str, prefix: str, held: bool) -> bool:
-    """Return whether a key is a chunk outside of its array's grid."""
-    name = key.removeprefix(prefix).removeprefix("c/").replace("/", ".")
-    return not held and all(word.isdigit() for word in name.split("."))
+def _beyond(listing: Listing, rank: int, store: Store) -> Iterator[str]:
+    """Yield the keys of chunks outside of an array's grid. Raises OSError."""
+    keys = listing.chunk_keys
+    for key in store.keys(keys.prefix):
+        if keys.index_of(key, (sys.maxsize,) * rank) is not None and not listing.holds(key):
+            yield key
 
 
 class _Writing(Store):

@@ -1,4 +1,4 @@
-"""What an extension is asked for, what it works on, and what it returns."""
+"""Request, target and result of an extension."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Appended(NamedTuple):
     """Result of an extension."""
 
     conversion: Conversion
-    """What was written."""
+    """Chunks and bytes by route."""
     lengths: dict[str, tuple[int, int]]
     """Lengths before and after by FQN of the dimension."""
     steps: tuple[Step, ...] = ()

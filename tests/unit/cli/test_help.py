@@ -157,7 +157,8 @@ def test_option_texts(name: str) -> None:
 
 def test_an_option_has_one_text_in_all_commands() -> None:
     texts: dict[str, set[str]] = {}
-    different = {"--memory", "--chunks", "--check", "-s", "-v", "-g", "-n", "-h", "-c", "-o", "--to", "--as", "--kind"}
+    different = {"--memory", "--chunks", "--check", "--along", "--to", "--as", "--kind"}
+    different |= {"-s", "-v", "-g", "-n", "-h", "-c", "-o"}
     for name in COMMANDS:
         for action in parser_of(name).actions():
             if action.option_strings and not different & set(action.option_strings):
