@@ -22,7 +22,7 @@ from nczarr.combine.spec import Recoding, Way, settled
 from nczarr.diagnostics.report import Report
 from nczarr.endpoints import sources as endpoints
 from nczarr.endpoints import targets
-from nczarr.extend.placement import Piece, pieces_of, placed
+from nczarr.extend.placement import Piece, is_cut, pieces_of, placed
 from nczarr.extend.projection import projected
 from nczarr.extend.target import Appended, Order, Target
 from nczarr.options import Options, Subset
@@ -161,9 +161,11 @@ def _joined(
     if report.errors > before:
         return None
     every = [(name, first), *found]
+    wanted = Wanted(tuple(way.dimensions), ordered=False)
+    whole = combine(every, wanted, report)
     pieces = placed(every, way, region=order.region, report=report)
-    given_pieces = pieces_of(every, way, pieces) if pieces is not None else every
-    whole = combine(given_pieces, Wanted(tuple(way.dimensions), ordered=False), report)
     if whole is None or pieces is None or report.errors > before:
         return None
-    return whole, way, pieces
+    if is_cut(every, way, pieces):
+        whole = combine(pieces_of(every, way, pieces), wanted, report)
+    return None if whole is None or report.errors > before else (whole, way, pieces)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from nczarr import names, registry
 from nczarr.arrays.blocks import Index, every_index, grid_of
 from nczarr.arrays.counts import Step
+from nczarr.arrays.parts import is_fixed
 from nczarr.arrays.patchwork import copied, patched
 from nczarr.arrays.route import way as route
 from nczarr.arrays.sliced import sliced
@@ -104,7 +105,7 @@ def changes_of(
     """
     from nczarr import pipeline
 
-    before = report.errors
+    before, added = report.errors, _is_added(checked, way, pieces)
     shapes: dict[str, tuple[int, ...]] = {}
     for path in way.axes:
         for part, made in whole.parts.get(path, {}).items():
@@ -115,6 +116,9 @@ def changes_of(
                 report.error("unextendable-target", text, helps=["write sources and target as a new one"])
             else:
                 shapes[old.keys.chunk_keys.prefix] = made.layout.shape
+        if not added and _has_lists(checked, path):
+            text = f"`{path}` has lists, whose records can be appended but not replaced"
+            report.error("unextendable-target", text, helps=["leave it out of the sources with `--var`"])
     if report.errors > before:
         return None
     lengths = {(_prefix(path), names.split(path)[-1]): whole.dimensions[path].size for path in way.dimensions}
@@ -133,11 +137,24 @@ def changes_of(
     for path, axis in way.axes.items():
         for part, made in whole.parts.get(path, {}).items():
             old, new = checked.parts[path][part], seen.parts[path][part]
-            own = _change(path, part, old, new, made, axis, pieces, report)
+            own = _change(path, part, old, new, made, axis, () if added else pieces, report)
             if own is not None:
                 arrays.append(own)
     found = {path: (checked.dimensions[path].size, whole.dimensions[path].size) for path in sorted(way.dimensions)}
     return Changes(documents, arrays, found) if report.errors == before else None
+
+
+def _is_added(checked: Checked, way: Way, pieces: Sequence[Piece]) -> bool:
+    """Return whether all records of the target stay, and all others follow."""
+    sizes = {checked.dimensions[path].size for path in way.dimensions}
+    kept = [piece for piece in pieces if piece.dataset == 0]
+    return kept == [piece for piece in pieces[:1] if len(sizes) > 1 or (piece.start, piece.stop) == (0, *sizes)]
+
+
+def _has_lists(checked: Checked, path: str) -> bool:
+    """Return whether values of a variable have no fixed size, texts aside."""
+    type_name = checked.variables[path].type
+    return type_name != "string" and not is_fixed(type_name, checked.types)
 
 
 def _prefix(path: str) -> str:
@@ -166,7 +183,10 @@ def _change(
     pieces: Sequence[Piece],
     report: Report,
 ) -> Change | None:
-    """Return the change of one array; None without one, or after an error."""
+    """Return the change of one array; None without one, or after an error.
+
+    `pieces`: those of the result, if records are replaced; otherwise empty.
+    """
     before, after = old.layout.shape, new.layout.shape
     grown = [number for number, (one, other) in enumerate(zip(before, after, strict=True)) if one != other]
     if len(grown) > 1 or (grown and part and grown[0] and grown[0] != axis):
@@ -178,12 +198,8 @@ def _change(
     texts = isinstance(stored.dtype, str) and made.layout.dtype == "|O"
     if texts and not _hold(path, old, made, str(stored.dtype), grown[0] if grown else None, report):
         return None
-    content = bool(grown) and part.endswith("content")
     axis = grown[0] if grown else axis
-    changed = [(before[axis], after[axis])] if content else _changed(pieces)
-    if content and any(piece.dataset == 0 and piece.start for piece in pieces):
-        report.error("unextendable-target", f"`{path}` has lists, whose records cannot be replaced")
-        return None
+    changed = _changed(pieces) if pieces else [(before[axis], after[axis])]
     layout = new.layout._replace(dtype=stored.dtype, codecs=stored.codecs)
     target = Target(layout, unwritten_of(new), new.layout.fill is not None and not new.undefined)
     unit = layout.shards or layout.chunks
@@ -194,7 +210,7 @@ def _change(
     others = [range(count) for count in counts]
     rows = (every_index([*others[:axis], range(number, number + 1), *others[axis + 1 :]]) for number in numbers)
     indices = sorted(itertools.chain.from_iterable(rows))
-    first = 1 if before[axis] and pieces[0].dataset == 0 else 0
+    first = 1 if before[axis] and not (pieces and pieces[0].dataset) else 0
     source = patched(made, layout, first)
     array = Array(path, part, new.keys.chunk_keys, target, source, route(source, layout), tuple(indices))
     limit = before[axis]

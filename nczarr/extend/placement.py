@@ -85,6 +85,7 @@ def _in_order(every: Sequence[Named], path: str, pieces: list[Piece], *, region:
             continue  # a fault of the models
         values = _values(checked, path)
         if not len(values):
+            made.append(pieces[number])
             continue
         at = _place(known, values) if region else len(known)
         fault = _fault(path, known, values, at, each, last)
@@ -93,7 +94,8 @@ def _in_order(every: Sequence[Named], path: str, pieces: list[Piece], *, region:
             able = not region and len(np.intersect1d(known, values)) > 0
             report.error("misplaced-records", fault, helps=helps if able else [])
             continue
-        made = _replaced(made, at, Piece(number, 0, len(values)))
+        piece = Piece(number, 0, len(values))
+        made = [*made, piece] if at == len(known) else _replaced(made, at, piece)
         known = np.concatenate([known[:at], values, known[at + len(values) :]])
         last = each
     return made
@@ -154,23 +156,20 @@ def _replaced(pieces: list[Piece], at: int, piece: Piece) -> list[Piece]:
     return [each for each in found if each.length] or [piece]
 
 
-def pieces_of(every: Sequence[Named], way: Way, pieces: list[Piece]) -> list[Named]:
+def is_cut(every: Sequence[Named], way: Way, pieces: Sequence[Piece]) -> bool:
+    """Return whether records of a dataset are replaced. With several dimensions they are not."""
+    sizes = [checked.dimensions[path].size for _, checked in every for path in way.dimensions]
+    return len(way.dimensions) == 1 and [(piece.dataset, piece.start, piece.stop) for piece in pieces] != [
+        (number, 0, size) for number, size in enumerate(sizes)
+    ]
+
+
+def pieces_of(every: Sequence[Named], way: Way, pieces: Sequence[Piece]) -> list[Named]:
     """Return the datasets of pieces; the first has the target's model."""
-    found = []
-    for piece in pieces:
-        name, checked = every[piece.dataset]
-        found.append((name, checked if is_whole(checked, way, piece) else part_of(checked, way, piece)))
-    if pieces[0].dataset:  # nothing is left of the target, or it is empty
-        name, checked = every[0]
-        found.insert(0, (name, part_of(checked, way, Piece(0, 0, 0))))
+    found = [(every[piece.dataset][0], part_of(every[piece.dataset][1], way, piece)) for piece in pieces]
+    if pieces[0].dataset:  # nothing is left of the target
+        found.insert(0, (every[0][0], part_of(every[0][1], way, Piece(0, 0, 0))))
     return found
-
-
-def is_whole(checked: Checked, way: Way, piece: Piece) -> bool:
-    """Return whether a piece is the whole dataset. With several dimensions, pieces are never cut."""
-    return len(way.dimensions) > 1 or all(
-        (piece.start, piece.stop) == (0, checked.dimensions[path].size) for path in way.dimensions
-    )
 
 
 def part_of(checked: Checked, way: Way, piece: Piece) -> Checked:

@@ -102,11 +102,11 @@ def test_examples_work(name: str, call: str, ocean: Path, tmp_path: Path, monkey
 
 
 def clear_target(words: list[str]) -> None:
-    """Remove a target that the example makes, unless it replaces one."""
+    """Remove a target that the example makes, unless it replaces or extends one."""
     name = " ".join(words[:2]) if " ".join(words[:2]) in COMMANDS else words[0]
     given = parser_of(name).parse_args(words[len(name.split()) :])
     target = Path(getattr(given, "target", None) or getattr(given, "output", None) or "-")
-    if not getattr(given, "overwrite", False) and target.name:
+    if not getattr(given, "overwrite", False) and target.name and name != "append":
         shutil.rmtree(target) if target.is_dir() else target.unlink(missing_ok=True)
 
 
