@@ -147,8 +147,9 @@ def changes_of(
 def _is_added(checked: Checked, way: Way, pieces: Sequence[Piece]) -> bool:
     """Return whether all records of the target stay, and all others follow."""
     sizes = {checked.dimensions[path].size for path in way.dimensions}
-    kept = [piece for piece in pieces if piece.dataset == 0]
-    return kept == [piece for piece in pieces[:1] if len(sizes) > 1 or (piece.start, piece.stop) == (0, *sizes)]
+    first, *others = pieces
+    whole = len(sizes) > 1 or (first.start, first.stop) == (0, *sizes)
+    return first.dataset == 0 and whole and all(piece.dataset for piece in others)
 
 
 def _has_lists(checked: Checked, path: str) -> bool:
