@@ -294,7 +294,7 @@ def misfit(sources: Sequence[ArraySource], axis: int) -> Misfit | None:
             continue
         if model is None:
             model = (number, stored)
-        reason = _unlike(model[1], stored)
+        reason = unlike(model[1], stored)
         if reason is not None:
             return Misfit(model[0], number, reason)
     if model is None:
@@ -317,7 +317,7 @@ def is_hollow(source: ArraySource) -> bool:
     return next(iter(source.occupied(chunks)), None) is None
 
 
-def _unlike(one: Stored, other: Stored) -> str | None:
+def unlike(one: Stored, other: Stored) -> str | None:
     """Return how the encodings of two sources differ, or None."""
     if one.chunks != other.chunks:
         return f"chunks of {_times(one.chunks)} and of {_times(other.chunks)}"

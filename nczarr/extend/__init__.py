@@ -13,13 +13,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from nczarr import registry
+from nczarr.arrays.concatenate import unlike
 from nczarr.arrays.counts import Watcher
 from nczarr.capabilities import Format
 from nczarr.check.checked import Checked
 from nczarr.combine import Wanted, combine
 from nczarr.combine.recode import recoded
 from nczarr.combine.spec import Recoding, Way, settled
-from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.endpoints import sources as endpoints
 from nczarr.endpoints import targets
 from nczarr.extend.placement import Piece, is_cut, pieces_of, placed
@@ -32,6 +33,9 @@ from nczarr.source import Source
 from nczarr.stores import extension
 from nczarr.stores.base import JOURNAL, Store
 from nczarr.stores.url import trimmed
+
+NAMED = 8
+"""Maximum variables in a message."""
 
 __all__ = ["Appended", "Order", "append", "fingerprint"]
 
@@ -166,6 +170,25 @@ def _joined(
     pieces = placed(every, way, region=order.region, report=report)
     if whole is None or pieces is None or report.errors > before:
         return None
+    _note_encodings(every, way, report)
     if is_cut(every, way, pieces):
         whole = combine(pieces_of(every, way, pieces), wanted, report)
     return None if whole is None or report.errors > before else (whole, way, pieces)
+
+
+def _note_encodings(every: Sequence[tuple[str, Checked]], way: Way, report: Report) -> None:
+    """Report reencoded-chunks for variables whose chunks or codecs are not those of the target."""
+    found: dict[tuple[str, str], list[str]] = {}
+    target = every[0][1]
+    for name, checked in every[1:]:
+        for path in way.axes:
+            one, other = (each.parts.get(path, {}).get("") for each in (target, checked))
+            if one is None or other is None or one.stored is None or other.stored is None:
+                continue
+            reason = unlike(one.stored, other.stored)
+            if reason is not None:
+                found.setdefault((name, reason), []).append(f"`{path}`")
+    for (name, reason), paths in found.items():
+        listed = ", ".join(paths[:NAMED]) + (f" and {len(paths) - NAMED} more" if len(paths) > NAMED else "")
+        text = f"chunks of {listed} in `{name}` are encoded again: the target and the source have {reason}"
+        report.add(Diagnostic("reencoded-chunks", Severity.NOTE, text))
