@@ -34,6 +34,9 @@ from nczarr.stores import extension
 from nczarr.stores.base import JOURNAL, Store
 from nczarr.stores.url import trimmed
 
+LACKING = frozenset({"unseen-object", "missing-values"})
+"""Warnings of files that are not read whole. A file that is written again would lose the rest."""
+
 NAMED = 8
 """Maximum variables in a message."""
 
@@ -105,7 +108,7 @@ def opened(path: str, report: Report, options: Options) -> Target | None:
     """Return the target at a path or URL; None (reported) if it cannot be extended. Raises OSError."""
     from nczarr import pipeline
 
-    reading = options._replace(storage=options.storage.of("target"), kind=None)
+    reading = options._replace(storage=options.storage.of("target"), kind=None, allow_loss=frozenset())
     source = endpoints.opened(path, report, reading)
     if source is None:
         return None
@@ -126,6 +129,10 @@ def opened(path: str, report: Report, options: Options) -> Target | None:
         journal = extension.parsed(source.get(JOURNAL) or b"")
         source = source if journal is None else extension.view(source, journal)
     checked = pipeline.read(source, report, reading, form)
+    lacking = [each for each in report.sorted() if each.code in LACKING] if isinstance(source, Source) else []
+    for each in lacking:
+        text = f"`{shown(path)}` would be written again without what is not read of it: {each.message}"
+        report.error("unextendable-target", text, helps=["write target and sources as a new one"])
     if checked is None or report.errors:
         return None
     return Target(path, outer, form, None if isinstance(source, Source) else source, checked)

@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -444,3 +445,52 @@ group: b {{
     assert nczarr.diff(tmp_path / "t.zarr", refs.combine([one, two], along="t")) == []
     assert refused(tmp_path / "t.zarr", two, along="t")[0].startswith("misplaced-records")
     assert "name one dimension" in refused(tmp_path / "t.zarr", two, along="t", region="auto")[0]
+
+
+def test_a_file_with_other_objects_is_not_written_again(tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
+    """A new file would not have what netCDF cannot represent."""
+    h5py = peer("h5py")
+    target = tmp_path / "t.nc"
+    nczarr.write(series(0, 1), target, kind="nc4")
+    with h5py.File(target, "a") as file:
+        file.create_dataset("odd", (2,), h5py.ref_dtype)
+    (found,) = refused(target, series(2))
+    assert found.startswith("unextendable-target: ")
+    assert "odd" in found
+
+
+def test_a_truncated_file_is_not_written_again(tmp_path: Path) -> None:
+    target = tmp_path / "t.nc"
+    nczarr.write(series(0, 1, 2), target, kind="nc3")
+    target.write_bytes(target.read_bytes()[:-12])
+    found = refused(target, series(3))
+    assert any(each.startswith("unextendable-target: ") for each in found)
+
+
+def test_an_unreadable_array_stops_the_extension(target: Path) -> None:
+    """Its length would stay as it was."""
+    path = target / "v" / "zarr.json"
+    path.write_text(path.read_text().replace('"int16"', '"unknown"'))
+    assert refused(target, series(3), allow_loss="all")[0].startswith("unreadable-array: ")
+
+
+def test_a_target_is_appended_to_itself(tmp_path: Path) -> None:
+    text = "netcdf t { dimensions: t = UNLIMITED ; variables: int v(t) ; data: v = 1, 2, 3 ; }"
+    for form in ("nczarr", "netcdf4"):
+        target = tmp_path / f"t.{form}"
+        nczarr.write(nczarr.from_cdl(text), target, form, chunks={"t": 2})
+        nczarr.append([target, target], target, along="t")
+        assert nczarr.open(target)["v"][:].tolist() == [1, 2, 3] * 3
+
+
+def test_a_link_leads_to_the_target(tmp_path: Path) -> None:
+    """The link stays, and what it leads to is extended."""
+    for form in ("nczarr", "netcdf4"):
+        target, link = tmp_path / f"t.{form}", tmp_path / f"link.{form}"
+        nczarr.write(series(0), target, form)
+        target.chmod(0o750)
+        link.symlink_to(target)
+        nczarr.append(series(1), link, along="time")
+        assert link.is_symlink()
+        assert target.stat().st_mode & 0o777 == 0o750
+        assert nczarr.open(target)["time"].shape == (2,)
