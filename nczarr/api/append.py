@@ -27,6 +27,7 @@ def append(
     allow_loss: Iterable[str] = (),
     memory: int = DEFAULT_MEMORY,
     workers: int | None = None,
+    discard: bool = False,
     message: str | None = None,
     author: str | None = None,
     following: Following = FOLLOWING,
@@ -55,6 +56,9 @@ def append(
         Bytes of decoded chunks in flight.
     workers : int, optional
         Number of threads; by default one for each processor.
+    discard : bool
+        Discard what an interrupted run of another command has written. That run must
+        not be active any more.
     message, author : str, optional
         Message and author of a commit in a repository.
     following : nczarr.refs.Following
@@ -128,7 +132,7 @@ def append(
     path, subset = os.fspath(target), Subset(tuple(variables), tuple(groups))
     with passing():
         command = extension.fingerprint(given, path, words, region, subset, options)
-        order = extension.Order(words, region == "auto", command)
+        order = extension.Order(words, region == "auto", command, discard=discard)
         done = extension.append(opened(named, subset, report), path, order, report, options)
     found = report.sorted()
     if done is None or any(each.severity is Severity.ERROR for each in found):

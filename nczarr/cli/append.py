@@ -74,6 +74,12 @@ def parser() -> Command:
     add_subset_options(made, sections=False)
     add_allow_loss(made)
     add_commit_options(made)
+    made.option(
+        RUN,
+        "--discard",
+        action="store_true",
+        help="discard what an interrupted run of another command has written; that run must not be active any more",
+    )
     made.option(RUN, "--dry-run", action="store_true", help="show the route of each part; write nothing")
     made.option(RUN, "--progress", action=Switch, help="show progress (default: on a terminal, for long runs)")
     add_memory(made, DEFAULT_MEMORY)
@@ -116,7 +122,7 @@ def _work(arguments: argparse.Namespace, options: Options, report: Report, done:
     target, region = arguments.target, arguments.region
     sources = [(path, partial(read, path)) for path in arguments.sources]
     command = extend.fingerprint(arguments.sources, target, arguments.along, region, subset, options)
-    order = extend.Order(tuple(arguments.along), region == "auto", command, arguments.dry_run)
+    order = extend.Order(tuple(arguments.along), region == "auto", command, arguments.dry_run, arguments.discard)
     with progress(arguments, target, None) as watch:
         made = extend.append(opened(sources, subset, report), target, order, report, options, watch)
     if made is None or report.errors:

@@ -9,7 +9,9 @@ import os
 from contextlib import suppress
 
 from nczarr import pipeline
+from nczarr.arrays.codecs import expressible
 from nczarr.arrays.counts import Counts, Watcher
+from nczarr.arrays.patchwork import patched
 from nczarr.check.checked import Checked
 from nczarr.combine.spec import Way
 from nczarr.diagnostics.report import Report
@@ -23,6 +25,7 @@ def rewritten(
     target: Target, whole: Checked, way: Way, order: Order, report: Report, options: Options, watch: Watcher | None
 ) -> Appended | None:
     """Write a file that holds `whole` in the place of the target; None after a reported error. Raises OSError."""
+    whole = _patched(target.checked, whole, way)
     path = target.path if is_remote(target.path) else os.path.realpath(target.path)
     lengths = {
         each: (target.checked.dimensions[each].size, whole.dimensions[each].size) for each in sorted(way.dimensions)
@@ -43,3 +46,17 @@ def rewritten(
         with suppress(OSError):
             os.chmod(path, mode & 0o7777)
     return Appended(done._replace(target=target.path), lengths)
+
+
+def _patched(old: Checked, whole: Checked, way: Way) -> Checked:
+    """Return the result in the grid of the file, so that its chunks are copied even if the last one is incomplete."""
+    parts = dict(whole.parts)
+    for path in way.axes:
+        one, made = (each.parts.get(path, {}).get("") for each in (old, whole))
+        if one is None or made is None or one.stored is None or made.stored is not None:
+            continue
+        dtype, chunks, chain = one.stored
+        if expressible(chain):
+            layout = one.layout._replace(dtype=dtype, shape=made.layout.shape, chunks=chunks, codecs=chain)
+            parts[path] = {**parts[path], "": patched(made, layout, 0)}
+    return whole._replace(parts=parts)

@@ -13,7 +13,7 @@ from nczarr.arrays.thread_pool import limited
 from nczarr.capabilities import Format
 from nczarr.check.checked import Checked
 from nczarr.combine.spec import Way
-from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.report import CompileError, Report
 from nczarr.endpoints import sources
 from nczarr.extend.changes import Change, Changes, changes_of
 from nczarr.extend.placement import Piece
@@ -133,6 +133,11 @@ def _write(target: Target, found: Changes, order: Order, options: Options, count
         (),
     )
     old = extension.parsed(store.get(JOURNAL) or b"")
+    if old is not None and not old.is_of(journal) and not order.discard:
+        text = f"an extension of `{shown(target.path)}` by another command is running, or was interrupted"
+        helps = ["complete it with its own command", "if it does not run any more, discard its work with `--discard`"]
+        report.error("unextendable-target", text, helps=helps)
+        return
     if old is not None:
         store.tidy()
     done: frozenset[str] = frozenset()
@@ -153,12 +158,19 @@ def _write(target: Target, found: Changes, order: Order, options: Options, count
         link(enumerate(change.array for change in found.arrays), writing, options, counts)
         now = extension.parsed(store.get(JOURNAL) or b"")
         if now is None or now.run != journal.run or _digest(store, found) != journal.base:
+            if now is not None and now.run == journal.run:
+                _undo(found, store)
             text = f"another writer has changed `{shown(target.path)}` meanwhile"
             report.error("unextendable-target", text, helps=["append again"])
             return
     except OSError as error:
-        if order.command is not None:
+        if order.command is None:
+            _undo(found, store)
+        else:
             error.add_note(f"`{shown(target.path)}` reads as before; continue with the same command")
+        raise
+    except CompileError:  # the same command would find the same chunk
+        _undo(found, store)
         raise
     staged = tuple(sorted(key for key in writing.written if key in visible))
     journal = journal._replace(
@@ -171,6 +183,16 @@ def _write(target: Target, found: Changes, order: Order, options: Options, count
     extension.apply(store, journal)
     if staged:
         store.tidy()
+
+
+def _undo(found: Changes, store: Extensible) -> None:
+    """Remove what a run has put that cannot be continued, the journal last. Raises OSError."""
+    new = [
+        change.array.key(each) for change in found.arrays for each in change.array.indices() if not change.is_old(each)
+    ]
+    store.remove([*new, *store.keys(STAGED)])
+    store.remove([JOURNAL])
+    store.tidy()
 
 
 def _digest(store: Store, found: Changes) -> str:

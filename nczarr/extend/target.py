@@ -22,6 +22,8 @@ class Order(NamedTuple):
     """Fingerprint of the sources, for resuming; None without one."""
     rehearsal: bool = False
     """Write nothing."""
+    discard: bool = False
+    """Discard the unfinished work of another command, which must not run any more."""
 
 
 class Appended(NamedTuple):

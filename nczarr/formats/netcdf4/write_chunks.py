@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from nczarr.arrays import codecs
 from nczarr.arrays.blocks import Index, Selection, every_block, region_of
 from nczarr.arrays.chunk_references import some
-from nczarr.arrays.counts import Counts
+from nczarr.arrays.counts import Counts, Route
 from nczarr.arrays.elements import in_order
 from nczarr.arrays.index_table import table_of
 from nczarr.arrays.lazy_numpy import NDArray, np
@@ -151,7 +151,7 @@ class ChunkWriter:
             if info.extent != shape:
                 with LOCK:
                     self._h5.do("H5Dset_extent", dataset, (c_uint64 * len(shape))(*shape))
-            other = way(source, into.layout)
+            other: Route = "transcode" if moved else way(source, into.layout)
             for made in self._crew.results(_tasks(source, into, self._crew, moved=moved)):
                 for ready in made or ():
                     if isinstance(ready, Located):

@@ -494,3 +494,13 @@ def test_a_link_leads_to_the_target(tmp_path: Path) -> None:
         assert link.is_symlink()
         assert target.stat().st_mode & 0o777 == 0o750
         assert nczarr.open(target)["time"].shape == (2,)
+
+
+def test_chunks_of_a_file_are_copied(tmp_path: Path) -> None:
+    """Also if its last chunk is incomplete, so that those of the source lie across."""
+    one, two = series_of(11, 2), series_of(4, 2)
+    nczarr.write(one, tmp_path / "t.nc", kind="nc4", codecs="zlib:3")
+    nczarr.write(two, tmp_path / "s.nc", kind="nc4", codecs="zlib:3")
+    done = nczarr.append(tmp_path / "s.nc", tmp_path / "t.nc", along="time")
+    assert (done.copied_chunks, done.transcoded_chunks) == (5, 3)
+    assert nczarr.open(tmp_path / "t.nc")["v"][:, 0].tolist() == [*range(11), *range(4)]

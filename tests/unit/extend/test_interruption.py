@@ -139,8 +139,12 @@ def test_another_command_begins_anew(sources: Path) -> None:
     nczarr.write(records(6, 8, seed=7), sources / "short.nc", kind="nc4")
     assert killed_at(9, lambda: nczarr.append(sources / "next.nc", target, along="time", workers=1), late=True)
     assert b"writing" in (target / JOURNAL).read_bytes()
+    left = files(target)
+    with pytest.raises(nczarr.CompileError, match="by another command is running, or was interrupted"):
+        nczarr.append(sources / "short.nc", target, along="time")
+    assert files(target) == left
     for path in (target, right):
-        nczarr.append(sources / "short.nc", path, along="time")
+        nczarr.append(sources / "short.nc", path, along="time", discard=True)
     assert files(target) == files(right)
 
 
@@ -182,6 +186,43 @@ def test_a_failure_is_resumed(sources: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert "already written" in done.err
     nczarr.refs.combine([records(0, 6), sources / "next.nc"], sources / "whole.nc", along="time")
     assert nczarr.diff(target, sources / "whole.nc") == []
+
+
+def test_a_damaged_source_leaves_nothing(tmp_path: Path) -> None:
+    """The same command would find the same chunk, so nothing waits for it."""
+    target, source = tmp_path / "t.zarr", tmp_path / "s.zarr"
+    nczarr.write(records(0, 6), target, "nczarr3")
+    nczarr.write(records(6, 13), source, "nczarr3", codecs="zlib:1")
+    (source / "v" / "c" / "1" / "0").write_bytes(b"damaged")
+    before = files(target)
+    with pytest.raises(nczarr.CompileError, match="cannot be decoded"):
+        nczarr.append(source, target, along="time")
+    after = files(target)
+    edges = {key for key in before if before[key] != after[key]}
+    assert before.keys() == after.keys()
+    assert all("/c/" in key for key in edges)
+    assert nczarr.diff(target, records(0, 6)) == []
+
+
+def test_a_failure_without_a_fingerprint_leaves_nothing(sources: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sources in memory cannot be recognized, so the run is not continued."""
+    target = sources / "t.zarr"
+    nczarr.write(records(0, 6), target, "nczarr3")
+    before = files(target)
+    original = ExtensibleFolder._write
+
+    def full(self: Any, key: str, pieces: Any) -> None:
+        if key.startswith("v/c/2"):
+            raise OSError(28, "No space left on device")
+        original(self, key, pieces)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ExtensibleFolder, "_write", full)
+        with pytest.raises(OSError, match="No space"):
+            nczarr.append(records(6, 13), target, along="time")
+    assert files(target).keys() == before.keys()
+    nczarr.append(records(6, 13), target, along="time")
+    assert nczarr.open(target)["v"].shape == (13, 5)
 
 
 @pytest.mark.slow
