@@ -12,10 +12,18 @@ import numpy as np
 import pytest
 
 import nczarr
+from nczarr.api.handle import DatasetHandle
+from nczarr.combine.spec import Wanted, settled
+from nczarr.diagnostics.report import Report
+from nczarr.extend.placement import Piece, part_of
 from nczarr.stores.extensible import ExtensibleFolder
+from tests.support.peers import exactness
 from tests.support.repositories import icechunk
 
 pytestmark = pytest.mark.peer
+
+REAL = exactness.real_folder()
+SMALL = [] if REAL is None else [each.path for each in exactness.real(REAL) if each.path.stat().st_size < 3_000_000]
 
 DAYS = 7
 """Records of a file, in chunks of 3."""
@@ -202,3 +210,33 @@ def test_a_moved_branch_is_not_extended(months: list[Path], tmp_path: Path, monk
         nczarr.append(months[1], place, along="time")
     nczarr.refs.combine(months[:2], tmp_path / "two.nc", along="time")
     assert nczarr.diff(place, tmp_path / "two.nc") == []
+
+
+@pytest.mark.skipif(REAL is None, reason="no real files: `real-files DIR`, and NCZARR_REAL names DIR")
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["nczarr3", "zarr2", "netcdf4"])
+@pytest.mark.parametrize("path", [each for each in SMALL if each.suffix == ".nc"], ids=lambda path: path.name)
+def test_halves_of_real_files(path: Path, form: str, tmp_path: Path) -> None:
+    """The first half, extended by the second, equals the whole in the same format."""
+    whole = nczarr.open(path)
+    growing = [each for each, found in whole.checked.dimensions.items() if found.size > 1]
+    for dimension in sorted(growing, key=lambda each: not whole.checked.dimensions[each].unlimited)[:1]:
+        way = settled(str(path), whole.checked, Wanted((dimension,)), Report())
+        if way is None:
+            pytest.skip("it cannot be combined along this dimension")
+        size = whole.checked.dimensions[dimension].size
+        cuts = [Piece(0, 0, size // 2), Piece(0, size // 2, size)]
+        first, second = (DatasetHandle(part_of(whole.checked, way, cut), []) for cut in cuts)
+        chunks = {dimension.rpartition("/")[2]: 3}
+        try:
+            nczarr.write(first, tmp_path / "t", form, allow_loss="all", chunks=chunks)
+        except nczarr.CompileError as error:
+            pytest.skip(f"not in this format: {error.diagnostics[0].message}")
+        try:
+            nczarr.append(second, tmp_path / "t", along=dimension, allow_loss="all")
+        except nczarr.CompileError as error:
+            codes = {each.code for each in error.diagnostics if each.severity == "error"}
+            assert codes == {"misplaced-records"}, error
+            pytest.skip("its coordinate has fill values, or does not increase")
+        nczarr.write(whole, tmp_path / "whole", form, allow_loss="all")
+        assert nczarr.diff(tmp_path / "t", tmp_path / "whole") == []
