@@ -256,7 +256,7 @@ def rectilinear_grid(sources: Sequence[ArraySource], axis: int) -> Stored | None
                 return None
             runs += runs_of(int(model.chunks[axis]), extent)
             continue
-        if _unlike(model, stored._replace(chunks=_with(stored.chunks, axis, model.chunks[axis]))) is not None:
+        if unlike(model, stored._replace(chunks=_with(stored.chunks, axis, model.chunks[axis]))) is not None:
             return None
         runs += runs_of(stored.chunks[axis], extent)
     length = chunk_length(runs)

@@ -15,6 +15,7 @@ from nczarr.arrays.patchwork import copied, patched
 from nczarr.arrays.route import way as route
 from nczarr.arrays.sliced import sliced
 from nczarr.arrays.source import ArraySource, itemsize, unwritten_of
+from nczarr.ast.rectilinear import varies
 from nczarr.capabilities import Format
 from nczarr.check.checked import Checked
 from nczarr.combine.spec import Way
@@ -110,7 +111,7 @@ def changes_of(
     for path in way.axes:
         for part, made in whole.parts.get(path, {}).items():
             old = checked.parts.get(path, {}).get(part)
-            if old is None or old.keys is None or not old.rewritable:
+            if old is None or old.keys is None or not old.rewritable or varies(old.layout.chunks):
                 what = f"`{path}`" + (f", part `{part}`," if part else "")
                 text = f"{what} is stored in a form that cannot be extended"
                 report.error("unextendable-target", text, helps=["write sources and target as a new one"])

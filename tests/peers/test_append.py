@@ -235,8 +235,8 @@ def test_halves_of_real_files(path: Path, form: str, tmp_path: Path) -> None:
         try:
             nczarr.append(second, tmp_path / "t", along=dimension, allow_loss="all")
         except nczarr.CompileError as error:
-            codes = {each.code for each in error.diagnostics if each.severity == "error"}
-            assert codes == {"misplaced-records"}, error
+            if {each.code for each in error.diagnostics if each.severity == "error"} != {"misplaced-records"}:
+                raise
             pytest.skip("its coordinate has fill values, or does not increase")
         nczarr.write(whole, tmp_path / "whole", form, allow_loss="all")
         assert nczarr.diff(tmp_path / "t", tmp_path / "whole") == []
