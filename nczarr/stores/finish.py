@@ -141,6 +141,9 @@ def _put_in_place(partial: str, target: str, *, overwrite: bool) -> None:
     if not os.path.isdir(partial) and (os.path.islink(target) or not os.path.isdir(target)):
         os.replace(partial, target)  # a file for a file: at no moment is there none
         return
+    if _exchanged(partial, target):
+        _remove(partial)
+        return
     aside = sibling(target, "replaced")
     os.rename(target, aside)
     try:
@@ -149,6 +152,21 @@ def _put_in_place(partial: str, target: str, *, overwrite: bool) -> None:
         os.rename(aside, target)
         raise
     _remove(aside)
+
+
+_HERE, _EXCHANGE = -100, 2
+"""Arguments of Linux's `renameat2`: the current folder, and that both names stay."""
+
+
+def _exchanged(one: str, other: str) -> bool:
+    """Exchange two names at once, so that at no moment one is missing; return False where the system cannot."""
+    import ctypes
+
+    try:
+        rename = ctypes.CDLL(None).renameat2
+    except (AttributeError, OSError, TypeError):
+        return False
+    return bool(rename(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _EXCHANGE) == 0)
 
 
 def _remove(path: str) -> None:
