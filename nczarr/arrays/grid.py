@@ -32,6 +32,9 @@ LARGEST_CHUNK = 4 << 30
 KEPT = 32 << 20
 """Maximum bytes of the process's cache of decoded chunks and shards."""
 
+ITEM = 1 << 10
+"""Bytes of an item of the cache besides its data: many small arrays may be read."""
+
 
 class Encoding(NamedTuple):
     """Encoding of an array's chunks."""
@@ -63,6 +66,7 @@ class Kept:
 
     def put(self, key: tuple[object, str, Index], item: Any, size: int) -> None:
         """Cache an item and evict the oldest."""
+        size += ITEM
         with self._lock:
             if size > KEPT // 4 or key in self._items:
                 return
