@@ -12,7 +12,8 @@ import io
 import pickle
 import pkgutil
 import time
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import ExitStack, contextmanager, suppress
 from queue import Empty, SimpleQueue
@@ -128,6 +129,31 @@ class Cluster:
         finally:
             sending.settle()
 
+    def results(self, function: Callable[..., Any], arguments: Iterable[tuple[Any, ...]]) -> Generator[Any, None, None]:
+        """Yield the results of calls in order; workers run some ahead.
+
+        Functions and arguments are pickled on the way, and never shown. Raises the
+        failures of calls, OSError for a lost cluster.
+        """
+        pending: deque[Future] = deque()
+        workers = _Workers(self._client)
+        try:
+            for number, each in enumerate(arguments):
+                parcel = worker.Parcel((function, each), "sources")
+                key = f"nczarr-called-{self._run}-{number}"
+                pending.append(self._client.submit(worker.called, parcel, key=key, pure=False))
+                if len(pending) >= AHEAD * max(1, workers.threads):
+                    yield workers.outcome(pending[0])
+                    pending.popleft()
+            while pending:
+                yield workers.outcome(pending[0])
+                pending.popleft()
+        except ClusterLostError as error:
+            self._fail(str(error))
+        finally:
+            with suppress(OSError):  # a cluster out of reach: its workers end without their scheduler
+                self._client.cancel(list(pending), force=True)
+
 
 @contextmanager
 def _silence() -> Iterator[None]:
@@ -160,6 +186,75 @@ class ClusterLostError(Exception):
     """Failure of the cluster, with its reason as text."""
 
 
+class _Workers:
+    """Workers of a cluster, looked at from time to time."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._counts: dict[str, int] = {}
+        self._looked = 0.0
+        self._alive = time.monotonic()
+        self.look()
+
+    @property
+    def threads(self) -> int:
+        """Threads of all workers."""
+        return sum(self._counts.values())
+
+    @property
+    def most(self) -> int:
+        """Threads of the worker with most of them, at least 1."""
+        return max(1, *self._counts.values(), 1)
+
+    def has_answered(self) -> None:
+        """Note that a task has ended."""
+        self._alive = time.monotonic()
+
+    def look_again(self) -> None:
+        """Update the workers if that is due."""
+        if time.monotonic() - self._looked > LOOK:
+            self.look()
+
+    def look(self) -> None:
+        """Update the workers. Raises ClusterLostError without scheduler, or after `PATIENCE` without workers."""
+        self._looked = time.monotonic()
+        try:
+            self._counts = self._client.nthreads()
+        except OSError as error:
+            raise ClusterLostError(f"the scheduler cannot be reached: {error}") from None
+        if self._counts:
+            self._alive = self._looked
+        elif self._looked - self._alive > PATIENCE:
+            raise ClusterLostError(f"the cluster lost all its workers and got none within {PATIENCE:.0f} s")
+
+    def outcome(self, future: Future) -> Any:
+        """Wait for the result of a task. Raises its failure, ClusterLostError."""
+        while True:
+            self.look_again()
+            found = outcome_of(future)
+            if found is not None:
+                self.has_answered()
+                return found
+
+
+def outcome_of(future: Future) -> Any:
+    """Return the result of a task; None if it is not available yet. Raises its failure, ClusterLostError."""
+    from distributed import KilledWorker
+
+    try:
+        return future.result(timeout=LOOK)
+    except CancelledError:
+        text = "the connection to the scheduler was lost, or the run was cancelled"
+        raise ClusterLostError(text) from None
+    except TimeoutError:  # the worker that had it was lost: it is done again
+        return None
+    except KilledWorker as error:
+        text = f"{error.allowed_failures + 1} workers in succession died during the same task"
+        raise ClusterLostError(f"{text}, the last of them {error.last_worker.address}") from None
+    except ImportError as error:  # a worker that joined later
+        raise ClusterLostError(f"a worker lacks a package or file of this run: {error}") from None
+
+
 class _Sending:
     """Tasks of one run on a cluster."""
 
@@ -175,10 +270,7 @@ class _Sending:
         self._pending: dict[str, Future] = {}
         self._ended: SimpleQueue[Future] = SimpleQueue()
         self._target: Future | None = None
-        self._threads: dict[str, int] = {}
-        self._looked = 0.0
-        self._alive = time.monotonic()
-        self._look()
+        self._workers = _Workers(client)
 
     def send(self, number: int, array: Array) -> None:
         """Send the tasks of an array as pending tasks end; add an unsuitable array to `own`."""
@@ -201,7 +293,7 @@ class _Sending:
 
     def _do(self, described: Future, task: Task, region: Selection = (), values: Deferred | None = None) -> None:
         """Send one task when there is room. `values`: tasks that compute the values of the region."""
-        while len(self._pending) >= AHEAD * max(1, sum(self._threads.values())):
+        while len(self._pending) >= AHEAD * max(1, self._workers.threads):
             self._take()
         made = () if values is None else (region, values.region(region, self._client))
         future = self._submit(worker.do, self._run, described, self._target, task, self._options.memory, *made)
@@ -210,7 +302,7 @@ class _Sending:
 
     def _measure(self, array: Array) -> Measure:
         """Return the task size: worth a transfer, with blocks within a thread's share of a worker's memory."""
-        share = self._options.memory // max(1, *self._threads.values(), 1)
+        share = self._options.memory // self._workers.most
         return Measure(MOST, FAR_BATCH if is_far(array, self._store) else BATCH, share, 1)
 
     def _submit(self, function: Any, *arguments: Any) -> Future:
@@ -225,53 +317,22 @@ class _Sending:
 
     def _take(self) -> None:
         """Wait for a task and count its result, or raise its failure."""
-        outcome = None
+        outcome: worker.Outcome | None = None
         while outcome is None:
-            if time.monotonic() - self._looked > LOOK:
-                self._look()
+            self._workers.look_again()
             try:
                 future = self._ended.get(timeout=LOOK)
             except Empty:
                 continue
-            outcome = self._outcome(future)
+            outcome = outcome_of(future)
             if outcome is None:
                 self._ended.put(future)
         del self._pending[future.key]
         if outcome.failure is not None:
             raise outcome.failure
-        self._alive = time.monotonic()
+        self._workers.has_answered()
         if outcome.counts is not None:
             self._counts.update(outcome.counts)
-
-    def _outcome(self, future: Future) -> worker.Outcome | None:
-        """Return the outcome of a task; None if it is not available yet."""
-        from distributed import KilledWorker
-
-        try:
-            outcome: worker.Outcome = future.result(timeout=LOOK)
-        except CancelledError:
-            text = "the connection to the scheduler was lost, or the run was cancelled"
-            raise ClusterLostError(text) from None
-        except TimeoutError:  # the worker that had it was lost: it is done again
-            return None
-        except KilledWorker as error:
-            text = f"{error.allowed_failures + 1} workers in succession died during the same task"
-            raise ClusterLostError(f"{text}, the last of them {error.last_worker.address}") from None
-        except ImportError as error:  # a worker that joined later
-            raise ClusterLostError(f"a worker lacks a package or file of this run: {error}") from None
-        return outcome
-
-    def _look(self) -> None:
-        """Update the workers. Raises ClusterLostError without scheduler, or after `PATIENCE` without workers."""
-        self._looked = time.monotonic()
-        try:
-            self._threads = self._client.nthreads()
-        except OSError as error:
-            raise ClusterLostError(f"the scheduler cannot be reached: {error}") from None
-        if self._threads:
-            self._alive = self._looked
-        elif self._looked - self._alive > PATIENCE:
-            raise ClusterLostError(f"the cluster lost all its workers and got none within {PATIENCE:.0f} s")
 
     def settle(self) -> None:
         """Cancel pending tasks, and wait until no worker is active for the run."""

@@ -24,6 +24,11 @@ def is_divisible(path: str, form: Format, address: str, report: Report) -> bool:
     if path.lower().endswith(".zip"):
         indivisible(f"`{shown(path)}` is an archive, which only one process can write", report)
         return False
+    return is_scheduler(address, report)
+
+
+def is_scheduler(address: str, report: Report) -> bool:
+    """Return whether a scheduler may be at this address. Reports bad-url, missing-library."""
     if _ADDRESS.fullmatch(address) is None:
         report.error("bad-url", f"`{shown(address)}` is not the address of a scheduler; write tcp://HOST:PORT")
         return False

@@ -60,6 +60,12 @@ def unpacked(parcel: Parcel) -> Parcel:
     return Parcel(pickle.loads(parcel.value), parcel.name)
 
 
+def called(parcel: Parcel) -> Any:
+    """Call a function with the arguments in a parcel."""
+    function, arguments = parcel.value
+    return function(*arguments)
+
+
 class _Process:
     """State shared by the tasks of all runs in a process: used memory, and active tasks by run."""
 

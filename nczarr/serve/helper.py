@@ -1,47 +1,18 @@
 """Helper process of a server: runs functions on files that may hang or crash a library.
 
-Requests and answers are length-prefixed pickles on standard input and output.
-Only the server writes to standard input.
+`link/processes.py` has the messages. Only the server writes to standard input.
 """
 
 from __future__ import annotations
 
 import os
-import pickle
 import sys
 import time
-from typing import IO, Any
 
-LENGTH = 8
-"""Bytes of the length prefix."""
+from nczarr.link.processes import answer, answer_all, own_streams, send
 
 LOOK = 1.0
 """Seconds between checks that the server is alive."""
-
-
-def send(out: IO[bytes], message: Any) -> None:
-    """Write one message. Raises OSError, and what pickle raises before anything is written."""
-    data = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
-    out.write(len(data).to_bytes(LENGTH, "little"))
-    out.write(data)
-    out.flush()
-
-
-def receive(source: IO[bytes]) -> Any:
-    """Read one message. Raises EOFError if the other side has ended."""
-    head = source.read(LENGTH)
-    data = source.read(int.from_bytes(head, "little")) if len(head) == LENGTH else b""
-    if not data or len(data) != int.from_bytes(head, "little"):
-        raise EOFError
-    return pickle.loads(data)
-
-
-def answer(function: Any, arguments: Any) -> tuple[bool, Any]:
-    """Return whether a call succeeded, and what it returned or raised."""
-    try:
-        return True, function(*arguments)
-    except Exception as error:  # whatever it is, the server raises it
-        return False, error
 
 
 def main() -> None:
@@ -55,20 +26,10 @@ def main() -> None:
         import resource
 
         resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))  # a library that loops may also take memory
-    source, out = sys.stdin.buffer, os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints is no answer
+    source, out = own_streams()
     _warm()
     send(out, (True, None))
-    while True:
-        try:
-            function, arguments = receive(source)
-        except EOFError:
-            return
-        done, found = answer(function, arguments)
-        try:
-            send(out, (done, found))
-        except Exception as error:  # of pickle: what is sent is not written then
-            send(out, (False, RuntimeError(f"{type(error).__name__}: {error}")))
+    answer_all(source, out)
 
 
 def _warm() -> None:

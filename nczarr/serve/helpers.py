@@ -11,14 +11,13 @@ from __future__ import annotations
 import errno
 import os
 import subprocess
-import sys
 from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
 from threading import BoundedSemaphore, Lock, Timer
 from typing import IO, Any
 
-from nczarr.serve import helper
+from nczarr.link.processes import receive, send, started
 from nczarr.serve.limits import Limits
 
 MOST = 4
@@ -41,14 +40,7 @@ class _Helper:
     """One helper process, used by one thread at a time."""
 
     def __init__(self, memory: int) -> None:
-        package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-        paths = [package, *filter(None, [os.environ.get("PYTHONPATH")])]
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "nczarr.serve.helper", str(memory)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
-        )
+        self.process = started("nczarr.serve.helper", str(memory))
         self.late = False
         """True if it was ended because its time was over."""
         self.ready = False
@@ -56,12 +48,12 @@ class _Helper:
     def ask(self, seconds: float, function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[bool, Any]:
         """Return whether the call succeeded, and its result or error. Raises EOFError, OSError if the helper ends."""
         if not self.ready:  # its start is not the file's fault
-            self._within(START, lambda _, out: helper.receive(out))
+            self._within(START, lambda _, out: receive(out))
             self.ready = True
 
         def exchange(source: IO[bytes], out: IO[bytes]) -> Any:
-            helper.send(source, (function, arguments))
-            return helper.receive(out)
+            send(source, (function, arguments))
+            return receive(out)
 
         found: tuple[bool, Any] = self._within(seconds, exchange)
         return found

@@ -1,0 +1,134 @@
+"""Processes of this machine that call functions for another one, over their standard input and output.
+
+Messages are length-prefixed pickles, which only a process and those that it
+started exchange. A thread cannot take work from another that holds the lock of
+a library; a process can.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable, Generator, Iterable
+from contextlib import suppress
+from functools import partial
+from queue import Empty, SimpleQueue
+from typing import IO, Any
+
+from nczarr.arrays.thread_pool import Crew, Task
+
+LENGTH = 8
+"""Bytes of the length prefix."""
+
+
+def send(out: IO[bytes], message: Any) -> None:
+    """Write one message. Raises OSError, and what pickle raises before anything is written."""
+    data = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
+    out.write(len(data).to_bytes(LENGTH, "little"))
+    out.write(data)
+    out.flush()
+
+
+def receive(source: IO[bytes]) -> Any:
+    """Read one message. Raises EOFError if the other side has ended."""
+    head = source.read(LENGTH)
+    data = source.read(int.from_bytes(head, "little")) if len(head) == LENGTH else b""
+    if not data or len(data) != int.from_bytes(head, "little"):
+        raise EOFError
+    return pickle.loads(data)
+
+
+def started(module: str, *arguments: str, apart: bool = False) -> subprocess.Popen[bytes]:
+    """Start a module of the package as a process with pipes; `apart`: signals of the terminal do not reach it."""
+    package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    paths = [package, *filter(None, [os.environ.get("PYTHONPATH")])]
+    return subprocess.Popen(
+        [sys.executable, "-m", module, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+        start_new_session=apart,
+    )
+
+
+def answer(function: Any, arguments: Any) -> tuple[bool, Any]:
+    """Return whether a call succeeded, and what it returned or raised."""
+    try:
+        return True, function(*arguments)
+    except Exception as error:  # whatever it is, the other process raises it
+        return False, error
+
+
+def answer_all(source: IO[bytes], out: IO[bytes]) -> None:
+    """Answer requests until the other side has ended."""
+    while True:
+        try:
+            function, arguments = receive(source)
+        except EOFError:
+            return
+        done, found = answer(function, arguments)
+        try:
+            send(out, (done, found))
+        except Exception as error:  # of pickle: what is sent is not written then
+            send(out, (False, RuntimeError(f"{type(error).__name__}: {error}")))
+
+
+def own_streams() -> tuple[IO[bytes], IO[bytes]]:
+    """Return the pipes of this process; what a library prints then goes to standard error."""
+    out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    return sys.stdin.buffer, out
+
+
+class Processes:
+    """Processes that call functions, started on demand and ended with the block."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._idle: SimpleQueue[subprocess.Popen[bytes]] = SimpleQueue()
+        self._all: list[subprocess.Popen[bytes]] = []
+        self._crew = Crew(count, 1)
+
+    def __enter__(self) -> Processes:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        for each in self._all:
+            each.kill()
+        self._crew.__exit__(*failure)
+        for each in self._all:
+            each.kill()
+            each.wait()
+            for stream in (each.stdin, each.stdout):
+                if stream is not None:
+                    with suppress(OSError):
+                        stream.close()
+
+    def results(self, function: Callable[..., Any], arguments: Iterable[tuple[Any, ...]]) -> Generator[Any, None, None]:
+        """Yield the results of calls in order; some run ahead. Raises the first failure, OSError if a process ends."""
+        yield from self._crew.results(Task(partial(self._ask, function, each)) for each in arguments)
+
+    def _ask(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+        try:
+            process = self._idle.get_nowait()
+        except Empty:
+            process = started("nczarr.link.processes", apart=True)
+            self._all.append(process)
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            send(process.stdin, (function, arguments))
+            done, found = receive(process.stdout)
+        except (EOFError, BrokenPipeError):
+            process.kill()
+            raise OSError(None, f"a process that reads sources ended unexpectedly (status {process.wait()})") from None
+        self._idle.put(process)
+        if done:
+            return found
+        raise found
+
+
+if __name__ == "__main__":
+    answer_all(*own_streams())

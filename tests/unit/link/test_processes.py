@@ -1,0 +1,41 @@
+"""Processes that call functions for this one."""
+
+from __future__ import annotations
+
+import operator
+import os
+import time
+
+import pytest
+
+from nczarr.link.processes import Processes
+
+
+def test_results_are_in_order() -> None:
+    with Processes(2) as processes:
+        assert list(processes.results(operator.mul, ((number, 2) for number in range(20)))) == list(range(0, 40, 2))
+
+
+def test_failures_are_raised_here() -> None:
+    with Processes(2) as processes, pytest.raises(ZeroDivisionError):
+        list(processes.results(operator.floordiv, [(1, 1), (1, 0), (1, 1)]))
+
+
+def test_what_cannot_be_sent_back_is_a_failure() -> None:
+    with Processes(1) as processes, pytest.raises(RuntimeError, match="pickle"):
+        list(processes.results(open, [(os.devnull,)]))
+
+
+def test_a_process_that_ends_is_an_error() -> None:
+    with Processes(1) as processes, pytest.raises(OSError, match=r"ended unexpectedly \(status 3\)"):
+        list(processes.results(os._exit, [(3,)]))
+
+
+def test_no_process_is_left_behind() -> None:
+    with Processes(2) as processes:
+        results = processes.results(time.sleep, [(0,), (60,), (60,)])
+        next(results)
+        found = [each.pid for each in processes._all]
+    for number in found:
+        with pytest.raises(ProcessLookupError):
+            os.kill(number, 0)
