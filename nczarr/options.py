@@ -36,6 +36,8 @@ class Writing(NamedTuple):
     """Name targets relative to the document."""
     home: str | None = None
     """Part of a target's place that `base` replaces; None: the folder of the source."""
+    keep_names: bool = False
+    """Leave the URLs of targets as a document among the sources spells them."""
 
 
 class Following(NamedTuple):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from nczarr.arrays.blocks import grid_of
@@ -33,6 +34,8 @@ class Referred(NamedTuple):
     """Shape of the chunk grid."""
     columns: Columns
     """Byte ranges, sorted by chunk, without duplicates and masks. Length `WHOLE` with offset 0: a whole file."""
+    noted: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
+    """Recorded properties of the files, as in `ArraySource`."""
 
     def keys(self) -> Iterator[str]:
         """Yield the key of each row."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import merge
 from typing import Any, NamedTuple
@@ -69,6 +69,12 @@ class Joined(ArraySource):
     def distant(self) -> bool:
         """True if any source is distant."""
         return any(source.distant for source in self.sources)
+
+    @property
+    def noted(self) -> Mapping[str, Mapping[str, Any]]:
+        """Recorded properties of the files of all sources."""
+        every = {id(facts): facts for facts in (source.noted for source in self.sources) if facts}
+        return {place: each for facts in every.values() for place, each in facts.items()}
 
     @property
     def together(self) -> tuple[int, ...] | None:

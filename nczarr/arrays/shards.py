@@ -6,9 +6,9 @@ A shard in a file is read by ranges. Only parts of a distant shard are fetched.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from nczarr.arrays.array_steps import ABSENT, index_size, index_table
 from nczarr.arrays.blocks import Index, grid_of, number_of
@@ -42,6 +42,11 @@ class KeyedArray(ArraySource):
     def keyed(self) -> bool:
         """True."""
         return True
+
+    @property
+    def noted(self) -> Mapping[str, Mapping[str, Any]]:
+        """Value of the store."""
+        return self.store.target_facts
 
     @property
     def keys(self) -> Listing:

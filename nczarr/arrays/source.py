@@ -9,7 +9,7 @@ metadata operations must start fast.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, Self, TypeAlias
 
@@ -245,6 +245,11 @@ class ArraySource:
         return None
 
     @property
+    def noted(self) -> Mapping[str, Mapping[str, Any]]:
+        """Recorded properties of files and objects, by path or URL as in the manifest: size, time, tag."""
+        return {}
+
+    @property
     def stored(self) -> Stored | None:
         """Encoding of the chunks of `encoded` and `place`; None: no chunks, or no known chain."""
         return None
@@ -306,6 +311,11 @@ class DerivedSource(ArraySource):
     def distant(self) -> bool:
         """Value of the source."""
         return self.source.distant
+
+    @property
+    def noted(self) -> Mapping[str, Mapping[str, Any]]:
+        """Value of the source."""
+        return self.source.noted
 
     @property
     def together(self) -> tuple[int, ...] | None:

@@ -52,7 +52,7 @@ def refer(
         long = (columns.length > (-1 if far else inline)) | (columns.length < 0)
         kept = columns if long.all() else some(columns, long)
         if len(kept.chunk):
-            store.add(Referred(array.chunk_keys, grid, kept))
+            store.add(Referred(array.chunk_keys, grid, kept, {} if array.source is None else array.source.noted))
             size = int(kept.length.clip(min=0).sum())
             counts.add("reference", len(kept.chunk), size, len(kept.chunk) * array.chunk_size * array.element)
         rest = _rest(array, grid, kept, columns, ~long)

@@ -56,6 +56,10 @@ class Store(Protocol):
     """True for a repository, whose revisions are the stores."""
     fill_places: Mapping[str, Any] = MappingProxyType({})
     """Place of `_FillValue` among the attributes, by the prefix of each array whose fill value alone states it."""
+    target_facts: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
+    """Recorded properties of referenced files and objects by path or URL: `size`, `mtime`, `etag`, and `url`, the
+    spelling in the document.
+    """
 
     @property
     def title(self) -> str:

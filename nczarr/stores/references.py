@@ -43,6 +43,7 @@ class ReferenceStore(Store):
         noted = references.noted
         places = noted.get("fill_values") if isinstance(noted, Mapping) else None
         self.fill_places = places if isinstance(places, Mapping) else {}
+        self.target_facts = {}
         self._begin()
 
     def _begin(self) -> None:
@@ -52,7 +53,7 @@ class ReferenceStore(Store):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the description; places are looked up again."""
-        names = ("references", "policy", "path", "storage", "distant", "fill_places")
+        names = ("references", "policy", "path", "storage", "distant", "fill_places", "target_facts")
         return {name: self.__dict__[name] for name in names}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -60,8 +61,12 @@ class ReferenceStore(Store):
         self._begin()
 
     def check(self, report: Report) -> None:
-        """Report forbidden-target and unsafe-key, without opening targets. Raises OSError."""
-        faults = 0
+        """Report forbidden-target and unsafe-key, without opening targets. Raises OSError.
+
+        Notes the properties of all targets.
+        """
+        faults, noted, found = 0, self.references.noted, dict[str, Mapping[str, Any]]()
+        recorded = noted.get("targets") if isinstance(noted, Mapping) else None
         label = Label(key=self.path)
         for key in self.references.odd():
             text = f"`{key}` is not a key of a store; it is ignored"
@@ -76,6 +81,10 @@ class ReferenceStore(Store):
                 report.add(Diagnostic("forbidden-target", Severity.ERROR, f"`{key}`: {error}", label))
                 continue
             self.distant = self.distant or place.path is None
+            if url is not None:
+                facts = recorded.get(url) if isinstance(recorded, Mapping) else None
+                found[place.path or place.url] = {**(facts if isinstance(facts, Mapping) else {}), "url": url}
+        self.target_facts = found
 
     def _place(self, url: str | None) -> Followed:
         found = self._places.get(url)

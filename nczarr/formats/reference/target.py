@@ -65,6 +65,7 @@ class Held(MemoryStore):
         self.arrays: list[Referred] = []
         self._fills = fills_alone(plan)
         self._naming = Naming(path, plan.options.source, plan.options.writing)
+        self._keeps_names = plan.options.writing.keep_names
         self._urls: dict[str, str] = {}
         self._notes: dict[str, dict[str, Any]] = {}
 
@@ -74,9 +75,9 @@ class Held(MemoryStore):
 
     def add(self, referred: Referred) -> None:
         """Add the chunk references of an array. Raises CompileError: unnamed-target."""
-        columns = referred.columns
+        columns, told = referred.columns, referred.noted
         try:
-            urls = tuple(self._url(source) for source in columns.sources)
+            urls = tuple(self._url(source, told) for source in columns.sources)
         except UnnamedTargetError as error:
             helps = ("give the location of the targets with `--base URL`",)
             fault = Diagnostic(
@@ -87,13 +88,14 @@ class Held(MemoryStore):
         if len(urls) <= max(most, len(columns.chunk) // 4):
             for source, url in zip(columns.sources, urls, strict=True):
                 if url not in self._notes:
-                    self._notes[url] = noted(source)
-        self.arrays.append(referred._replace(columns=columns._replace(sources=urls)))
+                    self._notes[url] = _facts(told.get(source)) or noted(source)
+        self.arrays.append(referred._replace(columns=columns._replace(sources=urls), noted={}))
 
-    def _url(self, source: str) -> str:
+    def _url(self, source: str, told: Mapping[str, Mapping[str, Any]]) -> str:
         known = self._urls.get(source)
         if known is None:
-            known = self._urls[source] = self._naming.url(source)
+            spelled = told.get(source, {}).get("url") if self._keeps_names else None
+            known = self._urls[source] = self._naming.url(source) if spelled is None else spelled
         return known
 
     def document(self) -> Iterator[bytes]:
@@ -178,6 +180,12 @@ class ParquetTarget(Held):
     def abort(self) -> None:
         """Remove unfinished output."""
         self._store.abort()
+
+
+def _facts(told: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return recorded properties of a target as members of a document."""
+    kinds = {"size": int, "mtime": str, "etag": str}
+    return {name: told[name] for name, kind in kinds.items() if told and type(told.get(name)) is kind}
 
 
 def _is_in_sidecar(key: str, documents: Mapping[str, bytes]) -> bool:
