@@ -1,4 +1,4 @@
-"""Operations on reference documents: `nczarr.refs.expand`, `compact`, `combine` and `verify`.
+"""Operations on reference documents: `nczarr.refs.expand`, `compact`, `combine`, `append` and `verify`.
 
 A document is a mapping, its text (str, bytes), or the path of a file or of a
 folder of Parquet references. Raises CompileError with all faults of a document,
@@ -12,14 +12,14 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
-from nczarr.api.combine import combine
+from nczarr.api.combine import append, combine
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report
 from nczarr.formats.reference.limits import DEFAULT, Limits
 from nczarr.options import FOLLOWING, Following, Options, Writing
 from nczarr.source import Source
 from nczarr.stores.base import Store
 
-__all__ = ["Following", "Limits", "Writing", "combine", "compact", "expand", "lines", "verify"]
+__all__ = ["Following", "Limits", "Writing", "append", "combine", "compact", "expand", "lines", "verify"]
 
 Described = Mapping[str, Any] | str | bytes | os.PathLike[str]
 """A document; a str that begins with a brace is its text, any other a path."""

@@ -1,16 +1,23 @@
-"""`nczarr.refs.combine`: many datasets as one."""
+"""`nczarr.refs.combine` and `append`: many datasets as one, in steps too."""
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
 from nczarr.options import FOLLOWING, WRITING, Following, Writing
+from nczarr.stores.url import is_remote
 
 if TYPE_CHECKING:
     from nczarr.api.handle import DatasetHandle
+    from nczarr.check.checked import Checked
+    from nczarr.combine import Combined
+    from nczarr.combine.sources import Input
+    from nczarr.diagnostics.report import Report
+    from nczarr.options import Options
     from nczarr.plan.plans import Conversion
 
     Dataset = str | os.PathLike[str] | DatasetHandle
@@ -97,7 +104,9 @@ def combine(
     storage_options : Mapping, optional
         Options of a URL's protocol, as fsspec takes them.
     **options
-        The options of `nczarr.convert`.
+        The options of `nczarr.convert`. For a target of references, `workers` and
+        `dask` are the processes or the cluster that read the sources, and `resume`
+        does not read sources again that an earlier run has read.
 
     Returns
     -------
@@ -122,13 +131,10 @@ def combine(
     >>> nczarr.refs.combine(days, along="t")["v"][:].tolist()
     [1, 2, 3]
     """
-    from nczarr import pipeline
     from nczarr.api.convert import convert
-    from nczarr.api.handle import DatasetHandle, handle_of, report_losses
-    from nczarr.check.checked import Checked
-    from nczarr.combine import Recoding, Wanted
-    from nczarr.combine import combine as combined
-    from nczarr.combine.sources import home_of, opened
+    from nczarr.api.handle import DatasetHandle, handle_of
+    from nczarr.combine import Recoding, Wanted, combined, journal_of
+    from nczarr.combine.sources import for_reading, home_of
     from nczarr.diagnostics.report import CompileError, Report
     from nczarr.endpoints import targets
     from nczarr.options import Options, Subset
@@ -138,39 +144,190 @@ def combine(
 
     report = Report()
     given = [source if isinstance(source, DatasetHandle) else os.fspath(source) for source in sources]
-    reading = Options(survey=True, storage=StorageOptions(storage_options), following=following)
-
-    def read(source: str | DatasetHandle, own: Report) -> Checked | None:
-        if not isinstance(source, DatasetHandle):
-            return pipeline.read_path(source, own, reading)
-        report_losses(source, own, reading)
-        return None if own.errors else source.checked
-
-    named = [(_name(source, number), partial(read, source)) for number, source in enumerate(given, 1)]
+    reading = for_reading(Options(storage=StorageOptions(storage_options), following=following))
 
     form = None if target is None else targets.target_format(os.fspath(target), format, report)
     if report.errors:
         raise CompileError(report.sorted())
     words = (along,) if isinstance(along, str) else tuple(along)
     subset = Subset(tuple(variables), tuple(groups))
-    embed = writing.embed if form is not None and form.name == REFERENCE else None
     recoding = Recoding(units) if units is not None or decode_times else None
-    wanted = Wanted(words, new_dim, embed, recoding, options.get("grid") == "rectilinear")
+    wanted = Wanted(words, new_dim, recoding=recoding, rectilinear=options.get("grid") == "rectilinear")
+    if form is not None and form.name == REFERENCE:
+        wanted = wanted._replace(addressable=writing.embed, inline=writing.inline)
+    dask, resume = options.get("dask"), False
+    if wanted.addressable is not None:  # one process writes a document
+        dask, resume = options.pop("dask", None), options.pop("resume", False)
+    if dask is not None and not _is_divisible(given, dask, report):
+        raise CompileError(report.sorted())
+    inputs = [_input(source, number, reading, absolute=dask is not None) for number, source in enumerate(given, 1)]
+    place = None if target is None else os.fspath(target)
+    taken = wanted.addressable is not None and place is not None and not is_remote(place) and os.path.lexists(place)
+    if taken and not options.get("overwrite"):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), place)
 
-    def made() -> DatasetHandle:
-        return handle_of(combined(opened(named, subset, report), wanted, report), report)
+    def read() -> Combined:
+        found = combined(
+            inputs,
+            subset,
+            wanted,
+            report,
+            storage=reading.storage.of("source"),
+            workers=options.get("workers"),
+            dask=dask,
+            journal=journal_of(place, wanted, len(inputs), resume=resume),
+            asked=repr(following),
+        )
+        if found is None:
+            raise CompileError(report.sorted())
+        return found
 
     if target is None:
-        return made()
+        return handle_of(read().checked, report)
     paths = [source for source in given if isinstance(source, str)]
     if paths and writing.home is None:
         writing = writing._replace(home=home_of(paths))
     with passing():
-        handle = made()
+        found = read()
+        handle = handle_of(found.checked, report)
         done = convert(handle, target, format, writing=writing, storage_options=storage_options, **options)
+        found.forget()
     return done._replace(diagnostics=(*handle.diagnostics, *done.diagnostics))
 
 
-def _name(source: str | DatasetHandle, number: int) -> str:
-    """Return the name of a source in messages."""
-    return source if isinstance(source, str) else source.dataset.name or f"dataset {number}"
+def append(
+    document: str | os.PathLike[str],
+    sources: Iterable[Dataset],
+    *,
+    along: str | Iterable[str] = (),
+    decode_times: bool = False,
+    units: str | None = None,
+    variables: Iterable[str] = (),
+    groups: Iterable[str] = (),
+    writing: Writing = WRITING,
+    following: Following = FOLLOWING,
+    storage_options: Mapping[str, Any] | None = None,
+    workers: int | None = None,
+    dask: str | None = None,
+    verify: bool = False,
+) -> Conversion:
+    """Extend a reference document, or a folder of Parquet references, along a dimension.
+
+    The references that it has stay as they are, with the recorded properties of
+    their targets. It is replaced at once: readers see the old one or the new one.
+
+    Parameters
+    ----------
+    document : str or os.PathLike
+        Path or URL of a document, or path of a folder of Parquet references.
+    sources : Iterable of str, os.PathLike or DatasetHandle
+        Paths, URLs or open datasets, in the order of the result.
+    along : str or Iterable of str
+        Dimensions to extend. By default the one whose length differs from that of
+        the first source, or the only unlimited one.
+    decode_times : bool
+        Count the times of the sources in the `units` of the document.
+    units : str, optional
+        Count all times in these units.
+    variables, groups : Iterable of str
+        Restrict the sources to these.
+    writing : nczarr.refs.Writing
+        Options for the new references; the format of the metadata is that of the
+        document.
+    following : nczarr.refs.Following
+        Options for following references in the document and in sources.
+    storage_options : Mapping, optional
+        Options of a URL's protocol, as fsspec takes them.
+    workers : int, optional
+        Processes that read sources; by default one for each processor if there are
+        many sources.
+    dask : str, optional
+        Address of the scheduler of a cluster that reads the sources instead.
+    verify : bool
+        Read the new document again, and publish it only if every value is there.
+
+    Returns
+    -------
+    Conversion
+        What was written.
+
+    Raises
+    ------
+    CompileError
+        If the document cannot be extended, or the sources do not fit it.
+    OSError
+        If the document, a source or a compared target is unreachable.
+
+    Examples
+    --------
+    >>> import nczarr
+    >>> text = "netcdf day { dimensions: t = UNLIMITED ; variables: int v(t) ; data: v = %s ; }"
+    >>> for name, values in (("first.nc", "1, 2"), ("second.nc", "3")):
+    ...     _ = nczarr.write(nczarr.from_cdl(text % values), name)
+    >>> _ = nczarr.refs.combine(["first.nc"], "days.json", along="t")
+    >>> _ = nczarr.refs.append("days.json", ["second.nc"])
+    >>> nczarr.open("days.json")["v"][:].tolist()
+    [1, 2, 3]
+    """
+    from nczarr.api.handle import DatasetHandle
+    from nczarr.combine import Recoding
+    from nczarr.combine.append import Extension, write
+    from nczarr.combine.sources import for_reading
+    from nczarr.diagnostics.report import CompileError, Report
+    from nczarr.options import Options, Subset
+    from nczarr.secrets import StorageOptions
+    from nczarr.stores.spool import passing
+
+    report = Report()
+    given = [source if isinstance(source, DatasetHandle) else os.fspath(source) for source in sources]
+    options = Options(
+        storage=StorageOptions(storage_options),
+        following=following,
+        writing=writing,
+        workers=workers,
+        dask=dask,
+        verify=verify,
+    )
+    if dask is not None and not _is_divisible(given, dask, report):
+        raise CompileError(report.sorted())
+    reading = for_reading(options)
+    inputs = [_input(source, number, reading, absolute=dask is not None) for number, source in enumerate(given, 1)]
+    words = (along,) if isinstance(along, str) else tuple(along)
+    recoding = Recoding(units) if units is not None or decode_times else None
+    subset = Subset(tuple(variables), tuple(groups))
+    with passing():
+        made = Extension.of(os.fspath(document), inputs, words, recoding, subset, options, report)
+        done = None if made is None or report.errors else write(made, report)
+    if done is None or report.errors:
+        raise CompileError(report.sorted())
+    return done._replace(diagnostics=tuple(report.sorted()))
+
+
+def _is_divisible(given: Iterable[str | DatasetHandle], dask: str, report: Report) -> bool:
+    """Return whether a cluster can read all sources. Reports indivisible-run, bad-url, missing-library."""
+    from nczarr.link.cluster_limits import indivisible, is_scheduler
+
+    if not all(isinstance(source, str) for source in given):
+        indivisible("an open dataset belongs to one process", report)
+        return False
+    return is_scheduler(dask, report)
+
+
+def _input(source: str | DatasetHandle, number: int, reading: Options, *, absolute: bool) -> Input:
+    """Return a source; an open dataset belongs to this process. `absolute`: it is read from another folder."""
+    from nczarr import pipeline
+    from nczarr.combine.sources import Input
+
+    if isinstance(source, str):
+        plain = absolute and not is_remote(source) and os.path.lexists(source)
+        path = os.path.abspath(source) if plain else source
+        return Input(source, partial(pipeline.read_path, path, options=reading), portable=True)
+    return Input(source.dataset.name or f"dataset {number}", partial(_checked, source, reading))
+
+
+def _checked(source: DatasetHandle, reading: Options, report: Report) -> Checked | None:
+    """Return the content of an open dataset; None if reading it lost values."""
+    from nczarr.api.handle import report_losses
+
+    report_losses(source, report, reading)
+    return None if report.errors else source.checked

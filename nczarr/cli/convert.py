@@ -56,7 +56,7 @@ def parser() -> Command:
     add_nccopy_options(made)
     add_verify(made)
     made.option(RUN, "--resume", action="store_true", help="resume a target that the same command has begun")
-    made.option(RUN, "--dask", metavar="URL", help="convert on a dask cluster with the scheduler at this address")
+    made.option(RUN, "--dask", metavar="URL", help="use a dask cluster with the scheduler at this address")
     made.option(RUN, "--dry-run", action="store_true", help="show the route of each part; write nothing")
     return made
 

@@ -225,7 +225,13 @@ def add_memory(made: Command, default: int) -> None:
 
 def add_workers(made: Command) -> None:
     """Add the number of threads."""
-    made.option(LIMITS, "--workers", type=workers, metavar="N", help="number of threads (default: one per processor)")
+    made.option(
+        LIMITS,
+        "--workers",
+        type=workers,
+        metavar="N",
+        help="number of threads, and of processes that read sources (default: one per processor)",
+    )
 
 
 def following_of(arguments: argparse.Namespace) -> Following:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from nczarr.arrays.counts import Step, Watcher
     from nczarr.check.checked import Checked
+    from nczarr.combine import Combined
 
 WORTH = 64 << 20
 """Minimum bytes of values for a bar."""
@@ -82,6 +83,32 @@ def values_size(checked: Checked) -> int:
         if path in checked.parts
         for fixed in (is_fixed(variable.type, checked.types),)
     )
+
+
+def text_sources(made: Combined) -> Iterator[str]:
+    """Yield the sources of a combination in order, one a line, each with its first index and length."""
+    from nczarr.diagnostics.render import visible
+
+    for path, lengths in made.lengths.items():
+        yield f"`{visible(path)}`: {len(lengths)} source{'s' * (len(lengths) != 1)}, {sum(lengths)} in all\n"
+        begin, width = 0, len(str(sum(lengths)))
+        for name, length in zip(made.names, lengths, strict=True):
+            yield f"{begin:{width}}  {length:{width}}  {visible(name)}\n"
+            begin += length
+    if not made.lengths:
+        yield f"{len(made.names)} sources\n"
+        width = len(str(len(made.names)))
+        yield from (f"{number:{width}}  {visible(name)}\n" for number, name in enumerate(made.names))
+
+
+def json_sources(made: Combined) -> Iterator[str]:
+    """Yield the sources of a combination as JSON lines."""
+    import json
+
+    lengths = made.lengths.items()
+    for number, name in enumerate(made.names):
+        members = {"source": name, "lengths": {path: every[number] for path, every in lengths}}
+        yield json.dumps(members, ensure_ascii=False) + "\n"
 
 
 def text_steps(steps: Iterable[Step], target: str) -> Iterator[str]:

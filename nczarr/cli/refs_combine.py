@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import os
 from functools import partial
 from typing import TYPE_CHECKING
 
 from nczarr.cli.convert import summary
 from nczarr.cli.inputs import read_input
-from nczarr.cli.parser import ARGUMENTS, COMBINATION, TARGET, Command, add_verify, command
-from nczarr.cli.progress import counting, progress
+from nczarr.cli.parser import ARGUMENTS, COMBINATION, RUN, TARGET, Command, add_verify, command
+from nczarr.cli.progress import counting, json_sources, json_steps, progress, text_sources, text_steps
 from nczarr.cli.shared import Messages
 from nczarr.cli.streams import misuse, write_product
 from nczarr.cli.subsets import add_subset_options, subset_of
@@ -20,8 +21,12 @@ from nczarr.secrets import shown
 from nczarr.stores.url import is_remote
 
 if TYPE_CHECKING:
-    from nczarr.check.checked import Checked
-    from nczarr.options import Options
+    from collections.abc import Iterator
+
+    from nczarr.capabilities import Format
+    from nczarr.combine import Combined, Wanted
+    from nczarr.combine.sources import Input
+    from nczarr.options import Options, Subset
     from nczarr.plan.plans import Conversion
 
 EXAMPLES = (
@@ -65,6 +70,18 @@ def parser() -> Command:
     made.option(
         COMBINATION, "--new-dim", metavar="NAME", help="stack the variables that differ along this new dimension"
     )
+    add_recoding(made)
+    add_target_options(made, to="format of the target (default: by its suffix, else reference)")
+    add_subset_options(made, sections=False)
+    add_verify(made)
+    made.option(RUN, "--resume", action="store_true", help="resume a target that the same command has begun")
+    made.option(RUN, "--dry-run", action="store_true", help="show the route of each part; write nothing")
+    made.option(RUN, "--dask", metavar="URL", help="use a dask cluster with the scheduler at this address")
+    return made
+
+
+def add_recoding(made: Command) -> None:
+    """Add the options of time units."""
     made.option(
         COMBINATION,
         "--decode-times",
@@ -77,10 +94,6 @@ def parser() -> Command:
         metavar="UNITS",
         help="count the times of all sources in these, `hours since 1970-01-01`",
     )
-    add_target_options(made, to="format of the target (default: by its suffix, else reference)")
-    add_subset_options(made, sections=False)
-    add_verify(made)
-    return made
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -91,6 +104,8 @@ def run(arguments: argparse.Namespace) -> int:
         options = options_of(arguments)._replace(verify=arguments.verify)
     except ValueError as error:
         return misuse("refs combine", str(error))
+    if arguments.dry_run and arguments.target is None:
+        return misuse("refs combine", "name the target of a dry run with -o")
     messages = Messages(arguments)
     done: list[Conversion] = []
     status = messages.guard(lambda: _work(arguments, options, messages.report, done))
@@ -99,12 +114,26 @@ def run(arguments: argparse.Namespace) -> int:
     return status
 
 
+def input_of(path: str, options: Options, form: str | None) -> Input:
+    """Return a source of the command line; standard input belongs to this process.
+
+    Workers of a cluster read local files by absolute paths.
+    """
+    from nczarr.combine.sources import Input
+
+    plain = options.dask is not None and not is_remote(path) and os.path.lexists(path)
+    read = partial(read_input, os.path.abspath(path) if plain else path, options=options, name=form)
+    return Input(path, read, path != "-")
+
+
 def _work(arguments: argparse.Namespace, options: Options, report: Report, done: list[Conversion]) -> None:
     """Read, combine, write. Raises OSError, CompileError."""
     from nczarr import pipeline
-    from nczarr.combine import Recoding, Wanted, combine
-    from nczarr.combine.sources import home_of, opened
+    from nczarr.combine import Recoding, Wanted
+    from nczarr.combine.journal import is_finished
+    from nczarr.combine.sources import home_of
     from nczarr.endpoints import targets
+    from nczarr.link.cluster_limits import indivisible, is_scheduler
 
     target = arguments.target
     subset = subset_of(arguments, report)
@@ -114,26 +143,89 @@ def _work(arguments: argparse.Namespace, options: Options, report: Report, done:
     if target is None and form.binary:
         report.error("unknown-target", f"format `{form.name}` is not a text format", helps=["name a file with `-o`"])
         return
+    if arguments.dask is not None:
+        if "-" in arguments.sources:
+            indivisible("standard input belongs to one process", report)
+        if report.errors or not is_scheduler(arguments.dask, report):
+            return
+    if arguments.resume and not arguments.overwrite and target is not None and is_finished(target):
+        report.warning("finished-target", f"`{shown(target)}` already exists, made by an earlier run")
+        return
     if target is not None and not is_remote(target) and not targets.is_free(target, form, report, options):
         return
-
-    def read(path: str, own: Report) -> Checked | None:
-        return read_input(path, own, options._replace(kind=None, survey=True), arguments.form)
-
-    options = options._replace(writing=options.writing._replace(home=home_of(arguments.sources)))
+    options = options._replace(writing=options.writing._replace(home=home_of(arguments.sources)), dask=arguments.dask)
     recoding = Recoding(arguments.units) if arguments.units is not None or arguments.decode_times else None
-    embed = options.writing.embed if form.name == REFERENCE else None
     rectilinear = options.grid == "rectilinear"
-    wanted = Wanted(tuple(arguments.along), arguments.new_dim, embed, recoding, rectilinear)
-    sources = [(path, partial(read, path)) for path in arguments.sources]
-    with counting(arguments, "sources", len(sources)) as step:
-        checked = combine(opened(sources, subset, report, step), wanted, report)
-    if checked is None or report.errors:
+    wanted = Wanted(tuple(arguments.along), arguments.new_dim, recoding=recoding, rectilinear=rectilinear)
+    if form.name == REFERENCE:
+        wanted = wanted._replace(addressable=options.writing.embed, inline=options.writing.inline)
+    made = _combined(arguments, options, subset, wanted, report)
+    if made is None or report.errors:
+        return
+    if form.name == REFERENCE:  # one process writes a document
+        options = options._replace(dask=None)
+    if arguments.dry_run:
+        lines = plan_lines(made, arguments, target, form, report, options)
+        write_product(line.encode("utf-8", "surrogateescape") for line in lines)
         return
     if target is None:
-        write_product(pipeline.blocks(checked, form, report, options) or ())
+        write_product(pipeline.blocks(made.checked, form, report, options) or ())
         return
-    with progress(arguments, target, checked) as watch:
-        conversion = pipeline.write(checked, target, form, report, options, watch)
+    with progress(arguments, target, made.checked) as watch:
+        conversion = pipeline.write(made.checked, target, form, report, options, watch)
     if conversion is not None:
+        made.forget()
         done.append(conversion)
+
+
+def _combined(
+    arguments: argparse.Namespace, options: Options, subset: Subset, wanted: Wanted, report: Report
+) -> Combined | None:
+    """Read and combine the sources; return None after a reported error. Raises OSError, CompileError."""
+    from nczarr.combine import combined, journal_of
+    from nczarr.combine.journal import BusyError
+    from nczarr.combine.sources import for_reading
+
+    target, reading = arguments.target, for_reading(options)
+    sources = [input_of(path, reading, arguments.form) for path in arguments.sources]
+    journal = None
+    if not arguments.dry_run:
+        journal = journal_of(target, wanted, len(sources), resume=arguments.resume)
+    if arguments.resume and journal is None:
+        text = "only a combination to a reference document in a local file or folder is resumed"
+        report.error("unknown-target", text, helps=["name a file with `-o`, such as `-o all.json`"])
+        return None
+    try:
+        with counting(arguments, "sources", len(sources)) as step:
+            return combined(
+                sources,
+                subset,
+                wanted,
+                report,
+                storage=options.storage.of("source"),
+                workers=options.workers,
+                dask=options.dask,
+                journal=journal,
+                asked=repr((arguments.form, options.following, sorted(options.allow_loss))),
+                step=step,
+            )
+    except BusyError:
+        report.error("target-exists", f"another run combines sources to `{shown(target)}` at this moment")
+        return None
+    except OSError as failure:
+        if journal is not None:
+            failure.add_note("continue with `--resume`: the sources that were read are in a journal")
+        raise
+
+
+def plan_lines(
+    made: Combined, arguments: argparse.Namespace, target: str, form: Format, report: Report, options: Options
+) -> Iterator[str]:
+    """Yield what would be written: the sources in order with their lengths, then the plan of each variable."""
+    from nczarr import pipeline
+
+    json = arguments.message_format == "json"
+    yield from json_sources(made) if json else text_sources(made)
+    steps = pipeline.steps(made.checked, target, form, report, options)
+    if steps is not None and not report.errors:
+        yield from (json_steps if json else text_steps)(steps, target)

@@ -9,15 +9,26 @@ dataset with concatenated arrays.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import ExitStack, closing
+from functools import partial
+from hashlib import sha256
+from secrets import token_hex
+from typing import NamedTuple
 
+from nczarr import __version__
 from nczarr.check.checked import Checked
 from nczarr.combine.combination import Combination
-from nczarr.combine.recode import is_valid, recoded
-from nczarr.combine.spec import Recoding, Wanted, settled
+from nczarr.combine.contribution import Model, contribution_of, in_model_units, model_of
+from nczarr.combine.journal import Journal
+from nczarr.combine.sources import WORTH, Input, Job, Result, identities_of, identity_of, opened, results
+from nczarr.combine.spec import Recoding, Wanted
 from nczarr.diagnostics.report import Report
+from nczarr.options import Subset
+from nczarr.secrets import NO_OPTIONS, StorageOptions, shown
+from nczarr.stores.url import is_remote
 
-__all__ = ["Recoding", "Wanted", "combine"]
+__all__ = ["Recoding", "Wanted", "combine", "combined"]
 
 
 def combine(sources: Iterable[tuple[str, Checked]], wanted: Wanted, report: Report) -> Checked | None:
@@ -35,22 +46,131 @@ def combine(sources: Iterable[tuple[str, Checked]], wanted: Wanted, report: Repo
     """
     before = report.errors
     made: Combination | None = None
-    if wanted.recoding is not None and not is_valid(wanted.recoding, report):
-        return None
     for name, given in sources:
-        checked = given
-        if wanted.recoding is not None:
-            first = None if made is None else made.checked
-            checked = recoded(name, given, first, wanted.recoding, report)
-            if report.errors > before:
+        if made is None:
+            model = model_of(name, given, wanted, report)
+            if model is None:
                 return None
-        if made is not None:
-            made.add(name, checked)
+            made = Combination(model)
+            made.add(contribution_of(name, model.checked, model))
             continue
-        way = settled(name, checked, wanted, report)
-        if way is None:
+        checked = in_model_units(name, given, made.model, report)
+        if report.errors > before:
             return None
-        made = Combination(name, checked, way, ordered=wanted.ordered)
+        made.add(contribution_of(name, checked, made.model))
     if made is None or report.errors > before:
         return None
-    return made.finish(wanted.addressable, report)
+    return made.finish(report)
+
+
+class Combined(NamedTuple):
+    """Sources as one dataset."""
+
+    checked: Checked
+    """The dataset."""
+    names: Sequence[str]
+    """Names of the sources in order."""
+    lengths: Mapping[str, Sequence[int]]
+    """Length of each joined dimension in every source; empty for a new dimension."""
+    forget: Callable[[], None] = lambda: None
+    """Removes the journal, once the target is complete. Raises OSError."""
+
+
+def combined(
+    sources: Sequence[Input],
+    subset: Subset,
+    wanted: Wanted,
+    report: Report,
+    *,
+    storage: StorageOptions = NO_OPTIONS,
+    workers: int | None = None,
+    dask: str | None = None,
+    journal: Callable[[str], Journal] | None = None,
+    asked: str = "",
+    step: Callable[[int], None] | None = None,
+    read: Checked | None = None,
+) -> Combined | None:
+    """Read and combine sources; return None after a reported error. The result does not depend on who reads them.
+
+    `workers` and `dask` are those of `results`. `journal` opens the journal of a
+    request, if sources are to be remembered; `asked` is a text for the options of
+    their readers. `step` is called after each source. `read`: the first source, if
+    it was read already. Raises OSError, CompileError, BusyError.
+    """
+    job = Job(token_hex(8), sources[0], subset, wanted, report.strict, storage, journal is not None)
+    told = identity_of(sources[0].name, storage) if journal is not None else None
+    checked = read
+    if checked is None:
+        checked, own = opened(sources[0], job)
+        for found in own.sorted():
+            report.add(found)
+    model = None if checked is None else model_of(shown(sources[0].name), checked, wanted, report)
+    if model is None:
+        return None
+    made = Combination(model, storage)
+    made.add(contribution_of(model.name, model.checked, model))
+    if step is not None:
+        step(1)
+    with ExitStack() as stack:
+        book = None
+        if journal is not None and told is not None:
+            book = stack.enter_context(journal(_fingerprint(job, told, asked)))
+        every = stack.enter_context(closing(_remembered(sources[1:], job, model, workers, dask, book)))
+        for result in every:
+            for diagnostic in result.diagnostics:
+                report.add(diagnostic)
+            if result.failure is not None:
+                raise result.failure
+            if result.found is None:
+                return None
+            made.add(result.found)
+            if step is not None:
+                step(1)
+        if book is not None:
+            book.done()
+    complete = made.finish(report)
+    if complete is None:
+        if book is not None:
+            book.remove()
+        return None
+    return Combined(complete, made.names, made.lengths, (lambda: None) if book is None else book.remove)
+
+
+def journal_of(target: str | None, wanted: Wanted, sources: int, *, resume: bool) -> Callable[[str], Journal] | None:
+    """Return what opens the journal of a target; None without one.
+
+    A document in a local file or folder has a journal if many sources are read,
+    or with `resume`.
+    """
+    if target is None or is_remote(target) or wanted.addressable is None or not (resume or sources >= WORTH):
+        return None
+    return partial(Journal, target, resume=resume)
+
+
+def _fingerprint(job: Job, identity: str, asked: str) -> str:
+    """Return a text that is equal for equal requests with the same first source."""
+    described = __version__, job.first.name, identity, job.subset, job.wanted, job.strict, asked
+    return sha256(repr(described).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _remembered(
+    rest: Sequence[Input],
+    job: Job,
+    model: Model,
+    workers: int | None,
+    dask: str | None,
+    journal: Journal | None,
+) -> Generator[Result, None, None]:
+    """Yield the results of sources in order; those in the journal are not read. Raises OSError, CompileError."""
+    names = frozenset[str]() if journal is None else journal.names()
+    identities = identities_of(names, rest, job.storage)
+    known = {name for name, told in identities.items() if journal is not None and journal.has(name, told)}
+    with closing(results([each for each in rest if each.name not in known], job, model, workers, dask)) as fresh:
+        for each in rest:
+            if journal is not None and each.name in known:
+                yield journal.result(each.name)
+                continue
+            result = next(fresh)
+            if journal is not None:
+                journal.put(each.name, result)
+            yield result

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 from nczarr import names
 from nczarr.arrays.blocks import region_of
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.parts import is_fixed
-from nczarr.arrays.source import Parts, itemsize
+from nczarr.arrays.source import ArraySource, itemsize
 from nczarr.ast import Attribute, Variable
 from nczarr.check.checked import Checked
 from nczarr.combine.spec import Way
@@ -150,8 +150,44 @@ PIECE = 1 << 20
 """Values read at once."""
 
 
+class Order(NamedTuple):
+    """First and last value of a coordinate of one source, and where it falls."""
+
+    first: Any
+    """First value, a NumPy scalar."""
+    last: Any
+    """Last value."""
+    fall: tuple[Any, Any] | None = None
+    """The first value that is not greater than its predecessor, behind this predecessor."""
+
+
+def order_of(source: ArraySource, *, last: bool = False) -> tuple[Order | None, NDArray[Any] | None]:
+    """Return the order of a scalar or one-dimensional array, and its values if they were read at once.
+
+    An empty array has no order. `last`: only the last value is read, and counts.
+    Raises OSError, CompileError.
+    """
+    shape = source.layout.shape
+    length = shape[0] if shape else 1
+    if last and shape and length:
+        (end,) = source.read((slice(length - 1, length),))
+        return Order(end, end), None
+    first = final = fall = found = None
+    for begin in range(0, length, PIECE):
+        region = (slice(begin, min(begin + PIECE, length)),) if shape else ()
+        found = source.read(region)
+        values = found.reshape(-1)
+        if fall is None and final is not None and not values[0] > final:
+            fall = (final, values[0])
+        falls = np.flatnonzero(~(values[1:] > values[:-1]))
+        if len(falls) and fall is None:
+            fall = (values[falls[0]], values[falls[0] + 1])
+        first, final = values[0] if first is None else first, values[-1]
+    return None if first is None else Order(first, final, fall), found if length <= PIECE else None
+
+
 class Ascending:
-    """Values of a numeric coordinate by source; `fault`: the first that is not greater than its predecessor."""
+    """Orders of a numeric coordinate by source; `fault`: the first value that is not greater than its predecessor."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -159,23 +195,14 @@ class Ascending:
         self._last: Any = None
         self._source = ""
 
-    def add(self, name: str, parts: Parts) -> None:
-        """Check the next source's values, a scalar or one-dimensional array. Raises OSError."""
-        source = parts[""]
+    def add(self, name: str, order: Order) -> None:
+        """Check the next source."""
         if self.fault is not None:
             return
-        length = source.layout.shape[0] if source.layout.shape else 1
-        for begin in range(0, length, PIECE):
-            region = (slice(begin, min(begin + PIECE, length)),) if source.layout.shape else ()
-            self._look(name, source.read(region).reshape(-1))
-
-    def _look(self, name: str, values: Any) -> None:
-        if self._last is not None and not values[0] > self._last and self.fault is None:
+        if self._last is not None and not order.first > self._last:
             where = f"in `{name}` after {shown(self._last)} in `{self._source}`"
-            self.fault = f"the values of `{self.path}` do not increase: {shown(values[0])} {where}"
-        falls = np.flatnonzero(~(values[1:] > values[:-1]))
-        if len(falls) and self.fault is None:
-            at = int(falls[0])
-            where = f"after {shown(values[at])} in `{name}`"
-            self.fault = f"the values of `{self.path}` do not increase: {shown(values[at + 1])} {where}"
-        self._last, self._source = values[-1], name
+            self.fault = f"the values of `{self.path}` do not increase: {shown(order.first)} {where}"
+        elif order.fall is not None:
+            where = f"after {shown(order.fall[0])} in `{name}`"
+            self.fault = f"the values of `{self.path}` do not increase: {shown(order.fall[1])} {where}"
+        self._last, self._source = order.last, name

@@ -7,20 +7,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from nczarr import names
+from nczarr.arrays.accumulation import Accumulation, Targets
 from nczarr.arrays.concatenate import joined, misfit
 from nczarr.arrays.expand_dims import Raised
 from nczarr.arrays.interleave import join
 from nczarr.arrays.lazy_numpy import np
-from nczarr.arrays.part_fills import is_complete
-from nczarr.arrays.source import ArraySource, Parts, fill_of, itemsize, numpy_dtype
+from nczarr.arrays.source import ArraySource, Parts, itemsize, numpy_dtype
 from nczarr.arrays.split_chunks import addressed
 from nczarr.ast import Dimension, Group, Variable
 from nczarr.ast.rectilinear import varies
 from nczarr.ast.walk import building, mapped
 from nczarr.check.checked import Checked, resized
+from nczarr.combine.contribution import Model
 from nczarr.combine.spec import Way
 from nczarr.compare.difference import shown
 from nczarr.diagnostics.report import Report
+from nczarr.secrets import NO_OPTIONS
 
 LEAST_PIECE = 4096
 """Minimum bytes of referenced chunk pieces, if the values may be embedded in the document."""
@@ -29,14 +31,12 @@ LEAST_PIECE = 4096
 class Pile(NamedTuple):
     """Input of a combination."""
 
-    names: tuple[str, ...]
+    names: Sequence[str]
     """Names of the sources for messages."""
-    checked: Checked
-    """The first source."""
-    way: Way
-    """The resolved combination."""
-    parts: Mapping[str, Sequence[Parts]]
-    """Arrays of each variable in every source."""
+    model: Model
+    """The first source, and the resolved combination."""
+    arrays: Mapping[str, Accumulation | list[Parts]]
+    """Arrays of each variable in every source: one, or the parts of each source."""
     given: set[str]
     """Variables with data in any source."""
     stacked: set[str]
@@ -45,14 +45,15 @@ class Pile(NamedTuple):
     """Lengths of dimensions by source."""
 
 
-def made(pile: Pile, addressable: int | None, report: Report) -> Checked | None:
+def made(pile: Pile, report: Report) -> Checked | None:
     """Return the combined dataset; None after unaligned chunks or differing fill values are reported."""
-    before, checked, way = report.errors, pile.checked, pile.way
+    before, checked, way = report.errors, pile.model.checked, pile.model.way
+    addressable, chunks = pile.model.wanted.addressable, {} if way.new_dim else pile.model.chunks
     axes = {path: 0 for path in checked.variables if path in pile.stacked} if way.new_dim else way.axes
     parts = dict(checked.parts)
     for path, axis in axes.items():
         if path in pile.given:
-            parts[path] = _Joining(path, axis, pile, addressable, report).parts
+            parts[path] = _Joining(path, axis, pile, report).parts
     if report.errors > before:
         return None
     with building():
@@ -66,7 +67,11 @@ def made(pile: Pile, addressable: int | None, report: Report) -> Checked | None:
             variables = []
             for variable in group.variables:
                 fqn = names.join(path, variable.name)
-                known = _variable(variable, way, parts.get(fqn, {}), addressable) if fqn in axes else variable
+                known = (
+                    _variable(variable, way, parts.get(fqn, {}), addressable, chunks.get(fqn))
+                    if fqn in axes
+                    else variable
+                )
                 variables.append(known)
             return {"dimensions": tuple(dimensions), "variables": tuple(variables)}
 
@@ -94,32 +99,41 @@ class _Joining(NamedTuple):
     """Axis of the combination."""
     pile: Pile
     """Input of the combination."""
-    addressable: int | None
-    """As in `Wanted`."""
     report: Report
     """Collected diagnostics."""
 
     @property
     def parts(self) -> Parts:
         """Joined parts."""
-        checked = self.pile.checked
-        return join(checked.variables[self.path].type, self.pile.parts[self.path], self.axis, checked.types, self._one)
+        checked, found = self.pile.model.checked, self.pile.arrays[self.path]
+        if isinstance(found, Accumulation):
+            return {"": self._whole(found)}
+        return join(checked.variables[self.path].type, found, self.axis, checked.types, self._part)
 
-    def _one(self, sources: Sequence[ArraySource], axis: int) -> ArraySource:
+    def _part(self, sources: Sequence[ArraySource], axis: int) -> ArraySource:
+        """Return one of several arrays of a variable; reports unaligned-chunks."""
+        made = Accumulation(axis, Targets(NO_OPTIONS))
+        for number, source in enumerate(sources):
+            made.add(number, Raised(source) if self.pile.model.way.new_dim else source)
+        return self._whole(made)
+
+    def _whole(self, found: Accumulation) -> ArraySource:
         """Return one array of all sources; reports unaligned-chunks."""
-        self._check_fills(sources)
-        if self.pile.way.new_dim:
-            sources = [Raised(source) for source in sources]
+        self._check_fills(found)
+        sources, numbers = found.sources()
+        axis, addressable = found.axis, self.pile.model.wanted.addressable
         size = itemsize(sources[0].layout.dtype)
-        whole = joined(sources, axis, rectilinear=self.pile.way.rectilinear)
-        if self.addressable is None or not size or _varies(whole):
+        whole = joined(sources, axis, rectilinear=self.pile.model.way.rectilinear)
+        if addressable is None or not size or _varies(whole):
             return whole
         total = sum(math.prod(source.layout.shape) for source in sources) * size
-        small = total <= self.addressable
+        small = total <= addressable
         made = addressed(sources, axis, LEAST_PIECE if small else 1)
-        wrong = None if small else misfit(made, axis)
+        wrong = misfit(made, axis)
+        if wrong is not None and small:
+            return joined(found.valued(made), axis)
         if wrong is not None and wrong.other is not None:  # what lies in no chunks at all is the planner's matter
-            which = [self.pile.names[each] for each in (wrong.source, wrong.other)]
+            which = [self.pile.names[numbers[each]] for each in (wrong.source, wrong.other)]
             text = f"`{self.path}` cannot be referenced as one array: {wrong.reason}"
             helps = [
                 "write a target of another format, which has new chunks (`-o OUT.zarr`)",
@@ -128,21 +142,14 @@ class _Joining(NamedTuple):
             self.report.error("unaligned-chunks", f"{text} ({', '.join(f'`{each}`' for each in which)})", helps=helps)
         return joined(made, axis)
 
-    def _check_fills(self, sources: Sequence[ArraySource]) -> None:
+    def _check_fills(self, found: Accumulation) -> None:
         """Report unequal-sources for missing chunks with different values."""
-        known: tuple[int, bytes] | None = None
-        for number, source in enumerate(sources):
-            fill = fill_of(source)
-            if fill is None or source.undefined:
-                continue
-            known = known or (number, fill)
-            if fill == known[1] or is_complete(source):
-                continue
-            texts = [_element(source, each) for each in (known[1], fill)]
-            names = [self.pile.names[each] for each in (known[0], number)]
-            text = f"`{self.path}` has unwritten chunks, which are read as {texts[0]} in `{names[0]}`"
-            self.report.error("unequal-sources", f"{text}, {texts[1]} in `{names[1]}`")
+        if found.unlike is None:
             return
+        one, other, *fills, source = found.unlike
+        texts = [_element(source, each) for each in fills]
+        text = f"`{self.path}` has unwritten chunks, which are read as {texts[0]} in `{self.pile.names[one]}`"
+        self.report.error("unequal-sources", f"{text}, {texts[1]} in `{self.pile.names[other]}`")
 
 
 def _varies(source: ArraySource) -> bool:
@@ -157,16 +164,23 @@ def _element(source: ArraySource, fill: bytes) -> str:
     return shown(np.frombuffer(fill, dtype.newbyteorder("<"))[0])
 
 
-def _variable(variable: Variable, way: Way, parts: Parts, addressable: int | None) -> Variable:
-    """Return the combined variable: with the new dimension, and fitting storage."""
+def _variable(
+    variable: Variable, way: Way, parts: Parts, addressable: int | None, first: tuple[int, ...] | None
+) -> Variable:
+    """Return the combined variable: with the new dimension, and fitting storage.
+
+    `first`: chunk lengths in the first source.
+    """
     storage, dimensions = variable.storage, variable.dimensions
     chunks, layout = storage.chunks, storage.layout
     if way.new_dim:
         dimensions = (f"/{way.new_dim}", *dimensions)
         chunks = None if chunks is None else (1, *chunks)
     source = parts.get("")
-    if source is not None and source.stored is not None and (addressable is not None or _varies(source)):
-        chunks = source.stored.chunks
+    varying = source is not None and _varies(source)
+    if source is not None and (addressable is not None or varying):
+        stored = source.stored.chunks if source.stored is not None else None
+        chunks = stored or (chunks and first) or chunks
     if layout == "compact" or (layout == "contiguous" and chunks is not None):
         layout = None
     changes = {"layout": layout, "chunks": chunks}

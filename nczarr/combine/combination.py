@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 
+from nczarr.arrays.accumulation import Accumulation, Targets
 from nczarr.arrays.source import Parts
 from nczarr.check.checked import Checked
-from nczarr.combine.agreement import Ascending, Finding, equal, findings
+from nczarr.combine.agreement import Ascending, Finding
 from nczarr.combine.build import Pile, made
+from nczarr.combine.contribution import Contribution, Model, Piece, whole_first
 from nczarr.combine.recode import units_of
-from nczarr.combine.spec import Way, is_coordinate
-from nczarr.compare.values import values, whole_parts
 from nczarr.diagnostics.report import Report
+from nczarr.secrets import NO_OPTIONS, StorageOptions
 
 NAMED = 8
 """Maximum attributes in a message."""
@@ -24,67 +26,57 @@ CHOOSE = "select the combined parts with `--var` and `--group`"
 class Combination:
     """Combination of sources, added one by one; the first is the model."""
 
-    def __init__(self, name: str, checked: Checked, way: Way, *, ordered: bool = True) -> None:
-        self.way = way
-        self.names = [name]
-        self.checked = checked
+    def __init__(self, model: Model, storage: StorageOptions = NO_OPTIONS) -> None:
+        self.model = model
+        self.names: list[str] = []
+        self.targets = Targets(storage)
+        """Files and objects with chunks."""
         self._faults: dict[tuple[str, str], str] = {}
         """Messages on differences, for the first source of each."""
         self._more: Counter[tuple[str, str]] = Counter()
         self._attributes: dict[str, None] = {}
-        self._stacked = set(way.always)
-        self._lengths = {path: [checked.dimensions[path].size] for path in way.dimensions}
-        joined = checked.variables if way.new_dim else way.axes
-        self._parts: dict[str, list[Parts]] = {path: [whole_parts(checked, path)] for path in joined}
-        self._given = {path for path in joined if path in checked.parts}
-        self._ascending: dict[str, Ascending] = {}
-        for path in (way.always or way.axes) if ordered else ():
-            if is_coordinate(path, checked, stacked=way.new_dim is not None):
-                self._ascending[path] = Ascending(path)
-                self._ascending[path].add(name, self._parts[path][0])
+        self._stacked = set(model.way.always)
+        self.lengths = {path: array("q") for path in model.way.dimensions}
+        """Lengths of the joined dimensions by source."""
+        self._arrays: dict[str, Accumulation | list[Parts]] = {}
+        self._given: set[str] = set()
+        self._ascending = {path: Ascending(path) for path in model.ordered}
 
-    def add(self, name: str, checked: Checked) -> None:
+    def add(self, source: Contribution) -> None:
         """Add a source, or record its conflicts."""
-        unlike = set()
-        for finding in findings(self.checked, checked, self.way):
+        number = len(self.names)
+        self.names.append(source.name)
+        for finding in source.findings:
             if finding.decisive:
-                unlike.add(finding.path)
-                self._fault(name, finding)
+                self._fault(source.name, finding)
             else:
                 self._attributes[f"{finding.path.rstrip('/')}:{finding.what.split('`')[1]}"] = None
-        unlike |= {
-            path
-            for path, variable in self.checked.variables.items()
-            if variable.type in unlike or not unlike.isdisjoint(variable.dimensions)
-        }
-        self.names.append(name)
-        for path in self._lengths:
-            if path in checked.dimensions:
-                self._lengths[path].append(checked.dimensions[path].size)
-        for path in self.checked.variables:
-            if path not in unlike:
-                self._take(path, name, checked)
+        for path, message in source.faults:
+            self._note(path, "values", message)
+        for path, length in source.lengths.items():
+            self.lengths[path].append(length)
+        for path, piece in source.pieces.items():
+            self._take(path, number, piece)
+        self._given |= source.given
+        self._stacked |= source.unequal
+        for path, order in source.orders.items():
+            self._ascending[path].add(source.name, order)
 
-    def _take(self, path: str, name: str, checked: Checked) -> None:
+    def _take(self, path: str, number: int, piece: Piece) -> None:
         """Add a variable of a source with the same model."""
-        if path in self._parts:
-            parts = whole_parts(checked, path)
-            self._parts[path].append(parts)
-            if path in checked.parts:
-                self._given.add(path)
-            if path in self._ascending:
-                self._ascending[path].add(name, parts)
-            if self.way.new_dim and path not in self._stacked and not equal(self.checked, checked, path):
-                self._stacked.add(path)
-        elif not equal(self.checked, checked, path):
-            found = values(self.checked, checked, path)
-            message = found.message if found is not None else "values differ"
-            text = f"`{path}` does not have {self.way.shown}, and is not the same in all sources: "
-            text += f"{message}, in `{self.names[0]}` and `{name}`"
-            self._note(path, "values", text)
+        known = self._arrays.get(path)
+        if known is None:
+            single = piece.located is not None or piece.parts.keys() == {""}
+            known = Accumulation(self.model.axes[path], self.targets) if single else []
+            self._arrays[path] = known
+        if isinstance(known, list):
+            known.append(piece.parts)
+        else:
+            whole = whole_first(self.model, path) if number == 0 else None
+            known.add(number, piece.located or piece.parts[""], piece.values, whole)
 
     def _fault(self, name: str, finding: Finding) -> None:
-        first, (path, what, one, other, _) = self.names[0], finding
+        first, (path, what, one, other, _) = self.model.name, finding
         if what.startswith(("the ", "attribute")):
             verb = "differ" if what.endswith("s") else "differs"
             text = f"{what} of `{path}` {verb}: {one or 'none'} in `{first}`, {other or 'none'} in `{name}`"
@@ -98,13 +90,13 @@ class Combination:
         self._more[key] += key in self._faults
         self._faults.setdefault(key, message)
 
-    def finish(self, addressable: int | None, report: Report) -> Checked | None:
+    def finish(self, report: Report) -> Checked | None:
         """Return all sources as one dataset; None after an error."""
         before = report.errors
         for key, message in self._faults.items():
             more = self._more[key]
             notes = [f"the same difference in {more} more source{'s' * (more != 1)}"] if more else []
-            is_time = key[1] == "attribute `units`" and units_of(self.checked.variables[key[0]]) is not None
+            is_time = key[1] == "attribute `units`" and units_of(self.model.checked.variables[key[0]]) is not None
             report.error("unequal-sources", message, notes=notes, helps=[SAME_UNITS] * is_time + [CHOOSE])
         if self._attributes:
             some = list(self._attributes)
@@ -112,10 +104,10 @@ class Combination:
             listed = ", ".join(f"`{each}`" for each in some[:NAMED])
             report.warning(
                 "differing-attributes",
-                f"attributes differ; those of `{self.names[0]}` are kept: {listed}{rest}",
+                f"attributes differ; those of `{self.model.name}` are kept: {listed}{rest}",
             )
-        if self.way.new_dim and not self._stacked and not self._faults:
-            text = f"no variable differs between the sources, so no variable would have {self.way.shown}"
+        if self.model.way.new_dim and not self._stacked and not self._faults:
+            text = f"no variable differs between the sources, so no variable would have {self.model.way.shown}"
             helps = ["name a variable with `--along VARIABLE --new-dim NAME` to stack it in any case"]
             report.error("unmatched-dimension", text, helps=helps)
         for path, found in self._ascending.items():
@@ -123,5 +115,5 @@ class Combination:
                 report.warning("unordered-coordinate", found.fault, helps=["give the sources in another order"])
         if report.errors > before:
             return None
-        pile = Pile(tuple(self.names), self.checked, self.way, self._parts, self._given, self._stacked, self._lengths)
-        return made(pile, addressable, report)
+        pile = Pile(self.names, self.model, self._arrays, self._given, self._stacked, self.lengths)
+        return made(pile, report)

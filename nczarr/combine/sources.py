@@ -1,59 +1,222 @@
-"""Sequential opening of a combination's sources."""
+"""Sources of a combination: each is read, compared with the first one and closed, here or in other processes.
+
+    sources ─ batches ─┬─ this process, remote ones by threads ─┬─> results in order
+                       ├─ processes of this machine             │
+                       └─ a dask cluster                        ┘
+
+Values of sources stay where they are: a result has places of chunks. A source
+whose arrays need the opened file is read again in this process.
+"""
 
 from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Iterator, Sequence
+import pickle
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing, nullcontext
 from functools import partial
+from typing import NamedTuple
 
-from nczarr.arrays.thread_pool import Crew, Task
+from nczarr.arrays.thread_pool import DISTANT_WORKERS, Crew, Task, processors
 from nczarr.check.checked import Checked
-from nczarr.diagnostics.report import Report
-from nczarr.options import Subset
-from nczarr.secrets import shown
+from nczarr.combine.contribution import Contribution, Model, contribution_of, in_model_units, model_of
+from nczarr.combine.spec import Wanted
+from nczarr.diagnostics.report import CompileError, Diagnostic, Report
+from nczarr.options import Options, Subset
+from nczarr.secrets import StorageOptions, shown
+from nczarr.stores.spool import passing
+from nczarr.stores.stat import facts, identity
 from nczarr.stores.url import is_remote
 
 AT_ONCE = 8
-"""Remote sources read concurrently."""
+"""Remote sources that a process reads concurrently."""
+
+BATCH = 16
+"""Sources of one request to a process."""
+
+WORTH = 64
+"""Least sources for which processes are started without being asked for."""
 
 Reader = Callable[[Report], Checked | None]
-"""Reader of a dataset; None after a reported error. Raises OSError."""
+"""Reader of a dataset; None after a reported error. Raises OSError. One for another process can be pickled."""
 
 
-def opened(
-    sources: Sequence[tuple[str, Reader]],
-    subset: Subset,
-    report: Report,
-    step: Callable[[int], None] | None = None,
-) -> Iterator[tuple[str, Checked]]:
-    """Yield each source with its name (mostly path or URL), as the wanted subset; stop at the first error.
+def for_reading(options: Options) -> Options:
+    """Return the options of a run for the readers of its sources, which can be pickled."""
+    return options._replace(kind=None, survey=True, chunks={}, shards={}, codecs={})
 
-    Remote sources are read concurrently. A note in each finding names its
-    source. `step` is called after each source.
+
+class Input(NamedTuple):
+    """One source."""
+
+    name: str
+    """Path or URL, or a name for messages."""
+    read: Reader
+    """Its reader."""
+    portable: bool = False
+    """True if any process can read it."""
+    whole: bool = False
+    """True if nothing is selected from it."""
+
+
+class Job(NamedTuple):
+    """The work on each source, as a description that can be pickled."""
+
+    run: str
+    """Identifier of the run."""
+    first: Input
+    """The first source."""
+    subset: Subset
+    """Selected part of each source."""
+    wanted: Wanted
+    """The requested combination."""
+    strict: bool
+    """True if warnings are errors."""
+    storage: StorageOptions
+    """Options of remote sources."""
+    identified: bool = False
+    """True if results tell the identities of the sources."""
+
+
+class Result(NamedTuple):
+    """A source as it was read."""
+
+    found: Contribution | None
+    """Its contribution; None after an error, or if it must be read in the process of the run."""
+    diagnostics: tuple[Diagnostic, ...] = ()
+    """Findings of its reader."""
+    failure: OSError | CompileError | None = None
+    """The error that ended the reading."""
+    identity: str | None = None
+    """Text that changes with the source; None if it is unknown."""
+
+    @property
+    def is_final(self) -> bool:
+        """True unless the source must be read in the process of the run."""
+        return self.found is not None or bool(self.diagnostics) or self.failure is not None
+
+
+def identity_of(name: str, storage: StorageOptions) -> str | None:
+    """Return a text that changes with a source, without reading it; None if it is unknown."""
+    try:
+        if not is_remote(name):
+            return identity(name, storage)
+        told = facts(name, storage)
+    except (OSError, ValueError):
+        return None
+    known = told.tag is not None or told.modified is not None
+    return " ".join(map(str, told)) if known else None
+
+
+def identities_of(names: Collection[str], inputs: Sequence[Input], storage: StorageOptions) -> dict[str, str | None]:
+    """Return the identities of the inputs with these names; remote ones are asked for concurrently."""
+    wanted = [each.name for each in inputs if each.name in names]
+    works = (Task(partial(identity_of, name, storage), here=not is_remote(name)) for name in wanted)
+    with Crew(DISTANT_WORKERS, 1 << 20) as crew:
+        return dict(zip(wanted, crew.results(works), strict=True))
+
+
+def opened(given: Input, job: Job) -> tuple[Checked | None, Report]:
+    """Return the selected part of a source; a note in each finding names the source. Raises OSError, CompileError."""
+    from nczarr import pipeline
+
+    own = Report(strict=job.strict)
+    checked = given.read(own)
+    if checked is not None and not own.errors and not given.whole:
+        checked = pipeline.select(checked, job.subset, own)
+    own.annotate(f"of `{shown(given.name)}`")
+    return (None if own.errors else checked), own
+
+
+def examined(given: Input, job: Job, model: Model, *, here: bool) -> Result:
+    """Return the contribution of a source. `here`: the process of the run, which may keep the source open."""
+    fetched = is_remote(given.name) and not here
+    told = identity_of(given.name, job.storage) if job.identified and given.portable else None
+    try:
+        with passing() if fetched else nullcontext():
+            checked, own = opened(given, job)
+            found = None
+            if checked is not None:
+                checked = in_model_units(shown(given.name), checked, model, own)
+                found = None if own.errors else contribution_of(shown(given.name), checked, model)
+    except (OSError, CompileError) as failure:
+        return Result(None, (), failure.with_traceback(None))
+    if not here and _needs_source(found, own, fetched=fetched):
+        return Result(None)
+    return Result(found, tuple(own.sorted()), None, told)
+
+
+def _needs_source(found: Contribution | None, own: Report, *, fetched: bool) -> bool:
+    """Return whether a result cannot leave the process that has opened the source."""
+    if any(each.primary.span.source is not None for each in own.sorted()):
+        return True
+    if found is None or found.is_located:
+        return False
+    try:
+        return fetched or not pickle.dumps(found)
+    except Exception:  # whatever an array may contain
+        return True
+
+
+_models: dict[str, tuple[Model | None]] = {}
+"""The first source of the last run, in a process that works for another one."""
+
+
+def examine(job: Job, batch: Sequence[Input]) -> list[Result]:
+    """Return the results of some sources, in a process that works for the one of the run."""
+    known = _models.get(job.run)
+    if known is None:
+        checked, own = opened(job.first, job)
+        made = None if checked is None else model_of(shown(job.first.name), checked, job.wanted, own)
+        _models.clear()
+        known = _models[job.run] = (made,)
+    (model,) = known
+    if model is None:  # the process of the run reads it as well, and says why
+        return [Result(None) for _ in batch]
+    return list(_by_threads(batch, job, model, here=False))
+
+
+def _by_threads(batch: Sequence[Input], job: Job, model: Model, *, here: bool) -> Iterator[Result]:
+    """Yield the results of sources in order; remote ones are read concurrently."""
+    works = (Task(partial(examined, each, job, model, here=here), here=not is_remote(each.name)) for each in batch)
+    with Crew(AT_ONCE if any(is_remote(each.name) for each in batch) else 1, 1) as crew:
+        yield from crew.results(works)
+
+
+def _batches(rest: Sequence[Input]) -> list[Sequence[Input]]:
+    return [rest[start : start + BATCH] for start in range(0, len(rest), BATCH)]
+
+
+def results(
+    rest: Sequence[Input], job: Job, model: Model, workers: int | None = 1, dask: str | None = None
+) -> Generator[Result, None, None]:
+    """Yield the results of all sources but the first, in order. Raises OSError, CompileError.
+
+    `workers`: processes; None: one per processor, if there are many sources.
+    `dask`: scheduler of a cluster that reads them instead.
     """
+    located = job.wanted.addressable is not None  # other targets read values of the sources later, from here
+    portable = located and job.first.portable and all(each.portable for each in rest)
+    count = workers or (min(8, processors()) if len(rest) >= WORTH else 1)
+    batches = _batches(rest)
+    calls = ((job, batch) for batch in batches)
+    with ExitStack() as stack:
+        found: Iterator[Iterable[Result]]
+        if portable and dask is not None:
+            from nczarr.link.cluster import Cluster
 
-    def one(name: str, read: Reader) -> tuple[Checked | None, Report]:
-        from nczarr import pipeline
+            cluster = stack.enter_context(Cluster(dask))
+            found = stack.enter_context(closing(cluster.results(examine, calls)))
+        elif portable and count > 1 and len(rest) > 1:
+            from nczarr.link.processes import Processes
 
-        own = Report(strict=report.strict)
-        checked = read(own)
-        if checked is not None and not own.errors:
-            checked = pipeline.select(checked, subset, own)
-        own.annotate(f"of `{shown(name)}`")
-        return checked, own
-
-    far = [is_remote(name) for name, _ in sources]
-    tasks = (Task(partial(one, *source), here=not remote) for source, remote in zip(sources, far, strict=True))
-    with Crew(AT_ONCE if any(far) else 1, 1) as crew:
-        for (name, _), (checked, own) in zip(sources, crew.results(tasks), strict=True):
-            for found in own.sorted():
-                report.add(found)
-            if checked is None or own.errors:
-                return
-            yield shown(name), checked
-            if step is not None:
-                step(1)
+            processes = stack.enter_context(Processes(count))
+            found = stack.enter_context(closing(processes.results(examine, calls)))
+        else:
+            found = iter([_by_threads(rest, job, model, here=not located)])
+        for each, result in zip(rest, itertools.chain.from_iterable(found), strict=True):
+            yield result if result.is_final else examined(each, job, model, here=True)
 
 
 def home_of(paths: Sequence[str]) -> str | None:

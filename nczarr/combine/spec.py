@@ -35,6 +35,10 @@ class Wanted(NamedTuple):
     """Chunks of the result may differ in length along a joined dimension."""
     ordered: bool = True
     """Warn of a coordinate that does not increase."""
+    inline: int = -1
+    """Maximum bytes of local chunks that become part of the target; their bytes are read with the source."""
+    extends: bool = False
+    """True if the first source is the target, whose references stay as they are."""
 
 
 class Way(NamedTuple):

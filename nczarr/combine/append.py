@@ -1,0 +1,197 @@
+"""Extension of a reference document: the document is the first source of a combination, and its target.
+
+Old targets are not opened, except for values that must be compared and are not
+in the document: those without the dimension, and the last of a coordinate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from nczarr import pipeline, registry
+from nczarr.arrays.counts import Watcher
+from nczarr.check.checked import Checked
+from nczarr.combine import Combined, combined
+from nczarr.combine.sources import Input, Job, for_reading, home_of, opened
+from nczarr.combine.spec import Recoding, Wanted
+from nczarr.diagnostics.report import Report
+from nczarr.endpoints import sources
+from nczarr.options import Options, Subset, Writing
+from nczarr.plan.plans import Conversion
+from nczarr.registry import REFERENCE
+from nczarr.secrets import shown
+from nczarr.source import Source
+from nczarr.stores.stat import identity
+from nczarr.stores.url import is_remote
+
+SUFFIXES = (".parq", ".parquet")
+"""Suffixes of folders of Parquet references."""
+
+
+class Document(NamedTuple):
+    """A document to extend."""
+
+    checked: Checked
+    """Its content."""
+    metadata: str
+    """Format of its Zarr metadata."""
+    relative: bool
+    """True if it names its targets relative to itself."""
+    identity: str | None
+    """Text that changes with the document."""
+
+    def writing(self, given: Writing) -> Writing:
+        """Return how it is written again: references stay as they are."""
+        relative = given.relative or (self.relative and given.base is None)
+        return given._replace(metadata=self.metadata, inline=-1, relative=relative, keep_names=True)
+
+
+def read_document(path: str, report: Report, options: Options) -> Checked | None:
+    """Return the content of a document; None after an error. Raises OSError."""
+    found = document(path, report, options)
+    return None if found is None else found.checked
+
+
+def document(path: str, report: Report, options: Options) -> Document | None:
+    """Return a document to extend; None after an error. Raises OSError.
+
+    Reports unknown-format, unknown-target, and the faults of the document.
+    """
+    told = None if is_remote(path) else identity(path, options.storage)
+    source = sources.opened(path, report, options)
+    form = None if source is None else sources.detected(source)
+    if source is None:
+        return None
+    if form is None or form.name != REFERENCE or form.opens is None:
+        helps = ["`nczarr refs combine` makes a document of several sources"]
+        report.error("unknown-format", f"`{shown(path)}` is not a reference document", helps=helps)
+        return None
+    if not isinstance(source, Source):
+        if is_remote(path):
+            text = f"`{shown(path)}`: remote Parquet references cannot be replaced at once"
+            report.error("unknown-target", text, helps=["extend a copy of the folder, or a JSON document"])
+            return None
+        if not path.rstrip("/").lower().endswith(SUFFIXES):
+            text = f"`{shown(path)}`: a folder of Parquet references that is written ends in `.parq` or `.parquet`"
+            report.error("unknown-target", text, helps=["rename the folder"])
+            return None
+    store = registry.load(form.opens)(source, report, options)
+    inner = None if store is None else registry.detect_store(store, opened=True)
+    if store is None or inner is None:
+        if not report.errors:
+            report.error("unknown-format", f"`{shown(path)}` contains no Zarr metadata")
+        return None
+    if inner.name not in form.inner:
+        text = f"`{shown(path)}` has metadata of the format `{inner.name}`, which is not written into documents"
+        report.error("unknown-target", text)
+        return None
+    checked = pipeline.read(store, report, options._replace(masking_fill=False), inner)
+    if checked is None or report.errors:
+        return None
+    urls = [facts["url"] for facts in store.target_facts.values()]
+    relative = bool(urls) and all("://" not in url and not url.startswith("/") for url in urls)
+    return Document(checked, inner.name, relative, told)
+
+
+def dimensions(given: Document, first: Input, job: Job, name: str, report: Report) -> tuple[str, ...] | None:
+    """Return the dimensions along which a document is extended; None after an error. Raises OSError, CompileError.
+
+    It is the one whose length differs from that of the first new source. If
+    several or none do, the only unlimited one of these, or of all. Reports
+    unmatched-dimension.
+    """
+    checked, own = opened(first, job)
+    for found in own.sorted():
+        report.add(found)
+    if checked is None:
+        return None
+    known, others = given.checked.dimensions, checked.dimensions
+    unlike = [path for path in known if path in others and others[path].size != known[path].size]
+    if len(unlike) != 1:
+        grows = {path for path in known if known[path].unlimited or (path in others and others[path].unlimited)}
+        unlike = [path for path in unlike or known if path in grows]
+    if len(unlike) == 1:
+        return (unlike[0],)
+    text = f"lengths do not show along which dimension `{shown(name)}` is extended by `{shown(first.name)}`"
+    report.error("unmatched-dimension", text, helps=["name it with `--along`"])
+    return None
+
+
+class Extension(NamedTuple):
+    """A document with further sources, before it is written."""
+
+    path: str
+    """Path or URL of the document."""
+    document: Document
+    """The document as it was."""
+    combined: Combined
+    """All sources as one dataset."""
+    options: Options
+    """Options for writing."""
+
+    @classmethod
+    def of(
+        cls,
+        path: str,
+        inputs: Sequence[Input],
+        along: tuple[str, ...],
+        recoding: Recoding | None,
+        subset: Subset,
+        options: Options,
+        report: Report,
+        step: Callable[[int], None] | None = None,
+    ) -> Extension | None:
+        """Read the new sources; return None after a reported error. Raises OSError, CompileError.
+
+        `subset` selects in the new sources, not in the document.
+        """
+        reading = for_reading(options)
+        given = document(path, report, reading)
+        if given is None:
+            return None
+        writing = options.writing
+        first = Input(path, partial(read_document, path, options=reading), portable=True, whole=True)
+        wanted = Wanted(along, None, writing.embed, recoding, writing.inline, extends=True)
+        if not along:
+            job = Job("", first, subset, wanted, report.strict, options.storage.of("source"))
+            found = dimensions(given, inputs[0], job, path, report)
+            if found is None:
+                return None
+            wanted = wanted._replace(along=found)
+        storage = options.storage.of("source")
+        made = combined(
+            [first, *inputs],
+            subset,
+            wanted,
+            report,
+            storage=storage,
+            workers=options.workers,
+            dask=options.dask,
+            step=step,
+            read=given.checked,
+        )
+        if made is None:
+            return None
+        names = [each.name for each in inputs]
+        writing = given.writing(writing._replace(home=writing.home or home_of(names)))
+        return cls(path, given, made, options._replace(writing=writing, overwrite=True, dask=None))
+
+
+def write(made: Extension, report: Report, watch: Watcher | None = None) -> Conversion | None:
+    """Replace the document at once; return the result, None after an error. Raises OSError."""
+    form = registry.named(REFERENCE)
+    assert form is not None
+    if not is_unchanged(made.path, made.document, report):
+        return None
+    return pipeline.write(made.combined.checked, made.path, form, report, made.options, watch)
+
+
+def is_unchanged(path: str, given: Document, report: Report) -> bool:
+    """Return whether a document is as it was read. Reports target-exists."""
+    if given.identity is None or identity(path) == given.identity:
+        return True
+    text = f"`{shown(path)}` was changed by another program while the sources were read"
+    report.error("target-exists", text, helps=["run the command again"])
+    return False
