@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 TASKS = {
     "write datasets": ("convert", "compile", "append", "serve"),
     "inspect datasets": ("dump", "check", "diff", "digest"),
-    "work with reference documents": ("refs combine", "refs verify", "refs expand", "refs compact"),
+    "work with reference documents": ("refs combine", "refs append", "refs verify", "refs expand", "refs compact"),
     "get help": ("help", "explain", "formats", "completion"),
 }
 """Commands by task."""

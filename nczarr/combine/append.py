@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from nczarr import pipeline, registry
 from nczarr.arrays.counts import Watcher
+from nczarr.ast.rectilinear import varies
 from nczarr.check.checked import Checked
 from nczarr.combine import Combined, combined
 from nczarr.combine.sources import Input, Job, for_reading, home_of, opened
@@ -153,7 +154,9 @@ class Extension(NamedTuple):
             return None
         writing = options.writing
         first = Input(path, partial(read_document, path, options=reading), portable=True, whole=True)
-        wanted = Wanted(along, None, writing.embed, recoding, writing.inline, extends=True)
+        lengths = [variable.storage.chunks for variable in given.checked.variables.values()]
+        varying = any(each is not None and varies(each) for each in lengths)
+        wanted = Wanted(along, None, writing.embed, recoding, varying, writing.inline, extends=True)
         if not along:
             job = Job("", first, subset, wanted, report.strict, options.storage.of("source"))
             found = dimensions(given, inputs[0], job, path, report)
@@ -176,7 +179,8 @@ class Extension(NamedTuple):
             return None
         names = [each.name for each in inputs]
         writing = given.writing(writing._replace(home=writing.home or home_of(names)))
-        return cls(path, given, made, options._replace(writing=writing, overwrite=True, dask=None))
+        grid: Literal["regular", "rectilinear"] = "rectilinear" if varying else options.grid
+        return cls(path, given, made, options._replace(writing=writing, overwrite=True, dask=None, grid=grid))
 
 
 def write(made: Extension, report: Report, watch: Watcher | None = None) -> Conversion | None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+import nczarr
 from tests.conftest import Ran
 from tests.remote.conftest import S3
+from tests.support.series import content, day
 
 TEXT = "netcdf t {{ dimensions: t = UNLIMITED ; x = 3 ; variables: int t(t) ; int v(t, x) ; data: t = {} ; v = {} ; }}"
 
@@ -44,3 +47,30 @@ def test_references_to_files_and_stores_in_a_bucket(s3: S3, tmp_path: Path) -> N
     ran = s3.run("refs", "verify", document, "--chunks", "all")
     assert (ran.status, ran.err) == (0, f"`{document}`: 12 references, 6 targets, 12 chunks read\n")
     assert s3.run("diff", document, whole).status == 0
+
+
+@pytest.mark.slow
+def test_processes_read_files_in_a_bucket(s3: S3, tmp_path: Path) -> None:
+    """The document is that of one process; a file that changes is read again, and another one is appended."""
+    sources = []
+    for number in range(20):
+        nczarr.write(day(number), tmp_path / "t.nc", overwrite=True)
+        sources.append(s3.url(f"days/{number:02}.nc"))
+        assert s3.run("convert", str(tmp_path / "t.nc"), sources[-1], "-q").status == 0
+    for workers in (1, 2):
+        target, options = str(tmp_path / f"{workers}.json"), ["--along", "time", "--workers", str(workers), "--resume"]
+        ran = s3.run("refs", "combine", *sources[:19], "-o", target, *options, "-q")
+        assert (ran.status, ran.err) == (0, "")
+    assert content(tmp_path / "1.json") == content(tmp_path / "2.json")
+    targets = json.loads((tmp_path / "1.json").read_text())["nczarr"]["targets"]
+    assert [set(facts) for facts in targets.values()] == [{"size", "etag"}] * 19
+    assert s3.run("refs", "append", str(tmp_path / "1.json"), sources[19], "-q").status == 0
+    ran = s3.run("refs", "combine", *sources, "-o", str(tmp_path / "all.json"), "--along", "time", "-q")
+    assert (ran.status, ran.err) == (0, "")
+    assert content(tmp_path / "1.json") == content(tmp_path / "all.json")
+    ran = s3.run("refs", "verify", str(tmp_path / "1.json"), "--chunks", "all")
+    assert ran.status == 0, ran.err
+    document = s3.url("days/all.json")
+    assert s3.run("refs", "combine", *sources[:10], "-o", document, "--along", "time", "-q").status == 0
+    assert s3.run("refs", "append", document, *sources[10:], "-q").status == 0
+    assert s3.run("diff", document, str(tmp_path / "all.json")).status == 0

@@ -48,7 +48,7 @@ def completed(folder: Path, words: str) -> set[str]:
     ("words", "wanted"),
     [
         ("nczarr con", {"convert"}),
-        ("nczarr refs ''", {"combine", "verify", "expand", "compact"}),
+        ("nczarr refs ''", {"combine", "append", "verify", "expand", "compact"}),
         ("nczarr convert --overw", {"--overwrite"}),
         ("nczarr convert --to zarr3", {"zarr3", "zarr3-2019"}),
         ("nczarr convert --allow-loss lost-n", {"lost-nil"}),

@@ -39,7 +39,7 @@ data:
 METAVARS = {
     *("A", "ADDRESS", "B", "CODE", "COMMAND | TOPIC", "DST", "FILE", "FORMAT", "KIND", "N", "NAME", "NAME,…"),
     *("NAME=TEXT", "NAME=VALUE", "ORIGIN", "READER", "ROOT", "SCHEMA", "SECONDS", "SECTION", "SHELL", "SIZE"),
-    *("SPEC", "SRC", "T", "TEXT", "UNITS", "URL"),
+    *("DOC", "SPEC", "SRC", "T", "TEXT", "UNITS", "URL"),
 }
 """One word for each kind of value, in all commands."""
 
@@ -66,7 +66,15 @@ def ocean(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The files that examples name."""
     folder = tmp_path_factory.mktemp("ocean")
     with contextlib.chdir(folder):
-        for name, start in (("ocean", 0), ("day1", 0), ("day2", 10), ("run1", 0), ("run2", 0)):
+        for name, start in (
+            ("ocean", 0),
+            ("day1", 0),
+            ("day2", 10),
+            ("day4", 30),
+            ("day5", 40),
+            ("run1", 0),
+            ("run2", 0),
+        ):
             values = range(start, start + 10)
             shift = 500 if name == "run2" else start * 12
             temp = ", ".join(str(shift + number) for number in range(120))
@@ -77,6 +85,8 @@ def ocean(tmp_path_factory: pytest.TempPathFactory) -> Path:
             run_command("convert", "ocean.nc", "refs.json", "--relative", "--inline", "0"),
             run_command("convert", "ocean.nc", "ocean.parq", "--relative"),
             run_command("refs", "expand", "refs.json", "-o", "plain.json"),
+            run_command("refs", "combine", "day1.nc", "day2.nc", "-o", "all.json", "--along", "time"),
+            run_command("refs", "combine", "day1.nc", "day2.nc", "-o", "all.parq", "--along", "time"),
         ]
         assert [each.status for each in made] == [0] * len(made), [each.err for each in made]
         Path("digests.txt").write_bytes(run_command("digest", "ocean.nc").out)
@@ -211,7 +221,7 @@ def test_wanted_topics_are_there() -> None:
         ("konvert a b", "nczarr: unknown command `konvert`; did you mean `convert`?\n`nczarr help` lists the commands"),
         ("--nonsense", "nczarr: unknown option `--nonsense`\n`nczarr help` lists the commands"),
         ("", "usage: nczarr COMMAND [OPTION]…\nnczarr: name a command\n`nczarr help` lists the commands"),
-        ("refs", "nczarr refs: name a command: combine, verify, expand, compact"),
+        ("refs", "nczarr refs: name a command: combine, append, verify, expand, compact"),
         ("refs verfy a.json", "nczarr refs: unknown command `refs verfy`; did you mean `refs verify`?"),
     ],
 )

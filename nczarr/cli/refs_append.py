@@ -1,0 +1,169 @@
+"""`nczarr refs append DOC SRC…`: extend a reference document along its dimension."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from nczarr.cli.convert import summary
+from nczarr.cli.parser import (
+    ARGUMENTS,
+    COMBINATION,
+    REFERENCES,
+    RUN,
+    TARGET,
+    Command,
+    add_memory,
+    add_verify,
+    add_workers,
+    command,
+    following_of,
+    loss,
+    size,
+    storage_of,
+)
+from nczarr.cli.progress import counting, progress
+from nczarr.cli.refs_combine import add_recoding, input_of, plan_lines
+from nczarr.cli.shared import Messages
+from nczarr.cli.streams import misuse, write_product
+from nczarr.cli.subsets import add_subset_options, subset_of
+from nczarr.diagnostics.report import Report
+from nczarr.options import DEFAULT_MEMORY, Options, Writing
+from nczarr.registry import REFERENCE
+from nczarr.secrets import shown
+
+if TYPE_CHECKING:
+    from nczarr.plan.plans import Conversion
+
+EXAMPLES = (
+    ("add a day to a series", "refs append all.json day4.nc"),
+    ("add two days to Parquet references, after a look at the plan", "refs append all.parq day4.nc day5.nc --dry-run"),
+)
+
+
+def parser() -> Command:
+    """Return the parser of `refs append`."""
+    made = command(
+        "refs append",
+        "[OPTION]… DOC SRC…",
+        "Extend a reference document, or a folder of Parquet references, along a dimension by further sources. The old "
+        "references stay as they are. The document is replaced at once: readers see the old one or the new one.",
+        EXAMPLES,
+        form=True,
+    )
+    made.option(
+        ARGUMENTS, "document", metavar="DOC", help="reference document to extend: a file, a URL or a local folder"
+    )
+    made.option(ARGUMENTS, "sources", metavar="SRC", nargs="+", help="file, store or URL, in order")
+    made.option(
+        COMBINATION,
+        "--along",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="dimension to extend (default: the one whose length differs, or the unlimited one); repeatable",
+    )
+    add_recoding(made)
+    made.option(
+        TARGET,
+        "--allow-loss",
+        action="append",
+        type=loss,
+        default=[],
+        metavar="CODE",
+        help="accept losses with this diagnostic code, or `all`; repeatable",
+    )
+    made.option(
+        REFERENCES,
+        "--inline",
+        type=size,
+        default=Writing().inline,
+        metavar="SIZE",
+        help="largest chunk to store in the document itself (default: 64)",
+    )
+    made.option(
+        REFERENCES,
+        "--embed",
+        type=size,
+        default=Writing().embed,
+        metavar="SIZE",
+        help="largest variable to store in the document if its chunks cannot be referenced (default: 4MiB)",
+    )
+    made.option(
+        REFERENCES,
+        "--base",
+        metavar="URL",
+        help="folder or URL where readers find the referenced files (default: where they are now)",
+    )
+    made.option(REFERENCES, "--relative", action="store_true", help="name referenced files relative to the document")
+    add_memory(made, DEFAULT_MEMORY)
+    add_workers(made)
+    add_subset_options(made, sections=False)
+    add_verify(made)
+    made.option(RUN, "--dry-run", action="store_true", help="show the route of each part; write nothing")
+    made.option(RUN, "--dask", metavar="URL", help="use a dask cluster with the scheduler at this address")
+    return made
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Extend; return the status."""
+    if "-" in (arguments.document, *arguments.sources):
+        return misuse("refs append", "standard input cannot be read again: name files")
+    messages = Messages(arguments)
+    done: list[Conversion] = []
+    status = messages.guard(lambda: _work(arguments, messages.report, done))
+    if done:
+        count = len(arguments.sources)
+        words = f"{count} more source{'s' * (count != 1)}, {summary(done)}"
+        messages.remark(f"`{shown(done[0].target)}`: {words}")
+    return status
+
+
+def _work(arguments: argparse.Namespace, report: Report, done: list[Conversion]) -> None:
+    """Read, combine, write. Raises OSError, CompileError."""
+    from nczarr.combine import Recoding
+    from nczarr.combine.append import Extension, write
+    from nczarr.combine.sources import for_reading
+    from nczarr.link.cluster_limits import is_scheduler
+    from nczarr.registry import named
+
+    subset = subset_of(arguments, report)
+    if subset is None or (arguments.dask is not None and not is_scheduler(arguments.dask, report)):
+        return
+    options = Options(
+        memory=arguments.memory,
+        workers=arguments.workers,
+        verify=arguments.verify,
+        dask=arguments.dask,
+        allow_loss=frozenset(arguments.allow_loss),
+        writing=Writing(None, arguments.inline, arguments.embed, arguments.base, relative=arguments.relative),
+        following=following_of(arguments),
+        storage=storage_of(arguments),
+        special=True,
+        verbose=arguments.verbose,
+    )
+    recoding = Recoding(arguments.units) if arguments.units is not None or arguments.decode_times else None
+    reading = for_reading(options)
+    with counting(arguments, "sources", len(arguments.sources) + 1) as step:
+        made = Extension.of(
+            arguments.document,
+            [input_of(path, reading, arguments.form) for path in arguments.sources],
+            tuple(arguments.along),
+            recoding,
+            subset,
+            options,
+            report,
+            step,
+        )
+    if made is None or report.errors:
+        return
+    if arguments.dry_run:
+        form = named(REFERENCE)
+        assert form is not None
+        lines = plan_lines(made.combined, arguments, arguments.document, form, report, made.options)
+        write_product(line.encode("utf-8", "surrogateescape") for line in lines)
+        return
+    with progress(arguments, arguments.document, made.combined.checked) as watch:
+        conversion = write(made, report, watch)
+    if conversion is not None:
+        done.append(conversion)
