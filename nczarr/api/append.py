@@ -92,7 +92,7 @@ def append(
     from nczarr import pipeline
     from nczarr.api.handle import DatasetHandle, report_losses
     from nczarr.check.checked import Checked
-    from nczarr.combine.sources import opened
+    from nczarr.combine.sources import Input, every_opened
     from nczarr.diagnostics.report import CompileError, Report, Severity
     from nczarr.diagnostics.value_losses import ALLOWED, not_allowed
     from nczarr.options import Options, Subset
@@ -125,7 +125,7 @@ def append(
         return None if own.errors else source.checked
 
     named = [
-        (each if isinstance(each, str) else each.dataset.name or f"dataset {number}", partial(read, each))
+        Input(each if isinstance(each, str) else each.dataset.name or f"dataset {number}", partial(read, each))
         for number, each in enumerate(given, 1)
     ]
     words = (along,) if isinstance(along, str) else tuple(along)
@@ -133,7 +133,7 @@ def append(
     with passing():
         command = extension.fingerprint(given, path, words, region, subset, options)
         order = extension.Order(words, region == "auto", command, discard=discard)
-        done = extension.append(opened(named, subset, report), path, order, report, options)
+        done = extension.append(every_opened(named, subset, report), path, order, report, options)
     found = report.sorted()
     if done is None or any(each.severity is Severity.ERROR for each in found):
         raise CompileError(found)

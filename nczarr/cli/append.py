@@ -110,7 +110,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _work(arguments: argparse.Namespace, options: Options, report: Report, done: list[Appended]) -> None:
     """Read, compare, write. Raises OSError, CompileError."""
     from nczarr import extend
-    from nczarr.combine.sources import opened
+    from nczarr.combine.sources import Input, every_opened
 
     subset = subset_of(arguments, report)
     if subset is None:
@@ -120,11 +120,11 @@ def _work(arguments: argparse.Namespace, options: Options, report: Report, done:
         return read_input(path, own, options._replace(survey=True), arguments.form)
 
     target, region = arguments.target, arguments.region
-    sources = [(path, partial(read, path)) for path in arguments.sources]
+    sources = [Input(path, partial(read, path)) for path in arguments.sources]
     command = extend.fingerprint(arguments.sources, target, arguments.along, region, subset, options)
     order = extend.Order(tuple(arguments.along), region == "auto", command, arguments.dry_run, arguments.discard)
     with progress(arguments, target, None) as watch:
-        made = extend.append(opened(sources, subset, report), target, order, report, options, watch)
+        made = extend.append(every_opened(sources, subset, report), target, order, report, options, watch)
     if made is None or report.errors:
         return
     if not arguments.dry_run:

@@ -24,7 +24,7 @@ from nczarr.combine.contribution import Contribution, Model, contribution_of, in
 from nczarr.combine.spec import Wanted
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report
 from nczarr.options import Options, Subset
-from nczarr.secrets import StorageOptions, shown
+from nczarr.secrets import NO_OPTIONS, StorageOptions, shown
 from nczarr.stores.spool import passing
 from nczarr.stores.stat import facts, identity
 from nczarr.stores.url import is_remote
@@ -127,6 +127,22 @@ def opened(given: Input, job: Job) -> tuple[Checked | None, Report]:
         checked = pipeline.select(checked, job.subset, own)
     own.annotate(f"of `{shown(given.name)}`")
     return (None if own.errors else checked), own
+
+
+def every_opened(inputs: Sequence[Input], subset: Subset, report: Report) -> Iterator[tuple[str, Checked]]:
+    """Yield the selected part of each source with its name for messages; stop at the first reported error.
+
+    Remote sources are read concurrently. Raises OSError, CompileError.
+    """
+    job = Job("", inputs[0], subset, Wanted(()), report.strict, NO_OPTIONS)
+    works = (Task(partial(opened, each, job), here=not is_remote(each.name)) for each in inputs)
+    with Crew(AT_ONCE if any(is_remote(each.name) for each in inputs) else 1, 1) as crew:
+        for given, (checked, own) in zip(inputs, crew.results(works), strict=True):
+            for found in own.sorted():
+                report.add(found)
+            if checked is None:
+                return
+            yield shown(given.name), checked
 
 
 def examined(given: Input, job: Job, model: Model, *, here: bool) -> Result:

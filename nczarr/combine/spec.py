@@ -33,12 +33,12 @@ class Wanted(NamedTuple):
     """Units of all times; None: they must be equal."""
     rectilinear: bool = False
     """Chunks of the result may differ in length along a joined dimension."""
-    ordered: bool = True
-    """Warn of a coordinate that does not increase."""
     inline: int = -1
     """Maximum bytes of local chunks that become part of the target; their bytes are read with the source."""
     extends: bool = False
     """True if the first source is the target, whose references stay as they are."""
+    ordered: bool = True
+    """Warn of a coordinate that does not increase."""
 
 
 class Way(NamedTuple):
