@@ -20,7 +20,9 @@ _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 """Magic numbers of archives; the second is for empty ones."""
 
 
-def open_path(path: str, storage: StorageOptions, is_ranged: Callable[[bytes], bool]) -> Source | Store:
+def open_path(
+    path: str, storage: StorageOptions = NO_OPTIONS, is_ranged: Callable[[bytes], bool] = lambda head: False
+) -> Source | Store:
     """Open a folder, archive or repository as store, else one file.
 
     `is_ranged`: whether the first `HEAD` bytes of a file belong to a format that is

@@ -25,7 +25,6 @@ from nczarr.pipeline import read
 from nczarr.plan.planner import plan
 from nczarr.plan.plans import Plan
 from nczarr.registry import named
-from nczarr.secrets import NO_OPTIONS
 from nczarr.stores.base import Store
 from nczarr.stores.directory import DirectoryStore, DirectoryTarget
 from nczarr.stores.memory import MemoryStore, is_metadata
@@ -69,7 +68,7 @@ def write(data: Checked, target: Store, form: str = "nczarr", **options: Any) ->
 
 def opened(path: Path) -> Checked:
     report = Report()
-    found = read(open_path(str(path), NO_OPTIONS, lambda head: False), report, Options())
+    found = read(open_path(str(path)), report, Options())
     assert found is not None, report.sorted()
     assert not report.sorted()
     return found
