@@ -332,7 +332,8 @@ class AffineArray(ArraySource):
             base += rows * step
             target = target[rows : rows + 1].reshape(shape[1:])
         if not self.missing and base < size:  # an element that the end cuts
-            target.reshape(1).view(np.uint8)[: size - base] = np.frombuffer(self.file.data[base:size], np.uint8)
+            part = np.frombuffer(self.file.piece(base, size - base), np.uint8)
+            target.reshape(1).view(np.uint8)[: len(part)] = part
 
     @property
     def stored(self) -> Stored:

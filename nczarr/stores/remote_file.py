@@ -15,6 +15,7 @@ import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from copy import copy
 from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar, overload
@@ -68,7 +69,8 @@ class RemoteFile:
         self.whole_indexes = False
         """True while a whole chunk index is read, False while single chunks are looked up."""
         self._asked_indexes = 0
-        announce(self.path, self, partial(RemoteFile, connection, info, self.path))
+        described = copy(connection)  # with the connection itself, each file ever opened would keep its sockets
+        announce(self.path, self, partial(RemoteFile, described, info, self.path))
 
     @classmethod
     def of(cls, connection: Connection) -> RemoteFile:

@@ -87,6 +87,8 @@ class ZipStore(Store):
         try:
             return ZipFile(self.file if self._remote is None else self._remote.opened())
         except (BadZipFile, struct.error, ValueError) as error:
+            if isinstance(error.__context__, OSError):  # the library takes a failed read for an invalid archive
+                raise error.__context__ from None
             raise OSError(errno.EINVAL, f"invalid zip archive: {error}", self.path) from None
 
     def get(self, key: str) -> bytes | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
 import shutil
 import subprocess
@@ -11,13 +12,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any, get_args
+from weakref import ref
 
 import numpy as np
 import pytest
 
 import nczarr
 from nczarr.diagnostics.report import CompileError, Severity
+from nczarr.stores import ranges
+from nczarr.stores.connection import Connection
 from nczarr.stores.ranges import REMOTE
+from nczarr.stores.remote_file import RemoteFile
 from tests.conftest import ROOT, run_command
 from tests.support.ranged_server import Fault, RangedServer
 
@@ -264,3 +269,33 @@ def test_a_file_that_changes_is_an_error(folder: Path, tmp_path: Path, name: str
             variable[...]
     finally:
         server.close()
+
+
+# ---- damaged files, and files that lead to others --------------------------------------------------------------------
+@pytest.mark.parametrize("length", [4_000_003, 1_000_000, 900_001, 300])
+def test_truncated_classic_files_are_those_of_the_disk(folder: Path, tmp_path: Path, length: int) -> None:
+    """The end may cut an element."""
+    (tmp_path / "cut.nc").write_bytes((folder / "c.nc").read_bytes()[:length])
+    server = RangedServer(tmp_path)
+    try:
+        assert_same(nczarr.open(f"{server.url}/cut.nc"), nczarr.open(tmp_path / "cut.nc"))
+    finally:
+        server.close()
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_failed_request_is_no_invalid_archive(server: RangedServer) -> None:
+    server.fault = lambda asked: "busy" if asked else None
+    with pytest.raises(OSError, match="503"):
+        opened(f"{server.url}/z.zip")
+
+
+@pytest.mark.parametrize("query", ["", "?token=1"])
+def test_unused_files_keep_no_connection(folder: Path, server: RangedServer, query: str) -> None:
+    """Ranges of a file can be read when it is gone, by a new connection."""
+    file = RemoteFile.of(Connection(f"{server.url}/a.nc{query}"))
+    path, connection = file.path, ref(file.connection)
+    del file
+    gc.collect()
+    assert connection() is None
+    assert ranges.read(ranges.Range(path, 100, 50)) == (folder / "a.nc").read_bytes()[100:150]
