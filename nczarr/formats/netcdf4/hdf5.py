@@ -222,6 +222,11 @@ class Hdf5:
             if failure is not None:
                 raise failure
 
+    def forget_other_file(self) -> None:
+        """Forget that a remote file led to another one, which was not opened."""
+        if self.remote is not None:
+            self.remote.forget_other_file()
+
 
 _made: dict[int, Hdf5] = {}
 

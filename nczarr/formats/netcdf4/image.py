@@ -148,7 +148,7 @@ def opened_without_fills(lib: Library, path: str, found: Survey) -> tuple[int, I
     base = image.base()
     if not all(without_fill(image.map, base, address) for address in found.fatal):
         raise OSError(errno.EIO, "the netCDF library crashes on fill values of fixed-length strings and half floats")
-    made = _opened(lib, path, image)
+    made = None if found.elsewhere else _opened(lib, path, image)  # the library would open other files
     if made is None:
         places = _strange(lib, path, found)
         made = _opened(lib, path, image) if places and _unlink(lib, image, places) else None

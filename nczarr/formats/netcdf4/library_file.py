@@ -75,6 +75,11 @@ def _opened(lib: Library, path: str, found: Survey) -> tuple[int, Image | None]:
     safe = opened_without_fills(lib, path, found)
     if safe is not None:
         return safe
+    if found.elsewhere:  # the library would open other files
+        rest = opened_without_strange(lib, path, found)
+        if rest is None:
+            raise OSError(errno.EIO, "the netCDF library does not open the file without its links to other files")
+        return rest
     number = c_int()
     try:
         if remote_file.at(path) is not None:

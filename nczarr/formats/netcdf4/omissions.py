@@ -27,6 +27,7 @@ from nczarr.formats.netcdf4.survey import (
     Survey,
     hidden_attributes,
     hidden_objects,
+    in_other_file,
     strange_objects,
     survey,
 )
@@ -54,6 +55,8 @@ def unseen(known_groups: Mapping[str, Seen], found: Survey, known: Datasets) -> 
     """Yield a text for each unread object. `known_groups`: what was read, by path in the file. Raises OSError."""
     for place in found.broken:
         yield f"the link `{place}` has no target"
+    for place in found.elsewhere:
+        yield in_other_file(place)
     hidden = set()
     for place, what in hidden_objects(found, known_groups):
         hidden.add(place)

@@ -11,6 +11,7 @@ Specification 3.0, III.A.1 (B-trees of version 1).
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import struct
 import sys
@@ -96,6 +97,14 @@ class _Opened:
         """End of HDF5's allocated addresses."""
 
 
+class OtherFileError(OSError):
+    """Another file that HDF5 would open for a remote one, by a link or for values."""
+
+    def __init__(self, name: str) -> None:
+        text = f"a remote file is read without others, and it leads to `{os.path.basename(name)}`"
+        super().__init__(errno.ENOENT, text)
+
+
 class Driver:
     """The driver, registered with the HDF5 of one library. Expects the lock, as all of HDF5."""
 
@@ -127,14 +136,19 @@ class Driver:
         found, self._failure = self._failure, None
         return found
 
+    def forget_other_file(self) -> None:
+        """Forget the failure to open another file than a remote one."""
+        if isinstance(self._failure, OtherFileError):
+            self._failure = None
+
     # ---- functions that HDF5 calls: an exception would be lost in it --------------------------------------------
     def _open(self, name: bytes, flags: int, access: int, longest: int) -> int | None:
         try:
             file = at(os.fsdecode(name))
-        except OSError as error:
-            self._failure = self._failure or error
-            return None
+        except OSError:
+            file = None
         if file is None or flags & 1:
+            self._failure = self._failure or OtherFileError(os.fsdecode(name))
             return None
         opened = _Opened(file)
         place = ctypes.addressof(opened.memory)

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from ctypes import byref, create_string_buffer
 from typing import Any, NamedTuple
 
+from nczarr.formats.netcdf4.external_links import EXTERNAL, files_of_values
 from nczarr.formats.netcdf4.hdf5 import (
     ATTRIBUTES,
     BASIC,
@@ -76,6 +77,8 @@ class Survey(NamedTuple):
     """Objects by path."""
     broken: tuple[str, ...] = ()
     """Paths of broken links."""
+    elsewhere: tuple[str, ...] = ()
+    """Paths in a remote file of links to other files and of datasets with values there, which are not opened."""
     fatal: tuple[int, ...] = ()
     """Header addresses, relative to HDF5's data, of datasets whose fill value crashes the library."""
 
@@ -88,10 +91,13 @@ class _Walk:
         self._info = ObjectInfo()
         self.objects: dict[str, Listed] = {}
         self.broken: list[str] = []
+        self.elsewhere: list[str] = []
         self.fatal: list[int] = []
         self._seen: set[tuple[int, bytes]] = set()
         self._repeated = 0
         self._datasets: dict[tuple[int, bytes], Listed] = {}
+        self._with_files: set[tuple[int, bytes]] = set()
+        """Datasets of a remote file with values in other files."""
 
     def root(self, file: int) -> Refusal | None:
         """Record all objects of a file, up to the first thing that crashes the library. Raises OSError."""
@@ -110,7 +116,7 @@ class _Walk:
         if self._ahead is not None:
             self._ahead.headers(found)
             self._ahead.links(group)
-        for name, *_ in found:
+        for name, link, _ in found:
             try:
                 text = name.decode()
             except UnicodeDecodeError:
@@ -118,12 +124,20 @@ class _Walk:
             place = f"{path.rstrip('/')}/{text}"
             if len(name) > LONGEST_NAME:
                 return Refusal("unreadable-file", f"the name of `{place}` has more than {LONGEST_NAME} bytes")
+            if self._ahead is not None and link == EXTERNAL:
+                self.elsewhere.append(place)
+                continue
             if h5.H5Oget_info_by_name3(group, name, byref(info), BASIC | ATTRIBUTES, 0) < 0:
+                h5.forget_other_file()  # a link may lead there through another one
                 self.broken.append(place)
                 continue
             identity = info.file, bytes(info.token)
             if info.type == DATASET:
-                self.objects[place] = self._datasets.get(identity) or self._dataset(group, name, identity)
+                listed = self._datasets.get(identity) or self._dataset(group, name, identity)
+                if identity in self._with_files:
+                    self.elsewhere.append(place)
+                else:
+                    self.objects[place] = listed
                 continue
             self.objects[place] = Listed(info.type, info.attributes, info.file)
             attributes = info.attributes
@@ -169,6 +183,9 @@ class _Walk:
                 found = self._describer.describe_flat(dataset)
                 if self._ahead is not None:
                     self._ahead.attributes(dataset, attributes)
+                    if any(files_of_values(h5, dataset)):
+                        self._with_files.add(identity)
+                        h5.forget_other_file()
                 if attributes:
                     scale = _is_scale(h5, dataset)
                     reserved = self._reserved(dataset, (*_FREQUENT, *_OF_SCALES) if scale else _FREQUENT)
@@ -186,7 +203,9 @@ def survey(h5: Hdf5, file: int, ahead: ReadAhead | None = None) -> Survey | Refu
     """Return all objects of a file, or what would crash the library. `ahead`: of a remote file. Raises OSError."""
     walk = _Walk(h5, ahead)
     refusal = walk.root(file)
-    return refusal if refusal is not None else Survey(walk.objects, tuple(walk.broken), tuple(walk.fatal))
+    if refusal is not None:
+        return refusal
+    return Survey(walk.objects, tuple(walk.broken), tuple(walk.elsewhere), tuple(walk.fatal))
 
 
 class Seen(NamedTuple):
@@ -222,6 +241,8 @@ def strange_objects(h5: Hdf5, file: int, found: Survey) -> Iterator[tuple[str, s
     """Yield path and description of objects that libnetcdf 4.10.1 refuses. Raises OSError."""
     for place in found.broken:
         yield place, f"the link `{place}` has no target"
+    for place in found.elsewhere:
+        yield place, in_other_file(place)
     for place, (kind, *_) in found.objects.items():
         if kind == DATASET:
             with closing(h5, "H5Dclose", h5.do("H5Dopen2", file, place.encode(), 0)) as dataset:
@@ -235,6 +256,11 @@ def strange_objects(h5: Hdf5, file: int, found: Survey) -> Iterator[tuple[str, s
             with closing(h5, "H5Tclose", h5.do("H5Topen2", file, place.encode(), 0)) as declared:
                 if h5.H5Tget_class(declared) in (INTEGER, FLOAT, STRING):
                     yield place, f"`{place}` is a named atomic type"
+
+
+def in_other_file(place: str) -> str:
+    """Return the description of an object of a remote file that leads to another file."""
+    return f"`{place}` leads to another file, and a remote file is read without others"
 
 
 def hidden_attributes(h5: Hdf5, file: int, place: str, shown: frozenset[str], is_scale: bool) -> list[str]:

@@ -299,3 +299,46 @@ def test_unused_files_keep_no_connection(folder: Path, server: RangedServer, que
     gc.collect()
     assert connection() is None
     assert ranges.read(ranges.Range(path, 100, 50)) == (folder / "a.nc").read_bytes()[100:150]
+
+
+def test_no_local_file_is_opened_for_a_remote_one(tmp_path: Path, peer: Callable[[str], ModuleType]) -> None:
+    """External links, external storage, and virtual datasets of strings and numbers lead to files of the client."""
+    h5py, own = peer("h5py"), tmp_path / "own.h5"
+    (tmp_path / "own.bin").write_bytes(np.arange(100.0).tobytes())
+    texts = h5py.string_dtype()
+    with h5py.File(own, "w") as file:
+        file["values"] = np.arange(100.0)
+        file["texts"] = np.array(["a", "b"], object).astype(texts)
+    (tmp_path / "served").mkdir()
+    with h5py.File(tmp_path / "served" / "a.h5", "w") as file:
+        file["here"] = np.arange(3.0)
+        file["file"] = h5py.ExternalLink(str(own), "/")
+        file["group/link"] = h5py.ExternalLink("../own.h5", "/values")
+        file["soft"] = h5py.SoftLink("/file/values")
+        file.create_dataset("stored", (100,), "f8", external=[(str(tmp_path / "own.bin"), 0, 800)])
+        file["group/again"] = file["stored"]
+        file.create_dataset("half", data=np.arange(4, dtype="f2"), fillvalue=np.float16(3))  # crashes the library
+        for name, dtype, source, inside in (
+            ("virtual", "f8", str(own), "values"),
+            ("texts", texts, str(own), "texts"),
+            ("itself", "f8", ".", "here"),
+        ):
+            length = 2 if name == "texts" else 3
+            layout = h5py.VirtualLayout((length,), dtype)
+            layout[:] = h5py.VirtualSource(source, inside, (length,), dtype=dtype)
+            file.create_virtual_dataset(name, layout)
+    server = RangedServer(tmp_path / "served")
+    try:
+        with pytest.warns(nczarr.DataWarning):
+            found = nczarr.open(f"{server.url}/a.h5")
+        assert {path: value.tolist() for path, value in values_of(found).items()} == {
+            "/here": [0, 1, 2],
+            "/itself": [0, 1, 2],
+        }
+        told = "".join(each.message for each in found.diagnostics)
+        assert all(
+            f"`{name}`" in told
+            for name in ("/file", "/group/link", "/soft", "/stored", "/group/again", "/virtual", "/texts", "/half")
+        )
+    finally:
+        server.close()
