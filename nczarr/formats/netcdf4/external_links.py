@@ -105,34 +105,37 @@ class _Walk:
         return from_bytes(value.raw[1:].partition(b"\0")[0])
 
     def _dataset(self, path: bytes) -> Iterator[str]:
-        dataset = self._h5.H5Dopen2(self._file, path, 0)
+        h5 = self._h5
+        dataset = h5.H5Dopen2(self._file, path, 0)
         if dataset < 0:
             return
-        with closing(self._h5, "H5Dclose", dataset):
-            for name, counted in files_of_values(self._h5, dataset):
+        with (
+            closing(h5, "H5Dclose", dataset),
+            closing(h5, "H5Pclose", h5.do("H5Dget_create_plist", dataset)) as made,
+        ):
+            for name, counted in files_of_values(h5, made):
                 yield from _counted(os.path.dirname(self._path), name) if counted else (name,)
 
 
-def files_of_values(h5: Hdf5, dataset: int) -> Iterator[tuple[str, bool]]:
-    """Yield the other files with values of an open dataset, as written, and whether a name is a pattern with `%`.
+def files_of_values(h5: Hdf5, made: int) -> Iterator[tuple[str, bool]]:
+    """Yield the other files with values of a dataset, as written, and whether a name is a pattern with `%`.
 
-    `?` for unknown ones. Raises OSError.
+    `made`: the dataset's creation properties. `?` for unknown names. Raises OSError.
     """
-    with closing(h5, "H5Pclose", h5.do("H5Dget_create_plist", dataset)) as made:
-        for number in range(max(0, h5.H5Pget_external_count(made))):
-            name, offset, length = create_string_buffer(LONGEST), c_int64(), c_uint64()
-            h5.do("H5Pget_external", made, number, LONGEST, name, byref(offset), byref(length))
-            yield from_bytes(name.value), False
-        if h5.H5Pget_layout(made) != VIRTUAL:
-            return
-        count = c_size_t()
-        h5.do("H5Pget_virtual_count", made, byref(count))
-        for number in range(count.value):
-            name = create_string_buffer(LONGEST)
-            if h5.H5Pget_virtual_filename(made, number, name, LONGEST) < 0:
-                yield "?", False
-            elif name.value != b".":  # the file itself
-                yield from_bytes(name.value), b"%" in name.value
+    for number in range(max(0, h5.H5Pget_external_count(made))):
+        name, offset, length = create_string_buffer(LONGEST), c_int64(), c_uint64()
+        h5.do("H5Pget_external", made, number, LONGEST, name, byref(offset), byref(length))
+        yield from_bytes(name.value), False
+    if h5.H5Pget_layout(made) != VIRTUAL:
+        return
+    count = c_size_t()
+    h5.do("H5Pget_virtual_count", made, byref(count))
+    for number in range(count.value):
+        name = create_string_buffer(LONGEST)
+        if h5.H5Pget_virtual_filename(made, number, name, LONGEST) < 0:
+            yield "?", False
+        elif name.value != b".":  # the file itself
+            yield from_bytes(name.value), b"%" in name.value
 
 
 def _counted(home: str, pattern: str) -> Iterator[str]:

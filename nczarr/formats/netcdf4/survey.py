@@ -24,7 +24,7 @@ from nczarr.formats.netcdf4.hdf5 import (
     closing,
     links,
 )
-from nczarr.formats.netcdf4.objects import FLOAT, INTEGER, NON_COORDINATE, STRING, Describer, Listed
+from nczarr.formats.netcdf4.objects import CHUNKED, FLOAT, INTEGER, NON_COORDINATE, STRING, Describer, Listed
 from nczarr.formats.netcdf4.read_ahead import HARD, ReadAhead
 from nczarr.formats.netcdf4.unsafe_fill_values import is_fatal
 
@@ -183,7 +183,7 @@ class _Walk:
                 found = self._describer.describe_flat(dataset)
                 if self._ahead is not None:
                     self._ahead.attributes(dataset, attributes)
-                    if any(files_of_values(h5, dataset)):
+                    if (found is None or found.layout != CHUNKED) and self._has_files(dataset):
                         self._with_files.add(identity)
                         h5.forget_other_file()
                 if attributes:
@@ -193,6 +193,14 @@ class _Walk:
             self.fatal.append(int.from_bytes(token[:8], "little"))
         made = self._datasets[identity] = Listed(DATASET, attributes, number, reserved, scale, found)
         return made
+
+    def _has_files(self, dataset: int) -> bool:
+        """Return whether an open dataset has values in other files; False if it is damaged, so that none are read."""
+        made = self._h5.H5Dget_create_plist(dataset)
+        if made < 0:
+            return False
+        with closing(self._h5, "H5Pclose", made):
+            return any(files_of_values(self._h5, made))
 
     def _reserved(self, opened: int, wanted: tuple[bytes, ...]) -> int:
         """Return how many of these attributes an open object has."""

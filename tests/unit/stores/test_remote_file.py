@@ -342,3 +342,26 @@ def test_no_local_file_is_opened_for_a_remote_one(tmp_path: Path, peer: Callable
         )
     finally:
         server.close()
+
+
+@pytest.mark.filterwarnings("ignore::nczarr.DataWarning")
+def test_damaged_fill_values_of_strings_are_those_of_the_disk(
+    tmp_path: Path, peer: Callable[[str], ModuleType]
+) -> None:
+    """HDF5 reads them with all properties of a dataset."""
+    with peer("h5py").File(tmp_path / "a.h5", "w") as file:
+        file["here"] = np.arange(3.0)
+        file.create_dataset("texts", (3,), peer("h5py").string_dtype(), fillvalue="x")
+    (tmp_path / "a.h5").write_bytes((tmp_path / "a.h5").read_bytes().replace(b"GCOL", b"LOCG"))
+    outcomes = []
+    server = RangedServer(tmp_path)
+    try:
+        for place in (f"{server.url}/a.h5", str(tmp_path / "a.h5")):
+            try:
+                outcomes.append(str(opened(place) if place.startswith("http") else nczarr.open(place)))
+            except (OSError, CompileError) as error:
+                outcomes.append(str(error).replace("nc_open_mem", "nc_open"))
+            outcomes[-1] = outcomes[-1].replace(place, "the file")
+    finally:
+        server.close()
+    assert outcomes[0] == outcomes[1]
