@@ -115,7 +115,8 @@ def cases() -> Iterator[tuple[str, str | None]]:
     yield "refs combine s3.nc s3.zarr -o o.json --along time", None
     yield "refs combine s3.nc s3.nc -o o.zarr --new-dim run --along temperature", None
     yield "refs combine s3.nc s3.nc -o o.ncs --new-dim run --along temperature", "ncstream"
-    yield "append s3.nc s3.zarr --along time", None
+    yield "append s3.nc s3.zarr --along time --region auto", None
+    yield "refs append s3.json s3.nc --along time --dry-run", None
     yield "refs verify s3.json", None
     yield "refs verify s4.parq", "references"
     yield "refs expand s3.json", None
