@@ -9,7 +9,6 @@ from nczarr.cli.convert import summary
 from nczarr.cli.parser import (
     ARGUMENTS,
     COMBINATION,
-    REFERENCES,
     RUN,
     TARGET,
     Command,
@@ -19,7 +18,6 @@ from nczarr.cli.parser import (
     command,
     following_of,
     loss,
-    size,
     storage_of,
 )
 from nczarr.cli.progress import counting, progress
@@ -27,6 +25,7 @@ from nczarr.cli.refs_combine import add_recoding, input_of, plan_lines
 from nczarr.cli.shared import Messages
 from nczarr.cli.streams import misuse, write_product
 from nczarr.cli.subsets import add_subset_options, subset_of
+from nczarr.cli.targets import add_references
 from nczarr.diagnostics.report import Report
 from nczarr.options import DEFAULT_MEMORY, Options, Writing
 from nczarr.registry import REFERENCE
@@ -73,29 +72,7 @@ def parser() -> Command:
         metavar="CODE",
         help="accept losses with this diagnostic code, or `all`; repeatable",
     )
-    made.option(
-        REFERENCES,
-        "--inline",
-        type=size,
-        default=Writing().inline,
-        metavar="SIZE",
-        help="largest chunk to store in the document itself (default: 64)",
-    )
-    made.option(
-        REFERENCES,
-        "--embed",
-        type=size,
-        default=Writing().embed,
-        metavar="SIZE",
-        help="largest variable to store in the document if its chunks cannot be referenced (default: 4MiB)",
-    )
-    made.option(
-        REFERENCES,
-        "--base",
-        metavar="URL",
-        help="folder or URL where readers find the referenced files (default: where they are now)",
-    )
-    made.option(REFERENCES, "--relative", action="store_true", help="name referenced files relative to the document")
+    add_references(made)
     add_memory(made, DEFAULT_MEMORY)
     add_workers(made)
     add_subset_options(made, sections=False)

@@ -170,6 +170,11 @@ def _add_reference_options(made: Command) -> None:
         help=f"format of the Zarr metadata in a reference document (default: {METADATA[0]}) or repository (default: "
         "nczarr3)",
     )
+    add_references(made)
+
+
+def add_references(made: Command) -> None:
+    """Add the options of the references in a document."""
     made.option(
         REFERENCES,
         "--inline",

@@ -132,7 +132,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def test_another_command_begins_anew(sources: Path) -> None:
-    """What an abandoned run has put is not seen, and not kept."""
+    """Readers ignore the chunks of an abandoned run, and the next run removes them."""
     target, right = sources / "t.zarr", sources / "right.zarr"
     nczarr.write(records(0, 6), target, "nczarr3")
     shutil.copytree(target, right)
