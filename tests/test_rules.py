@@ -49,6 +49,7 @@ ROOMS = (
     "formats",
     "awkward",
     "json",
+    "dmr",
     "plan",
     "select",
     "check",

@@ -18,7 +18,10 @@ from nczarr.arrays.parts import Types, descr, is_fixed
 from nczarr.arrays.source import ArraySource, Descr, Layout, Parts, big_descr, itemsize
 from nczarr.ast import ATOMIC, Codec, Storage
 from nczarr.capabilities import ChunkKeys
+from nczarr.dmr.declarations import FaultError, whole
+from nczarr.dmr.xml_reader import Element
 from nczarr.formats.dmrpp import inline_values
+from nczarr.formats.dmrpp.padding import layout_of
 from nczarr.formats.dmrpp.raw_elements import Pad, RawElements, padded_fill, record_fill
 from nczarr.formats.dmrpp.references import (
     DocumentReferences,
@@ -29,9 +32,7 @@ from nczarr.formats.dmrpp.references import (
     numbers_of,
     targets_of,
 )
-from nczarr.formats.dmrpp.types import FaultError, layout_of, whole
 from nczarr.formats.dmrpp.wire import FILTERS, fill_number
-from nczarr.formats.dmrpp.xml_reader import Element
 from nczarr.stores.base import Store, is_safe
 
 PADS = ("null_term", "null_pad", "space_pad")

@@ -10,12 +10,13 @@ from nczarr.ast.node import members_of
 from nczarr.ast.walk import building
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
+from nczarr.dmr.attributes import attributes
+from nczarr.dmr.declarations import FaultError, Scope, enum_of, size_of, type_of, whole
+from nczarr.dmr.wire import VARIABLES
+from nczarr.dmr.xml_reader import Element, parse
 from nczarr.formats.dmrpp.arrays import ArrayReader, Described
-from nczarr.formats.dmrpp.attributes import attributes
 from nczarr.formats.dmrpp.references import DocumentReferences
-from nczarr.formats.dmrpp.types import FaultError, Scope, enum_of, size_of, type_of, whole
-from nczarr.formats.dmrpp.wire import PLACEHOLDER, SUFFIX, VARIABLES, foreign_kind
-from nczarr.formats.dmrpp.xml_reader import Element, parse
+from nczarr.formats.dmrpp.wire import PLACEHOLDER, SUFFIX, foreign_kind
 from nczarr.options import Options
 from nczarr.source import Source, Span
 from nczarr.stores.reference_policy import ForbiddenTargetError, Policy, home_of
@@ -37,7 +38,7 @@ def read(source: Source, report: Report, options: Options) -> Unchecked | None:
     policy = Policy(home_of(source), options.following)
     if options.following.target is not None and not _is_hdf5(None, policy, source, report):
         return None
-    root = parse(source, report)
+    root = parse(source, report, "bad-dmrpp")
     if root is None:
         return None
     if root.tag != "Dataset":

@@ -12,7 +12,7 @@ from typing import Any
 from xml.parsers import expat
 
 from nczarr.diagnostics.report import Report
-from nczarr.formats.dmrpp.wire import PREFIXES
+from nczarr.dmr.wire import PREFIXES
 from nczarr.source import Source, Span
 
 DEEPEST = 100
@@ -108,11 +108,11 @@ class _RefusedError(Exception):
     """Forbidden content of a document."""
 
 
-def parse(source: Source, report: Report) -> Element | None:
-    """Return the root element of a document; None after an error. Reports bad-dmrpp."""
+def parse(source: Source, report: Report, code: str) -> Element | None:
+    """Return the root element of a document; None after an error, reported with a code."""
     data = source.data
     if len(data) > LONGEST:
-        _bad(source, report, 0, f"the document has {len(data)} bytes; the limit is {LONGEST}")
+        _bad(source, report, code, 0, f"the document has {len(data)} bytes; the limit is {LONGEST}")
         return None
     builder = _Builder()
     parser = builder.parser
@@ -122,20 +122,20 @@ def parse(source: Source, report: Report) -> Element | None:
         parser.Parse(b"", True)
     except expat.ExpatError as error:
         text = expat.ErrorString(error.code) if error.code else str(error)
-        _bad(source, report, max(0, parser.ErrorByteIndex), f"the document is not well-formed XML: {text}")
+        _bad(source, report, code, max(0, parser.ErrorByteIndex), f"the document is not well-formed XML: {text}")
         return None
     except _RefusedError as error:
-        _bad(source, report, max(0, parser.CurrentByteIndex), str(error))
+        _bad(source, report, code, max(0, parser.CurrentByteIndex), str(error))
         return None
     except (LookupError, ValueError) as error:  # encodings that expat asks Python for
-        _bad(source, report, 0, f"the encoding of the document is unknown: {error}")
+        _bad(source, report, code, 0, f"the encoding of the document is unknown: {error}")
         return None
     return builder.root
 
 
-def _bad(source: Source, report: Report, offset: int, text: str) -> None:
+def _bad(source: Source, report: Report, code: str, offset: int, text: str) -> None:
     at = min(offset, len(source.data))
-    report.error("bad-dmrpp", f"`{source.name}`: {text}", Span(source, at, at))
+    report.error(code, f"`{source.name}`: {text}", Span(source, at, at))
 
 
 class _Builder:
@@ -156,7 +156,7 @@ class _Builder:
         parser.StartDoctypeDeclHandler = self._doctype
 
     def _doctype(self, *_: Any) -> None:
-        raise _RefusedError("the document has a document type (DOCTYPE), which DMR++ does not need")
+        raise _RefusedError("the document has a document type (DOCTYPE), which is never read")
 
     def _name(self, name: str) -> str:
         known = self._names.get(name)
