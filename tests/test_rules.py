@@ -49,7 +49,7 @@ ROOMS = (
     "formats",
     "awkward",
     "json",
-    "dmr",
+    "opendap",
     "plan",
     "select",
     "check",

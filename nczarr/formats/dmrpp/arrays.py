@@ -18,8 +18,6 @@ from nczarr.arrays.parts import Types, descr, is_fixed
 from nczarr.arrays.source import ArraySource, Descr, Layout, Parts, big_descr, itemsize
 from nczarr.ast import ATOMIC, Codec, Storage
 from nczarr.capabilities import ChunkKeys
-from nczarr.dmr.declarations import FaultError, whole
-from nczarr.dmr.xml_reader import Element
 from nczarr.formats.dmrpp import inline_values
 from nczarr.formats.dmrpp.padding import layout_of
 from nczarr.formats.dmrpp.raw_elements import Pad, RawElements, padded_fill, record_fill
@@ -33,6 +31,8 @@ from nczarr.formats.dmrpp.references import (
     targets_of,
 )
 from nczarr.formats.dmrpp.wire import FILTERS, fill_number
+from nczarr.opendap.declarations import FaultError, whole
+from nczarr.opendap.xml_reader import Element
 from nczarr.stores.base import Store, is_safe
 
 PADS = ("null_term", "null_pad", "space_pad")

@@ -11,9 +11,21 @@ from nczarr.arrays.parts import Types
 from nczarr.ast import ATOMIC, Attribute, CompoundType, Constant, EnumType, Group, Variable
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
-from nczarr.dmr.wire import DAP4, DAP4_OF, DMRPP, OURS, dap4_name, escaped, is_safe_text, number_of, shown, tag, text_of
 from nczarr.formats.dmrpp.link_plan import Linked, Refused, Way, way_of
 from nczarr.formats.dmrpp.value_writer import noted_storage, value_lines
+from nczarr.opendap.wire import (
+    DAP4,
+    DAP4_OF,
+    DMRPP,
+    OURS,
+    dap4_name,
+    escaped,
+    is_safe_text,
+    number_of,
+    shown,
+    tag,
+    text_of,
+)
 from nczarr.options import Options
 from nczarr.plan.plans import StreamPlan
 from nczarr.stores.target_urls import Naming, UnnamedTargetError

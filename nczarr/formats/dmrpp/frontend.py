@@ -10,13 +10,13 @@ from nczarr.ast.node import members_of
 from nczarr.ast.walk import building
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
-from nczarr.dmr.attributes import attributes
-from nczarr.dmr.declarations import FaultError, Scope, enum_of, size_of, type_of, whole
-from nczarr.dmr.wire import VARIABLES
-from nczarr.dmr.xml_reader import Element, parse
 from nczarr.formats.dmrpp.arrays import ArrayReader, Described
 from nczarr.formats.dmrpp.references import DocumentReferences
 from nczarr.formats.dmrpp.wire import PLACEHOLDER, SUFFIX, foreign_kind
+from nczarr.opendap.attributes import attributes
+from nczarr.opendap.declarations import FaultError, Scope, enum_of, size_of, type_of, whole
+from nczarr.opendap.wire import VARIABLES
+from nczarr.opendap.xml_reader import Element, parse
 from nczarr.options import Options
 from nczarr.source import Source, Span
 from nczarr.stores.reference_policy import ForbiddenTargetError, Policy, home_of

@@ -13,8 +13,8 @@ from nczarr.arrays.memory import ArrayInMemory
 from nczarr.arrays.parts import Part, Types, descr, escape, is_fixed, parts, size
 from nczarr.arrays.source import Layout, Parts, numpy_dtype
 from nczarr.ast import CompoundType
-from nczarr.dmr.declarations import FaultError, whole
-from nczarr.dmr.xml_reader import Element
+from nczarr.opendap.declarations import FaultError, whole
+from nczarr.opendap.xml_reader import Element
 
 MOST_TEXTS = 1 << 24
 """Maximum number of texts in a list with repeat counts."""

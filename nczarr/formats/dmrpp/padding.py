@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from nczarr.arrays.parts import Types, descr
 from nczarr.arrays.source import itemsize
-from nczarr.dmr.declarations import FaultError, whole
-from nczarr.dmr.xml_reader import Element
+from nczarr.opendap.declarations import FaultError, whole
+from nczarr.opendap.xml_reader import Element
 
 
 class Member(NamedTuple):

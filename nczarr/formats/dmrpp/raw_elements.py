@@ -15,8 +15,8 @@ from nczarr.arrays.elements import in_order
 from nczarr.arrays.grid import converted
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.source import DerivedSource, Descr, Layout, itemsize, numpy_dtype
-from nczarr.dmr.wire import number_of
 from nczarr.formats.dmrpp.padding import Member
+from nczarr.opendap.wire import number_of
 
 Pad = Literal["null_term", "null_pad", "space_pad"]
 """HDF5's padding of texts shorter than their type."""

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from nczarr.arrays.blocks import index_of, number_of
 from nczarr.capabilities import ChunkKeys
-from nczarr.dmr.declarations import FaultError, whole
-from nczarr.dmr.xml_reader import Chunks, Element
+from nczarr.opendap.declarations import FaultError, whole
+from nczarr.opendap.xml_reader import Chunks, Element
 from nczarr.stores.reference import Reference
 
 

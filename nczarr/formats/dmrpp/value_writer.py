@@ -16,9 +16,9 @@ from nczarr.arrays.parts import Types, descr, escape, is_fixed
 from nczarr.arrays.source import ArraySource, Descr, Parts, itemsize, little, unwritten_of
 from nczarr.ast import ATOMIC, CompoundType, EnumType, Storage, Variable
 from nczarr.check.checked import Checked
-from nczarr.dmr.wire import escaped, is_safe_text, tag, text_of
 from nczarr.formats.dmrpp.link_plan import Held, Linked, Way
 from nczarr.formats.dmrpp.wire import FILTER_NAMES, fill_number
+from nczarr.opendap.wire import escaped, is_safe_text, tag, text_of
 
 BATCH = 1 << 14
 """Chunks whose positions are converted to Python numbers at once."""

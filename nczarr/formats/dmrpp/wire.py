@@ -9,7 +9,7 @@ import struct
 from nczarr.arrays.codecs import DEFLATE, FLETCHER32, SHUFFLE
 from nczarr.ast import ATOMIC
 from nczarr.check.fill_values import DEFAULT
-from nczarr.dmr.wire import number_of
+from nczarr.opendap.wire import number_of
 
 PLACEHOLDER = "OPeNDAP_DMRpp_DATA_ACCESS_URL"
 """`dmrpp:href` of NASA's documents: the target is the document's name without `.dmrpp`."""

@@ -12,8 +12,8 @@ import pytest
 
 from nczarr import registry
 from nczarr.diagnostics.report import CompileError
-from nczarr.dmr import xml_reader
 from nczarr.formats.dmrpp import FORMAT
+from nczarr.opendap import xml_reader
 from nczarr.options import Following
 from tests.support.dmrpp_documents import HEAD, array, codes, document, read, target
 

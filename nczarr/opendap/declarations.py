@@ -21,8 +21,8 @@ from nczarr.ast import (
     Variable,
 )
 from nczarr.ast.types import IntegerName
-from nczarr.dmr.wire import ATOMIC_OF, VARIABLES
-from nczarr.dmr.xml_reader import Element
+from nczarr.opendap.wire import ATOMIC_OF, VARIABLES
+from nczarr.opendap.xml_reader import Element
 
 MOST_DIGITS = 18
 

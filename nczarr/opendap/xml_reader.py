@@ -12,7 +12,7 @@ from typing import Any
 from xml.parsers import expat
 
 from nczarr.diagnostics.report import Report
-from nczarr.dmr.wire import PREFIXES
+from nczarr.opendap.wire import PREFIXES
 from nczarr.source import Source, Span
 
 DEEPEST = 100

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from nczarr import names
 from nczarr.ast import ATOMIC, Attribute, Constant
 from nczarr.ast.types import EnumType
-from nczarr.dmr.declarations import FaultError, Scope
-from nczarr.dmr.wire import ATOMIC_OF, VARIABLES, number_of
-from nczarr.dmr.xml_reader import Element
+from nczarr.opendap.declarations import FaultError, Scope
+from nczarr.opendap.wire import ATOMIC_OF, VARIABLES, number_of
+from nczarr.opendap.xml_reader import Element
 
 MADE_BY = "build_dmrpp_metadata"
 """Container with Hyrax's build information, which is not part of the dataset."""
