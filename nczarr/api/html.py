@@ -8,7 +8,7 @@ theme of the notebook, or that of the system.
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -33,9 +33,22 @@ _EMPTY = "<p class='nz-dim'>Nothing, or not shown.</p>"
 """Content of a group without members, or for which there is no room."""
 
 
+More = Callable[[str], Iterator[str]]
+"""Yields further HTML for a variable, by FQN, above its attributes."""
+
+
+def _nothing(path: str) -> Iterator[str]:
+    return iter(())
+
+
 def group_html(checked: Checked, path: str, title: str) -> str:
     """Return the HTML of a group, and of those below it."""
     return _page(title, _sections(checked, path, checked.groups[path], [BUDGET]))
+
+
+def tree_html(checked: Checked, more: More) -> str:
+    """Return the HTML of a dataset for a page that has the style `html.css`, without a title."""
+    return f"<div class='nz'>{''.join(_sections(checked, '/', checked.dataset, [BUDGET], more))}</div>"
 
 
 def variable_html(checked: Checked, path: str, title: str) -> str:
@@ -69,12 +82,12 @@ def _text(text: str) -> str:
     return html.escape(names.readable(text, keep="\t\n"))
 
 
-def _sections(checked: Checked, path: str, group: Group, left: list[int]) -> Iterator[str]:
+def _sections(checked: Checked, path: str, group: Group, left: list[int], more: More = _nothing) -> Iterator[str]:
     """Yield the sections of a group. `left`: characters that may still be written, one item, which is updated."""
     types = (f"<li>{_type(each)}</li>" for each in group.types)
     dimensions = (f"<li>{_dimension(each)}</li>" for each in group.dimensions)
-    variables = (_variable(checked, names.join(path, each.name), each, left) for each in group.variables)
-    groups = (_group(checked, names.join(path, each.name), each, left) for each in group.groups)
+    variables = (_variable(checked, names.join(path, each.name), each, left, more) for each in group.variables)
+    groups = (_group(checked, names.join(path, each.name), each, left, more) for each in group.groups)
     yield _section("Dimensions", dimensions, len(group.dimensions), left, "nz-dims")
     yield _section("Types", types, len(group.types), left, "nz-dims", is_open=False)
     yield _section("Variables", variables, len(group.variables), left, "nz-vars")
@@ -119,14 +132,14 @@ def _type(declared: UserType) -> str:
     return text
 
 
-def _group(checked: Checked, path: str, group: Group, left: list[int]) -> str:
+def _group(checked: Checked, path: str, group: Group, left: list[int], more: More) -> str:
     """Return a group below another one, folded. Its content counts as written."""
     count = len(group.variables)
     words = f"{count:,} variable{'' if count == 1 else 's'}"
     if group.groups:
         words += f", {len(group.groups):,} group{'' if len(group.groups) == 1 else 's'}"
     inner = [left[0] // 4]
-    content = "".join(_sections(checked, path, group, inner)) if left[0] > 2000 else ""
+    content = "".join(_sections(checked, path, group, inner, more)) if left[0] > 2000 else ""
     return (
         f"<li><details><summary><b class='nz-name'>{_text(group.name)}</b> "
         f"<span class='nz-dim'>{words}</span></summary>"
@@ -134,9 +147,9 @@ def _group(checked: Checked, path: str, group: Group, left: list[int]) -> str:
     )
 
 
-def _variable(checked: Checked, path: str, variable: Variable, left: list[int]) -> str:
+def _variable(checked: Checked, path: str, variable: Variable, left: list[int], more: More) -> str:
     words = "".join(_words(checked, path, variable))
-    content = "".join(_details(checked, path, variable, [min(left[0], 20_000)]))
+    content = "".join(more(path)) + "".join(_details(checked, path, variable, [min(left[0], 20_000)]))
     return f"<li><details><summary>{words}</summary><div class='nz-inner'>{content}</div></details></li>"
 
 

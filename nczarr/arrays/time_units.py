@@ -83,6 +83,41 @@ def date(text: str, calendar: str) -> Fraction:
     return days * 86400 + hour * 3600 + minute * 60 + second + seconds
 
 
+def date_text(seconds: Fraction, calendar: str) -> str:
+    """Return a date of a calendar (a value of `CALENDARS`), to the millisecond: the inverse of `date`."""
+    days, rest = divmod(round(seconds * 1000), 86_400_000)
+    days += _day(1970, 1, 1, calendar)
+    # the year before 1 is 0 here
+    year = 1970 + (days - _day(1970, 1, 1, calendar)) // 366
+    while _first_day(year + 1, calendar) <= days:
+        year += max(1, (days - _first_day(year + 1, calendar)) // 366)
+    while _first_day(year, calendar) > days:
+        year -= max(1, (_first_day(year, calendar) - days) // 366)
+    named = _named_year(year, calendar)
+    month = next(each for each in range(12, 0, -1) if _day(named, each, 1, calendar) <= days)
+    day = days - _day(named, month, 1, calendar) + 1
+    if calendar == "standard" and (named, month) == (1582, 10) and day > 4:
+        day += 10
+    text = f"{named:05}" if named < 0 else f"{named:04}"
+    text += f"-{month:02}-{day:02}"
+    if rest:
+        minutes, milliseconds = divmod(rest, 60_000)
+        text += f" {minutes // 60:02}:{minutes % 60:02}"
+        text += f":{milliseconds // 1000:02}" if milliseconds else ""
+        text += f".{milliseconds % 1000:03}" if milliseconds % 1000 else ""
+    return text
+
+
+def _named_year(year: int, calendar: str) -> int:
+    """Return the name of a year, counted with a year 0: `standard` and `julian` have none."""
+    return year - (year <= 0 and calendar in ("standard", "julian"))
+
+
+def _first_day(year: int, calendar: str) -> int:
+    """Return the number of the first day of a year, counted with a year 0."""
+    return _day(_named_year(year, calendar), 1, 1, calendar)
+
+
 def _days(year: int, month: int, calendar: str) -> int:
     """Return the days of a month; 0 for a year that the calendar does not have."""
     if calendar == "360_day":

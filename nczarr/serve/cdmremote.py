@@ -24,7 +24,7 @@ from nczarr.serve import ncml
 from nczarr.serve.answers import BYTES, HTML, TEXT, XML, Answer
 from nczarr.serve.dataset_cache import Opened, RefusedError, check_same, words
 from nczarr.serve.limits import Limits
-from nczarr.serve.pages import form
+from nczarr.serve.pages.remote_form import form
 from nczarr.serve.spool import Disk, FullError, Spool
 
 NCSTREAM = (("Content-Description", "ncstream"),)
@@ -133,13 +133,13 @@ def sections_of(opened: Opened, asked: Asked, limits: Limits, home: str) -> Sect
 
 def _need(checked: Checked, fqn: str, size: int, deflate: int | None) -> int:
     """Return the approximate memory in bytes for the answer to a section."""
-    chunks = [_chunk(part) for part in checked.parts.get(fqn, {}).values()]
+    chunks = [chunk_size(part) for part in checked.parts.get(fqn, {}).values()]
     if not is_fixed(checked.variables[fqn].type, checked.types) or deflate is not None:
         return TIMES * (size + max(chunks, default=0))  # all of it is in memory
     return TIMES * min(size, PIECES) + 2 * max(chunks, default=0)
 
 
-def _chunk(part: ArraySource) -> int:
+def chunk_size(part: ArraySource) -> int:
     """Return the bytes of a chunk that must be decoded whole; 0 if parts of it can be read."""
     stored = part.stored
     if stored is not None and not stored.codecs:

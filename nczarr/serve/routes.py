@@ -3,6 +3,7 @@
 / the datasets below the root, in pages; /browse/PATH: one folder or dataset
 /zarr2/PATH/KEY a key of the dataset as a Zarr v2 store; /zarr3/PATH/KEY as v3
 /cdmremote/PATH?req=… CDM Remote
+/static/NAME files of the pages
 """
 
 from __future__ import annotations
@@ -16,12 +17,15 @@ from nczarr import __version__
 from nczarr.arrays.blocks import Index
 from nczarr.diagnostics.report import CompileError
 from nczarr.link.tasks import Array
-from nczarr.serve import cdmremote, pages, stores
+from nczarr.serve import cdmremote, stores
 from nczarr.serve.answers import HTML, Answer, conditional, document, is_had, tag_of, unchanged
 from nczarr.serve.bodies import resolved
 from nczarr.serve.dataset_cache import Opened, RefusedError, Shelf, check_same, format_of, without_home
 from nczarr.serve.limits import Limits
-from nczarr.serve.pages import BROWSE, CDMREMOTE, Entry, Listing
+from nczarr.serve.pages import coordinates, dataset
+from nczarr.serve.pages.folder import Entry, Listing, folder
+from nczarr.serve.pages.markup import BROWSE, CDMREMOTE, STATIC
+from nczarr.serve.pages.static_files import static_file
 from nczarr.serve.places import Place, Root
 from nczarr.serve.request import Request, url
 from nczarr.serve.spool import Disk
@@ -65,6 +69,8 @@ class Routes(NamedTuple):
             return self._remote(rest, asked, at_hand)
         if first == BROWSE or asked.segments == ("",):
             return self._page(rest, asked, at_hand)
+        if first == STATIC:
+            return static_file(rest, asked.headers)
         raise RefusedError(404, "there is no such page; `/` lists what there is")
 
     def _found(self, segments: tuple[str, ...]) -> Place:
@@ -144,9 +150,13 @@ class Routes(NamedTuple):
             if place.behind:
                 raise RefusedError(404, "there is no such dataset")
             opened = self._open(place, at_hand)
-            return Later(place) if opened is None else self._dataset(opened, asked)
+            if opened is None:
+                return Later(place)
+            work = partial(self._dataset, opened, asked)
+            need = coordinates.BUDGET if coordinates.paths(opened.checked) else 0
+            return work() if need <= self.limits.immediate else Later(work=work, need=need)
         listing = self._listing(place, asked)
-        return _as_wanted(asked, listing.members, partial(pages.folder, listing))
+        return _as_wanted(asked, listing.members, partial(folder, listing))
 
     def _listing(self, place: Place, asked: Request) -> Listing:
         """Return one page of a folder. Raises RefusedError for a missing page."""
@@ -179,8 +189,8 @@ class Routes(NamedTuple):
     def _dataset(self, opened: Opened, asked: Request) -> Answer:
         """Return the page of a dataset."""
         losses = {version: self._losses(opened, version) for version in stores.VERSIONS}
-        told = opened, losses, asked.place
-        return _as_wanted(asked, partial(pages.description, *told), partial(pages.dataset, *told))
+        found = dataset.told(opened, losses, asked.place)
+        return _as_wanted(asked, partial(dataset.description, found), partial(dataset.dataset, found))
 
     def _losses(self, opened: Opened, version: str) -> list[str]:
         """Return messages for everything that a Zarr version cannot store of a dataset."""

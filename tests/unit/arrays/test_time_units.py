@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import pytest
 
-from nczarr.arrays.time_units import CALENDARS, date, dates, parsed
+from nczarr.arrays.time_units import CALENDARS, date, date_text, dates, parsed
 
 
 @pytest.mark.parametrize("calendar", sorted(set(CALENDARS.values())))
@@ -33,6 +33,34 @@ def test_dates_are_those_of_cftime(calendar: str) -> None:
         assert date(text, calendar) == wanted, text
         found += 1
     assert found > 2000
+
+
+@pytest.mark.parametrize("calendar", sorted(set(CALENDARS.values())))
+def test_texts_of_dates_lead_back(calendar: str) -> None:
+    cftime = pytest.importorskip("cftime")
+    choose = random.Random(calendar)
+    for _ in range(2000):
+        day = choose.choice([choose.randint(-4000 * 365, 6000 * 365), choose.randint(-141430, -141415)])
+        seconds = Fraction(day * 86400 + choose.choice([0, 60, 3600, 86399]))
+        text = date_text(seconds, calendar)
+        assert date(text, calendar) == seconds, text
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            wanted = cftime.num2date(int(seconds), "seconds since 1970-01-01", calendar=calendar)
+        if wanted.year > 0:
+            assert text.startswith(f"{wanted.year:04}-{wanted.month:02}-{wanted.day:02}"), text
+
+
+def test_texts_of_dates_have_the_time_that_they_need() -> None:
+    for seconds, text in (
+        (Fraction(0), "1970-01-01"),
+        (Fraction(3600), "1970-01-01 01:00"),
+        (Fraction(61), "1970-01-01 00:01:01"),
+        (Fraction(1, 3), "1970-01-01 00:00:00.333"),
+        (Fraction(-1, 1000), "1969-12-31 23:59:59.999"),
+        (Fraction(86400) - Fraction(1, 10000), "1970-01-02"),
+    ):
+        assert date_text(seconds, "standard") == text
 
 
 def test_units_are_lengths_and_dates() -> None:

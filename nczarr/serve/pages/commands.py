@@ -1,0 +1,46 @@
+"""Lines that open a dataset in other programs, with its URLs."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from nczarr import names
+from nczarr.serve.stores import VERSIONS
+
+
+class Snippet(NamedTuple):
+    """One way to open a dataset."""
+
+    title: str
+    """Name of the program or language."""
+    text: str
+    """Lines to copy."""
+
+
+def commands(links: Mapping[str, str], name: str) -> Iterator[Snippet]:
+    """Yield the ways to open a dataset. `links`: absolute URLs by kind; `name`: the dataset's file name."""
+    zarr, remote = links[VERSIONS[-1]], f"cdmremote:{links['cdmremote']}"
+    target = shlex.quote(f"{names.stem(name) or 'data'}.nc")
+    yield Snippet("xarray, as Zarr", f"import xarray as xr\nds = xr.open_zarr({json.dumps(zarr)})")
+    if "dap4" in links:
+        place = json.dumps(links["dap4"] + "#dap4")
+        yield Snippet("xarray, by OPeNDAP", f'import xarray as xr\nds = xr.open_dataset({place}, engine="netcdf4")')
+    yield Snippet(
+        "xarray, by nczarr", f'import xarray as xr\nds = xr.open_dataset({json.dumps(remote)}, engine="nczarr")'
+    )
+    if "dap4" in links:
+        yield Snippet("ncdump", f"ncdump -h {shlex.quote(links['dap4'] + '#dap4')}")
+    yield Snippet("nczarr convert", f"nczarr convert {shlex.quote(remote)} {target}")
+    yield Snippet("curl", f"curl {shlex.quote(links['cdmremote'] + '?req=CDL')}")
+    if "dap2" in links:
+        yield Snippet("R", f"library(ncdf4)\nnc <- nc_open({json.dumps(links['dap2'])})")
+        yield Snippet("Julia", f"using NCDatasets\nds = NCDataset({_julia(links['dap2'])})")
+    yield Snippet("Julia, as Zarr", f"using Zarr\ng = zopen({_julia(links[VERSIONS[0]])}, consolidated=true)")
+
+
+def _julia(text: str) -> str:
+    """Return a string of Julia; URLs have no other special characters."""
+    return json.dumps(text).replace("$", "\\$")

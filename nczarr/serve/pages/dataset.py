@@ -1,0 +1,248 @@
+"""The page of a dataset, and its JSON form."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+from nczarr.api.brief import brief
+from nczarr.api.html import tree_html
+from nczarr.arrays.parts import is_fixed, size
+from nczarr.check.checked import Checked
+from nczarr.check.outline import bytes_text, stored_bytes
+from nczarr.diagnostics.report import CompileError
+from nczarr.serve.dataset_cache import Opened
+from nczarr.serve.pages.commands import commands
+from nczarr.serve.pages.coordinates import Coordinate, coordinates
+from nczarr.serve.pages.folder import Entry
+from nczarr.serve.pages.markup import CDMREMOTE, counted, crumbs, link, linked, page, shown, table, text
+from nczarr.serve.pages.physical import attributes_of, text_of
+from nczarr.serve.stores import VERSIONS
+
+MOST_VARIABLES = 2000
+"""Maximum variables on a dataset's page."""
+
+MOST_CHUNKS = 200_000
+"""Maximum chunks whose sizes are looked up for one page."""
+
+FACTS = (
+    ("Institution", ("institution",)),
+    ("Source", ("source",)),
+    ("Creator", ("creator_name", "author", "contact")),
+    ("License", ("license", "licence")),
+    ("References", ("references",)),
+    ("Identifier", ("id", "doi", "tracking_id")),
+    ("Created", ("date_created", "creation_date")),
+    ("Modified", ("date_modified",)),
+    ("From", ("time_coverage_start",)),
+    ("To", ("time_coverage_end",)),
+    ("Conventions", ("Conventions",)),
+)
+"""Rows of a dataset's page, and the attributes that they show, the first one that is there."""
+
+
+class Told(NamedTuple):
+    """Everything on the page of a dataset."""
+
+    opened: Opened
+    """The dataset."""
+    losses: dict[str, list[str]]
+    """Messages about content that a version of Zarr cannot store, by version."""
+    links: dict[str, str]
+    """Absolute URLs by kind."""
+    coordinates: list[Coordinate]
+    """Coordinates in words."""
+    stored: dict[str, int]
+    """Bytes of the encoded chunks by variable, where they are known."""
+    file: int | None
+    """Bytes of the file; None for a folder."""
+
+    @property
+    def title(self) -> str:
+        """Title of the dataset, else its name."""
+        return text_of(attributes_of(self.opened.checked, "/"), "title") or self.opened.place.segments[-1]
+
+    @property
+    def summary(self) -> str:
+        """Summary of the dataset; may be empty."""
+        return text_of(attributes_of(self.opened.checked, "/"), "summary", "description", "comment")
+
+    @property
+    def values(self) -> int:
+        """Bytes of all values of fixed size."""
+        checked = self.opened.checked
+        return sum(_bytes(checked, path) or 0 for path in checked.variables)
+
+
+def told(opened: Opened, losses: dict[str, list[str]], place: str) -> Told:
+    """Return what is known of a dataset; reads coordinates. `place`: scheme and host. Raises OSError."""
+    checked = opened.checked
+    links = {kind: place + way for kind, way in Entry(opened.place, opened.form.name).links.items()}
+    file = None if opened.place.store else os.stat(opened.place.path).st_size
+    return Told(opened, losses, links, list(coordinates(checked)), dict(_stored(checked)), file)
+
+
+def _stored(checked: Checked) -> Iterator[tuple[str, int]]:
+    """Yield the variables whose encoded sizes are known, with these sizes."""
+    left = MOST_CHUNKS
+    for path in list(checked.variables)[:MOST_VARIABLES]:
+        parts = checked.parts.get(path, {})
+        left -= sum(_chunks(part.layout.shape, part.layout.chunks) for part in parts.values())
+        if left < 0:
+            return
+        try:
+            found = stored_bytes(parts) if parts else None
+        except (CompileError, OSError):  # reading such a variable says why; a page without this size is whole
+            found = None
+        if found is not None:
+            yield path, found
+
+
+def _chunks(shape: tuple[int, ...], chunks: tuple[Any, ...]) -> int:
+    lengths = zip(shape, chunks, strict=False)
+    return math.prod(1 if length == chunk else -(-length // max(1, int(chunk))) for length, chunk in lengths)
+
+
+def _bytes(checked: Checked, path: str) -> int | None:
+    """Return the bytes of the values of a variable; None for types of variable size."""
+    name = checked.variables[path].type
+    fixed = is_fixed(name, checked.types)
+    return math.prod(checked.shapes[path]) * size(name, checked.types) if fixed else None
+
+
+def description(found: Told) -> dict[str, Any]:
+    """Return the JSON form of a dataset."""
+    opened, checked = found.opened, found.opened.checked
+    variables = [
+        {
+            "name": shown(fqn),
+            "type": shown(variable.type),
+            "dimensions": [shown(str(each)) for each in variable.dimensions],
+            "shape": list(checked.shapes[fqn]),
+            "bytes": _bytes(checked, fqn),
+            "stored_bytes": found.stored.get(fqn),
+        }
+        for fqn, variable in list(checked.variables.items())[:MOST_VARIABLES]
+    ]
+    return {
+        "path": shown(opened.place.name),
+        "name": shown(opened.place.segments[-1]),
+        "kind": "dataset",
+        "format": opened.form.name,
+        "title": shown(found.title),
+        "summary": shown(found.summary),
+        "size": found.file,
+        "links": found.links,
+        "variable_count": len(checked.variables),
+        "variables": variables,
+        "coordinates": [
+            {name: shown(value) if isinstance(value, str) else value for name, value in each.members().items()}
+            for each in found.coordinates
+        ],
+        "losses": {version: list(map(shown, each)) for version, each in found.losses.items()},
+    }
+
+
+def dataset(found: Told) -> str:
+    """Return the page of a dataset."""
+    return page(found.title, _dataset(found), scripts=("pages.js",), styles=("tree.css",))
+
+
+def _dataset(found: Told) -> Iterator[str]:
+    opened, checked = found.opened, found.opened.checked
+    yield crumbs(opened.place.segments)
+    yield f'<p class="facts-line">{" · ".join(_facts_line(found))}</p>\n'
+    if found.summary:
+        yield f'<p class="summary">{text(found.summary)}</p>\n'
+    facts = list(_facts(checked))
+    if facts:
+        rows = "".join(f"<div><dt>{title}</dt><dd>{words}</dd></div>" for title, words in facts)
+        yield f'<dl class="facts">{rows}</dl>\n'
+    yield from _open(found)
+    if found.coordinates:
+        yield '<section aria-labelledby="coordinates"><h2 id="coordinates">Coordinates</h2>\n'
+        titles = ("Name", *(f'<th scope="col" class="n">{each}</th>' for each in ("Length", "First", "Last", "Step")))
+        yield table(
+            (*titles, "Units"), map(_coordinate, found.coordinates), kind="coordinates", label="Values of coordinates"
+        )
+        yield "</section>\n"
+    yield '<section aria-labelledby="content"><h2 id="content">Content</h2>\n'
+    yield tree_html(checked, partial(_more, found)) if _is_there(checked) else "<p>The dataset is empty.</p>"
+    yield "</section>\n"
+    yield from _losses(found)
+
+
+def _is_there(checked: Checked) -> bool:
+    root = checked.dataset
+    return bool(root.groups or root.variables or root.dimensions or root.types or root.attributes)
+
+
+def _facts_line(found: Told) -> Iterator[str]:
+    opened, checked = found.opened, found.opened.checked
+    yield f"<code>{text(opened.place.segments[-1])}</code>"
+    yield f"Format <code>{text(opened.form.name)}</code>"
+    if found.file is not None:
+        yield f"{bytes_text(found.file)} file"
+    yield f"{bytes_text(found.values)} of values"
+    yield f"{counted(len(checked.variables), 'variable')}"
+    if len(checked.groups) > 1:
+        yield counted(len(checked.groups) - 1, "group")
+
+
+def _facts(checked: Checked) -> Iterator[tuple[str, str]]:
+    attributes = attributes_of(checked, "/")
+    for title, wanted in FACTS:
+        found = next((attributes[name] for name in wanted if name in attributes), None)
+        if found is not None and found != "":
+            yield title, linked(found) if isinstance(found, str) else text(brief(found))
+
+
+def _coordinate(each: Coordinate) -> str:
+    name = text(each.path.removeprefix("/"))
+    label = f' <span class="dim">{text(each.label)}</span>' if each.label and each.label != name else ""
+    grows = ' <span class="tag">unlimited</span>' if each.unlimited else ""
+    cells = "".join(f'<td class="n">{text(words)}</td>' for words in (each.first, each.last, each.step))
+    return (
+        f'<tr><th scope="row"><code>{name}</code>{label}{grows}</th><td class="n">{each.length:,}</td>{cells}'
+        f"<td>{text(each.units)}</td></tr>\n"
+    )
+
+
+def _more(found: Told, path: str) -> Iterator[str]:
+    """Yield what a page adds to a variable: its encoded size."""
+    checked = found.opened.checked
+    words = []
+    plain, stored = _bytes(checked, path), found.stored.get(path)
+    if stored is not None:
+        ratio = f" ({plain / stored:.1f}:1)" if plain and stored and plain != stored else ""
+        words.append(f"<span>{bytes_text(stored)} stored{ratio}</span>")
+    if words:
+        yield f'<p class="actions">{" ".join(words)}</p>'
+
+
+def _open(found: Told) -> Iterator[str]:
+    name = found.opened.place.segments[-1]
+    yield '<section aria-labelledby="open"><h2 id="open">Open it</h2>\n<div class="ways">'
+    for number, each in enumerate(commands(found.links, shown(name))):
+        yield f'<details class="way"{" open" * (not number)}><summary>{text(each.title)}</summary>'
+        yield f'<pre class="copy" tabindex="0"><code>{text(each.text)}</code></pre></details>\n'
+    yield '<details class="way"><summary>Addresses</summary><ul class="links">\n'
+    for version in VERSIONS:
+        yield f"<li>Zarr v{version.removeprefix('zarr')}: <code>{text(found.links[version])}</code></li>\n"
+    remote = found.links[CDMREMOTE]
+    asked = ", ".join(link(f"{remote}?req={what}", what) for what in ("form", "CDL", "NcML"))
+    yield f"<li>CDM Remote: <code>{text(remote)}</code>, {asked}</li>\n"
+    yield "</ul></details></div></section>\n"
+
+
+def _losses(found: Told) -> Iterator[str]:
+    for version, lost in found.losses.items():
+        if not lost:
+            continue
+        title = f"What {text(version)} does not hold"
+        yield f'<details class="losses"><summary>{title} <span class="dim">({len(lost)})</span></summary>\n<ul>\n'
+        yield from (f"<li>{text(each)}</li>\n" for each in lost)
+        yield "</ul></details>\n"

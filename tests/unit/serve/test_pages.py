@@ -1,0 +1,182 @@
+"""Pages of the server: datasets, static files, and what hostile names and values become."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from nczarr import names
+from nczarr.serve.pages.static_files import FOLDER
+from tests.support.serving import Served, serving
+
+HOSTILE = """netcdf h {
+dimensions:
+  x = 3 ;
+  t = 2 ;
+variables:
+  int x(x) ;
+    x:units = "<script>alert(1)</script>" ;
+    x:long_name = "\\"><img src=x onerror=alert(1)>" ;
+  double t(t) ;
+    t:units = "days since 2000-02-28" ;
+    t:calendar = "noleap" ;
+  int v\\<script\\>(t, x) ;
+    v\\<script\\>:note = "</pre></details><script>alert(2)</script>" ;
+:title = "<b onload='x'>\u202eevil\u200f & co</b>" ;
+:summary = "a <i>summary</i>" ;
+:references = "javascript:alert(3)" ;
+:license = "https://example.org/l?a=1&b=%22" ;
+data:
+  x = 10, 20, 30 ;
+  t = 0, 1 ;
+}
+"""
+
+
+class Elements(HTMLParser):
+    """The elements and attributes of a page, and whether each closes."""
+
+    VOID = frozenset(("meta", "link", "img", "br", "input", "image", "path", "line", "rect"))
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.words = ""
+        self.feed(page)
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in self.VOID:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words += data + " "
+
+
+def inert(page: str) -> Elements:
+    """The elements of a page that has no inline script, style or handler, and nothing of other sites."""
+    elements = Elements(page)
+    for tag, attributes in elements.found:
+        assert not [name for name in attributes if name.startswith("on") or name == "style"], (tag, attributes)
+        assert tag != "style"
+        if tag == "script":
+            assert (attributes["src"] or "").startswith("/static/")
+        for name in ("src", "href", "action"):
+            assert not re.match(r"\s*javascript:", attributes.get(name) or "", re.IGNORECASE)
+        if tag in ("img", "link", "image"):
+            assert re.match(r"/static/|data:image/png", attributes.get("src") or attributes.get("href") or "")
+    return elements
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    root = tmp_path_factory.mktemp("hostile")
+    (root / "h.cdl").write_text(HOSTILE, encoding="utf-8")
+    name = b"bytes \xff\xfe \xe2\x80\xae<script>.cdl"
+    Path(root / name.decode("utf-8", "surrogateescape")).write_text("netcdf t {\n}\n", encoding="utf-8")
+    with serving(root) as served:
+        yield served
+
+
+def test_texts_of_datasets_are_text(hostile: Served) -> None:
+    page = hostile.get("/browse/h.cdl").text
+    elements = inert(page)
+    assert "\u202e" not in page
+    assert "\u200f" not in page
+    assert "<b onload='x'>\\u202eevil\\u200f & co</b>" in elements.words
+    assert '"><img src=x onerror=alert(1)>' in elements.words
+    links = [attributes["href"] for tag, attributes in elements.found if tag == "a"]
+    assert "https://example.org/l?a=1&b=%22" in links
+    assert not [each for each in links if "javascript" in (each or "")]
+
+
+def test_names_that_are_not_unicode(hostile: Served) -> None:
+    listed = json.loads(hostile.get("/?format=json").body)
+    odd = next(each for each in listed["entries"] if each["name"].startswith("bytes"))
+    for page in ("/", odd["links"]["browse"]):
+        text = hostile.get(page).text
+        inert(text)
+        assert "\u202e" not in text
+        assert "&lt;script&gt;.cdl" in text
+
+
+def test_coordinates_are_told(hostile: Served) -> None:
+    words = " ".join(inert(hostile.get("/browse/h.cdl").text).words.split())
+    assert "2 2000-02-28 2000-03-01 1 days days since 2000-02-28" in words
+    told = json.loads(hostile.get("/browse/h.cdl?format=json").body)
+    by_path = {each["path"]: each for each in told["coordinates"]}
+    assert {name: by_path["/x"][name] for name in ("length", "first", "last", "step")} == {
+        "length": 3, "first": "10", "last": "30", "step": "10",
+    }  # fmt: skip
+    assert (by_path["/t"]["first"], by_path["/t"]["last"]) == ("2000-02-28", "2000-03-01")
+
+
+def test_every_dataset_has_a_page(served: Served) -> None:
+    for path in ("cmip.nc", "groups.nc", "types.nc", "stores/cmip.zarr", "stores/strings.zarr3", "cmip.json",
+                 "stores/types.ncs", "stores/cmip.awkd", "station.cdl"):  # fmt: skip
+        reply = served.get(f"/browse/{path}")
+        assert reply.status == 200, reply.text
+        elements = inert(reply.text)
+        words = " ".join(elements.words.split())
+        assert "What zarr2 does not hold" in words or "zarr3" in words
+        assert f'xr.open_zarr("{served.url}zarr3/{path}")' in words
+        told = json.loads(served.get(f"/browse/{path}?format=json").body)
+        assert told["variable_count"] == len(told["variables"])
+        assert " ".join(names.readable(told["title"], keep="\t\n").split()) in words
+
+
+def test_sizes(served: Served, datasets: Path) -> None:
+    told = json.loads(served.get("/browse/cmip.nc?format=json").body)
+    assert told["size"] == (datasets / "cmip.nc").stat().st_size
+    by_name = {each["name"]: each for each in told["variables"]}
+    assert by_name["/tas"]["bytes"] == 2 * 2 * 4 * 4
+    assert by_name["/tas"]["stored_bytes"] > 0
+
+
+def test_static_files(served: Served) -> None:
+    for path in sorted(FOLDER.iterdir()):
+        reply = served.get(f"/static/{path.name}")
+        assert (reply.status, reply.body) == (200, path.read_bytes())
+        assert served.get(f"/static/{path.name}", If_None_Match=reply.headers["etag"]).status == 304
+    assert served.get("/static/tree.css").headers["content-type"] == "text/css; charset=utf-8"
+    for path in (
+        "/static",
+        "/static/",
+        "/static/nothing.js",
+        "/static/pages.css/",
+        "/static/..%2f__init__.py",
+        "/static/.",
+    ):
+        assert served.get(path).status == 404, path
+
+
+def test_the_policy_permits_nothing_inline(served: Served) -> None:
+    policy = served.get("/").headers["content-security-policy"]
+    assert "unsafe" not in policy
+    for each in ("default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "base-uri 'none'"):
+        assert each in policy
+
+
+def test_a_coordinate_with_large_chunks_is_not_read(tmp_path: Path) -> None:
+    netcdf = pytest.importorskip("netCDF4")
+    with netcdf.Dataset(tmp_path / "large.nc", "w") as file:
+        file.createDimension("x", 4_000_000)
+        file.createVariable("x", "f8", ("x",), zlib=True, chunksizes=(4_000_000,))[:3] = 0
+        file.createDimension("y", 3_000_000)
+        file.createVariable("y", "f8", ("y",), zlib=True, chunksizes=(1000,))[::2_999_999] = [1, 5]
+    with serving(tmp_path) as served:
+        told = json.loads(served.get("/browse/large.nc?format=json").body)
+    by_path = {each["path"]: each for each in told["coordinates"]}
+    assert by_path["/x"]["step"] == "not read: its chunks are large"
+    assert (by_path["/y"]["first"], by_path["/y"]["last"], by_path["/y"]["step"]) == ("1", "5", "")
