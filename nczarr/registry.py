@@ -34,6 +34,8 @@ ROWS: dict[str, str] = {
     "awkward0": "nczarr.formats.awkward0:FORMAT",
     "ncstream": "nczarr.formats.ncstream:FORMAT",
     "dmrpp": "nczarr.formats.dmrpp:FORMAT",
+    "dap2": "nczarr.formats.dap2:FORMAT",
+    "dap4": "nczarr.formats.dap4:FORMAT",
 }
 """Our formats by name, in the order of documentation and detection."""
 

@@ -50,6 +50,7 @@ SUBJECTS = (
     "Awkward 0.x persistence",
     "Ragged arrays",
     "Messages of ncstream",
+    "OPeNDAP",
     "Schemas",
     "Other readers: stores and attributes",
     "Other readers: arrays and dimensions",

@@ -17,8 +17,10 @@ from nczarr.ast import (
     EnumType,
     Field,
     Group,
+    OpaqueType,
     UserType,
     Variable,
+    VlenType,
 )
 from nczarr.ast.types import IntegerName
 from nczarr.opendap.wire import ATOMIC_OF, VARIABLES
@@ -56,6 +58,8 @@ class Scope:
     """Attributes of the group."""
     groups: list[Scope] = field(default_factory=list)
     """Child groups so far."""
+    lists: bool = False
+    """In the scope of the document: True if sequences and opaque values are lists; else they are faults."""
 
     def root(self) -> Scope:
         """Return the scope of the document."""
@@ -165,6 +169,18 @@ def type_of(element: Element, scope: Scope) -> str:
         return found[0]
     if tag == "Structure":
         return _structure(element, scope)
+    if tag == "Sequence" and scope.root().lists:
+        return _sequence(element, scope)
+    if tag == "Opaque" and scope.root().lists:
+        size = element.attributes.get("_edu.ucar.opaque.size")
+        if size is None:
+            return declare(VlenType(name="_", base="ubyte"), "opaque_t", scope.root())
+        length = whole(size, "size of an opaque value")
+        if not 0 < length < 1 << 31:
+            raise FaultError(f"its opaque values have {length} bytes")
+        written = element.attributes.get("nczarr:type") or f"opaque{length}_t"
+        home, name = scope.home_of(written) or (scope, written)
+        return declare(OpaqueType(name="_", size=length), name, home)
     raise FaultError(f"the model has no type for `{tag}`")
 
 
@@ -193,16 +209,34 @@ def _structure(element: Element, scope: Scope) -> str:
         fields.append(Field(name=own, type=type_of(child, home), shape=tuple(shape)))
     if not fields or len({each.name for each in fields}) < len(fields):
         raise FaultError("names of its members are not unique" if fields else "it has no members")
-    return _declared(name or element.attributes.get("name", ""), tuple(fields), home, fixed=bool(name))
+    made = CompoundType(name="_", fields=tuple(fields))
+    return declare(made, name or f"{element.attributes.get('name', '')}_t", home, fixed=bool(name))
 
 
-def _declared(name: str, fields: tuple[Field, ...], home: Scope, *, fixed: bool) -> str:
-    """Declare a compound once in a group; make its name unique unless it is `fixed`."""
+def _sequence(element: Element, scope: Scope) -> str:
+    """Return the FQN of a sequence's type: a list of its compound.
+
+    A list of netCDF, which servers mark, is a list of the sequence's only member.
+    """
+    members = [child for child in element.children if child.tag in VARIABLES]
+    name = element.attributes.get("name", "")
+    if element.attributes.get("_edu.ucar.isvlen", "0") != "0" and len(members) == 1 and not members[0].all("Dim"):
+        written = element.attributes.get("nczarr:type") or f"{name}_t"
+        home, own = scope.home_of(written) or (scope, written)
+        return declare(VlenType(name="_", base=type_of(members[0], home)), own, home)
+    return declare(VlenType(name="_", base=_structure(element, scope)), f"{name}_rows_t", scope)
+
+
+def declare(made: UserType, name: str, home: Scope, *, fixed: bool = False) -> str:
+    """Declare a type once in a group, under a unique name that begins with `name`, or is it if `fixed`; return its FQN.
+
+    An equal type with that name is used again. Raises FaultError.
+    """
     if names.problem(name) is not None:
         raise FaultError(f"`{name[:40]}` is not a type name")
-    wanted, number = (name if fixed else f"{name}_t"), 1
+    wanted, number = name, 1
     while True:
-        made = CompoundType(name=wanted, fields=fields)
+        made = made.model_copy(update={"name": wanted})
         same = next((each for each in home.types if each.name == wanted), None)
         if same is None:
             home.types.append(made)
@@ -211,4 +245,4 @@ def _declared(name: str, fields: tuple[Field, ...], home: Scope, *, fixed: bool)
         if fixed:
             raise FaultError(f"the type `{name}` has different members elsewhere")
         number += 1
-        wanted = f"{name}_t{number}"
+        wanted = f"{name}{number}"

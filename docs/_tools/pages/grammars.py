@@ -24,6 +24,12 @@ PAGES = {
         "NCZarr notation",
         "Look up the grammar of the NCZarr notation. [NCZarr notation](../formats/notation.md) explains the language.",
     ),
+    "DAP2": (
+        "dap2",
+        "DDS and DAS",
+        "Look up the grammar of DDS and DAS, the texts of DAP2. [DAP2](../formats/dap2.md) explains what is read of "
+        "them.",
+    ),
 }
 TALL = 9
 """Alternatives of single words that stand below each other; more are arranged in columns."""

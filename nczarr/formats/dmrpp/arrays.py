@@ -14,7 +14,7 @@ from nczarr.arrays.chunked_store import StoredArray
 from nczarr.arrays.codecs import DEFLATE, SHUFFLE, to_configs
 from nczarr.arrays.grid import Encoding
 from nczarr.arrays.memory import fill_source
-from nczarr.arrays.parts import Types, descr, is_fixed
+from nczarr.arrays.parts import descr, is_fixed
 from nczarr.arrays.source import ArraySource, Descr, Layout, Parts, big_descr, itemsize
 from nczarr.ast import ATOMIC, Codec, Storage
 from nczarr.capabilities import ChunkKeys
@@ -32,6 +32,7 @@ from nczarr.formats.dmrpp.references import (
 )
 from nczarr.formats.dmrpp.wire import FILTERS, fill_number
 from nczarr.opendap.declarations import FaultError, whole
+from nczarr.opendap.document_reader import Described
 from nczarr.opendap.xml_reader import Element
 from nczarr.stores.base import Store, is_safe
 
@@ -52,23 +53,6 @@ _VALUES = ("dmrpp:compact", "dmrpp:missingdata", "dmrpp:vlsa", "dmrpp:specialstr
 """Elements that hold values."""
 
 _ELEMENTS = {*_VALUES, "dmrpp:chunks", "dmrpp:chunk", "dmrpp:FixedLengthStringArray"}
-
-
-class Described(NamedTuple):
-    """A variable of a document."""
-
-    element: Element
-    """Its XML element."""
-    path: str
-    """FQN of the variable."""
-    type: str
-    """Type of the values."""
-    shape: tuple[int, ...]
-    """Shape of the variable."""
-    types: Types
-    """Declared types by FQN."""
-    declared: bytes | None
-    """Bytes of its `_FillValue`; None without one."""
 
 
 class Found(NamedTuple):

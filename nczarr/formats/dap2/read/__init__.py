@@ -1,0 +1,1 @@
+"""DDS, DAS and DODS → datasets, from files and from servers."""

@@ -1,0 +1,190 @@
+"""`read`: a DODS response → dataset. Numbers stay in the file, everything else is decoded once."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from typing import Any
+
+from nczarr import names
+from nczarr.arrays.blocks import even_chunks
+from nczarr.arrays.decoded_parts import in_one_piece
+from nczarr.arrays.lazy_numpy import NDArray
+from nczarr.arrays.memory import ArrayInMemory
+from nczarr.arrays.parts import descr, parts
+from nczarr.arrays.source import ArraySource, Descr, Layout, Parts, itemsize
+from nczarr.arrays.strided import AffineArray, FileBytes
+from nczarr.ast import Dataset
+from nczarr.ast.walk import building
+from nczarr.check.checked import Unchecked
+from nczarr.diagnostics.report import Report
+from nczarr.formats.dap2.read.attributes import Attributes
+from nczarr.formats.dap2.read.narrow import Narrow
+from nczarr.formats.dap2.read.parse import Schema, parse_das, parse_dds
+from nczarr.formats.dap2.read.tokens import TextFaultError
+from nczarr.formats.dap2.read.tree import Slot, Tree, slots_of, tree_of
+from nczarr.formats.dap2.wire.xdr import FULL, NARROW, Xdr, pad
+from nczarr.opendap.columns import BrokenValuesError, decoded
+from nczarr.opendap.declarations import FaultError, Scope
+from nczarr.options import Options
+from nczarr.source import Source, Span
+
+LONGEST_DAS = 256 << 20
+"""Maximum bytes of a DAS."""
+
+_DATA = re.compile(rb"\n[ \t]*Data:[ \t]*\r?\n")
+_LINE_END = b"\r\n"  # editors and transfers add it
+_ERROR = re.compile(rb"\s*error\s*\{", re.IGNORECASE)
+_MESSAGE = re.compile(rb'message\s*=\s*("(?:\\.|[^"\\])*"|[^;]*)', re.IGNORECASE)
+
+
+def read(source: Source, report: Report, options: Options | None = None) -> Unchecked | None:
+    """Return the dataset of a DODS response; None after an error.
+
+    The attributes are those of the `.das` beside a local file, if there is one.
+    Reports `bad-dap2` and `foreign-member`.
+    """
+    text = Source(source.name, source.data, path=source.path)
+    if refuse_error(text, report):
+        return None
+    found = _DATA.search(source.data)
+    if found is None:
+        fault = "the response has no line `Data:`, after which values follow"
+        report.error("bad-dap2", f"`{source.name}`: {fault}", Span(source, len(source.data), len(source.data)))
+        return None
+    binary = Source(source.name, source.data, binary=True, path=source.path)
+    das = _das_beside(source)
+    try:
+        with building():
+            return _File(binary, text, found.start() + 1, found.end()).read(das, report)
+    except TextFaultError as fault:
+        report.error("bad-dap2", str(fault), Span(text, fault.start, fault.end))
+    except BrokenValuesError as fault:
+        report.error("bad-dap2", str(fault), Span(binary, fault.at, fault.at))
+    return None
+
+
+def refuse_error(source: Source, report: Report) -> bool:
+    """Report an error document of a server; return whether the source is one."""
+    head = bytes(source.data[: 1 << 16])
+    if _ERROR.match(head) is None:
+        return False
+    message = _MESSAGE.search(head)
+    words = message[1].strip(b'" \r\n\t').decode("utf-8", "replace") if message else "no message"
+    report.error("bad-dap2", f"the server reports an error: {' '.join(words.split())}", Span(source, 0, 0))
+    return True
+
+
+def _das_beside(source: Source) -> Source | None:
+    """Return the DAS beside a file; None without one. Raises OSError."""
+    path = os.path.splitext(source.path)[0] + ".das"
+    if not source.path.lower().endswith(".dods") or not os.path.isfile(path):
+        return None
+    with open(path, "rb") as file:
+        return Source(os.path.splitext(source.name)[0] + ".das", file.read(LONGEST_DAS))
+
+
+class _File:
+    """Values of a response, with their places."""
+
+    def __init__(self, source: Source, text: Source, stop: int, start: int) -> None:
+        self.source = source
+        self.schema = parse_dds(text, 0, stop)
+        self.scope = Scope("_", "/")
+        try:
+            self.slots = slots_of(self.schema, self.scope)
+        except FaultError as fault:
+            raise TextFaultError(str(fault), 0, 0) from None
+        self.types = {names.join("/", each.name): each for each in self.scope.types}
+        self.file = FileBytes.of(source)
+        self.arrays: dict[int, Parts] = {}
+        wire = Xdr(source.data, start, self.types)
+        for number, slot in enumerate(self.slots):
+            try:
+                self.arrays[number] = self._arrays(wire, slot)
+            except BrokenValuesError as fault:
+                raise BrokenValuesError(f"variable `{slot.projection}`: {fault}", fault.at) from None
+        if wire.at < wire.end:
+            left = wire.end - wire.at
+            if left > len(_LINE_END) or bytes(source.data[wire.at :]) not in (_LINE_END, _LINE_END[1:]):
+                raise BrokenValuesError(f"{left} bytes follow the last value", wire.at)
+
+    def read(self, das: Source | None, report: Report) -> Unchecked | None:
+        """Return the dataset; None after an error in the DAS."""
+        tree = tree_of(self.schema, self.slots, self.scope, self._equal)
+        made = dataset(tree, das, report)
+        if made is None:
+            return None
+        numbers = {id(slot): number for number, slot in enumerate(self.slots)}
+        arrays = {names.join("/", each.name): self.arrays[numbers[id(each.slot)]] for each in tree.variables.values()}
+        return Unchecked(made, parts=arrays)
+
+    def _equal(self, one: Slot, other: Slot) -> bool:
+        values = [self._values(each) for each in (one, other)]
+        return (
+            values[0].tobytes() == values[1].tobytes() if one.type != "string" else bool((values[0] == values[1]).all())
+        )
+
+    def _values(self, slot: Slot) -> NDArray[Any]:
+        (array,) = self.arrays[next(number for number, each in enumerate(self.slots) if each is slot)].values()
+        return array.read(tuple(slice(0, length) for length in slot.shape))
+
+    def _arrays(self, wire: Xdr, slot: Slot) -> Parts:
+        """Return the arrays of the next variable. Raises BrokenValuesError."""
+        count = math.prod(slot.shape)
+        if slot.array and (slot.type in FULL or slot.type in NARROW):
+            wire.array(slot.type, count)
+            return {"": self._lazy(wire, slot, count)}
+        values = decoded(wire, slot.type, slot.shape, array=slot.array)
+        return {
+            part.path: ArrayInMemory(
+                in_one_piece(descr(part.type, self.types), values[part.path].shape), values[part.path]
+            )
+            for part in parts(slot.type, slot.shape, self.types)
+        }
+
+    def _lazy(self, wire: Xdr, slot: Slot, count: int) -> ArraySource:
+        """Return an array of numbers in the file, and go on behind it."""
+        dtype = "|u1" if slot.type == "ubyte" else FULL.get(slot.type, ">u4")
+        width = itemsize(dtype)
+        size = count * width
+        wire.left(size, f"an array of {count} elements")
+        chunks = next(even_chunks(slot.shape, width), slot.shape)
+        layout = Layout(dtype, slot.shape, tuple(max(1, each) for each in chunks))
+        source = AffineArray(layout, self.file, wire.at, math.prod(slot.shape[1:]) * width)
+        wire.at += size
+        if slot.type == "ubyte":
+            wire.take(pad(size), "the padding of an array")
+        return source if slot.type not in NARROW or slot.type == "ubyte" else Narrow(source, slot.type)
+
+
+def _in_memory(dtype: Descr, values: NDArray[Any]) -> ArrayInMemory:
+    return ArrayInMemory(in_one_piece(dtype, values.shape), values)
+
+
+def dataset(tree: Tree, das: Source | None, report: Report) -> Dataset | None:
+    """Return the dataset of a tree with the attributes of a DAS; None after an error. Reports `bad-dap2`."""
+    attributes = Attributes(tree, report)
+    if das is not None:
+        if refuse_error(das, report):
+            return None
+        try:
+            attributes.assign(parse_das(das))
+        except TextFaultError as fault:
+            report.error("bad-dap2", str(fault), Span(das, fault.start, fault.end))
+            return None
+    dimensions, variables = tree.nodes(attributes.unlimited)
+    return Dataset(
+        name=_name(tree.schema),
+        types=tuple(tree.types),
+        dimensions=dimensions,
+        variables=variables,
+        attributes=tuple(attributes.found.values()),
+    )
+
+
+def _name(schema: Schema) -> str:
+    """Return the name of a dataset without folders and the suffix of a netCDF or HDF file."""
+    stem, suffix = os.path.splitext(schema.name.replace("%2f", "/").rpartition("/")[2])
+    return stem if suffix.lower() in (".nc", ".nc4", ".cdf", ".hdf", ".h5", ".hdf5", ".dat") else stem + suffix

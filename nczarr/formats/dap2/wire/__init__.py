@@ -1,0 +1,1 @@
+"""The protocol's words: types, and the encoding of values (XDR)."""

@@ -1,0 +1,1 @@
+"""DMR and data responses → datasets, from files and from servers."""

@@ -1,0 +1,156 @@
+"""Reader of a DMR: the tree, and its variables in the order of their values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nczarr.arrays.parts import Types
+from nczarr.arrays.source import Parts
+from nczarr.ast import Attribute, Constant, EnumType, Storage, UserType
+from nczarr.diagnostics.report import Report
+from nczarr.opendap.declarations import FaultError, Scope
+from nczarr.opendap.document_reader import Described, DocumentReader
+from nczarr.opendap.wire import VARIABLES
+from nczarr.opendap.xml_reader import Element, parse
+from nczarr.source import Source, Span
+
+CHECKSUM = "_DAP4_Checksum_CRC32"
+"""Attribute with the checksum of a variable."""
+
+TRANSPORT = frozenset({CHECKSUM, "_DAP4_Little_Endian", "_dap4.ce", "_NCProperties"})
+"""Attributes of the response and the library that made it, which are not part of the dataset."""
+
+CHUNKS = "_ChunkSizes"
+"""Attribute in which servers store chunk lengths."""
+
+MAPS = "_edu.ucar.maps"
+"""Attribute with the maps of a variable, as netCDF's client makes it."""
+
+
+class Document(DocumentReader):
+    """Reader of one DMR. `described`: the variables that were read."""
+
+    described: list[Described]
+
+    def values(self, described: Described) -> tuple[Parts, Storage]:
+        """Note the variable: its values come later."""
+        self.described.append(described)
+        return {}, _storage(described)
+
+    def scope(self) -> Scope:
+        """Return the scope of the root group, in which sequences are lists."""
+        self.described = []
+        return Scope("_", "/", lists=True)
+
+    def fill_value(self, value: Constant, type_name: str, types: Types) -> Constant:
+        """Return a fill value as the type requires: names of enums are constants."""
+        declared = types.get(type_name)
+        if isinstance(declared, EnumType):
+            numbers = {each.value for each in declared.constants if each.name.encode() == value.data}
+            if value.type == "char" and len(numbers) == 1:
+                return Constant(type=type_name, count=1, data=Constant.numbers(declared.base, numbers).data)
+            if value.type == declared.base:
+                return Constant(type=type_name, count=value.count, data=value.data)
+        return super().fill_value(value, type_name, types)
+
+    def attributes(self, element: Element, scope: Scope) -> tuple[Attribute, ...]:
+        """Return the attributes of a group or variable, without those of the response."""
+        found = [each for each in super().attributes(element, scope) if each.name not in TRANSPORT]
+        if element.first("Dim") is not None and _chunks(element, found):
+            found = [each for each in found if each.name != CHUNKS]
+        maps = [each.attributes.get("name", "") for each in element.all("Map")]
+        if any(each.rpartition("/")[2] not in _dimensions(element) for each in maps):
+            value = Constant.strings(each.encode() for each in maps)
+            found.append(Attribute(name=MAPS, value=value, span=self.span(element)))
+        return tuple(found)
+
+
+def _dimensions(element: Element) -> set[str]:
+    """Return the simple names of a variable's dimensions."""
+    return {each.attributes.get("name", "").rpartition("/")[2] for each in element.all("Dim")}
+
+
+def _chunks(element: Element, found: list[Attribute]) -> tuple[int, ...] | None:
+    """Return the chunk lengths in an attribute, if they are positive and as many as the dimensions."""
+    given = next((each.value for each in found if each.name == CHUNKS), None)
+    if given is None or given.type not in ("int", "uint", "int64", "uint64"):
+        return None
+    lengths = tuple(int(each) for each in given.as_numbers())
+    return lengths if len(lengths) == len(element.all("Dim")) and all(each > 0 for each in lengths) else None
+
+
+def _storage(described: Described) -> Storage:
+    element = described.element
+    written = element.first("Attribute") and [
+        each for each in element.all("Attribute") if each.attributes.get("name") == CHUNKS
+    ]
+    if not written:
+        return Storage()
+    texts = [value.attributes.get("value", value.text).strip() for value in written[0].all("Value")]
+    lengths = [int(each) for each in texts if each.isascii() and each.isdigit() and len(each) < 19]
+    if len(lengths) != len(described.shape) or not all(lengths) or len(texts) != len(lengths):
+        return Storage()
+    sizes = zip(lengths, described.shape, described.grows, strict=True)
+    chunks = tuple(each if grows else min(each, max(1, size)) for each, size, grows in sizes)
+    return Storage(layout="chunked", chunks=chunks)
+
+
+def parsed(source: Source, report: Report) -> Element | None:
+    """Return the root of a DMR; None after an error. Reports `bad-dap4`."""
+    root = parse(source, report, "bad-dap4")
+    if root is not None and root.tag != "Dataset":
+        message = root.first("Message")
+        words = " ".join((message.text if message is not None else root.text).split()) or "no message"
+        text = (
+            f"the server reports an error: {words}"
+            if root.tag == "Error"
+            else f"the root is a `{root.tag}`, not a `Dataset`"
+        )
+        report.error("bad-dap4", f"`{source.name}`: {text}", Span(source, root.offset, root.offset))
+        return None
+    return root
+
+
+def before_version_2(root: Element) -> bool:
+    """Return whether values of groups come before those of their parents.
+
+    Hyrax did so against the specification, and counted the version of its
+    documents up when it stopped. The libraries of Unidata, which always follow
+    the specification, have version 1.0 and mark their documents.
+    """
+    marked = any(each.attributes.get("name") == "_DAP4_Little_Endian" for each in root.all("Attribute"))
+    return root.attributes.get("dmrVersion") == "1.0" and not marked
+
+
+def in_order(element: Element, *, groups_first: bool) -> Iterator[Element]:
+    """Yield the elements of variables in the order of their values."""
+    groups = element.all("Group")
+    if groups_first:
+        for each in groups:
+            yield from in_order(each, groups_first=True)
+    for child in element.children:
+        if child.tag in VARIABLES:
+            yield child
+        elif child.tag == "Group" and not groups_first:
+            yield from in_order(child, groups_first=False)
+
+
+def checksum_of(element: Element) -> int | None:
+    """Return the checksum in a variable's attributes; None without one. Raises FaultError."""
+    for each in element.all("Attribute"):
+        if each.attributes.get("name") == CHECKSUM:
+            value = each.first("Value")
+            text = "" if value is None else value.attributes.get("value", value.text).strip()
+            try:
+                return int(text, 0) & 0xFFFFFFFF
+            except ValueError:
+                raise FaultError(f"`{text[:40]}` is not a checksum") from None
+    return None
+
+
+def known_types(described: list[Described]) -> Types:
+    """Return the types of all variables by FQN."""
+    found: dict[str, UserType] = {}
+    for each in described:
+        found.update(each.types)
+    return found

@@ -1,0 +1,1 @@
+"""The protocol's encoding: chunks of a response, and values."""
