@@ -225,7 +225,7 @@ def _measured(folder: Path) -> bool:
             for number in range(ROUNDS):
                 proxy.clear()
                 proxy.seconds = LATENCY
-                command = [python, "-c", side.program, str(folder / f"{case.file}-{side.name}-{number}")]
+                command = [python, "-c", side.program, str(folder / f"{case.file}-{case.work}-{side.name}-{number}")]
                 ran = subprocess.run(command, capture_output=True, text=True, cwd=folder, timeout=600)
                 if ran.returncode or not ran.stdout:
                     raise SystemExit(f"benchmark: {case.file}, {case.work}, {side.name}: {ran.stderr[-2000:]}")
