@@ -20,6 +20,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from copy import deepcopy
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -235,7 +236,7 @@ class Connection:
 
     def _arguments(self) -> dict[str, Any]:
         """Return the arguments of the file system."""
-        shared, own = {}, dict(_DEFAULTS.get(self.protocol, {}))
+        shared, own = {}, deepcopy(_DEFAULTS.get(self.protocol, {}))  # libraries write into what they are given
         protocols = {part.partition("://")[0].lower() for part in self.place.path.split("::")}
         for name, value in self.options.items():
             first, dot, rest = name.partition(".")

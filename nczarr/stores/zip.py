@@ -20,9 +20,12 @@ from nczarr.stores import ranges, remote_file
 from nczarr.stores.base import ROOT_KEYS, Store, UnsafeKeyError, is_safe, safe_key
 from nczarr.stores.finish import partial, put_in_place, unfinished, unstopped
 from nczarr.stores.ranges import Range
+from nczarr.stores.remote_file import BLOCK
 
 if TYPE_CHECKING:
     from zipfile import ZipFile, ZipInfo
+
+    from nczarr.stores.remote_file import RemoteFile
 
 
 LARGEST_ENTRY = 1 << 32
@@ -40,6 +43,13 @@ SEVERAL, MOST_HEADERS = 4, 1024
 
 EXTRA = 32
 """Bytes of an extra field that only an entry's header has."""
+
+TAIL, LEAD = 1 << 16, 1 << 18
+"""Bytes of the first request for the end of a remote archive, and bytes requested with its directory and before it:
+archives that are written in order end with the documents of the store."""
+
+_END = struct.Struct("<4s4H2LH")
+"""End of an archive: signature, four counts, size and offset of its directory, length of a comment."""
 
 
 class ZipStore(Store):
@@ -85,7 +95,10 @@ class ZipStore(Store):
         from zipfile import BadZipFile, ZipFile
 
         try:
-            return ZipFile(self.file if self._remote is None else self._remote.opened())
+            if self._remote is None:
+                return ZipFile(self.file)
+            _fetch_directory(self._remote)
+            return ZipFile(self._remote.opened())
         except (BadZipFile, struct.error, ValueError) as error:
             if isinstance(error.__context__, OSError):  # the library takes a failed read for an invalid archive
                 raise error.__context__ from None
@@ -166,9 +179,25 @@ class ZipStore(Store):
             self._remote.fetch((each.header_offset, LOCAL_HEADER) for each in ahead)
 
 
+def _fetch_directory(file: RemoteFile) -> None:
+    """Fetch the end of an archive, and its directory with the documents before it. Raises OSError."""
+    start = max(0, file.size - TAIL)
+    file.fetch([(start, TAIL)])
+    tail = file.read(start, TAIL)
+    at = tail.rfind(b"PK\x05\x06", 0, len(tail) - _END.size + 4)
+    if at >= 0:
+        *_, length, offset, _ = _END.unpack_from(tail, at)
+        if offset + length <= file.size:  # else it is a large archive, whose directory is named elsewhere
+            begin = max(0, offset - LEAD)
+            file.fetch([(begin, offset + length - begin)])
+
+
 def _span(info: ZipInfo) -> int:
-    """Return the approximate bytes of an entry with its header, whose extra field may be longer than the listed one."""
-    return LOCAL_HEADER + len(info.filename.encode()) + len(info.extra) + EXTRA + info.compress_size
+    """Return the approximate bytes of an entry with its header, and of what a file object reads with its last block.
+
+    The header's extra field may be longer than the listed one.
+    """
+    return LOCAL_HEADER + len(info.filename.encode()) + len(info.extra) + EXTRA + info.compress_size + BLOCK
 
 
 class ZipTarget(Store):

@@ -90,6 +90,14 @@ def test_a_store_is_written_and_read_back(source: Path, tmp_path: Path) -> None:
     assert content() == near
 
 
+def test_what_a_library_writes_into_its_options_is_not_kept() -> None:
+    """botocore does, and two states of the options would be two clients."""
+    place = connection.Connection("s3://bucket/a.zarr")
+    before = place._arguments()
+    place._arguments()["config_kwargs"]["retries"].pop("max_attempts")
+    assert place._arguments() == before
+
+
 def test_data_come_first_and_the_document_of_the_root_last(source: Path) -> None:
     nczarr.convert(source, URL)
     order = [key for key in puts() if key != ".nczarr-journal"]

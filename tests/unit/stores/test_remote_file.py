@@ -129,6 +129,28 @@ def test_opening_takes_few_requests(server: RangedServer, name: str) -> None:
     assert len(server.asked) <= 12
 
 
+@pytest.mark.parametrize("entries", [3, 40_000, 70_000])
+def test_archives_take_few_requests(tmp_path: Path, entries: int) -> None:
+    """Of any number of entries: the last has more than a directory without extensions can list."""
+    text = "netcdf t { dimensions: x = 4 ; variables: int v(x) ; v:_ChunkSizes = 2 ; data: v = 1, 2, 3, 4 ; }"
+    (tmp_path / "v.cdl").write_text(text)
+    nczarr.convert(tmp_path / "v.cdl", tmp_path / "v.zarr")
+    with zipfile.ZipFile(tmp_path / "v.zip", "w") as made:
+        for number in range(entries):
+            made.writestr(f"other/{number}", b"")
+        for path in sorted((tmp_path / "v.zarr").rglob("*")):
+            if path.is_file():
+                made.write(path, str(path.relative_to(tmp_path / "v.zarr")))
+    server = RangedServer(tmp_path)
+    try:
+        found = nczarr.open(f"{server.url}/v.zip")
+        assert len(server.asked) <= 4
+        np.testing.assert_array_equal(found["v"][...], [1, 2, 3, 4])
+        assert len(server.asked) <= 5
+    finally:
+        server.close()
+
+
 def test_a_slice_takes_its_own_chunks(folder: Path, server: RangedServer) -> None:
     found = nczarr.open(f"{server.url}/a.nc")["chunked"]
     first = found[:10]
