@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from nczarr.arrays.source import ArraySource
 from nczarr.ast.rectilinear import largest
 from nczarr.check.checked import Checked
-from nczarr.serve.cdmremote import chunk_size, size_of
+from nczarr.serve.cdmremote import size_of
+from nczarr.serve.value_streams import chunk_size
 
 PAGE = 4096
 """Bytes that the system reads of a mapped file for one value."""
