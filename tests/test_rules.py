@@ -31,6 +31,7 @@ ROOMS = (
     "serve",
     "testing",
     "awkward0",
+    "dap2",
     "ncstream",
     "refs",
     "virtualizarr",
@@ -79,6 +80,7 @@ PROGRAMS = {"nczarr.compare.foreign_reader"}
 LONGEST = 400
 DOORS = {
     "nczarr.awkward0": "nczarr.formats.awkward0",
+    "nczarr.dap2": "nczarr.formats.dap2",
     "nczarr.ncstream": "nczarr.formats.ncstream",
     "nczarr.refs": "nczarr.formats.reference",
     "nczarr.virtualizarr": "nczarr.formats.reference",
@@ -518,6 +520,7 @@ TOLD = {
     "nczarr": "`nczarr.awkward0` and `nczarr.ncstream` are public modules",
     "nczarr.api.handle": "`from_cdl`, `to_cdl` and their like are methods for one format each",
     "nczarr.awkward.expressions": "`awkward0` is the library that documents name",
+    "nczarr.serve.dap2": "`dap2` is the first segment of its URLs",
     "nczarr.serve.cdmremote": "`cdl` and `ncstream` are words of CDM Remote's queries",
     "nczarr.cli.missing": "`ncstream` is an extra of the package",
 }

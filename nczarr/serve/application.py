@@ -29,7 +29,10 @@ from nczarr.serve.workers import BusyError, Share, Workers
 
 METHODS = ("GET", "HEAD")
 RETRY = (("Retry-After", "2"),)
-EXPOSED = "Accept-Ranges, Content-Description, Content-Length, Content-Range, ETag, Last-Modified, Retry-After"
+EXPOSED = (
+    "Accept-Ranges, Content-Description, Content-Length, Content-Range, ETag, Last-Modified, Retry-After, "
+    "XDAP, XDODS-Server"
+)
 """Answer headers that scripts of other sites may read."""
 
 PREFLIGHT = (

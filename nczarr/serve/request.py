@@ -38,6 +38,8 @@ class Request(NamedTuple):
     """Scheme and host as the client sees them."""
     raw: str
     """Path and query as received."""
+    constraint: str = ""
+    """Query as received."""
 
     @property
     def wants_json(self) -> bool:
@@ -85,9 +87,9 @@ def request(scope: Mapping[str, Any]) -> Request:
     if not host or not _HOST.issuperset(host) or len(host) > 255:
         server = scope.get("server") or ("127.0.0.1", 80)
         host = f"{server[0]}:{server[1]}"
-    return Request(
-        scope["method"], segments, members, headers, f"{scope.get('scheme', 'http')}://{host}", raw.decode("latin-1")
-    )
+    home = f"{scope.get('scheme', 'http')}://{host}"
+    constraint = query.decode("latin-1")
+    return Request(scope["method"], segments, members, headers, home, raw.decode("latin-1"), constraint)
 
 
 def _decoded(segment: str) -> str:

@@ -3,6 +3,7 @@
 / the datasets below the root, in pages; /browse/PATH: one folder or dataset
 /zarr2/PATH/KEY a key of the dataset as a Zarr v2 store; /zarr3/PATH/KEY as v3
 /cdmremote/PATH?req=… CDM Remote
+/dap2/PATH.dds, .das, .dods …?CONSTRAINT DAP2
 /static/NAME files of the pages
 """
 
@@ -17,7 +18,7 @@ from nczarr import __version__
 from nczarr.arrays.blocks import Index
 from nczarr.diagnostics.report import CompileError
 from nczarr.link.tasks import Array
-from nczarr.serve import cdmremote, stores
+from nczarr.serve import cdmremote, dap2, stores
 from nczarr.serve.answers import HTML, Answer, conditional, document, is_had, tag_of, unchanged
 from nczarr.serve.bodies import resolved
 from nczarr.serve.dataset_cache import Opened, RefusedError, Shelf, check_same, format_of, without_home
@@ -67,6 +68,11 @@ class Routes(NamedTuple):
             return self._zarr(first, rest, asked, at_hand)
         if first == CDMREMOTE:
             return self._remote(rest, asked, at_hand)
+        if first == dap2.DAP2:
+            try:
+                return self._dap2(rest, asked, at_hand)
+            except RefusedError as error:
+                return dap2.refusal(error)
         if first == BROWSE or asked.segments == ("",):
             return self._page(rest, asked, at_hand)
         if first == STATIC:
@@ -143,6 +149,24 @@ class Routes(NamedTuple):
             return work() if sections.need <= self.limits.immediate else Later(work=work, need=sections.need)
         found = cdmremote.answer(opened, wanted, self.limits)
         return conditional(found, asked.headers, opened.modified)
+
+    def _dap2(self, segments: tuple[str, ...], asked: Request, at_hand: Opened | None) -> Answer | Later:
+        if not segments:
+            raise RefusedError(404, "there is no such dataset")
+        stem, suffix = dap2.split_suffix(segments[-1])
+        place = self._found((*segments[:-1], stem))
+        if place.folder or place.behind:
+            raise RefusedError(404, "there is no such dataset")
+        if suffix in dap2.PAGES:
+            return Answer(b"", status=303, headers=(("Location", url(BROWSE, *place.segments)),))
+        opened = self._open(place, at_hand)
+        if opened is None:
+            return Later(place)
+        if suffix in dap2.DOCUMENTS:
+            return conditional(dap2.document(opened, suffix, asked.constraint), asked.headers, opened.modified)
+        values = dap2.values_of(opened, suffix, asked.constraint, self.limits)
+        work = partial(dap2.refusing, partial(dap2.data, opened, values, self.limits, self.disk))
+        return work() if values.need <= self.limits.immediate else Later(work=work, need=values.need)
 
     def _page(self, segments: tuple[str, ...], asked: Request, at_hand: Opened | None) -> Answer | Later:
         place = self._found(_trimmed(segments))

@@ -22,10 +22,12 @@ from nczarr.serve.spool import Disk
 from tests.conftest import ROOT
 
 WORDS = [
-    b"zarr2", b"zarr3", b"browse", b"cdmremote", b"", b".", b"..", b"%2e%2e", b"%2f", b"%5c", b"%00", b"%ff", b"%c3%bc",
+    b"zarr2", b"zarr3", b"browse", b"cdmremote", b"dap2", b"",
+    b".", b"..", b"%2e%2e", b"%2f", b"%5c", b"%00", b"%ff", b"%c3%bc",
     b"01-station.cdl", b"04-cmip.cdl", b"05-every-type.cdl", b"06-strings.cdl", b"demo.py", b"tides.broken", b"nothing",
     b".zgroup", b".zarray", b".zattrs", b".zmetadata", b"zarr.json", b"tas", b"lat", b"c", b"0", b"1", b"0.0.0", b"-1",
-    b"99999999999999999999", b"a" * 300,
+    b"99999999999999999999", b"a" * 300, b"04-cmip.cdl.dds", b"04-cmip.cdl.das", b"04-cmip.cdl.dods",
+    b"05-every-type.cdl.dods", b"06-strings.cdl.asc", b"nothing.dds",
 ]  # fmt: skip
 FIELDS = [b"req", b"var", b"deflate", b"format", b"page", b"REQ", b"x"]
 VALUES = [
@@ -79,7 +81,7 @@ def test_any_request(seed: int) -> None:
     routes = Routes(root, Shelf(limits, Following(roots=(root.home,)), NO_OPTIONS), limits, Disk(limits.spill))
     chosen = random.Random(seed)
     statuses: dict[int, int] = {}
-    for _ in range(1500):
+    for _ in range(2500):
         asked = scope(chosen)
         answer = ask(routes, asked)
         status = 0 if isinstance(answer, CompileError) else answer.status
@@ -112,3 +114,35 @@ def test_parts_of_bodies(tmp_path: Path) -> None:
         end = chosen.randint(begin, len(whole))
         held = Held(part(tuple(pieces), begin, end))
         assert b"".join(iter(held.next, None)) == whole[begin:end]
+
+
+PIECES = [
+    "tas", "lat", "time", "s", "p", "c", "k", "first", "nothing", "g%2Fv", "%5B", "%5D", "[", "]", "[0]", "[0:1]",
+    "[0:2:1]", "[*]", "[1:0]", "[99]", "[0:0:1]", ".", ",", "&", "(", ")", ":", "%", "%25", "\\", "a" * 50, "[0][0][0]",
+    ">1",
+    "[999999999999999999999]", "\xff", " ", "",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("count", [200, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_any_constraint_of_dap2(count: int) -> None:
+    """Whatever the expression: values, or a refusal in the protocol's own document."""
+    root = Root(str(ROOT / "samples"))
+    limits = Limits()._replace(response=1 << 20)
+    routes = Routes(root, Shelf(limits, Following(roots=(root.home,)), NO_OPTIONS), limits, Disk(limits.spill))
+    chosen = random.Random(count)
+    statuses: set[int] = set()
+    for _ in range(count):
+        name = chosen.choice(["04-cmip.cdl", "05-every-type.cdl", "06-strings.cdl"])
+        path = f"/dap2/{name}.{chosen.choice(['dds', 'dods', 'asc'])}".encode()
+        query = "".join(chosen.choices(PIECES, k=chosen.randint(0, 5))).encode("latin-1")
+        found = ask(routes, {"method": "GET", "path": "/", "raw_path": path, "query_string": query, "headers": []})
+        assert isinstance(found, Answer)
+        statuses.add(found.status)
+        body = b"".join(iter(Held(found.body).next, None))
+        if found.status == 200:
+            assert body.startswith(b"Dataset {")
+        else:
+            assert body.startswith(b"Error {\n    code = ")
+            assert dict(found.headers)["Content-Description"] == "dods_error"
+    assert statuses == {200, 400}

@@ -54,6 +54,18 @@ OUT = [
     "/cdmremote/../outside0/secret.cdl?req=CDL",
     "/cdmremote/stores?req=CDL",
     "/cdmremote/cmip.nc/tas?req=CDL",
+    "/dap2/leads-out.cdl.dds",
+    "/dap2/..%2f..%2fetc%2fpasswd.dods",
+    "/dap2/../outside0/secret.cdl.das",
+    "/dap2/.hidden.cdl.dds",
+    "/dap2/stores.dds",
+    "/dap2/cmip.nc/tas.dds",
+    "/dap2/cmip.nc%00.dds",
+    "/dap2/.dds",
+    "/dap2/",
+    "/dap2",
+    "/dap2/cmip.nc.exe",
+    "/dap2/notes.txt.dds",
     "/zarr2/notes.txt/.zgroup",
     "/static/../../etc/passwd",
     "/etc/passwd",
@@ -97,7 +109,7 @@ def test_targets_that_name_the_server(target: str, host: str, status: int, serve
 
 def test_references_do_not_leave_the_root(served: Served) -> None:
     for name in ("out.json", "web.json"):
-        for path in (f"/zarr2/{name}/.zgroup", f"/cdmremote/{name}?req=CDL", f"/browse/{name}"):
+        for path in (f"/zarr2/{name}/.zgroup", f"/cdmremote/{name}?req=CDL", f"/browse/{name}", f"/dap2/{name}.dds"):
             reply = served.get(path)
             assert reply.status == 403, path
             assert "forbidden-target" in reply.text

@@ -1,0 +1,45 @@
+"""Spelling of names and texts in the documents of DAP2."""
+
+from __future__ import annotations
+
+import re
+
+from nczarr import names
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9_\-+]")
+_SPECIAL = re.compile('[\x00-\x08\x0b-\x1f\x7f"\\\\\udc80-\udcff]')
+
+
+def wire_name(path: tuple[str, ...]) -> str:
+    """Return a path of names as one identifier: `%2F` between the names, other special characters as `%XX`.
+
+    libnetcdf keeps the escapes and refuses names that begin with `%`: these
+    get an underscore before it.
+    """
+    text = "%2F".join(_UNSAFE.sub(_percent, name) for name in path)
+    return "_" + text if text.startswith("%") else text
+
+
+def name_of(fqn: str) -> str:
+    """Return the identifier of a FQN."""
+    return wire_name(names.split(fqn))
+
+
+def _percent(found: re.Match[str]) -> str:
+    return "".join(f"%{byte:02X}" for byte in found[0].encode("utf-8", "surrogatepass"))
+
+
+def quoted(text: bytes) -> str:
+    r"""Return a text between quotes.
+
+    libnetcdf reads `\"`, `\\` and `\xHH`; a backslash at the end is `\x5c`,
+    because other readers take `\\"` for a quote inside the text. Bytes that are
+    not UTF-8 are `\xHH`.
+    """
+    made = _SPECIAL.sub(_escape, text.decode("utf-8", "surrogateescape"))
+    return f'"{made[:-1]}x5c"' if made.endswith("\\\\") else f'"{made}"'
+
+
+def _escape(found: re.Match[str]) -> str:
+    char = found[0]
+    return "\\" + char if char in '"\\' else f"\\x{ord(char) & 0xFF:02x}"

@@ -1,0 +1,1 @@
+"""Writer of DAP2: declarations, attributes, constraints, values."""

@@ -1,0 +1,157 @@
+"""Attributes of a dataset as a DAP2 document (DAS).
+
+NC_GLOBAL {…}                      attributes of the root group; `_nczarr_left_out`: messages about losses
+g { String title "…"; h {…} }      attributes of groups
+v { … String DODS.dimName "n"; }   attributes of variables; dimension of chars that a text replaces
+DODS_EXTRA {…}                     the unlimited dimension
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nczarr.arrays.parts import Types
+from nczarr.ast import Attribute, CompoundType, Constant, EnumType, Group, Variable
+from nczarr.ast.types import OpaqueType, VlenType
+from nczarr.ast.values import shortest
+from nczarr.formats.dap2.wire.element_types import ELEMENTS, EXACT, UNSIGNED, WIDE
+from nczarr.formats.dap2.wire.spelling import name_of, quoted, wire_name
+from nczarr.formats.dap2.write.declarations import Leaf, Mapping, Record, count, hidden_name, leaves
+from nczarr.formats.dap2.write.xdr import sources_of, text_slabs
+
+STEP = "    "
+LEFT_OUT = "_nczarr_left_out"
+"""Global attribute with a message for everything that the documents lack."""
+
+UNLIMITED = "DODS_EXTRA"
+
+USUAL = 64
+"""Bytes of a string that libnetcdf reads if `DODS.strlen` is missing; it cuts longer ones."""
+
+MOST_STRINGS = 1 << 16
+"""Maximum strings of a variable that are read for `DODS.strlen`."""
+
+
+def das(known: Mapping) -> str:
+    """Return the attributes of a dataset. Raises OSError."""
+    return "\n".join(["Attributes {", *(STEP + line for line in _Writer(known).lines()), "}", ""])
+
+
+class _Writer:
+    def __init__(self, known: Mapping) -> None:
+        self.known = known
+        self.checked = known.checked
+        self.types: Types = known.checked.types
+        self.left_out = list(known.left_out)
+        self.by_fqn = {leaf.fqn: name for name, node in known.nodes.items() for leaf, _ in leaves(node)} | {
+            node.fqn: name for name, node in known.nodes.items() if isinstance(node, Leaf | Record) and node.fqn
+        }
+
+    def lines(self) -> Iterator[str]:
+        """Yield the containers."""
+        root = list(self._attributes(self.checked.dataset.attributes, "/"))
+        rest = [line for name in self.known.nodes for line in self._variable(name)]
+        for path, group in self.checked.groups.items():
+            if path != "/":
+                rest += self._group(path, group)
+        for fqn in self.checked.types:
+            if isinstance(self.checked.types[fqn], EnumType):
+                self.left_out.append(f"{fqn}: names of the values of an enumeration")
+        if self.left_out:
+            texts = ", ".join(quoted(each.encode("utf-8", "surrogateescape")) for each in self.left_out)
+            root.append(f"String {LEFT_OUT} {texts};")
+        if root:
+            yield from _container("NC_GLOBAL", root)
+        yield from rest
+        yield from self._unlimited()
+
+    def _group(self, path: str, group: Group) -> Iterator[str]:
+        lines = list(self._attributes(group.attributes, path))
+        if lines:
+            yield from _container(name_of(path), lines)
+
+    def _variable(self, name: str) -> Iterator[str]:
+        node = self.known.nodes[name]
+        leaf = node if isinstance(node, Leaf | Record) else node.array
+        assert leaf.fqn is not None
+        variable = self.checked.variables[leaf.fqn]
+        lines = list(self._attributes(variable.attributes, leaf.fqn))
+        if isinstance(leaf, Leaf):
+            lines += self._hints(leaf, variable)
+        yield from _container(name, lines)
+
+    def _hints(self, leaf: Leaf, variable: Variable) -> Iterator[str]:
+        """Yield attributes that tell libnetcdf how to read a variable."""
+        if leaf.type in UNSIGNED and all(each.name != "_Unsigned" for each in variable.attributes):
+            yield 'String _Unsigned "true";'
+        longest = self._longest(leaf)
+        if longest > USUAL:
+            yield f"Int32 DODS.strlen {longest};"
+        if leaf.hidden is not None:
+            yield f"Int32 DODS.strlen {leaf.hidden};"
+            name = hidden_name(leaf, self.checked)
+            if name is not None:
+                yield f'String DODS.dimName "{name}";'
+
+    def _longest(self, leaf: Leaf) -> int:
+        """Return the bytes of the longest string, 0 for other types and large arrays. Raises OSError."""
+        if leaf.type != "string" or count(leaf.axes) > MOST_STRINGS:
+            return 0
+        texts = text_slabs(leaf, sources_of(self.checked, leaf)[""])
+        return max((len(text) for part in texts for text in part), default=0)
+
+    def _unlimited(self) -> Iterator[str]:
+        """Yield the first unlimited dimension that a variable has; DAP2 has one at most."""
+        for fqn, dimension in self.checked.dimensions.items():
+            if dimension.unlimited and dimension.size:
+                line = f'String Unlimited_Dimension "{name_of(fqn)}";'
+                yield from _container(UNLIMITED, [line])
+                return
+
+    def _attributes(self, attributes: tuple[Attribute, ...], owner: str) -> Iterator[str]:
+        for attribute in attributes:
+            yield from self._attribute(wire_name((attribute.name,)), attribute.value, f"{owner}@{attribute.name}")
+
+    def _attribute(self, name: str, value: Constant, place: str) -> Iterator[str]:
+        declared = self.types.get(value.type)
+        match declared:
+            case EnumType():
+                value = Constant(type=declared.base, count=value.count, data=value.data)
+            case OpaqueType():
+                data = value.data if isinstance(value.data, bytes) else b""
+                value = Constant(type="ubyte", count=len(data), data=data)
+            case VlenType() | CompoundType():
+                self.left_out.append(f"{place}: attributes are numbers and texts")
+                return
+        if value.type in ("char", "string"):
+            yield _texts(name, value)
+            return
+        if not value.count:
+            self.left_out.append(f"{place}: an attribute has at least one value")
+            return
+        numbers = value.as_numbers()
+        if value.type in WIDE and any(abs(number) > EXACT for number in numbers):
+            self.left_out.append(f"{place}: its 64-bit integers are no doubles")
+            return
+        yield f"{ELEMENTS[value.type].word} {name} {', '.join(_number(each, value.type) for each in numbers)};"
+
+
+def _container(name: str, lines: list[str]) -> Iterator[str]:
+    yield f"{name} {{"
+    yield from (STEP + line for line in lines)
+    yield "}"
+
+
+def _texts(name: str, value: Constant) -> str:
+    if isinstance(value.data, bytes):
+        return f"String {name} {quoted(value.data)};"
+    texts = [quoted(each if isinstance(each, bytes) else b"") for each in value.data] or ['""']
+    return f"String {name} {', '.join(texts)};"
+
+
+def _number(value: int | float, type_name: str) -> str:
+    """Return the shortest text that reads back to the same value."""
+    if isinstance(value, int):
+        return str(value)
+    text = shortest(value, type_name)
+    return "NaN" if text == "nan" else text

@@ -1,0 +1,231 @@
+"""Declarations: the variables of a checked dataset as DAP2 nodes, and the document (DDS) of some nodes.
+
+    number             array of its element type         opaque     array of Byte with one more dimension
+    char               String over the last dimension    compound   Structure
+    string             String                            enum       its integers
+    vlen               left out
+
+A variable whose dimensions all have coordinate variables is a Grid. Groups are
+flattened: `/g/v` is `g%2Fv`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import NamedTuple, TypeAlias
+from urllib.parse import unquote
+
+from nczarr.ast import CompoundType, EnumType, OpaqueType, Variable, VlenType
+from nczarr.check.checked import Checked
+from nczarr.formats.dap2.wire.element_types import BYTE, ELEMENTS, Element
+from nczarr.formats.dap2.wire.spelling import name_of, wire_name
+
+TEXT_SIZE = 64
+"""Estimated bytes of a text of unknown length."""
+
+STEP = "    "
+
+
+class Axis(NamedTuple):
+    """One dimension of a node."""
+
+    name: str | None
+    """Identifier; None: anonymous."""
+    indices: range
+    """Requested indices."""
+
+
+class Leaf(NamedTuple):
+    """A scalar or an array of one element type."""
+
+    name: str
+    """Identifier."""
+    fqn: str
+    """FQN of the variable that has the values."""
+    type: str
+    """Type of the values in the model: atomic or opaque."""
+    element: Element
+    """Type of the elements."""
+    axes: tuple[Axis, ...]
+    """Dimensions, without those of a record around it."""
+    hidden: int | None = None
+    """Length of the last dimension of chars, which a text replaces; None for other types."""
+
+
+class Record(NamedTuple):
+    """A structure, or an array of them. Without `fqn`: requested parts of a grid."""
+
+    name: str
+    """Identifier."""
+    fqn: str | None
+    """FQN of the variable that has the values."""
+    axes: tuple[Axis, ...]
+    """Dimensions, without those of a record around it."""
+    members: tuple[Leaf | Record, ...]
+    """Members in order."""
+    fields: tuple[str, ...] = ()
+    """Names of the members in the model."""
+
+
+class Grid(NamedTuple):
+    """An array with its coordinate variables."""
+
+    name: str
+    """Identifier."""
+    array: Leaf
+    """The array."""
+    maps: tuple[Leaf, ...]
+    """Coordinate variable of each dimension."""
+
+
+Node: TypeAlias = Leaf | Record | Grid
+
+
+class Mapping(NamedTuple):
+    """A dataset in DAP2."""
+
+    checked: Checked
+    """The dataset."""
+    name: str
+    """Identifier of the dataset."""
+    nodes: dict[str, Node]
+    """Nodes of all variables by identifier, in definition order."""
+    spellings: dict[str, str]
+    """Identifiers by their decoded spelling."""
+    left_out: tuple[str, ...]
+    """Messages about variables without a node."""
+
+
+class _UnsayableError(Exception):
+    """Reason why a variable has no node."""
+
+
+def mapping(checked: Checked, name: str) -> Mapping:
+    """Return the nodes of a dataset; `name`: name of the dataset in the documents."""
+    nodes: dict[str, Node] = {}
+    left_out: list[str] = []
+    for fqn, variable in checked.variables.items():
+        try:
+            made = _variable(checked, fqn, variable)
+            if made.name in nodes:
+                raise _UnsayableError(f"another variable has the name `{made.name}`")
+            nodes[made.name] = made
+        except _UnsayableError as reason:
+            left_out.append(f"{fqn}: {reason}")
+    for key, node in nodes.items():
+        nodes[key] = _as_grid(node, nodes, checked)
+    spellings = {unquote(key): key for key in nodes}
+    return Mapping(checked, wire_name((name,)).replace("%2E", "."), nodes, spellings, tuple(left_out))
+
+
+def _variable(checked: Checked, fqn: str, variable: Variable) -> Leaf | Record:
+    shape = checked.shapes[fqn]
+    if 0 in shape:
+        raise _UnsayableError("it has a dimension of length 0")
+    axes = tuple(
+        Axis(name_of(reference) if isinstance(reference, str) else None, range(length))
+        for reference, length in zip(variable.dimensions, shape, strict=True)
+    )
+    return _node(checked, fqn, name_of(fqn), variable.type, axes)
+
+
+def _node(checked: Checked, fqn: str, name: str, type_name: str, axes: tuple[Axis, ...]) -> Leaf | Record:
+    """Return the node of a variable or member. Raises _UnsayableError."""
+    declared = checked.types.get(type_name)
+    match declared:
+        case EnumType():
+            return Leaf(name, fqn, declared.base, ELEMENTS[declared.base], axes)
+        case OpaqueType():
+            return Leaf(name, fqn, type_name, BYTE, (*axes, Axis(None, range(declared.size))))
+        case VlenType():
+            raise _UnsayableError("DAP2 has no lists of variable length")
+        case CompoundType():
+            members = tuple(
+                _node(checked, fqn, wire_name((each.name,)), each.type, tuple(Axis(None, range(n)) for n in each.shape))
+                for each in declared.fields
+            )
+            return Record(name, fqn, axes, members, tuple(each.name for each in declared.fields))
+    if type_name == "char":
+        return Leaf(name, fqn, type_name, ELEMENTS["char"], axes[:-1], len(axes[-1].indices) if axes else 1)
+    return Leaf(name, fqn, type_name, ELEMENTS[type_name], axes)
+
+
+def _as_grid(node: Node, nodes: dict[str, Node], checked: Checked) -> Node:
+    """Return an array as a grid if all its dimensions have coordinate variables, and it is not one itself."""
+    if not isinstance(node, Leaf) or not node.axes:
+        return node
+    own = {axis.name for axis in node.axes}
+    if node.name in own or len(own) < len(node.axes):
+        return node
+    maps: list[Leaf] = []
+    for axis in node.axes:
+        found = nodes.get(axis.name or "")
+        if not isinstance(found, Leaf) or found.axes != (axis,) or found.element.word == "String":
+            return node
+        maps.append(found)
+    return Grid(node.name, node, tuple(maps))
+
+
+def hidden_name(node: Leaf, checked: Checked) -> str | None:
+    """Return the identifier of the dimension of chars that a text replaces; None if it has no name."""
+    dimensions = checked.variables[node.fqn].dimensions
+    last = dimensions[-1] if dimensions else None
+    return name_of(last) if isinstance(last, str) else None
+
+
+def dds(known: Mapping, nodes: tuple[Node, ...]) -> str:
+    """Return the declarations of nodes."""
+    lines = [f"{STEP}{line}" for node in nodes for line in _lines(node)]
+    return "\n".join(["Dataset {", *lines, f"}} {known.name};", ""])
+
+
+def _lines(node: Node) -> Iterator[str]:
+    match node:
+        case Leaf():
+            yield f"{node.element.word} {node.name}{_brackets(node.axes)};"
+        case Grid():
+            yield "Grid {"
+            yield "  Array:"
+            yield from (STEP + line for line in _lines(node.array))
+            yield "  Maps:"
+            yield from (STEP + line for each in node.maps for line in _lines(each))
+            yield f"}} {node.name};"
+        case Record():
+            yield "Structure {"
+            yield from (STEP + line for each in node.members for line in _lines(each))
+            yield f"}} {node.name}{_brackets(node.axes)};"
+
+
+def _brackets(axes: tuple[Axis, ...]) -> str:
+    return "".join(
+        f"[{len(axis.indices)}]" if axis.name is None else f"[{axis.name} = {len(axis.indices)}]" for axis in axes
+    )
+
+
+def leaves(node: Node) -> Iterator[tuple[Leaf, int]]:
+    """Yield the arrays of a node, each with how often it occurs."""
+    match node:
+        case Leaf():
+            yield node, 1
+        case Grid():
+            yield from ((each, 1) for each in (node.array, *node.maps))
+        case Record():
+            cells = count(node.axes)
+            yield from ((leaf, cells * often) for each in node.members for leaf, often in leaves(each))
+
+
+def count(axes: tuple[Axis, ...]) -> int:
+    """Return the number of requested elements."""
+    return math.prod(len(axis.indices) for axis in axes)
+
+
+def size_of(nodes: tuple[Node, ...]) -> int:
+    """Return the bytes of the values of nodes, estimated for texts."""
+    return sum(often * count(leaf.axes) * _width(leaf) for node in nodes for leaf, often in leaves(node))
+
+
+def _width(leaf: Leaf) -> int:
+    if not leaf.element.array:
+        return 4 + (TEXT_SIZE if leaf.hidden is None else leaf.hidden)
+    return int(leaf.element.array[2:])

@@ -1,0 +1,133 @@
+"""DAP2 of OPeNDAP: documents and values of one dataset, by the suffix of the URL.
+
+    .dds  .das  .ver    declarations, attributes, versions
+    .dods               declarations and values in XDR
+    .ascii  .asc        values as text
+    .html  .info        the page of the dataset
+
+Refusals are the protocol's error documents, so that its clients show the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from nczarr import __version__, dap2
+from nczarr.serve.answers import BYTES, TEXT, Answer
+from nczarr.serve.dataset_cache import Opened, RefusedError
+from nczarr.serve.limits import Limits
+from nczarr.serve.spool import Disk
+from nczarr.serve.value_streams import PIECES, TIMES, begun, bounded, chunk_size, steady, whole
+
+DAP2 = "dap2"
+"""First segment of URLs."""
+
+DOCUMENTS = ("dds", "das", "ver")
+VALUES = {"dods": "dods", "ascii": "ascii", "asc": "ascii"}
+PAGES = ("html", "info")
+
+DIGITS = 6
+"""Approximate characters of text per byte of a number."""
+
+_HEADERS = (("XDODS-Server", f"nczarr/{__version__}"), ("XDAP", "2.0"))
+
+
+class Values(NamedTuple):
+    """Requested values."""
+
+    nodes: tuple[dap2.Node, ...]
+    """Requested nodes."""
+    suffix: str
+    """`dods` or `ascii`."""
+    size: int
+    """Approximate bytes of the answer."""
+    need: int
+    """Approximate memory in bytes."""
+
+
+def split_suffix(name: str) -> tuple[str, str]:
+    """Return a last segment without its suffix, and the suffix without its dot. Raises RefusedError."""
+    stem, dot, suffix = name.rpartition(".")
+    if not dot or not stem or suffix not in (*DOCUMENTS, *VALUES, *PAGES):
+        known = ", ".join(f".{each}" for each in (*DOCUMENTS, *VALUES, *PAGES))
+        raise RefusedError(404, f"an URL ends in one of {known}")
+    return stem, suffix
+
+
+def document(opened: Opened, suffix: str, expression: str) -> Answer:
+    """Return a document other than values. Raises RefusedError."""
+    known = view(opened)
+    match suffix:
+        case "dds":
+            made = dap2.dds(known, _selected(known, expression))
+        case "das":
+            made = dap2.das(known)
+        case _:
+            made = f"Core version: DAP/2.0\nServer version: nczarr/{__version__}\n"
+    description = () if suffix == "ver" else (("Content-Description", f"dods_{suffix}"),)
+    return Answer(made.encode("utf-8", "replace"), TEXT, headers=(*_HEADERS, *description))
+
+
+def view(opened: Opened) -> dap2.Mapping:
+    """Return a dataset in DAP2; cached."""
+    with opened.lock:
+        found: dap2.Mapping | None = opened.views.get(DAP2)
+        if found is None:
+            found = opened.views[DAP2] = dap2.mapping(opened.checked, opened.place.segments[-1])
+        return found
+
+
+def _selected(known: dap2.Mapping, expression: str) -> tuple[dap2.Node, ...]:
+    try:
+        return dap2.select(known, expression)
+    except dap2.ConstraintError as error:
+        raise RefusedError(400, str(error)) from None
+
+
+def values_of(opened: Opened, suffix: str, expression: str, limits: Limits) -> Values:
+    """Return the values that a request wants. Raises RefusedError."""
+    nodes = _selected(view(opened), expression)
+    kind = VALUES[suffix]
+    size = dap2.size_of(nodes) * (DIGITS if kind == "ascii" else 1)
+    if size > limits.response:
+        raise RefusedError(413, f"the values have about {size} bytes; the limit of an answer is {limits.response}")
+    parts = opened.checked.parts
+    fqns = {leaf.fqn for node in nodes for leaf, _ in dap2.leaves(node)}
+    chunks = (chunk_size(part) for fqn in fqns for part in parts.get(fqn, {}).values())
+    need = TIMES * min(size, PIECES) + 2 * max(chunks, default=0)
+    return Values(nodes, kind, size, need)
+
+
+def data(opened: Opened, wanted: Values, limits: Limits, disk: Disk) -> Answer:
+    """Return the answer with values. Raises RefusedError, CompileError, OSError."""
+    known = view(opened)
+    text = wanted.suffix == "ascii"
+    made = dap2.ascii_response(known, wanted.nodes) if text else dap2.response(known, wanted.nodes)
+    pieces = steady(bounded(_refusing(made), limits), opened)
+    fixed = all(leaf.type != "string" for node in wanted.nodes for leaf, _ in dap2.leaves(node))
+    body = begun(pieces) if fixed else whole(pieces, disk)
+    headers = (*_HEADERS, ("Content-Description", "dods_ascii" if text else "dods_data"))
+    return Answer(body, TEXT if text else BYTES, headers=headers, need=wanted.need, size=wanted.size)
+
+
+def _refusing(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield the pieces. Raises RefusedError for values that the protocol lacks."""
+    try:
+        yield from pieces
+    except (dap2.InexactError, dap2.UnprintableError) as error:
+        raise RefusedError(400, str(error)) from None
+
+
+def refusing(work: Callable[[], Answer]) -> Answer:
+    """Return the answer of some work, or an error document if it is refused. Raises CompileError, OSError."""
+    try:
+        return work()
+    except RefusedError as error:
+        return refusal(error)
+
+
+def refusal(error: RefusedError) -> Answer:
+    """Return the error document of a refusal."""
+    headers = (*_HEADERS, ("Content-Description", "dods_error"), *error.headers)
+    return Answer(dap2.error_document(error.status, error.text).encode("utf-8", "replace"), TEXT, error.status, headers)
