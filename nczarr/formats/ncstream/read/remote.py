@@ -2,7 +2,7 @@
 
 Parts of fixed size, or of strings, are requested by region in pieces of at most
 `PIECE` bytes; lists, and records with lists, in blocks of cells
-(`lazy_remote.py`), because their lengths are unknown before. Servers may answer
+(`arrays/requested_regions.py`), because their lengths are unknown before. Servers may answer
 with either kind of data message. Record members are selected here; so are
 records if a server sends all. Invariant: an answer holds the requested cells,
 or raises OSError.
@@ -11,16 +11,15 @@ or raises OSError.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
-from nczarr.arrays.blocks import every_block, linear_block, region_of
-from nczarr.arrays.decoded_parts import Sections, in_one_piece, sources
+from nczarr.arrays.decoded_parts import in_one_piece, sources
 from nczarr.arrays.lazy_numpy import NDArray
 from nczarr.arrays.memory import ArrayInMemory
 from nczarr.arrays.part_fills import all_fill
-from nczarr.arrays.parts import Types, descr, is_fixed, size
+from nczarr.arrays.parts import Types, descr, is_fixed
+from nczarr.arrays.requested_regions import Blocks, Regions
 from nczarr.arrays.source import Parts
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import CompoundType
@@ -29,8 +28,7 @@ from nczarr.check.checked import Tables, Unchecked
 from nczarr.check.fill_values import variable_fill
 from nczarr.diagnostics.report import Report
 from nczarr.formats.ncstream.read.header_reader import HeaderReader, immediate_values
-from nczarr.formats.ncstream.read.lazy_remote import Blocks
-from nczarr.formats.ncstream.read.remote_request import TEXT, Region, Variable, each_at_once
+from nczarr.formats.ncstream.read.remote_request import Variable
 from nczarr.formats.ncstream.read.scan import refuse_error, scan
 from nczarr.formats.ncstream.wire import header_merge
 from nczarr.formats.ncstream.wire.trees import opaque_sizes
@@ -38,52 +36,8 @@ from nczarr.options import Options
 from nczarr.source import Source, Span
 from nczarr.stores.cdm_remote import Served, Service
 
-PIECE = 16 << 20
-"""Maximum bytes of values requested in one answer."""
-
 LOOKED_AT = 4096
 """Maximum cells of an opaque variable read to find its value size."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Answers(Sections):
-    """A variable of fixed-size values or strings on a server, requested by region."""
-
-    variable: Variable
-    """Description of the variable."""
-    type: TypeName
-    """Type of the values."""
-    shape: tuple[int, ...]
-    """Shape of the variable."""
-    types: Types
-    """Declared types by FQN."""
-
-    @property
-    def distant(self) -> bool:
-        """Always true."""
-        return True
-
-    def meeting(self, region: Region) -> Iterator[tuple[Region, Region]]:
-        """Yield a region in pieces."""
-        width = 0 if self.type == "string" else size(self.type, self.types)
-        return ((piece, piece) for piece in divided(region, width or TEXT))
-
-    def decoded(self, section: Region) -> dict[str, NDArray[Any]]:
-        """Return the values of a piece by part, in the parts' shapes and dtypes. Raises OSError."""
-        is_record = self.variable.behind == 0 and isinstance(self.types.get(self.type), CompoundType)
-        return self.variable.values(section, keep=is_record)  # old servers send all records every time
-
-    def each(self, call: Callable[[Any], None], sections: Iterable[Any]) -> None:
-        """Call a function with each piece, several concurrently."""
-        each_at_once(call, list(sections))
-
-
-def divided(region: Region, width: int) -> Iterator[Region]:
-    """Yield pieces of a region of at most `PIECE` bytes, cut along its leading dimensions."""
-    lengths = tuple(map(len, region))
-    block = linear_block(lengths, PIECE // width)
-    for index in every_block(lengths, block):
-        yield tuple(whole[part] for whole, part in zip(region, region_of(index, block, lengths), strict=True))
 
 
 # ---- from the header -------------------------------------------------------------------------------------------------
@@ -135,7 +89,8 @@ class _Reader(HeaderReader):
         if values is not None:
             return {"": ArrayInMemory(in_one_piece(descr(found.type, known.types), shape, filled[""]), values)}
         if found.type == "string" or is_fixed(found.type, known.types):
-            return sources(Answers(variable, found.type, shape, variable.types), filled)
+            keep = behind == 0 and isinstance(known.types.get(found.type), CompoundType)
+            return sources(Regions(variable, found.type, shape, variable.types, keep), filled)  # old servers send all
         return sources(Blocks(variable), filled)
 
     def _immediate(self, path: str, type_name: TypeName, shape: tuple[int, ...], types: Types) -> NDArray[Any] | None:

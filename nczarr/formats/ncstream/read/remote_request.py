@@ -12,6 +12,7 @@ from typing import Any
 from nczarr import names
 from nczarr.arrays.lazy_numpy import NDArray
 from nczarr.arrays.parts import Types
+from nczarr.arrays.requested_regions import TEXT
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import ATOMIC
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
@@ -24,13 +25,8 @@ from nczarr.formats.ncstream.wire.framing import Incoming
 from nczarr.formats.ncstream.wire.limits import DEFAULT
 from nczarr.formats.ncstream.wire.trees import Tree
 from nczarr.select.section_syntax import written
-from nczarr.stores.cdm_remote import MOST_BYTES, Service
-
-AT_ONCE = 8
-"""Number of concurrent requests for one large region."""
-
-TEXT = 64
-"""Assumed bytes of one string."""
+from nczarr.stores.cdm_remote import Service
+from nczarr.stores.web_service import MOST_BYTES
 
 LONGEST_HEAD = 2 << 20
 """Maximum bytes of an answer apart from its numbers."""
@@ -113,18 +109,3 @@ class _Message:
     def tree(self) -> Tree:
         """Return the decoded values. Raises OSError, ValueError."""
         return self.variable.tree(self.region, keep=self.keep)
-
-
-def each_at_once(call: Any, items: list[Any]) -> None:
-    """Call a function with each item concurrently. Raises whatever the function raises."""
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(min(AT_ONCE, len(items))) as threads:
-        running = [threads.submit(call, item) for item in items]
-        try:
-            for each in running:
-                each.result()
-        except BaseException:
-            for each in running:
-                each.cancel()
-            raise

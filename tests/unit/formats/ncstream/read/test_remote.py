@@ -19,8 +19,9 @@ import pytest
 import nczarr
 from nczarr import pipeline
 from nczarr.api.handle import DatasetHandle
+from nczarr.arrays import requested_regions
 from nczarr.diagnostics.report import CompileError, Report
-from nczarr.formats.ncstream.read import lazy_remote, remote, remote_request
+from nczarr.formats.ncstream.read import remote_request
 from nczarr.options import Options
 from nczarr.source import Source
 from nczarr.stores import cdm_remote
@@ -214,7 +215,7 @@ def test_regions_are_asked_for_as_they_are_read() -> None:
 
 def test_large_regions_come_in_pieces_several_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     ours = dataset()
-    monkeypatch.setattr(remote, "PIECE", 32)
+    monkeypatch.setattr(requested_regions, "PIECE", 32)
     answer = given(ours.checked)
 
     def slowly(path: str, query: dict[str, str]) -> Reply:
@@ -235,7 +236,7 @@ def test_large_regions_come_in_pieces_several_at_once(monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("most", [1, 2, 4, 7, 100])
 def test_lists_come_in_blocks_of_cells(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     ours = dataset()
-    monkeypatch.setattr(lazy_remote, "MOST", most)
+    monkeypatch.setattr(requested_regions, "MOST", most)
     with serving(given(ours.checked)) as server:
         there = nczarr.open(server.url("t.nc"))
         for path in ("/r", "/logs", "/alone", r"/g.1/r", "/tracks", "/nested", "/said", "/labels", "/route"):
@@ -251,8 +252,8 @@ def test_blocks_of_cells_cover_each_cell_once(monkeypatch: pytest.MonkeyPatch) -
     variable = remote_request.Variable(service, "/v", "int", (), {}, 0, b"")
     for shape in [(), (5,), (3, 4), (2, 3, 5), (1, 1), (7, 1, 2)]:
         for most in (1, 2, 3, 5, 8, 1000):
-            monkeypatch.setattr(lazy_remote, "MOST", most)
-            blocks = lazy_remote.Blocks(replace(variable, shape=shape))
+            monkeypatch.setattr(requested_regions, "MOST", most)
+            blocks = requested_regions.Blocks(replace(variable, shape=shape))
             seen = np.zeros(shape, int)
             for number in range(math.prod(blocks.counts)):
                 region = blocks.region(number)
@@ -499,7 +500,7 @@ def test_asked_counts() -> None:
 
 def test_the_first_lists_take_the_first_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     ours = dataset()
-    monkeypatch.setattr(lazy_remote, "MOST", 2)
+    monkeypatch.setattr(requested_regions, "MOST", 2)
     with serving(given(ours.checked)) as server:
         there = nczarr.open(server.url("t.nc"))
         assert same(there["/g.1/r"][:2], ours["/g.1/r"][:2])
