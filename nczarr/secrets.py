@@ -29,7 +29,7 @@ SHORTEST = 4
 HIDDEN = "…"
 
 _USER = re.compile(r"(?<=://)[^/@\s]*@")
-_SERVICE = re.compile(r"cdmremote:(?=https?:)", re.IGNORECASE)
+_SERVICE = re.compile(r"(?:cdmremote|dap2|dap4):(?=https?:)", re.IGNORECASE)
 _QUERY = re.compile(r"\?[^#\s\"'`]*")
 
 

@@ -125,6 +125,8 @@ LAZY_MODULES = {
     "nczarr.endpoints": "opened when a path is known to be valid",
     "nczarr.formats.awkward0": "parts of the format that few archives need",
     "nczarr.formats.cdl": "numbers in bulk and dates: only where the text has them",
+    "nczarr.formats.dap2": "servers: only where a URL names one",
+    "nczarr.formats.dap4": "servers: only where a URL names one",
     "nczarr.formats.ncstream": "protobuf, and points and servers: only where the stream has them",
     "nczarr.formats.netcdf4": "libnetcdf and h5py, loaded with the first value",
     "nczarr.formats.reference": "generators, templates and Parquet: only where the document has them",

@@ -36,9 +36,7 @@ def open_path(
 
         return RepositoryStore(place.repository, storage)
     if place.service:
-        from nczarr.stores.cdm_remote import served
-
-        return served(path, storage)
+        return _open_service(path, place.service, storage)
     if place.remote:
         return _open_remote(path, storage, is_ranged)
     path = place.path
@@ -47,6 +45,14 @@ def open_path(
 
         return DirectoryStore(path)
     return _open_file(path, path)
+
+
+def _open_service(url: str, protocol: str, storage: StorageOptions) -> Source:
+    """Open a dataset on a server by its protocol."""
+    from nczarr.stores import cdm_remote, opendap
+
+    openers = {"cdmremote": cdm_remote.served, "dap2": opendap.served_dap2, "dap4": opendap.served_dap4}
+    return openers[protocol](url, storage)
 
 
 def _open_file(path: str, name: str) -> Source | Store:

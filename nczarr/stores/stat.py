@@ -137,7 +137,7 @@ def identity(path: str, storage: StorageOptions = NO_OPTIONS) -> str | None:
 
     It is made from size and time of a file or all files in a folder, or from
     listed properties of objects. None if changes are not detectable: stores on
-    web servers, CDM Remote datasets. Raises OSError if unreachable.
+    web servers, datasets of CDM Remote and OPeNDAP. Raises OSError if unreachable.
     """
     place = location(path)
     if place.repository:

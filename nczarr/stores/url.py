@@ -4,8 +4,8 @@ The modes are those of the netCDF library: `nczarr` or `zarr` is the format,
 `file` or `zip` the kind of store, `consolidated` puts all metadata in one key,
 `noxarray` omits `_ARRAY_DIMENSIONS`, `s3` makes a web URL a bucket there. Other
 URLs than of local files are for `stores.remote`, chained ones too
-(`zip::s3://b/x.zip`). `cdmremote:` before a web URL, or instead of `http:`, is
-a CDM Remote dataset. `icechunk:` before a path or URL is a repository of
+(`zip::s3://b/x.zip`). `cdmremote:`, `dap2:` or `dap4:` before a web URL, or instead
+of `http:`, is a dataset of a CDM Remote or OPeNDAP server. `icechunk:` before a path or URL is a repository of
 stores, `#branch=…`, `#tag=…` or `#snapshot=…` behind it one of them.
 """
 
@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple
 MODES = ("nczarr", "zarr", "file", "zip", "s3", "consolidated", "noxarray")
 """Modes of a netCDF URL."""
 
-_SERVICE = re.compile(r"cdmremote:(?:(?=https?://)|(?=//))", re.IGNORECASE)
+_SERVICE = re.compile(r"(cdmremote|dap2|dap4):(?:(?=https?://)|(?=//))", re.IGNORECASE)
 _REPOSITORY = re.compile(r"icechunk:", re.IGNORECASE)
 _REVISION = re.compile(r"(branch|tag|snapshot)=(.+)", re.DOTALL)
 _SCHEME = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*::)*[A-Za-z][A-Za-z0-9+.-]+://")
@@ -45,8 +45,8 @@ class Location(NamedTuple):
     """True for a URL that is not a local file."""
     server: str | None = None
     """Web server of a bucket, if named in the URL; None: the default."""
-    service: bool = False
-    """True for a CDM Remote dataset, which has no bytes of its own."""
+    service: str = ""
+    """Protocol of a dataset on a server, which has no bytes of its own: `cdmremote`, `dap2` or `dap4`; or empty."""
     repository: Repository | None = None
     """The repository and revision, if the text names one."""
 
@@ -89,7 +89,7 @@ def location(text: str) -> Location:
     """Return the location of a text; a path may contain `#`. Raises BadURLError."""
     service = _SERVICE.match(text)
     if service is not None:
-        return _service(text[service.end() :])
+        return _service(service[1].lower(), text[service.end() :])
     mark = _REPOSITORY.match(text)
     if mark is not None:
         return Location(text, remote=True, repository=_repository(text[mark.end() :]))
@@ -107,12 +107,12 @@ def location(text: str) -> Location:
     return Location(path, _modes_of(fragment))
 
 
-def _service(text: str) -> Location:
-    """Return the location of a CDM Remote dataset."""
+def _service(protocol: str, text: str) -> Location:
+    """Return the location of a dataset on a server."""
     url = "http:" + text if text.startswith("//") else _lowered(text)
     if not url.partition("://")[2].partition("/")[0]:
         raise BadURLError("the URL names no server")
-    return Location(url, remote=True, service=True)
+    return Location(url, remote=True, service=protocol)
 
 
 def _repository(text: str) -> Repository:

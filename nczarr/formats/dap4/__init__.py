@@ -13,7 +13,8 @@ FORMAT = Format(
     title="DAP4 of OPeNDAP: `.dap` responses, and `dap4:` servers",
     suffixes=(".dap",),
     spec="https://opendap.github.io/dap4-specification/DAP4.html",
-    detects=r"[\x00-\x0f](?s:...)(?:\xef\xbb\xbf)?\s*<(?:\?xml|[Dd]ataset|[Ee]rror|dap)",
+    detects=r"[\x00-\x0f](?s:...)(?:\xef\xbb\xbf)?\s*<(?:\?xml|[Dd]ataset|[Ee]rror|dap)"
+    r"|(?:\xef\xbb\xbf)?\s*(?:<\?(?:[^?]|\?(?!>))*\?>\s*)?<(?:\w+:)?Dataset\s[^>]*xml\.opendap\.org/ns/DAP/4",
     read="nczarr.formats.dap4.read.frontend:read",
     binary=True,
     only_reader=True,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import re
 from typing import Any
 
 from nczarr import names
@@ -15,41 +14,40 @@ from nczarr.arrays.memory import ArrayInMemory
 from nczarr.arrays.parts import descr, parts
 from nczarr.arrays.source import ArraySource, Descr, Layout, Parts, itemsize
 from nczarr.arrays.strided import AffineArray, FileBytes
-from nczarr.ast import Dataset
 from nczarr.ast.walk import building
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
-from nczarr.formats.dap2.read.attributes import Attributes
 from nczarr.formats.dap2.read.narrow import Narrow
-from nczarr.formats.dap2.read.parse import Schema, parse_das, parse_dds
+from nczarr.formats.dap2.read.response import dataset, declarations, refuse_error, same_values, values_at
 from nczarr.formats.dap2.read.tokens import TextFaultError
-from nczarr.formats.dap2.read.tree import Slot, Tree, slots_of, tree_of
+from nczarr.formats.dap2.read.tree import Slot, tree_of
 from nczarr.formats.dap2.wire.xdr import FULL, NARROW, Xdr, pad
 from nczarr.opendap.columns import BrokenValuesError, decoded
-from nczarr.opendap.declarations import FaultError, Scope
 from nczarr.options import Options
 from nczarr.source import Source, Span
+from nczarr.stores.opendap import Served
 
 LONGEST_DAS = 256 << 20
 """Maximum bytes of a DAS."""
 
-_DATA = re.compile(rb"\n[ \t]*Data:[ \t]*\r?\n")
 _LINE_END = b"\r\n"  # editors and transfers add it
-_ERROR = re.compile(rb"\s*error\s*\{", re.IGNORECASE)
-_MESSAGE = re.compile(rb'message\s*=\s*("(?:\\.|[^"\\])*"|[^;]*)', re.IGNORECASE)
 
 
 def read(source: Source, report: Report, options: Options | None = None) -> Unchecked | None:
     """Return the dataset of a DODS response; None after an error.
 
     The attributes are those of the `.das` beside a local file, if there is one.
-    Reports `bad-dap2` and `foreign-member`.
+    Reports `bad-dap2` and `foreign-member`. Raises OSError.
     """
+    if isinstance(source, Served):
+        from nczarr.formats.dap2.read import remote
+
+        return remote.read(source, report)
     text = Source(source.name, source.data, path=source.path)
     if refuse_error(text, report):
         return None
-    found = _DATA.search(source.data)
-    if found is None:
+    place = values_at(source.data)
+    if place is None:
         fault = "the response has no line `Data:`, after which values follow"
         report.error("bad-dap2", f"`{source.name}`: {fault}", Span(source, len(source.data), len(source.data)))
         return None
@@ -57,23 +55,12 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
     das = _das_beside(source)
     try:
         with building():
-            return _File(binary, text, found.start() + 1, found.end()).read(das, report)
+            return _File(binary, text, *place).read(das, report)
     except TextFaultError as fault:
         report.error("bad-dap2", str(fault), Span(text, fault.start, fault.end))
     except BrokenValuesError as fault:
         report.error("bad-dap2", str(fault), Span(binary, fault.at, fault.at))
     return None
-
-
-def refuse_error(source: Source, report: Report) -> bool:
-    """Report an error document of a server; return whether the source is one."""
-    head = bytes(source.data[: 1 << 16])
-    if _ERROR.match(head) is None:
-        return False
-    message = _MESSAGE.search(head)
-    words = message[1].strip(b'" \r\n\t').decode("utf-8", "replace") if message else "no message"
-    report.error("bad-dap2", f"the server reports an error: {' '.join(words.split())}", Span(source, 0, 0))
-    return True
 
 
 def _das_beside(source: Source) -> Source | None:
@@ -90,12 +77,7 @@ class _File:
 
     def __init__(self, source: Source, text: Source, stop: int, start: int) -> None:
         self.source = source
-        self.schema = parse_dds(text, 0, stop)
-        self.scope = Scope("_", "/")
-        try:
-            self.slots = slots_of(self.schema, self.scope)
-        except FaultError as fault:
-            raise TextFaultError(str(fault), 0, 0) from None
+        self.schema, self.scope, self.slots = declarations(text, 0, stop)
         self.types = {names.join("/", each.name): each for each in self.scope.types}
         self.file = FileBytes.of(source)
         self.arrays: dict[int, Parts] = {}
@@ -121,10 +103,7 @@ class _File:
         return Unchecked(made, parts=arrays)
 
     def _equal(self, one: Slot, other: Slot) -> bool:
-        values = [self._values(each) for each in (one, other)]
-        return (
-            values[0].tobytes() == values[1].tobytes() if one.type != "string" else bool((values[0] == values[1]).all())
-        )
+        return same_values(self._values(one), self._values(other), one.type)
 
     def _values(self, slot: Slot) -> NDArray[Any]:
         (array,) = self.arrays[next(number for number, each in enumerate(self.slots) if each is slot)].values()
@@ -161,30 +140,3 @@ class _File:
 
 def _in_memory(dtype: Descr, values: NDArray[Any]) -> ArrayInMemory:
     return ArrayInMemory(in_one_piece(dtype, values.shape), values)
-
-
-def dataset(tree: Tree, das: Source | None, report: Report) -> Dataset | None:
-    """Return the dataset of a tree with the attributes of a DAS; None after an error. Reports `bad-dap2`."""
-    attributes = Attributes(tree, report)
-    if das is not None:
-        if refuse_error(das, report):
-            return None
-        try:
-            attributes.assign(parse_das(das))
-        except TextFaultError as fault:
-            report.error("bad-dap2", str(fault), Span(das, fault.start, fault.end))
-            return None
-    dimensions, variables = tree.nodes(attributes.unlimited)
-    return Dataset(
-        name=_name(tree.schema),
-        types=tuple(tree.types),
-        dimensions=dimensions,
-        variables=variables,
-        attributes=tuple(attributes.found.values()),
-    )
-
-
-def _name(schema: Schema) -> str:
-    """Return the name of a dataset without folders and the suffix of a netCDF or HDF file."""
-    stem, suffix = os.path.splitext(schema.name.replace("%2f", "/").rpartition("/")[2])
-    return stem if suffix.lower() in (".nc", ".nc4", ".cdf", ".hdf", ".h5", ".hdf5", ".dat") else stem + suffix

@@ -1,0 +1,127 @@
+"""Arrays of a data response. Numbers stay in the response, everything else is decoded once.
+
+Checksums follow the variables, unless the response says otherwise. Old servers
+send none and do not say so: then the values end exactly where they end without
+checksums. Old releases of Hyrax send the variables of groups before those of
+their parents (dmrVersion 1.0); the other order is tried if one does not fit.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from typing import NamedTuple
+
+from nczarr.arrays.blocks import even_chunks
+from nczarr.arrays.decoded_parts import in_one_piece
+from nczarr.arrays.memory import ArrayInMemory
+from nczarr.arrays.parts import descr, parts
+from nczarr.arrays.source import Layout, Parts, itemsize
+from nczarr.arrays.strided import AffineArray, FileBytes
+from nczarr.ast import ATOMIC
+from nczarr.formats.dap4.read.document import before_version_2, checksum_of, in_order, known_types
+from nczarr.formats.dap4.wire.chunks import Response
+from nczarr.formats.dap4.wire.values import CHECKSUM, Values
+from nczarr.opendap.columns import BrokenValuesError, check_size, decoded
+from nczarr.opendap.document_reader import Described
+from nczarr.opendap.xml_reader import Element
+from nczarr.source import Source
+
+PIECE = 1 << 24
+"""Bytes of which a checksum is computed at once."""
+
+
+class Attempt(NamedTuple):
+    """Values of a response, read in one order, with or without checksums."""
+
+    parts: dict[str, Parts]
+    """Arrays by FQN of the variable."""
+    wrong: BrokenValuesError | None
+    """The first wrong checksum."""
+
+
+def values_of(found: Response, root: Element, described: list[Described], source: Source) -> dict[str, Parts]:
+    """Return the arrays of all variables. Raises BrokenValuesError, FaultError."""
+    known = {id(each.element): each for each in described}
+    orders: list[list[Described]] = []
+    hyrax = before_version_2(root)
+    for groups_first in (hyrax, not hyrax):
+        order = [known[id(each)] for each in in_order(root, groups_first=groups_first) if id(each) in known]
+        if not orders or [each.path for each in order] != [each.path for each in orders[0]]:
+            orders.append(order)
+    if len(orders[0]) < sum(1 for _ in in_order(root, groups_first=False)):
+        raise BrokenValuesError("variables of the document are left out, so the places of others are unknown", found.at)
+    ways = [(order, True) for order in orders] if found.checked else []
+    ways += [(orders[0], False)]
+    faults: list[BrokenValuesError] = []
+    wrong: BrokenValuesError | None = None
+    for order, checked in ways:
+        try:
+            attempt = _attempt(found, order, source, checked=checked)
+        except BrokenValuesError as fault:
+            faults.append(fault)
+            continue
+        if attempt.wrong is None:
+            return attempt.parts
+        wrong = wrong or attempt.wrong
+    raise wrong or max(faults, key=lambda fault: fault.at)
+
+
+def _attempt(found: Response, order: list[Described], source: Source, *, checked: bool) -> Attempt:
+    """Read all values in one way. Raises BrokenValuesError."""
+    types = known_types(order)
+    wire = Values(found.values, found.at, types, little=found.little)
+    wire.end = found.end
+    whole = source if found.values is source.data else Source(source.name, found.values, binary=True)
+    file, made = FileBytes.of(whole), {}
+    wrong: BrokenValuesError | None = None
+    for each in order:
+        start = wire.at
+        try:
+            made[each.path] = _arrays(wire, each, file)
+            stop = wire.at
+            sent = wire.number(CHECKSUM, "a checksum") if checked else None
+        except BrokenValuesError as fault:
+            raise BrokenValuesError(f"variable `{each.path}`: {fault}", fault.at) from None
+        declared = checksum_of(each.element)
+        if sent is None and declared is None:
+            continue
+        computed = _crc(found.values, start, stop)
+        for value in (sent, declared):
+            if value is not None and value != computed and wrong is None:
+                text = f"variable `{each.path}`: the checksum is {value:08x}, but that of the values is {computed:08x}"
+                wrong = BrokenValuesError(text, start)
+    if wire.at < wire.end:
+        raise BrokenValuesError(f"{wire.end - wire.at} bytes follow the last value", wire.at)
+    return Attempt(made, wrong)
+
+
+def _crc(data: object, start: int, stop: int) -> int:
+    """Return the checksum of a range of bytes."""
+    found = 0
+    for at in range(start, stop, PIECE):
+        found = zlib.crc32(data[at : min(at + PIECE, stop)], found)  # type: ignore[index]
+    return found
+
+
+def _arrays(wire: Values, it: Described, file: FileBytes) -> Parts:
+    """Return the arrays of the next variable, and go on behind it. Raises BrokenValuesError."""
+    if it.type in ATOMIC and it.type != "string":
+        dtype, count = wire.dtype(it.type), math.prod(it.shape)
+        width = itemsize(dtype)
+        wire.left(count * width, f"an array of {count} elements")
+        chunks = next(even_chunks(it.shape, width), it.shape)
+        layout = Layout(dtype, it.shape, tuple(max(1, each) for each in chunks))
+        made = AffineArray(layout, file, wire.at, math.prod(it.shape[1:]) * width)
+        wire.at += count * width
+        return {"": made}
+    try:
+        check_size(it.type, wire.types)
+    except ValueError as fault:
+        raise BrokenValuesError(str(fault), wire.at) from None
+    values = decoded(wire, it.type, it.shape, array=bool(it.shape))
+    found: Parts = {}
+    for part in parts(it.type, it.shape, wire.types):
+        array = values[part.path]
+        found[part.path] = ArrayInMemory(in_one_piece(descr(part.type, wire.types), array.shape), array)
+    return found
