@@ -4,6 +4,7 @@
 /zarr2/PATH/KEY a key of the dataset as a Zarr v2 store; /zarr3/PATH/KEY as v3
 /cdmremote/PATH?req=… CDM Remote
 /dap2/PATH.dds, .das, .dods …?CONSTRAINT DAP2
+/view/PATH?var=… a picture of a variable; /download/PATH?var=…&format=… a section as a file
 /static/NAME files of the pages
 """
 
@@ -23,9 +24,9 @@ from nczarr.serve.answers import HTML, Answer, conditional, document, is_had, ta
 from nczarr.serve.bodies import resolved
 from nczarr.serve.dataset_cache import Opened, RefusedError, Shelf, check_same, format_of, without_home
 from nczarr.serve.limits import Limits
-from nczarr.serve.pages import coordinates, dataset
+from nczarr.serve.pages import coordinates, dataset, download, plane, view
 from nczarr.serve.pages.folder import Entry, Listing, folder
-from nczarr.serve.pages.markup import BROWSE, CDMREMOTE, STATIC
+from nczarr.serve.pages.markup import BROWSE, CDMREMOTE, DOWNLOAD, STATIC, VIEW
 from nczarr.serve.pages.static_files import static_file
 from nczarr.serve.places import Place, Root
 from nczarr.serve.request import Request, url
@@ -75,6 +76,8 @@ class Routes(NamedTuple):
                 return dap2.refusal(error)
         if first == BROWSE or asked.segments == ("",):
             return self._page(rest, asked, at_hand)
+        if first in (VIEW, DOWNLOAD):
+            return self._part(first, rest, asked, at_hand)
         if first == STATIC:
             return static_file(rest, asked.headers)
         raise RefusedError(404, "there is no such page; `/` lists what there is")
@@ -181,6 +184,30 @@ class Routes(NamedTuple):
             return work() if need <= self.limits.immediate else Later(work=work, need=need)
         listing = self._listing(place, asked)
         return _as_wanted(asked, listing.members, partial(folder, listing))
+
+    def _part(self, first: str, segments: tuple[str, ...], asked: Request, at_hand: Opened | None) -> Answer | Later:
+        """Return the answer to a request for a view or download."""
+        place = self._found(_trimmed(segments))
+        if place.folder or place.behind:
+            raise RefusedError(404, "there is no such dataset")
+        opened = self._open(place, at_hand)
+        if opened is None:
+            return Later(place)
+        if first == DOWNLOAD:
+            wanted = download.wanted(opened, asked.query, self.limits, self.root.home)
+            return Later(work=partial(download.answer, opened, wanted, self.limits, self.disk), need=wanted.need)
+        seen = plane.view_of(opened.checked, asked.query, self.limits)
+        need = seen.need(opened.checked)
+        form = "json" if asked.wants_json else asked.query.get("format", "html")
+        if form not in ("html", "json", "png"):
+            raise RefusedError(400, "`format` must be one of html, json, png")
+
+        def work() -> Answer:
+            found = view.answer(opened, seen, form)
+            check_same(opened)
+            return conditional(found, asked.headers, None)
+
+        return work() if need <= self.limits.immediate else Later(work=work, need=need)
 
     def _listing(self, place: Place, asked: Request) -> Listing:
         """Return one page of a folder. Raises RefusedError for a missing page."""

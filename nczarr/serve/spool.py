@@ -46,6 +46,17 @@ class Spool:
         self._at = 0
         self._file: IO[bytes] | None = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 (closed by `close`)
 
+    @classmethod
+    def taken(cls, disk: Disk, path: str) -> Spool:
+        """Return a finished file, whose name the caller removes. Raises FullError, OSError."""
+        made = cls(disk)
+        size = os.stat(path).st_size
+        disk.take(size)
+        assert made._file is not None
+        made._file.close()
+        made._size, made._file = size, open(path, "rb", buffering=0)  # noqa: SIM115 (closed by `close`)
+        return made
+
     @property
     def size(self) -> int:
         """Bytes in the file."""

@@ -34,7 +34,7 @@ def commands(links: Mapping[str, str], name: str) -> Iterator[Snippet]:
     if "dap4" in links:
         yield Snippet("ncdump", f"ncdump -h {shlex.quote(links['dap4'] + '#dap4')}")
     yield Snippet("nczarr convert", f"nczarr convert {shlex.quote(remote)} {target}")
-    yield Snippet("curl", f"curl {shlex.quote(links['cdmremote'] + '?req=CDL')}")
+    yield Snippet("curl", f"curl -o {target} {shlex.quote(links['download'] + '?format=nc')}")
     if "dap2" in links:
         yield Snippet("R", f"library(ncdf4)\nnc <- nc_open({json.dumps(links['dap2'])})")
         yield Snippet("Julia", f"using NCDatasets\nds = NCDataset({_julia(links['dap2'])})")

@@ -7,7 +7,9 @@ import os
 from collections.abc import Iterator
 from functools import partial
 from typing import Any, NamedTuple
+from urllib.parse import urlencode
 
+from nczarr import names
 from nczarr.api.brief import brief
 from nczarr.api.html import tree_html
 from nczarr.arrays.parts import is_fixed, size
@@ -18,8 +20,22 @@ from nczarr.serve.dataset_cache import Opened
 from nczarr.serve.pages.commands import commands
 from nczarr.serve.pages.coordinates import Coordinate, coordinates
 from nczarr.serve.pages.folder import Entry
-from nczarr.serve.pages.markup import CDMREMOTE, counted, crumbs, link, linked, page, shown, table, text
+from nczarr.serve.pages.markup import (
+    CDMREMOTE,
+    VIEW,
+    attribute,
+    counted,
+    crumbs,
+    link,
+    linked,
+    page,
+    shown,
+    table,
+    text,
+)
 from nczarr.serve.pages.physical import attributes_of, text_of
+from nczarr.serve.pages.plane import variable_of
+from nczarr.serve.request import url
 from nczarr.serve.stores import VERSIONS
 
 MOST_VARIABLES = 2000
@@ -161,6 +177,7 @@ def _dataset(found: Told) -> Iterator[str]:
     if facts:
         rows = "".join(f"<div><dt>{title}</dt><dd>{words}</dd></div>" for title, words in facts)
         yield f'<dl class="facts">{rows}</dl>\n'
+    yield _quick_look(found)
     yield from _open(found)
     if found.coordinates:
         yield '<section aria-labelledby="coordinates"><h2 id="coordinates">Coordinates</h2>\n'
@@ -173,6 +190,23 @@ def _dataset(found: Told) -> Iterator[str]:
     yield tree_html(checked, partial(_more, found)) if _is_there(checked) else "<p>The dataset is empty.</p>"
     yield "</section>\n"
     yield from _losses(found)
+
+
+def _quick_look(found: Told) -> str:
+    """Return the form that leads to the values of a variable."""
+    checked = found.opened.checked
+    if not checked.variables:
+        return ""
+    chosen = variable_of(checked, {})
+    options = "".join(
+        f'<option value="{attribute(path)}"{" selected" * (path == chosen)}>{text(path.removeprefix("/"))}</option>'
+        for path in list(checked.variables)[:MOST_VARIABLES]
+    )
+    return (
+        f'<form class="look" action="{url(VIEW, *found.opened.place.segments)}" method="get">'
+        f'<label for="var">Quick look</label><select id="var" name="var">{options}</select>'
+        '<button class="main" type="submit">Show values</button></form>\n'
+    )
 
 
 def _is_there(checked: Checked) -> bool:
@@ -212,15 +246,17 @@ def _coordinate(each: Coordinate) -> str:
 
 
 def _more(found: Told, path: str) -> Iterator[str]:
-    """Yield what a page adds to a variable: its encoded size."""
+    """Yield what a page adds to a variable: a link to its values, and its encoded size."""
     checked = found.opened.checked
-    words = []
+    query = urlencode({"var": names.to_bytes(path)})
+    words = [
+        link(f"{url(VIEW, *found.opened.place.segments)}?{query}", "Show values", f"Show values of {path}", "button")
+    ]
     plain, stored = _bytes(checked, path), found.stored.get(path)
     if stored is not None:
         ratio = f" ({plain / stored:.1f}:1)" if plain and stored and plain != stored else ""
         words.append(f"<span>{bytes_text(stored)} stored{ratio}</span>")
-    if words:
-        yield f'<p class="actions">{" ".join(words)}</p>'
+    yield f'<p class="actions">{" ".join(words)}</p>'
 
 
 def _open(found: Told) -> Iterator[str]:

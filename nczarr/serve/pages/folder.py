@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from nczarr.serve.pages.markup import BROWSE, CDMREMOTE, crumbs, link, page, shown, table, text
+from nczarr.serve.pages.markup import BROWSE, CDMREMOTE, DOWNLOAD, VIEW, crumbs, link, page, shown, table, text
 from nczarr.serve.places import Place
 from nczarr.serve.request import url
 from nczarr.serve.stores import VERSIONS
@@ -24,7 +24,7 @@ class Entry(NamedTuple):
     @property
     def links(self) -> dict[str, str]:
         """URLs of the entry by kind."""
-        kinds = (BROWSE,) if self.place.folder else (BROWSE, *VERSIONS, CDMREMOTE)
+        kinds = (BROWSE,) if self.place.folder else (BROWSE, *VERSIONS, CDMREMOTE, VIEW, DOWNLOAD)
         return {kind: url(kind, *self.place.segments) for kind in kinds}
 
     def members(self) -> dict[str, Any]:

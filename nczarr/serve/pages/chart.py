@@ -1,0 +1,232 @@
+"""Charts as HTML and SVG without scripts: lines, planes with a colour bar, histograms.
+
+Positions are percentages of a frame that has any size, so that labels keep
+their size. Scripts may replace a chart by an interactive one (`static/pages.js`).
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.serve.pages.markup import number_text, text
+from nczarr.serve.pages.physical import Physical
+from nczarr.serve.pages.picture import colour_bar, indices, png
+from nczarr.serve.pages.plane import Axis
+
+TICKS = 5
+"""Approximate number of ticks of an axis."""
+
+MARKED = 60
+"""Maximum values of a line that are marked by points."""
+
+BINS = 40
+"""Bars of a histogram."""
+
+
+LONG = 30
+"""Characters of all labels below an axis above which narrow pages leave out every other one."""
+
+
+class Tick(NamedTuple):
+    """A mark on an axis."""
+
+    share: float
+    """Place from the beginning of the axis, 0 to 1."""
+    label: str
+    """Text beside it."""
+
+
+def nice(low: float, high: float, count: int = TICKS) -> list[float]:
+    """Return round numbers from `low` to `high`, about `count` of them."""
+    width = high - low
+    if not (math.isfinite(width) and width > 0):
+        return [low] if math.isfinite(low) else []
+    exact = width / count
+    power = 10.0 ** math.floor(math.log10(exact))
+    step = next(each * power for each in (1, 2, 2.5, 5, 10) if each * power >= exact * (1 - 1e-9))
+    if not step or low + step == low:
+        return [low, high]
+    first = math.ceil(low / step - 1e-9)
+    return [number * step for number in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+def value_ticks(low: float, high: float) -> list[Tick]:
+    """Return ticks of a scale of values."""
+    if not high > low:
+        return [Tick(0.5, number_text(low))]
+    return [Tick((each - low) / (high - low), _tick_text(each, low, high)) for each in nice(low, high)]
+
+
+def _tick_text(value: float, low: float, high: float) -> str:
+    return number_text(0.0 if abs(value) < 1e-9 * (high - low) else value)
+
+
+def cell_ticks(axis: Axis) -> list[Tick]:
+    """Return ticks of an axis whose values have cells of equal width, in their order."""
+    count = len(axis.values)
+    if axis.monotonic and axis.physical.times is None:
+        places = np.arange(count) + 0.5
+        low, high = float(axis.values.min()), float(axis.values.max())
+        order = slice(None) if axis.values[0] < axis.values[-1] else slice(None, None, -1)
+        rounded = nice(low, high)
+        found = np.interp(rounded, axis.values[order], places[order])
+        return [
+            Tick(float(each) / count, _tick_text(value, low, high)) for each, value in zip(found, rounded, strict=True)
+        ]
+    chosen = range(0, count, max(1, -(-count // TICKS)))
+    return [Tick((each + 0.5) / count, axis.text(each)) for each in chosen]
+
+
+def point_ticks(axis: Axis, shares: NDArray[np.float64]) -> list[Tick]:
+    """Return ticks of an axis whose values are points at these shares."""
+    if axis.physical.times is None and axis.monotonic:
+        low, high = float(axis.values.min()), float(axis.values.max())
+        return [Tick((each - low) / (high - low), _tick_text(each, low, high)) for each in nice(low, high)]
+    count = len(shares)
+    chosen = range(0, count, max(1, -(-count // TICKS)))
+    return [Tick(float(shares[each]), axis.text(each)) for each in chosen]
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3f}%"
+
+
+def _bottom(ticks: Sequence[Tick], title: str) -> str:
+    are_long = sum(len(each.label) for each in ticks) > LONG
+    marks = "".join(
+        f"<g{' class=wide' * (are_long and number % 2)}>"
+        f'<line x1="{_percent(each.share)}" x2="{_percent(each.share)}" y1="0" y2="6"/>'
+        f'<text x="{_percent(each.share)}" y="20" text-anchor="{_anchor(each.share)}">{text(each.label)}</text></g>'
+        for number, each in enumerate(ticks)
+    )
+    return (
+        f'<svg class="bottom" aria-hidden="true">{marks}'
+        f'<text class="axis" x="50%" y="42" text-anchor="middle">{text(title)}</text></svg>'
+    )
+
+
+def _anchor(share: float) -> str:
+    return "start" if share < 0.04 else "end" if share > 0.96 else "middle"
+
+
+def _side(ticks: Sequence[Tick], kind: str) -> str:
+    """Return the labels of an upward axis, to the left (`left`) or right (`right`) of its frame."""
+    edge, near, end = ("100%", "-9", "end") if kind == "left" else ("0", "9", "start")
+    marks = "".join(
+        f'<svg x="{edge}" y="{_percent(1 - each.share)}" overflow="visible">'
+        f'<line x1="0" x2="{"-6" if kind == "left" else "6"}" y1="0" y2="0"/>'
+        f'<text x="{near}" y="0.35em" text-anchor="{end}">{text(each.label)}</text></svg>'
+        for each in ticks
+    )
+    return f'<svg class="{kind}" aria-hidden="true">{marks}</svg>'
+
+
+def _data(picture: bytes) -> str:
+    return "data:image/png;base64," + base64.b64encode(picture).decode("ascii")
+
+
+def line(axis: Axis, values: NDArray[np.float64], scale: Physical, title: str, label: str) -> str:
+    """Return the chart of a line. `values`: float64 in one dimension, NaN where missing; `label`: description."""
+    shares = _shares(axis)
+    finite = values[np.isfinite(values)]
+    low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
+    margin = (high - low) * 0.04 or abs(low) * 0.04 or 1.0
+    low, high = low - margin, high + margin
+    heights = 1 - (values - low) / (high - low)
+    lines = "".join(f'<polyline points="{each}"/>' for each in _runs(shares, heights))
+    marks = ""
+    if np.isfinite(heights).sum() <= MARKED:
+        marks = "".join(
+            f'<circle cx="{_percent(x)}" cy="{_percent(y)}" r="3"/>'
+            for x, y in zip(shares.tolist(), heights.tolist(), strict=True)
+            if math.isfinite(y)
+        )
+    ticks = value_ticks(low, high)
+    grid = "".join(
+        f'<line class="grid" x1="0" x2="100%" y1="{_percent(1 - each.share)}" y2="{_percent(1 - each.share)}"/>'
+        for each in ticks
+    )
+    return (
+        f'<div class="chart lines"><p class="title">{text(title)}</p>{_side(ticks, "left")}'
+        f'<svg class="frame" role="img" aria-label="{text(label)}">{grid}'
+        f'<svg viewBox="0 0 1000 1000" preserveAspectRatio="none">{lines}</svg>{marks}</svg>'
+        f"{_bottom(point_ticks(axis, shares), axis.title)}</div>\n"
+    )
+
+
+def _shares(axis: Axis) -> NDArray[np.float64]:
+    """Return the places of values along the axis to the right, 0 to 1."""
+    values = axis.values if axis.monotonic else np.arange(len(axis.values), dtype="f8")
+    if len(values) < 2:
+        return np.full(len(values), 0.5)
+    low, high = float(values.min()), float(values.max())
+    found: NDArray[np.float64] = (values - low) / (high - low)
+    return found
+
+
+def _runs(shares: NDArray[np.float64], heights: NDArray[np.float64]) -> Iterator[str]:
+    """Yield the points of each stretch without missing values."""
+    run: list[str] = []
+    for x, y in zip((1000 * shares).tolist(), (1000 * heights).tolist(), strict=True):
+        if math.isfinite(y):
+            run.append(f"{x:.1f},{y:.1f}")
+        elif run:
+            yield " ".join(run)
+            run = []
+    if run:
+        yield " ".join(run)
+
+
+def plane(x: Axis, y: Axis, values: NDArray[np.float64], title: str, label: str) -> str:
+    """Return the picture of a plane with its axes and colour bar. `values`: float64 of shape (y, x), NaN missing."""
+    finite = values[np.isfinite(values)]
+    low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 0.0)
+    columns, rows = directions(x, y)
+    cells = indices(values[rows, columns], low, high)
+    right = [each._replace(share=1 - each.share) if columns.step == -1 else each for each in cell_ticks(x)]
+    up = [each._replace(share=1 - each.share) if rows.step != -1 else each for each in cell_ticks(y)]
+    height = round(1000 * min(1.0, max(0.35, cells.shape[0] / max(1, cells.shape[1]))))
+    bar = f'<image href="{_data(colour_bar())}" width="100%" height="100%" preserveAspectRatio="none"/>'
+    return (
+        f'<div class="chart plane"><p class="title">{text(title)}</p>'
+        f'<p class="title up">{text(y.title)}</p>{_side(up, "left")}'
+        f'<svg class="frame" viewBox="0 0 1000 {height}" role="img" aria-label="{text(label)}">'
+        f'<image href="{_data(png(cells))}" width="1000" height="{height}" preserveAspectRatio="none"/></svg>'
+        f'<svg class="bar" aria-hidden="true">{bar}</svg>{_side(value_ticks(low, high), "right")}'
+        f"{_bottom(right, x.title)}</div>\n"
+    )
+
+
+def directions(x: Axis, y: Axis) -> tuple[slice, slice]:
+    """Return the orders of columns and rows, from the left and from the top: x grows rightward, y upward."""
+    backward = slice(None, None, -1)
+    columns = backward if x.monotonic and x.values[0] > x.values[-1] else slice(None)
+    grows = not (y.monotonic and y.values[0] > y.values[-1])
+    return columns, backward if grows != y.down else slice(None)
+
+
+def histogram(values: NDArray[np.float64], label: str) -> str:
+    """Return the histogram of finite values; nothing without any."""
+    finite = values[np.isfinite(values)]
+    if not len(finite):
+        return ""
+    low, high = float(finite.min()), float(finite.max())
+    with np.errstate(all="ignore"):
+        if not (np.isfinite(high - low) and high > low):
+            return ""
+        counts = np.histogram(finite, bins=min(BINS, max(5, len(finite) // 2)), range=(low, high))[0]
+    most = int(counts.max())
+    heights = (100 * counts / most).tolist()
+    bars = "".join(
+        f'<rect x="{number + 0.06:.2f}" width="0.88" y="{100 - each:.2f}" height="{each:.2f}"/>'
+        for number, each in enumerate(heights)
+    )
+    return (
+        f'<figure class="histogram"><svg class="bars" viewBox="0 0 {len(counts)} 100" preserveAspectRatio="none" '
+        f'role="img" aria-label="{text(label)}">{bars}</svg>'
+        f"<figcaption><span>{number_text(low)}</span><span>{number_text(high)}</span></figcaption></figure>\n"
+    )
