@@ -113,6 +113,7 @@ def _application(arguments: argparse.Namespace) -> Application:
     from nczarr.serve.application import Application, to_stderr
     from nczarr.serve.dataset_cache import Shelf
     from nczarr.serve.routes import Routes
+    from nczarr.serve.search_index import SearchIndex
     from nczarr.serve.sites import Sites
     from nczarr.serve.spool import Disk
 
@@ -121,7 +122,8 @@ def _application(arguments: argparse.Namespace) -> Application:
     following = following._replace(roots=(root.home + os.sep, *following.roots), hidden=False)
     shelf = Shelf(limits, following, storage_of(arguments), most=sockets.datasets())
     sites = Sites.of(arguments.origin, arguments.host)
-    return Application(Routes(root, shelf, limits, Disk(limits.spill)), sites, to_stderr if arguments.verbose else None)
+    routes = Routes(root, shelf, limits, Disk(limits.spill), SearchIndex(root, shelf.read))
+    return Application(routes, sites, to_stderr if arguments.verbose else None)
 
 
 def _announce(url: str) -> None:
@@ -152,5 +154,6 @@ def _serve(arguments: argparse.Namespace, messages: Messages) -> None:
         helpers.start()
         sockets.run(server, socket, lambda: _announce(sockets.url_of(socket)))
     finally:
+        application.routes.searched.close()
         application.workers.close()
         helpers.close()

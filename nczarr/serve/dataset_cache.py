@@ -127,12 +127,18 @@ class Shelf:
                 raise RefusedError(503, f"`{place.name}` is being opened", (("Retry-After", "1"),))
             self._opening.add(place.path)
         try:
-            return self._open(place)
+            made = self.read(place, self.limits.kept)
+            self._keep(made)
+            return made
         finally:
             with self._lock:
                 self._opening.discard(place.path)
 
-    def _open(self, place: Place) -> Opened:
+    def read(self, place: Place, most: int) -> Opened:
+        """Return the dataset at a place without keeping it. Raises RefusedError, CompileError, OSError.
+
+        `most`: maximum bytes of a file that must all be read.
+        """
         from nczarr import pipeline
         from nczarr.endpoints import sources
 
@@ -143,8 +149,8 @@ class Shelf:
         if source is None or form is None:
             raise RefusedError(404, f"`{place.name}` is not in a format that can be read")
         size = stamp[0][2] if stamp[0] else 0
-        if form.resident and size > self.limits.kept:
-            text = f"`{place.name}` has {size} bytes, which must all be read; the limit is {self.limits.kept}"
+        if form.resident and size > most:
+            text = f"`{place.name}` has {size} bytes, which must all be read; the limit is {most}"
             raise RefusedError(413, text)
         if (
             form.leads_to is not None
@@ -155,9 +161,7 @@ class Shelf:
         checked = pipeline.read(source, report, self.options, form)  # not detected again: a file may have been cut
         if checked is None or report.errors:
             raise CompileError(report.sorted())
-        made = Opened(place, checked, stamp, form, report.sorted())
-        self._keep(made)
-        return made
+        return Opened(place, checked, stamp, form, report.sorted())
 
     def _keep(self, opened: Opened) -> None:
         with self._lock:

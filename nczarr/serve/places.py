@@ -12,6 +12,7 @@ import re
 import stat
 from collections import OrderedDict
 from collections.abc import Sequence
+from contextlib import suppress
 from threading import Lock
 from typing import NamedTuple
 
@@ -130,6 +131,20 @@ class Root:
             return [self.title]
         with os.scandir(folder.path) as entries:
             return sorted(entry.name for entry in entries if is_visible(entry.name))
+
+    def sorted(self, folder: Place, key: str) -> list[str]:
+        """Return the visible names in a folder by `name`, `size` or `date`, backward behind a minus. Raises OSError."""
+        found = self.names(folder)
+        if key.endswith("name") or self.only:
+            return found[::-1] if key.startswith("-") else found
+        facts: dict[str, int] = {}
+        with os.scandir(folder.path) as entries:
+            for entry in entries:
+                with suppress(OSError):  # it has gone in the meantime
+                    status = entry.stat(follow_symlinks=False)
+                    is_file = stat.S_ISREG(status.st_mode)
+                    facts[entry.name] = status.st_mtime_ns if key.endswith("date") else status.st_size * is_file
+        return sorted(found, key=lambda name: facts.get(name, 0), reverse=key.startswith("-"))
 
     def child(self, folder: Place, name: str) -> Place | None:
         """Return the place of a name in a folder. Raises OSError."""

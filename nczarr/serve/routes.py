@@ -5,6 +5,7 @@
 /cdmremote/PATH?req=… CDM Remote
 /dap2/PATH.dds, .das, .dods …?CONSTRAINT DAP2
 /view/PATH?var=… a picture of a variable; /download/PATH?var=…&format=… a section as a file
+/catalog/FOLDER/catalog.xml the folder for THREDDS clients
 /static/NAME files of the pages
 """
 
@@ -20,16 +21,18 @@ from nczarr.arrays.blocks import Index
 from nczarr.diagnostics.report import CompileError
 from nczarr.link.tasks import Array
 from nczarr.serve import cdmremote, dap2, stores
-from nczarr.serve.answers import HTML, Answer, conditional, document, is_had, tag_of, unchanged
+from nczarr.serve.answers import HTML, XML, Answer, conditional, document, is_had, tag_of, unchanged
 from nczarr.serve.bodies import resolved
 from nczarr.serve.dataset_cache import Opened, RefusedError, Shelf, check_same, format_of, without_home
 from nczarr.serve.limits import Limits
 from nczarr.serve.pages import coordinates, dataset, download, plane, view
-from nczarr.serve.pages.folder import Entry, Listing, folder
-from nczarr.serve.pages.markup import BROWSE, CDMREMOTE, DOWNLOAD, STATIC, VIEW
+from nczarr.serve.pages.catalog import FILE, catalog
+from nczarr.serve.pages.folder import SORTS, Entry, Listing, folder, results, results_members
+from nczarr.serve.pages.markup import BROWSE, CATALOG, CDMREMOTE, DOWNLOAD, STATIC, VIEW
 from nczarr.serve.pages.static_files import static_file
 from nczarr.serve.places import Place, Root
 from nczarr.serve.request import Request, url
+from nczarr.serve.search_index import SearchIndex
 from nczarr.serve.spool import Disk
 from nczarr.stores.ranges import Range
 
@@ -58,6 +61,8 @@ class Routes(NamedTuple):
     """Resource limits."""
     disk: Disk
     """Account of temporary files."""
+    searched: SearchIndex
+    """Search index."""
 
     def answer(self, asked: Request, at_hand: Opened | None = None) -> Answer | Later:
         """Return the answer to a request. `at_hand`: the dataset that was opened for it, cached or not.
@@ -76,6 +81,8 @@ class Routes(NamedTuple):
                 return dap2.refusal(error)
         if first == BROWSE or asked.segments == ("",):
             return self._page(rest, asked, at_hand)
+        if first == CATALOG:
+            return self._catalog(rest, asked)
         if first in (VIEW, DOWNLOAD):
             return self._part(first, rest, asked, at_hand)
         if first == STATIC:
@@ -182,8 +189,23 @@ class Routes(NamedTuple):
             work = partial(self._dataset, opened, asked)
             need = coordinates.BUDGET if coordinates.paths(opened.checked) else 0
             return work() if need <= self.limits.immediate else Later(work=work, need=need)
+        if asked.query.get("q", "").strip():
+            words = asked.query["q"].strip()
+            hits = self.searched.search(words, place.segments, self.limits.page)
+            told = place, words, hits
+            return _as_wanted(asked, partial(results_members, *told), partial(results, *told))
         listing = self._listing(place, asked)
+        if not asked.wants_json:
+            self.searched.refresh()
         return _as_wanted(asked, listing.members, partial(folder, listing))
+
+    def _catalog(self, segments: tuple[str, ...], asked: Request) -> Answer:
+        """Return the THREDDS catalog of a folder."""
+        place = self._found(segments[:-1]) if segments[-1:] == (FILE,) else None
+        if place is None or not place.folder:
+            raise RefusedError(404, "there is no such catalog; that of a folder is `/catalog/FOLDER/catalog.xml`")
+        found = catalog(self._listing(place, asked))
+        return conditional(Answer(found.encode(), XML), asked.headers, None)
 
     def _part(self, first: str, segments: tuple[str, ...], asked: Request, at_hand: Opened | None) -> Answer | Later:
         """Return the answer to a request for a view or download."""
@@ -211,7 +233,10 @@ class Routes(NamedTuple):
 
     def _listing(self, place: Place, asked: Request) -> Listing:
         """Return one page of a folder. Raises RefusedError for a missing page."""
-        found = self.root.names(place)
+        sort = asked.query.get("sort", "name")
+        if sort.removeprefix("-") not in SORTS:
+            raise RefusedError(400, f"`sort` must be one of {', '.join(SORTS)}, perhaps behind a minus")
+        found = self.root.names(place) if sort == "name" else self.root.sorted(place, sort)
         size = self.limits.page
         count = max(1, -(-len(found) // size))
         wanted = asked.query.get("page", "1")
@@ -219,7 +244,7 @@ class Routes(NamedTuple):
         if not 1 <= number <= count:
             raise RefusedError(404, f"pages are 1 to {count}")
         entries = [self._entry(place, name) for name in found[(number - 1) * size : number * size]]
-        return Listing(place, [each for each in entries if each is not None], number, count)
+        return Listing(place, [each for each in entries if each is not None], number, count, sort)
 
     def _entry(self, folder: Place, name: str) -> Entry | None:
         """Return the entry of a name in a folder, None if nothing is served there."""
@@ -228,14 +253,17 @@ class Routes(NamedTuple):
 
         try:
             place = self.root.child(folder, name)
-            if place is None or place.folder:
-                return None if place is None else Entry(place)
+            if place is None:
+                return None
+            status = os.stat(place.path)
+            if place.folder:
+                return Entry(place, modified=status.st_mtime)
             source = sources.opened(place.path, Report(), self.shelf.options)
             form = None if source is None else format_of(source)
-            size = None if place.store else os.stat(place.path).st_size
+            size = None if place.store else status.st_size
         except (OSError, CompileError):
             return None  # inaccessible: a request for it gets the reason
-        return None if form is None else Entry(place, form.name, size)
+        return None if form is None else Entry(place, form.name, size, status.st_mtime)
 
     def _dataset(self, opened: Opened, asked: Request) -> Answer:
         """Return the page of a dataset."""

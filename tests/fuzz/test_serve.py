@@ -18,6 +18,7 @@ from nczarr.serve.limits import Limits
 from nczarr.serve.places import Root
 from nczarr.serve.request import request
 from nczarr.serve.routes import Later, Routes
+from nczarr.serve.search_index import SearchIndex
 from nczarr.serve.spool import Disk
 from tests.conftest import ROOT
 
@@ -78,7 +79,8 @@ def ask(routes: Routes, asked: dict[str, Any]) -> Answer | RefusedError | Compil
 def test_any_request(seed: int) -> None:
     root = Root(str(ROOT / "samples"))
     limits = Limits()._replace(page=3, response=1 << 20)
-    routes = Routes(root, Shelf(limits, Following(roots=(root.home,)), NO_OPTIONS), limits, Disk(limits.spill))
+    shelf = Shelf(limits, Following(roots=(root.home,)), NO_OPTIONS)
+    routes = Routes(root, shelf, limits, Disk(limits.spill), SearchIndex(root, shelf.read))
     chosen = random.Random(seed)
     statuses: dict[int, int] = {}
     for _ in range(2500):

@@ -112,7 +112,7 @@ def _step(numbers: NDArray[np.float64], decoding: Physical) -> str:
     mean = float(numbers[-1] - numbers[0]) / len(steps)
     unit = "\N{NO-BREAK SPACE}" + decoding.units.split(" since ")[0] if decoding.times is not None else ""
     if np.abs(steps - mean).max() <= STEADY * abs(mean):
-        return f"{mean:.6g}{unit}"
+        return f"{mean:.6g}{unit.removesuffix('s') if mean == 1 else unit}"
     low, high = float(steps.min()), float(steps.max())
     if low <= 0 <= high:
         return "not monotonic"

@@ -1,14 +1,41 @@
-"""The page of a folder, and its JSON form. Only the entries on the current page are inspected."""
+"""The page of a folder, its JSON form, and results of searches. Only the entries on the page are inspected."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
+from urllib.parse import urlencode
 
-from nczarr.serve.pages.markup import BROWSE, CDMREMOTE, DOWNLOAD, VIEW, crumbs, link, page, shown, table, text
+from nczarr import names
+from nczarr.check.outline import bytes_text
+from nczarr.serve.pages.markup import (
+    BROWSE,
+    CATALOG,
+    CDMREMOTE,
+    DOWNLOAD,
+    VIEW,
+    attribute,
+    counted,
+    crumbs,
+    link,
+    page,
+    shown,
+    table,
+    text,
+)
 from nczarr.serve.places import Place
 from nczarr.serve.request import url
+from nczarr.serve.search_index import Hits
 from nczarr.serve.stores import VERSIONS
+
+SORTS = ("name", "size", "date")
+"""Columns that sort a folder; a minus before the name reverses."""
+
+
+def date_text(seconds: float) -> str:
+    """Return a time in UTC by ISO 8601."""
+    return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 class Entry(NamedTuple):
@@ -20,6 +47,8 @@ class Entry(NamedTuple):
     """Format of a dataset, if known."""
     size: int | None = None
     """Bytes of a dataset, if known."""
+    modified: float | None = None
+    """Time of the last change in seconds since 1970, if known."""
 
     @property
     def links(self) -> dict[str, str]:
@@ -35,6 +64,8 @@ class Entry(NamedTuple):
         }
         if not self.place.folder:
             found |= {"format": self.form, "size": self.size}
+        if self.modified is not None:
+            found["modified"] = date_text(self.modified)
         return {**found, "links": self.links}
 
 
@@ -49,48 +80,147 @@ class Listing(NamedTuple):
     """Number of the page."""
     pages: int
     """Number of pages."""
+    sort: str = "name"
+    """Order of the entries: one of `SORTS`, perhaps behind a minus."""
+
+    def address(self, **fields: str | int) -> str:
+        """Return the URL of a page of the folder in some order."""
+        given = {"sort": self.sort, **fields}
+        wanted = {name: value for name, value in given.items() if (name, value) not in (("sort", "name"), ("page", 1))}
+        here = url(BROWSE, *self.folder.segments).rstrip("/") if self.folder.segments else "/"
+        return here + (f"?{urlencode(wanted)}" if wanted else "")
 
     def members(self) -> dict[str, Any]:
         """Return the JSON form."""
-        here = url(BROWSE, *self.folder.segments)
-        following = f"{here}?format=json&page={self.page + 1}" if self.page < self.pages else None
+        following = None
+        if self.page < self.pages:
+            here = f"{url(BROWSE, *self.folder.segments)}?format=json&page={self.page + 1}"
+            following = here + (f"&sort={self.sort}" if self.sort != "name" else "")
         return {
             "path": shown(self.folder.name),
             "page": self.page,
             "pages": self.pages,
             "next": following,
+            "catalog": url(CATALOG, *self.folder.segments).rstrip("/") + "/catalog.xml",
             "entries": [each.members() for each in self.entries],
         }
 
 
 def folder(listing: Listing) -> str:
     """Return the page of a folder."""
-    return page(listing.folder.name or "Datasets", _folder(listing))
+    title = listing.folder.segments[-1] if listing.folder.segments else "Datasets"
+    return page(title, _folder(listing), scripts=("pages.js", "folder.js"))
 
 
 def _folder(listing: Listing) -> Iterator[str]:
     yield crumbs(listing.folder.segments)
+    yield _search(listing.folder, "")
+    yield '<div id="results">'
     if not listing.entries:
         yield "<p>There is nothing to serve here.</p>\n"
     else:
-        titles = ("Name", "Format", "Bytes", "Zarr v2", "Zarr v3", "CDM Remote")
-        yield table(titles, map(_row, listing.entries), label="Datasets")
+        titles = ["Name", "Size", "Modified"]
+        heads = [_head(listing, title, sort) for title, sort in zip(titles, SORTS, strict=True)]
+        rows = map(_row, listing.entries)
+        yield table((heads[0], "Format", *heads[1:], "Open as"), rows, label="Content of the folder", kind="entries")
     if listing.pages > 1:
-        here = url(BROWSE, *listing.folder.segments)
-        yield f'<nav aria-label="pages">page {listing.page} of {listing.pages} '
+        yield f'<nav aria-label="Pages" class="pages"><span>page {listing.page} of {listing.pages}</span> '
         if listing.page > 1:
-            yield link(f"{here}?page={listing.page - 1}", "previous") + " "
+            yield link(listing.address(page=listing.page - 1), "previous", kind="button") + " "
         if listing.page < listing.pages:
-            yield link(f"{here}?page={listing.page + 1}", "next")
+            yield link(listing.address(page=listing.page + 1), "next", kind="button")
         yield "</nav>\n"
+    yield "</div>\n"
+    catalog = url(CATALOG, *listing.folder.segments).rstrip("/") + "/catalog.xml"
+    json_form = f"{url(BROWSE, *listing.folder.segments)}?format=json"
+    yield f'<p class="machine">For programs: {link(catalog, "THREDDS catalog")}, {link(json_form, "JSON")}</p>\n'
+
+
+def _search(folder: Place, query: str) -> str:
+    place = attribute(url(BROWSE, *folder.segments)) if folder.segments else "/"
+    return (
+        f'<form class="search" role="search" action="{place}" method="get"><label for="q">Search</label>'
+        f'<input type="search" id="q" name="q" value="{attribute(query)}" autocomplete="off" '
+        'placeholder="names, titles, variables, standard names"><button type="submit">Search</button></form>\n'
+    )
+
+
+def _head(listing: Listing, title: str, sort: str) -> str:
+    """Return the head of a column that sorts the folder."""
+    current, backward = listing.sort.removeprefix("-") == sort, listing.sort.startswith("-")
+    state = f' aria-sort="{"descending" if backward else "ascending"}"' if current else ""
+    arrow = f' <span aria-hidden="true">{"▼" if backward else "▲"}</span>' if current else ""
+    following = f"-{sort}" if current and not backward else sort
+    place = attribute(listing.address(sort=following))
+    kind = ' class="n"' if sort == "size" else ""
+    return f'<th scope="col"{state}{kind}><a href="{place}">{title}{arrow}</a></th>'
 
 
 def _row(entry: Entry) -> str:
     name, links = entry.place.segments[-1], entry.links
-    first = f'<tr><th scope="row">{link(links[BROWSE], name + ("/" if entry.place.folder else ""))}</th>'
+    day = "" if entry.modified is None else date_text(entry.modified)[:16].replace("T", " ")
+    when = f'<td class="date">{day}</td>'
     if entry.place.folder:
-        return f'{first}<td colspan="5">folder</td></tr>\n'
-    size = "" if entry.size is None else str(entry.size)
-    stores = "".join(f"<td>{link(links[each] + '/', each, f'{name} as {each}')}</td>" for each in VERSIONS)
-    remote = link(f"{links[CDMREMOTE]}?req=form", "form", f"{name}: form")
-    return f"{first}<td>{text(entry.form or 'unknown')}</td><td>{size}</td>{stores}<td>{remote}</td></tr>\n"
+        first = link(links[BROWSE], name + "/", kind="folder")
+        return (
+            f'<tr><th scope="row">{first}</th><td>folder</td><td class="n"></td>{when}<td class="ways-of"></td></tr>\n'
+        )
+    first = link(links[BROWSE], name)
+    size = "" if entry.size is None else bytes_text(entry.size)
+    titles = {each: f"Zarr v{each.removeprefix('zarr')}" for each in VERSIONS}
+    ways = [link(links[each] + "/", title, f"{title} of {name}") for each, title in titles.items()]
+    ways.append(link(f"{links[CDMREMOTE]}?req=form", "CDM Remote", f"CDM Remote form of {name}"))
+    return (
+        f'<tr><th scope="row">{first}</th><td>{text(entry.form or "unknown")}</td><td class="n">{size}</td>{when}'
+        f'<td class="ways-of">{" ".join(ways)}</td></tr>\n'
+    )
+
+
+def results(folder: Place, query: str, hits: Hits) -> str:
+    """Return the page of the results of a search."""
+    return page(f"Search: {query}", _results(folder, query, hits), scripts=("pages.js", "folder.js"))
+
+
+def _results(folder: Place, query: str, hits: Hits) -> Iterator[str]:
+    yield crumbs(folder.segments, last="Search")
+    yield _search(folder, query)
+    yield '<div id="results">'
+    more = f", the first {len(hits.found)} are shown" if hits.total > len(hits.found) else ""
+    state = "" if hits.complete else ". The index is being built: there may be more"
+    state += ". The folder has more datasets than the index takes" if hits.full else ""
+    yield f'<p role="status" class="dim">{counted(hits.total, "dataset")}{more}{state}.</p>\n'
+    if hits.found:
+        yield '<ul class="hits">\n'
+        for hit in hits.found:
+            yield f"<li>{link(url(BROWSE, *hit.segments), names.readable('/'.join(hit.segments)))}"
+            if hit.title:
+                yield f' <span class="hit-title">{text(hit.title)}</span>'
+            if hit.matches:
+                yield (
+                    '<span class="matches">'
+                    + " ".join(f"<code>{text(each)}</code>" for each in hit.matches)
+                    + "</span>"
+                )
+            yield "</li>\n"
+        yield "</ul>\n"
+    yield "</div>\n"
+
+
+def results_members(folder: Place, query: str, hits: Hits) -> dict[str, Any]:
+    """Return the JSON form of the results of a search."""
+    return {
+        "path": shown(folder.name),
+        "query": shown(query),
+        "complete": hits.complete,
+        "full": hits.full,
+        "count": hits.total,
+        "entries": [
+            {
+                "path": shown("/".join(each.segments)),
+                "title": shown(each.title),
+                "matches": list(map(shown, each.matches)),
+                "links": Entry(Place("", each.segments)).links,
+            }
+            for each in hits.found
+        ],
+    }

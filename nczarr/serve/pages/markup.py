@@ -83,8 +83,8 @@ def crumbs(segments: Sequence[str], *, last: str = "") -> str:
     found += [link(url(BROWSE, *segments[:number]), segment) for number, segment in enumerate(segments, 1)]
     if last:
         found.append(f'<span aria-current="page">{text(last)}</span>')
-    elif segments:
-        found[-1] = f'<span aria-current="page">{text(segments[-1])}</span>'
+    else:
+        found[-1] = f'<span aria-current="page">{text(segments[-1] if segments else "Datasets")}</span>'
     items = "".join(f"<li>{each}</li>" for each in found)
     return f'<nav aria-label="Path" class="crumbs"><ol>{items}</ol></nav>\n'
 

@@ -97,7 +97,7 @@ async function drawLine(drawn) {
     font: "13px system-ui, sans-serif", labelFont: "13px system-ui, sans-serif", labelSize: 22,
   };
   const chart = new uPlot({
-    width: drawn.clientWidth, height,
+    width: drawn.clientWidth, height, padding: [10, labels ? 48 : 20, 0, 0],
     scales: { x: { time: false } },
     legend: { live: true },
     cursor: { drag: { x: true, y: false } },

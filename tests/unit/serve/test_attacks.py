@@ -75,7 +75,7 @@ OUT = [
 
 @pytest.mark.parametrize("path", OUT)
 def test_nothing_leads_out_of_the_root(path: str, served: Served) -> None:
-    for first in ("zarr2", "zarr3", "view", "download", "browse"):
+    for first in ("zarr2", "zarr3", "view", "download", "browse", "catalog", "static"):
         way = path.replace("zarr2", first, 1)
         reply = served.get(way)
         assert reply.status == 404, way
