@@ -11,14 +11,14 @@ from xml.sax.saxutils import escape, quoteattr
 
 from nczarr import names
 from nczarr.serve.pages.folder import Listing, date_text
-from nczarr.serve.pages.markup import CATALOG, CDMREMOTE
+from nczarr.serve.pages.markup import CATALOG, CDMREMOTE, OPENDAP
 from nczarr.serve.request import url
 
 FILE = "catalog.xml"
 """Last segment of a catalog's URL."""
 
 SERVICES = {"dap2": "OPENDAP", "dap4": "DAP4", CDMREMOTE: "CdmRemote"}
-"""Types of services in catalogs by kind of link."""
+"""Types of services in catalogs by protocol."""
 
 _XLINK = "http://www.w3.org/1999/xlink"
 _CATALOG = "http://www.unidata.ucar.edu/namespaces/thredds/InvCatalog/v1.0"
@@ -31,10 +31,9 @@ def catalog(listing: Listing) -> str:
 
 def _catalog(listing: Listing) -> Iterator[str]:
     name = names.readable(listing.folder.name) or "Datasets"
-    kinds = [kind for kind in SERVICES if any(kind in each.links for each in listing.entries)] or [CDMREMOTE]
     yield f'<?xml version="1.0" encoding="UTF-8"?>\n<catalog xmlns="{_CATALOG}" xmlns:xlink="{_XLINK}" '
     yield f'name={quoteattr(name)} version="1.2">\n  <service name="all" serviceType="Compound" base="">\n'
-    for kind in kinds:
+    for kind in (*OPENDAP, CDMREMOTE):
         yield f'    <service name="{kind}" serviceType="{SERVICES[kind]}" base="/{kind}/" />\n'
     yield f"  </service>\n  <dataset name={quoteattr(name)} ID={quoteattr(_path(listing.folder.segments) or '/')}>\n"
     yield '    <metadata inherited="true"><serviceName>all</serviceName></metadata>\n'

@@ -25,19 +25,18 @@ def commands(links: Mapping[str, str], name: str) -> Iterator[Snippet]:
     zarr, remote = links[VERSIONS[-1]], f"cdmremote:{links['cdmremote']}"
     target = shlex.quote(f"{names.stem(name) or 'data'}.nc")
     yield Snippet("xarray, as Zarr", f"import xarray as xr\nds = xr.open_zarr({json.dumps(zarr)})")
-    if "dap4" in links:
-        place = json.dumps(links["dap4"] + "#dap4")
-        yield Snippet("xarray, by OPeNDAP", f'import xarray as xr\nds = xr.open_dataset({place}, engine="netcdf4")')
+    dap = links["dap4"] + "#dap4" if "dap4" in links else links["dap2"]
+    yield Snippet(
+        "xarray, by OPeNDAP", f'import xarray as xr\nds = xr.open_dataset({json.dumps(dap)}, engine="netcdf4")'
+    )
     yield Snippet(
         "xarray, by nczarr", f'import xarray as xr\nds = xr.open_dataset({json.dumps(remote)}, engine="nczarr")'
     )
-    if "dap4" in links:
-        yield Snippet("ncdump", f"ncdump -h {shlex.quote(links['dap4'] + '#dap4')}")
+    yield Snippet("ncdump", f"ncdump -h {shlex.quote(dap)}")
     yield Snippet("nczarr convert", f"nczarr convert {shlex.quote(remote)} {target}")
     yield Snippet("curl", f"curl -o {target} {shlex.quote(links['download'] + '?format=nc')}")
-    if "dap2" in links:
-        yield Snippet("R", f"library(ncdf4)\nnc <- nc_open({json.dumps(links['dap2'])})")
-        yield Snippet("Julia", f"using NCDatasets\nds = NCDataset({_julia(links['dap2'])})")
+    yield Snippet("R", f"library(ncdf4)\nnc <- nc_open({json.dumps(dap)})")
+    yield Snippet("Julia", f"using NCDatasets\nds = NCDataset({_julia(dap)})")
     yield Snippet("Julia, as Zarr", f"using Zarr\ng = zopen({_julia(links[VERSIONS[0]])}, consolidated=true)")
 
 

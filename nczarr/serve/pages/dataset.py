@@ -22,6 +22,7 @@ from nczarr.serve.pages.coordinates import Coordinate, coordinates
 from nczarr.serve.pages.folder import Entry
 from nczarr.serve.pages.markup import (
     CDMREMOTE,
+    OPENDAP,
     VIEW,
     attribute,
     counted,
@@ -69,6 +70,8 @@ class Told(NamedTuple):
     """Messages about content that a version of Zarr cannot store, by version."""
     links: dict[str, str]
     """Absolute URLs by kind."""
+    services: dict[str, str]
+    """Absolute URLs by protocol."""
     coordinates: list[Coordinate]
     """Coordinates in words."""
     stored: dict[str, int]
@@ -96,9 +99,11 @@ class Told(NamedTuple):
 def told(opened: Opened, losses: dict[str, list[str]], place: str) -> Told:
     """Return what is known of a dataset; reads coordinates. `place`: scheme and host. Raises OSError."""
     checked = opened.checked
-    links = {kind: place + way for kind, way in Entry(opened.place, opened.form.name).links.items()}
+    entry = Entry(opened.place, opened.form.name)
+    links = {kind: place + way for kind, way in entry.links.items()}
+    services = {kind: place + way for kind, way in entry.services.items()}
     file = None if opened.place.store else os.stat(opened.place.path).st_size
-    return Told(opened, losses, links, list(coordinates(checked)), dict(_stored(checked)), file)
+    return Told(opened, losses, links, services, list(coordinates(checked)), dict(_stored(checked)), file)
 
 
 def _stored(checked: Checked) -> Iterator[tuple[str, int]]:
@@ -152,6 +157,7 @@ def description(found: Told) -> dict[str, Any]:
         "summary": shown(found.summary),
         "size": found.file,
         "links": found.links,
+        "services": found.services,
         "variable_count": len(checked.variables),
         "variables": variables,
         "coordinates": [
@@ -262,12 +268,14 @@ def _more(found: Told, path: str) -> Iterator[str]:
 def _open(found: Told) -> Iterator[str]:
     name = found.opened.place.segments[-1]
     yield '<section aria-labelledby="open"><h2 id="open">Open it</h2>\n<div class="ways">'
-    for number, each in enumerate(commands(found.links, shown(name))):
+    for number, each in enumerate(commands(found.links | found.services, shown(name))):
         yield f'<details class="way"{" open" * (not number)}><summary>{text(each.title)}</summary>'
         yield f'<pre class="copy" tabindex="0"><code>{text(each.text)}</code></pre></details>\n'
     yield '<details class="way"><summary>Addresses</summary><ul class="links">\n'
     for version in VERSIONS:
         yield f"<li>Zarr v{version.removeprefix('zarr')}: <code>{text(found.links[version])}</code></li>\n"
+    for kind in OPENDAP:
+        yield f"<li>OPeNDAP ({kind.upper()}): <code>{text(found.services[kind])}</code></li>\n"
     remote = found.links[CDMREMOTE]
     asked = ", ".join(link(f"{remote}?req={what}", what) for what in ("form", "CDL", "NcML"))
     yield f"<li>CDM Remote: <code>{text(remote)}</code>, {asked}</li>\n"

@@ -14,6 +14,7 @@ from nczarr.serve.pages.markup import (
     CATALOG,
     CDMREMOTE,
     DOWNLOAD,
+    OPENDAP,
     VIEW,
     attribute,
     counted,
@@ -56,6 +57,12 @@ class Entry(NamedTuple):
         kinds = (BROWSE,) if self.place.folder else (BROWSE, *VERSIONS, CDMREMOTE, VIEW, DOWNLOAD)
         return {kind: url(kind, *self.place.segments) for kind in kinds}
 
+    @property
+    def services(self) -> dict[str, str]:
+        """URLs of a dataset by protocol, for its clients; a browser finds no page there."""
+        kinds = () if self.place.folder else (*OPENDAP, CDMREMOTE)
+        return {kind: url(kind, *self.place.segments) for kind in kinds}
+
     def members(self) -> dict[str, Any]:
         """Return the JSON form."""
         found: dict[str, Any] = {
@@ -63,7 +70,7 @@ class Entry(NamedTuple):
             "kind": "folder" if self.place.folder else "dataset",
         }
         if not self.place.folder:
-            found |= {"format": self.form, "size": self.size}
+            found |= {"format": self.form, "size": self.size, "services": self.services}
         if self.modified is not None:
             found["modified"] = date_text(self.modified)
         return {**found, "links": self.links}

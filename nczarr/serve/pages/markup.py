@@ -12,6 +12,9 @@ from nczarr.serve.request import url
 BROWSE, CDMREMOTE, STATIC, VIEW, DOWNLOAD, CATALOG = "browse", "cdmremote", "static", "view", "download", "catalog"
 """First segments of URLs."""
 
+OPENDAP = ("dap2",)
+"""First segments of the URLs of datasets by OPeNDAP, to which clients add suffixes."""
+
 LONGEST = 2000
 """Maximum characters of a shown text."""
 
