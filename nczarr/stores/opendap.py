@@ -1,8 +1,9 @@
 """Datasets on OPeNDAP servers: `dap2:http://host/path` and `dap4:http://host/path`.
 
 An open dataset is a source with its declarations (DDS or DMR), and the service
-for attributes and values. Constraint expressions are encoded here: names as the
-server writes them, brackets as `%5B` and `%5D`.
+for attributes and values. Constraint expressions are encoded here: brackets as
+`%5B` and `%5D`, and the name `a%20b` of a DDS, whose escapes are part of the
+expression, as `a%2520b`.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ LONGEST_TEXT = 256 << 20
 KEPT_BYTES = 64 << 20
 """Bytes of answers that a service caches."""
 
-SAFE = "%,.:/;"
-"""Characters of constraint expressions that URLs may contain; names have their escapes already."""
+SAFE = ",.:/;"
+"""Characters of constraint expressions that URLs may contain."""
 
 DOCUMENTS = (".dmr.xml", ".dmr")
 """Suffixes of the document of DAP4: Hyrax has the first, THREDDS the second."""

