@@ -32,6 +32,7 @@ ROOMS = (
     "testing",
     "awkward0",
     "dap2",
+    "dap4",
     "ncstream",
     "refs",
     "virtualizarr",
@@ -81,6 +82,7 @@ LONGEST = 400
 DOORS = {
     "nczarr.awkward0": "nczarr.formats.awkward0",
     "nczarr.dap2": "nczarr.formats.dap2",
+    "nczarr.dap4": "nczarr.formats.dap4",
     "nczarr.ncstream": "nczarr.formats.ncstream",
     "nczarr.refs": "nczarr.formats.reference",
     "nczarr.virtualizarr": "nczarr.formats.reference",
@@ -523,6 +525,7 @@ TOLD = {
     "nczarr.api.handle": "`from_cdl`, `to_cdl` and their like are methods for one format each",
     "nczarr.awkward.expressions": "`awkward0` is the library that documents name",
     "nczarr.serve.dap2": "`dap2` is the first segment of its URLs",
+    "nczarr.serve.dap4": "`dap4` is the first segment of its URLs",
     "nczarr.serve.cdmremote": "`cdl` and `ncstream` are words of CDM Remote's queries",
     "nczarr.cli.missing": "`ncstream` is an extra of the package",
 }

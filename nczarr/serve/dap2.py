@@ -10,7 +10,7 @@ Refusals are the protocol's error documents, so that its clients show the text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from nczarr import __version__, dap2
@@ -117,14 +117,6 @@ def _refusing(pieces: Iterator[bytes]) -> Iterator[bytes]:
         yield from pieces
     except (dap2.InexactError, dap2.UnprintableError) as error:
         raise RefusedError(400, str(error)) from None
-
-
-def refusing(work: Callable[[], Answer]) -> Answer:
-    """Return the answer of some work, or an error document if it is refused. Raises CompileError, OSError."""
-    try:
-        return work()
-    except RefusedError as error:
-        return refusal(error)
 
 
 def refusal(error: RefusedError) -> Answer:

@@ -4,6 +4,7 @@
 /zarr2/PATH/KEY a key of the dataset as a Zarr v2 store; /zarr3/PATH/KEY as v3
 /cdmremote/PATH?req=… CDM Remote
 /dap2/PATH.dds, .das, .dods …?CONSTRAINT DAP2
+/dap4/PATH.dmr, .dap?dap4.ce=CONSTRAINT DAP4
 /view/PATH?var=… a picture of a variable; /download/PATH?var=…&format=… a section as a file
 /catalog/FOLDER/catalog.xml the folder for THREDDS clients
 /static/NAME files of the pages
@@ -20,7 +21,7 @@ from nczarr import __version__
 from nczarr.arrays.blocks import Index
 from nczarr.diagnostics.report import CompileError
 from nczarr.link.tasks import Array
-from nczarr.serve import cdmremote, dap2, stores
+from nczarr.serve import cdmremote, dap2, dap4, stores
 from nczarr.serve.answers import HTML, XML, Answer, conditional, document, is_had, tag_of, unchanged
 from nczarr.serve.bodies import resolved
 from nczarr.serve.dataset_cache import Opened, RefusedError, Shelf, check_same, format_of, without_home
@@ -79,6 +80,11 @@ class Routes(NamedTuple):
                 return self._dap2(rest, asked, at_hand)
             except RefusedError as error:
                 return dap2.refusal(error)
+        if first == dap4.DAP4:
+            try:
+                return self._dap4(rest, asked, at_hand)
+            except RefusedError as error:
+                return dap4.refusal(error)
         if first == BROWSE or asked.segments == ("",):
             return self._page(rest, asked, at_hand)
         if first == CATALOG:
@@ -175,8 +181,37 @@ class Routes(NamedTuple):
         if suffix in dap2.DOCUMENTS:
             return conditional(dap2.document(opened, suffix, asked.constraint), asked.headers, opened.modified)
         values = dap2.values_of(opened, suffix, asked.constraint, self.limits)
-        work = partial(dap2.refusing, partial(dap2.data, opened, values, self.limits, self.disk))
-        return work() if values.need <= self.limits.immediate else Later(work=work, need=values.need)
+        work = partial(dap2.data, opened, values, self.limits, self.disk)
+        return self._values(work, values.need, dap2.refusal)
+
+    def _dap4(self, segments: tuple[str, ...], asked: Request, at_hand: Opened | None) -> Answer | Later:
+        if not segments:
+            raise RefusedError(404, "there is no such dataset")
+        stem, kind = dap4.split_suffix(segments[-1])
+        place = self._found((*segments[:-1], stem))
+        if place.folder or place.behind:
+            raise RefusedError(404, "there is no such dataset")
+        opened = self._open(place, at_hand)
+        if opened is None:
+            return Later(place)
+        if kind == "dmr":
+            return conditional(dap4.document(opened, asked.query), asked.headers, opened.modified)
+        values = dap4.values_of(opened, asked.query, self.limits)
+        work = partial(dap4.data, opened, values, self.limits, self.disk)
+        return self._values(work, values.need, dap4.refusal)
+
+    def _values(
+        self, work: Callable[[], Answer], need: int, refusal: Callable[[RefusedError], Answer]
+    ) -> Answer | Later:
+        """Return the answer of some work, now or later; a refusal is a document of the protocol."""
+
+        def answered() -> Answer:
+            try:
+                return work()
+            except RefusedError as error:
+                return refusal(error)
+
+        return answered() if need <= self.limits.immediate else Later(work=answered, need=need)
 
     def _page(self, segments: tuple[str, ...], asked: Request, at_hand: Opened | None) -> Answer | Later:
         place = self._found(_trimmed(segments))

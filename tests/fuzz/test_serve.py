@@ -148,3 +148,23 @@ def test_any_constraint_of_dap2(count: int) -> None:
             assert body.startswith(b"Error {\n    code = ")
             assert dict(found.headers)["Content-Description"] == "dods_error"
     assert statuses == {200, 400}
+
+
+@pytest.mark.parametrize("count", [200, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_any_constraint_of_dap4(count: int) -> None:
+    root = Root(str(ROOT / "samples"))
+    limits = Limits()._replace(response=1 << 20)
+    routes = Routes(root, Shelf(limits, Following(roots=(root.home,)), NO_OPTIONS), limits, Disk(limits.spill))
+    chosen = random.Random(count)
+    statuses: set[int] = set()
+    for _ in range(count):
+        name = chosen.choice(["04-cmip.cdl", "05-every-type.cdl", "06-strings.cdl"])
+        path = f"/dap4/{name}.{chosen.choice(['dmr', 'dap'])}".encode()
+        words = chosen.choices([*PIECES, ";", "/", "\\"], k=chosen.randint(0, 5))
+        query = ("dap4.ce=" + "".join(words)).encode("latin-1")
+        found = ask(routes, {"method": "GET", "path": "/", "raw_path": path, "query_string": query, "headers": []})
+        assert isinstance(found, Answer)
+        statuses.add(found.status)
+        body = b"".join(iter(Held(found.body).next, None))
+        assert (b"<Dataset" if found.status == 200 else b"<Error") in body[:200]
+    assert statuses == {200, 400}

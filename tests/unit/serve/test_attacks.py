@@ -64,6 +64,12 @@ OUT = [
     "/dap2/.dds",
     "/dap2/",
     "/dap2",
+    "/dap4/leads-out.cdl.dmr",
+    "/dap4/..%2f..%2fetc%2fpasswd.dap",
+    "/dap4/../outside0/secret.cdl.dmr",
+    "/dap4/.hidden.cdl.dmr",
+    "/dap4/cmip.nc/tas.dap",
+    "/dap4",
     "/dap2/cmip.nc.exe",
     "/dap2/notes.txt.dds",
     "/zarr2/notes.txt/.zgroup",
@@ -110,7 +116,13 @@ def test_targets_that_name_the_server(target: str, host: str, status: int, serve
 
 def test_references_do_not_leave_the_root(served: Served) -> None:
     for name in ("out.json", "web.json"):
-        for path in (f"/zarr2/{name}/.zgroup", f"/cdmremote/{name}?req=CDL", f"/browse/{name}", f"/dap2/{name}.dds"):
+        for path in (
+            f"/zarr2/{name}/.zgroup",
+            f"/cdmremote/{name}?req=CDL",
+            f"/browse/{name}",
+            f"/dap2/{name}.dds",
+            f"/dap4/{name}.dmr",
+        ):
             reply = served.get(path)
             assert reply.status == 403, path
             assert "forbidden-target" in reply.text

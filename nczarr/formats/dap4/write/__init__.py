@@ -1,0 +1,1 @@
+"""Writer of DAP4: documents (DMR), constraints, values and their chunks."""

@@ -1,0 +1,200 @@
+"""Data response: the document, then values in little-endian order, cut into chunks.
+
+A checksum follows each variable. Fixed-size values are sent as they are in
+memory; arrays are never held whole.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+import zlib
+from collections.abc import Iterator
+from typing import Any
+
+from nczarr.arrays.blocks import Selection, every_block, linear_block, region_of
+from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.part_fills import all_fill
+from nczarr.arrays.parts import Leaf, ListTree, PartTree, Types, descr, inner_types, is_fixed, part_tree, size
+from nczarr.arrays.sliced import cut
+from nczarr.arrays.source import Descr, Parts, itemsize, little, numpy_dtype
+from nczarr.arrays.streaming import slabs
+from nczarr.ast import CompoundType, OpaqueType
+from nczarr.check.checked import Checked
+from nczarr.formats.dap4.wire.chunks import ERROR, LAST, LITTLE, UNCHECKED
+from nczarr.formats.dap4.write.document import dmr
+from nczarr.formats.dap4.write.selection import Wanted
+from nczarr.opendap.wire import escaped
+
+PIECE = 4 << 20
+"""Approximate bytes of values read at once."""
+
+CELLS = 1 << 12
+"""Cells of variable size read at once."""
+
+LONGEST = (1 << 24) - 1
+"""Maximum bytes of a chunk."""
+
+TEXT_SIZE = 64
+"""Estimated bytes of a value of unknown size."""
+
+
+def response(checked: Checked, wanted: tuple[Wanted, ...], name: str, *, checksums: bool = True) -> Iterator[bytes]:
+    """Yield the data response of some variables. Raises OSError."""
+    flags = LITTLE | (0 if checksums else UNCHECKED)
+    yield from _chunk(dmr(checked, wanted, name).encode("utf-8", "replace") + b"\r\n", flags)
+    held: bytes | memoryview = b""
+    for piece in _values(checked, wanted, checksums):
+        if len(piece):
+            if len(held):
+                yield from _chunk(held, flags)
+            held = piece
+    yield from _chunk(held, flags | LAST)
+
+
+def _chunk(data: bytes | memoryview, flags: int) -> Iterator[bytes]:
+    for start in range(0, max(1, len(data)), LONGEST):
+        part = bytes(data[start : start + LONGEST])
+        own = flags if start + LONGEST >= len(data) else flags & ~LAST
+        yield struct.pack(">I", own << 24 | len(part))
+        yield part
+
+
+def error_chunk(status: int, message: str) -> bytes:
+    """Return the last chunk of a response that failed."""
+    document = error_document(status, message).encode("utf-8", "replace")
+    return struct.pack(">I", (LITTLE | ERROR | LAST) << 24 | len(document)) + document
+
+
+def error_document(status: int, message: str) -> str:
+    """Return the document of an error: an HTTP status and a text."""
+    return (
+        '<?xml version="1.0" encoding="UTF-8"?>\n'
+        f'<Error xmlns="http://xml.opendap.org/ns/DAP/4.0#" httpcode="{status}">\n'
+        f"    <Message>{escaped(message)}</Message>\n</Error>\n"
+    )
+
+
+def _values(checked: Checked, wanted: tuple[Wanted, ...], checksums: bool) -> Iterator[bytes | memoryview]:
+    for each in wanted:
+        found = 0
+        for piece in values(checked, each):
+            found = zlib.crc32(piece, found) if checksums else 0
+            yield piece
+        if checksums:
+            yield struct.pack("<I", found)
+
+
+def values(checked: Checked, wanted: Wanted) -> Iterator[bytes | memoryview]:
+    """Yield the values of a variable. Raises OSError."""
+    variable, shape = checked.variables[wanted.fqn], checked.shapes[wanted.fqn]
+    sources: Parts = {
+        **all_fill(checked.fills[wanted.fqn], variable.type, shape, checked.types),
+        **checked.parts.get(wanted.fqn, {}),
+    }
+    if wanted.ranges != tuple(map(range, shape)):
+        sources = cut(variable.type, wanted.ranges, sources, checked.types)
+    lengths = tuple(map(len, wanted.ranges))
+    if is_fixed(variable.type, checked.types):
+        prefix = _prefixed(variable.type, checked.types)
+        for part in slabs(sources[""], max(1, PIECE // max(1, itemsize(sources[""].layout.dtype)))):
+            made = np.ascontiguousarray(little(part) if prefix is None else _with_sizes(part, prefix))
+            yield memoryview(made.view(np.uint8).data)
+        return
+    block = linear_block(lengths, CELLS)
+    cells = _Cells(sources, checked.types)
+    tree = part_tree(variable.type, checked.types)
+    for index in every_block(lengths, block):
+        yield b"".join(cells.rows(tree, region_of(index, block, lengths), ()))
+
+
+def _prefixed(type_name: str, types: Types) -> Descr | None:
+    """Return the wire dtype of a fixed-size type that contains opaque values, with `size` fields; else None."""
+    if not any(isinstance(types.get(each), OpaqueType) for each in inner_types(type_name, types)):
+        return None
+    return _wire(type_name, types)
+
+
+def _wire(type_name: str, types: Types) -> Descr:
+    declared = types.get(type_name)
+    if isinstance(declared, OpaqueType):
+        return (("size", "<u8", ()), ("value", f"|V{declared.size}", ()))
+    if isinstance(declared, CompoundType):
+        return tuple((each.name, _wire(each.type, types), each.shape) for each in declared.fields)
+    return descr(type_name, types)
+
+
+def _with_sizes(part: NDArray[Any], prefix: Descr) -> NDArray[Any]:
+    """Return fixed-size values with the length of each opaque one before it."""
+    made = np.zeros(part.shape, numpy_dtype(prefix))
+    _fill(made, part)
+    return made
+
+
+def _fill(made: NDArray[Any], part: NDArray[Any]) -> None:
+    if part.dtype.names is not None:
+        for name in part.dtype.names:
+            _fill(made[name], part[name])
+    elif made.dtype.names is not None:
+        made["size"] = part.dtype.itemsize
+        made["value"] = part
+    else:
+        made[...] = part
+
+
+class _Cells:
+    """Cells of variable size in C order; the content of lists is read on from where the last cell ended."""
+
+    def __init__(self, sources: Parts, types: Types) -> None:
+        self.sources = sources
+        self.types = types
+        self._at: dict[str, int] = {}
+
+    def rows(self, tree: PartTree, region: Selection | int, inner: tuple[int, ...]) -> list[bytes]:
+        """Return the bytes of each cell. `region`: cells, or a number of elements of lists; `inner`: field shape."""
+        match tree:
+            case Leaf():
+                return self._leaf(tree, self._read(tree.path, region, inner))
+            case ListTree():
+                counts = self._read(tree.counts.path, region, inner).reshape(-1).tolist()
+                items = self.rows(tree.content, sum(counts), ())
+                found, at = [], 0
+                for count in counts:
+                    found.append(struct.pack("<Q", count) + b"".join(items[at : at + count]))
+                    at += count
+                return found
+        columns = []
+        for field, member in tree.members:
+            items = self.rows(member, region, (*inner, *field.shape))
+            count = math.prod(field.shape)
+            columns.append(
+                items if not field.shape else [b"".join(items[at : at + count]) for at in range(0, len(items), count)]
+            )
+        return [b"".join(parts) for parts in zip(*columns, strict=True)]
+
+    def _read(self, path: str, region: Selection | int, inner: tuple[int, ...]) -> NDArray[Any]:
+        rest = tuple(slice(0, length) for length in inner)
+        if isinstance(region, int):
+            start = self._at.get(path, 0)
+            self._at[path] = start + region
+            region = (slice(start, start + region),)
+        return self.sources[path].read((*region, *rest))
+
+    def _leaf(self, leaf: Leaf, found: NDArray[Any]) -> list[bytes]:
+        if leaf.type == "string":
+            texts = (each or b"" for each in found.reshape(-1).tolist())
+            return [struct.pack("<Q", len(text)) + text for text in texts]
+        prefix = _prefixed(leaf.type, self.types)
+        flat = np.ascontiguousarray(little(found) if prefix is None else _with_sizes(found, prefix)).reshape(-1)
+        data, width = flat.tobytes(), flat.dtype.itemsize
+        return [data[at : at + width] for at in range(0, len(data), width)]
+
+
+def size_of(checked: Checked, wanted: tuple[Wanted, ...]) -> int:
+    """Return the bytes of the values of variables, estimated for types of variable size."""
+    total = 0
+    for each in wanted:
+        type_name = checked.variables[each.fqn].type
+        width = size(type_name, checked.types) if is_fixed(type_name, checked.types) else TEXT_SIZE
+        total += math.prod(map(len, each.ranges)) * width
+    return total

@@ -1,0 +1,112 @@
+"""DAP4 of OPeNDAP: documents and values of one dataset, by the suffix of the URL.
+
+    .dmr  .dmr.xml      declarations and attributes
+    .dap                declarations and values, in chunks
+
+`dap4.ce` selects variables, `dap4.checksum=false` omits checksums. A response
+that fails after its beginning ends with an error chunk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from nczarr import __version__, dap4
+from nczarr.arrays.parts import is_fixed
+from nczarr.diagnostics.report import CompileError
+from nczarr.serve.answers import Answer
+from nczarr.serve.dataset_cache import Opened, RefusedError
+from nczarr.serve.limits import Limits
+from nczarr.serve.spool import Disk
+from nczarr.serve.value_streams import FIRST, PIECES, TIMES, begun, bounded, chunk_size, steady, whole
+
+DAP4 = "dap4"
+"""First segment of URLs."""
+
+DMR, DATA, ERROR = (f"application/vnd.opendap.dap4.{each}" for each in ("dataset-metadata+xml", "data", "error+xml"))
+_SUFFIXES = {".dmr.xml": "dmr", ".dmr": "dmr", ".dap": "dap"}
+_HEADERS = (("XDODS-Server", f"nczarr/{__version__}"), ("XDAP", "4.0"))
+
+
+class Values(NamedTuple):
+    """Requested values."""
+
+    wanted: tuple[dap4.Wanted, ...]
+    """Requested variables."""
+    checksums: bool
+    """True if checksums follow the variables."""
+    size: int
+    """Approximate bytes of the answer."""
+    need: int
+    """Approximate memory in bytes."""
+
+
+def split_suffix(name: str) -> tuple[str, str]:
+    """Return a last segment without its suffix, and `dmr` or `dap`. Raises RefusedError."""
+    for suffix, kind in _SUFFIXES.items():
+        if name.endswith(suffix) and name != suffix:
+            return name.removesuffix(suffix), kind
+    raise RefusedError(404, f"an URL ends in one of {', '.join(_SUFFIXES)}")
+
+
+def _selected(opened: Opened, query: Mapping[str, str]) -> tuple[dap4.Wanted, ...]:
+    if query.get("dap4.function"):
+        raise RefusedError(400, "the server has no functions")
+    try:
+        return dap4.select(opened.checked, query.get("dap4.ce", ""))
+    except dap4.ConstraintError as error:
+        raise RefusedError(400, str(error)) from None
+
+
+def document(opened: Opened, query: Mapping[str, str]) -> Answer:
+    """Return the document of the requested variables. Raises RefusedError."""
+    made = dap4.dmr(opened.checked, _selected(opened, query), opened.place.segments[-1])
+    return Answer(made.encode("utf-8", "replace"), DMR, headers=_HEADERS)
+
+
+def values_of(opened: Opened, query: Mapping[str, str], limits: Limits) -> Values:
+    """Return the values that a request wants. Raises RefusedError."""
+    wanted = _selected(opened, query)
+    size = dap4.size_of(opened.checked, wanted)
+    if size > limits.response:
+        raise RefusedError(413, f"the values have about {size} bytes; the limit of an answer is {limits.response}")
+    checksum = query.get("dap4.checksum", "true").lower()
+    if checksum not in ("true", "false"):
+        raise RefusedError(400, "`dap4.checksum` is `true` or `false`")
+    chunks = (chunk_size(part) for each in wanted for part in opened.checked.parts.get(each.fqn, {}).values())
+    need = TIMES * min(size, PIECES) + 2 * max(chunks, default=0)
+    return Values(wanted, checksum == "true", size, need)
+
+
+def data(opened: Opened, values: Values, limits: Limits, disk: Disk) -> Answer:
+    """Return the answer with values. Raises RefusedError, CompileError, OSError."""
+    checked = opened.checked
+    made = dap4.response(checked, values.wanted, opened.place.segments[-1], checksums=values.checksums)
+    pieces = steady(bounded(made, limits), opened)
+    fixed = all(is_fixed(checked.variables[each.fqn].type, checked.types) for each in values.wanted)
+    body = begun(_ended(pieces)) if fixed else whole(pieces, disk)
+    return Answer(body, DATA, headers=_HEADERS, need=values.need, size=values.size)
+
+
+def _ended(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield the pieces; after the first ones, an error ends them with an error chunk.
+
+    Chunks are headers and contents in turn, so an error never follows a header.
+    """
+    count = 0
+    try:
+        for piece in pieces:
+            yield piece
+            count += len(piece)
+    except (RefusedError, CompileError, OSError) as error:
+        if count <= FIRST:
+            raise
+        status = error.status if isinstance(error, RefusedError) else 500
+        yield dap4.error_chunk(status, error.text if isinstance(error, RefusedError) else "the values cannot be read")
+
+
+def refusal(error: RefusedError) -> Answer:
+    """Return the error document of a refusal."""
+    text = dap4.error_document(error.status, error.text)
+    return Answer(text.encode("utf-8", "replace"), ERROR, error.status, (*_HEADERS, *error.headers))
