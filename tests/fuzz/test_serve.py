@@ -131,7 +131,8 @@ def test_any_constraint_of_dap2(count: int) -> None:
     """Whatever the expression: values, or a refusal in the protocol's own document."""
     root = Root(str(ROOT / "samples"))
     limits = Limits()._replace(response=1 << 20)
-    routes = Routes(root, Shelf(limits, Following(roots=(root.home,)), NO_OPTIONS), limits, Disk(limits.spill))
+    shelf = Shelf(limits, Following(roots=(root.home,)), NO_OPTIONS)
+    routes = Routes(root, shelf, limits, Disk(limits.spill), SearchIndex(root, shelf.read))
     chosen = random.Random(count)
     statuses: set[int] = set()
     for _ in range(count):
@@ -154,7 +155,8 @@ def test_any_constraint_of_dap2(count: int) -> None:
 def test_any_constraint_of_dap4(count: int) -> None:
     root = Root(str(ROOT / "samples"))
     limits = Limits()._replace(response=1 << 20)
-    routes = Routes(root, Shelf(limits, Following(roots=(root.home,)), NO_OPTIONS), limits, Disk(limits.spill))
+    shelf = Shelf(limits, Following(roots=(root.home,)), NO_OPTIONS)
+    routes = Routes(root, shelf, limits, Disk(limits.spill), SearchIndex(root, shelf.read))
     chosen = random.Random(count)
     statuses: set[int] = set()
     for _ in range(count):
