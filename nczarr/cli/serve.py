@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import argparse
 import gc
+import importlib.util
 import os
+import re
+import signal
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from nczarr.cli.parser import ARGUMENTS, LIMITS, NETWORK, Command, command, following_of, integer, size, storage_of
+from nczarr.cli.parser import ARGUMENTS, LIMITS, NETWORK, RUN, Command, command, following_of, integer, size, storage_of
 from nczarr.cli.shared import Messages
 from nczarr.cli.streams import write_product
 
 if TYPE_CHECKING:
+    from socket import socket
+
     from nczarr.serve.application import Application
     from nczarr.serve.limits import Limits
+    from nczarr.serve.operations.access_log import Destination
+    from nczarr.serve.operations.metrics import Metrics
+    from nczarr.serve.places import Root
 
 LOOPBACK = "127.0.0.1"
 PORT = integer(0, 65535, "a port, 0 to 65535")
@@ -62,9 +70,53 @@ def parser() -> Command:
         help="origin whose pages may read answers in a browser: https://a.org, `*` or `none`; repeatable (default: "
         "pages of this machine, or all pages with another --host)",
     )
+    made.option(
+        NETWORK,
+        "--root-path",
+        type=_base,
+        metavar="URL",
+        help="path or URL at which a reverse proxy offers the server: /data or https://a.org/data",
+    )
+    made.option(
+        RUN,
+        "--processes",
+        type=integer(1, 64, "a number from 1 to 64"),
+        default=1,
+        metavar="N",
+        help="processes that answer clients, which share memory and other limits (default: 1)",
+    )
+    made.option(
+        RUN,
+        "--access-log",
+        type=_destination,
+        metavar="FORMAT",
+        help="log a line for each request, `common` or `json`, to standard error, or with `:FILE` to a file; SIGHUP "
+        "opens the file again",
+    )
     for name, (kind, metavar, text) in _LIMITS.items():
         made.option(LIMITS, f"--{name}", dest=name.removeprefix("max-"), type=kind, metavar=metavar, help=text)
     return made
+
+
+def _destination(text: str) -> Destination:
+    from nczarr.serve.operations.access_log import Destination
+
+    try:
+        return Destination.of(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _base(text: str) -> tuple[str | None, str]:
+    """Return scheme and host, if the text has them, and the path without a slash at its end."""
+    found = _BASE.fullmatch(text)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a path like /data nor a URL like https://a.org/data")
+    return found[1], found[2] or ""
+
+
+_BASE = re.compile(r"(https?://[A-Za-z0-9.:\[\]-]+)?((?:/[A-Za-z0-9._~-]+)*)/?")
+"""Base of URLs: scheme and host, path."""
 
 
 def _seconds(text: str) -> float:
@@ -101,17 +153,19 @@ def limits_of(arguments: argparse.Namespace) -> Limits:
     from nczarr.serve.limits import Limits
 
     asked = {name: getattr(arguments, name, None) for name in Limits._fields}
-    return Limits()._replace(**{name: value for name, value in asked.items() if value is not None})
+    found = Limits()._replace(**{name: value for name, value in asked.items() if value is not None})
+    count = arguments.processes
+    shared = {name: max(1, getattr(found, name) // count) for name in ("memory", "spill", "connections", "queue")}
+    return found if count == 1 else found._replace(**shared)
 
 
-def _application(arguments: argparse.Namespace) -> Application:
-    """Return the application. Raises OSError if the root is unreachable."""
-    from nczarr.serve.places import Root
-
-    root = Root(arguments.root)  # a wrong folder is reported before the server is loaded
+def _application(arguments: argparse.Namespace, root: Root, metrics: Metrics) -> Application:
+    """Return the application. Raises OSError if its log cannot be written."""
     from nczarr.serve import sockets
     from nczarr.serve.application import Application, to_stderr
     from nczarr.serve.dataset_cache import Shelf
+    from nczarr.serve.operations.access_log import AccessLog
+    from nczarr.serve.request import set_base
     from nczarr.serve.routes import Routes
     from nczarr.serve.search_index import SearchIndex
     from nczarr.serve.sites import Sites
@@ -122,8 +176,15 @@ def _application(arguments: argparse.Namespace) -> Application:
     following = following._replace(roots=(root.home + os.sep, *following.roots), hidden=False)
     shelf = Shelf(limits, following, storage_of(arguments), most=sockets.datasets())
     sites = Sites.of(arguments.origin, arguments.host)
+    public, base = arguments.root_path or (None, "")
+    set_base(base)
+    if public is not None:
+        sites = sites._replace(origins=sites.origins | {public})
+    access = None if arguments.access_log is None else AccessLog(arguments.access_log)
+    if access is not None and arguments.processes == 1 and hasattr(signal, "SIGHUP"):
+        signal.signal(signal.SIGHUP, lambda number, frame: access.reopen())
     routes = Routes(root, shelf, limits, Disk(limits.spill), SearchIndex(root, shelf.read))
-    return Application(routes, sites, to_stderr if arguments.verbose else None)
+    return Application(routes, sites, to_stderr if arguments.verbose else None, metrics, access, public)
 
 
 def _announce(url: str) -> None:
@@ -133,26 +194,61 @@ def _announce(url: str) -> None:
 
 
 def _serve(arguments: argparse.Namespace, messages: Messages) -> None:
-    application = _application(arguments)
+    from nczarr.serve.places import Root
+
+    root = Root(arguments.root)  # a wrong folder is reported before the server is loaded
+    if importlib.util.find_spec("uvicorn") is None:
+        text = "`nczarr serve` needs `uvicorn`, which is not installed"
+        messages.report.error("missing-library", text, helps=["run `pip install 'nczarr[serve]'`"])
+        return
+    count = arguments.processes
+    if count > 1 and not hasattr(os, "fork"):
+        messages.report.error("invalid-option", "`--processes` needs a system that can fork processes")
+        return
+    from nczarr.serve.operations.access_log import AccessLog
+    from nczarr.serve.operations.metrics import Metrics
+    from nczarr.serve.routes import ROUTES
+    from nczarr.serve.sockets import bound, url_of
+
+    if arguments.access_log is not None:
+        AccessLog(arguments.access_log)
+    socket = bound(arguments.host, arguments.port)
+    metrics = Metrics(ROUTES, count)
+
+    def announce() -> None:
+        _announce(url_of(socket))
+
+    if count == 1:
+        metrics.use(0)
+        _answer(arguments, root, metrics, socket, announce)
+        return
+    from nczarr.serve.operations.processes import Supervisor
+
+    def work(row: int, ready: Callable[[], None]) -> None:
+        metrics.use(row)
+        _answer(arguments, root, metrics, socket, ready)
+
+    Supervisor(count, limits_of(arguments).grace, work).run(announce)
+
+
+def _answer(
+    arguments: argparse.Namespace, root: Root, metrics: Metrics, socket: socket, announce: Callable[[], None]
+) -> None:
+    """Answer the clients of a socket until a signal."""
     from nczarr import registry
     from nczarr.serve import sockets
     from nczarr.serve.helpers import Helpers
 
-    try:
-        server = sockets.server(application, verbose=arguments.verbose)
-    except ImportError:
-        text = "`nczarr serve` needs `uvicorn`, which is not installed"
-        messages.report.error("missing-library", text, helps=["run `pip install 'nczarr[serve]'`"])
-        return
+    application = _application(arguments, root, metrics)
+    server = sockets.server(application, verbose=arguments.verbose)
     gc.set_threshold(*SWEEPING)
     sockets.return_memory()
-    socket = sockets.bound(arguments.host, arguments.port)
     helpers = Helpers(application.limits)
     for name in registry.having("isolates"):
         registry.load(registry.load(registry.ROWS[name]).isolates)(helpers.call)
     try:
         helpers.start()
-        sockets.run(server, socket, lambda: _announce(sockets.url_of(socket)))
+        sockets.run(server, socket, announce)
     finally:
         application.routes.searched.close()
         application.workers.close()

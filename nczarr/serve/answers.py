@@ -27,6 +27,9 @@ TEXT, HTML, JSON, XML, BYTES = (
     "application/octet-stream",
 )
 
+GZIP = "-gzip"
+"""End of the entity tags of compressed bodies."""
+
 _RANGE = re.compile(r"\s*bytes\s*=\s*([0-9]{0,19})\s*-\s*([0-9]{0,19})\s*", re.ASCII | re.IGNORECASE)
 
 
@@ -77,7 +80,7 @@ def is_had(tag: str | None, modified: float | None, asked: Mapping[str, str]) ->
     """Return whether the client has the answer already, by its tag, else by its date."""
     wanted = asked.get("if-none-match")
     if wanted is not None:
-        own = [each.strip().removeprefix("W/") for each in wanted.split(",")]
+        own = [each.strip().removeprefix("W/").replace(f'{GZIP}"', '"') for each in wanted.split(",")]
         return tag is not None and ("*" in own or tag in own)
     since = asked.get("if-modified-since")
     if since is None or modified is None:

@@ -8,6 +8,7 @@ https://asgi.readthedocs.io
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 import time
 from collections.abc import Callable, Coroutine
@@ -16,19 +17,26 @@ from functools import partial
 from typing import Any
 
 from nczarr.diagnostics.report import CompileError
-from nczarr.serve.answers import Answer, text
+from nczarr.serve.answers import HTML, TEXT, Answer, text
 from nczarr.serve.bodies import weight
+from nczarr.serve.compression import compressed
 from nczarr.serve.dataset_cache import FORBIDDEN, Opened, RefusedError, words
 from nczarr.serve.delivery import Client, CutError, Delivery, Receive, Send
 from nczarr.serve.limits import Limits
+from nczarr.serve.operations.finished import Finished
+from nczarr.serve.operations.metrics import KIND, Metrics
+from nczarr.serve.pages.errors import error_page
 from nczarr.serve.places import Place
-from nczarr.serve.request import Request, direct, request
-from nczarr.serve.routes import Later, Routes
+from nczarr.serve.request import Request, below_base, direct, request
+from nczarr.serve.routes import ROUTES, Later, Routes
 from nczarr.serve.sites import Sites
 from nczarr.serve.workers import BusyError, Share, Workers
 
 METHODS = ("GET", "HEAD")
 RETRY = (("Retry-After", "2"),)
+NEW = (("Cache-Control", "no-store"),)
+"""Headers of answers that no cache may keep."""
+
 EXPOSED = (
     "Accept-Ranges, Content-Description, Content-Length, Content-Range, ETag, Last-Modified, Retry-After, "
     "XDAP, XDODS-Server"
@@ -55,22 +63,39 @@ Log = Callable[[str], None]
 
 
 class Application:
-    """ASGI application. `sites`: sites whose pages may read answers; `log`: receives requests and internal errors."""
+    """ASGI application.
 
-    def __init__(self, routes: Routes, sites: Sites, log: Log | None = None) -> None:
+    `sites`: sites whose pages may read answers; `log`: receives requests and internal errors; `metrics`: counts of
+    all requests; `access`: receives each finished request; `public`: scheme and host as clients see them, if they are
+    not those of the requests.
+    """
+
+    def __init__(
+        self,
+        routes: Routes,
+        sites: Sites,
+        log: Log | None = None,
+        metrics: Metrics | None = None,
+        access: Callable[[Finished], None] | None = None,
+        public: str | None = None,
+    ) -> None:
         self.routes = routes
         self.limits: Limits = routes.limits
         self.workers = Workers(routes.limits, routes.disk)
         self.sites = sites
         self.log = log
+        self.metrics = metrics or Metrics(ROUTES)
+        self.access = access
+        self.public = public
         self._opening: dict[tuple[str, str | None], asyncio.Task[Opened]] = {}
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         """Answer one request. The callable `scope["abort"]`, if present, cuts the connection."""
         if scope["type"] != "http":
             return
-        scope = direct(scope)
+        scope = below_base(direct(scope))
         begun = time.monotonic()
+        self.metrics.begin()
         status, note = 500, ""
         client, share = Client(receive, send), Share(self.workers)
         delivery: Delivery | None = None
@@ -93,9 +118,8 @@ class Application:
         finally:
             client.close()
             share.close()
-            if self.log is not None:
-                count = 0 if delivery is None else delivery.count
-                self._tell(scope, status, count, time.monotonic() - begun, note)
+            count = 0 if delivery is None else delivery.count
+            self._tell(Finished(scope, status, count, time.monotonic() - begun, note))
 
     def _cut(self, scope: dict[str, Any]) -> None:
         """Cut the connection, so that the client does not take a partial body for the whole."""
@@ -103,20 +127,29 @@ class Application:
         if abort is not None:
             abort()
 
-    def _tell(self, scope: dict[str, Any], status: int, count: int, seconds: float, note: str) -> None:
-        query = scope.get("query_string", b"")
-        raw = bytes(scope.get("raw_path") or b"") + (b"?" + query if query else b"")
-        client = (scope.get("client") or ("-",))[0]
-        line = f"{client} {scope['method']} {raw.decode('latin-1')} {status} {count} {seconds * 1000:.0f}ms {note}"
-        assert self.log is not None
-        self.log(line.rstrip())
+    def _tell(self, finished: Finished) -> None:
+        self.metrics(finished)
+        self.metrics.used(self.workers.used)
+        if self.access is not None:
+            self.access(finished)
+        if self.log is not None:
+            self.log(finished.line)
 
     async def _again(self, scope: dict[str, Any], client: Client, share: Share) -> Answer:
         """Return the answer to a request that was answered before. Raises the same errors."""
-        return await self._made(request(scope), client, share)
+        return await self._made(request(scope, self.public), client, share)
 
     async def _answer(self, scope: dict[str, Any], client: Client, share: Share) -> Answer:
-        """Return the answer to a request; errors become answers."""
+        """Return the answer to a request; errors become answers, for browsers as pages."""
+        answer = await self._answered(scope, client, share)
+        if answer.status >= 400 and "text/html" in _header(scope, b"accept") and answer.kind == TEXT:
+            assert isinstance(answer.body, bytes)
+            page = error_page(answer.status, answer.body.decode("utf-8"))
+            return answer._replace(body=page.encode("utf-8", "replace"), kind=HTML)
+        return answer
+
+    async def _answered(self, scope: dict[str, Any], client: Client, share: Share) -> Answer:
+        """Return the answer to a request; errors become texts."""
         home = self.routes.root.home
         try:
             if not self.sites.are_meant(_header(scope, b"host")):
@@ -125,7 +158,8 @@ class Application:
                 return Answer(b"", "", 204, PREFLIGHT)
             if scope["method"] not in METHODS:
                 return text(405, "the server is read-only: GET and HEAD", (("Allow", ", ".join(METHODS)),))
-            return await self._made(request(scope), client, share)
+            found = self._operation(scope)
+            return await self._made(request(scope, self.public), client, share) if found is None else found
         except CutError:
             raise
         except RefusedError as error:
@@ -146,16 +180,27 @@ class Application:
                 self.log("".join(traceback.format_exception(error)))
             return text(500, "internal error of the server; `--verbose` writes details to its log")
 
+    def _operation(self, scope: dict[str, Any]) -> Answer | None:
+        """Return the answer for those who watch the server, None for all other requests. Raises OSError."""
+        match bytes(scope.get("raw_path") or b"").partition(b"?")[0]:
+            case b"/healthz":
+                os.stat(self.routes.root.real)
+                return text(200, "ok", NEW)
+            case b"/metrics":
+                return Answer(self.metrics.text().encode("ascii"), KIND, headers=NEW)
+        return None
+
     async def _made(self, asked: Request, client: Client, share: Share) -> Answer:
         """Return the answer to an allowed request. Concurrent requests open a dataset once."""
         opened: Opened | None = None
         for _ in range(3):  # a dataset may change between being opened and being asked
-            found = await self.workers.do(partial(self.routes.answer, asked, opened), share=share, weigh=_weight)
+            work = partial(_compressed, self.routes, asked, opened)
+            found = await self.workers.do(work, share=share, weigh=_weight)
             if isinstance(found, Answer):
                 return found
             if found.work is not None:
-                work = self.workers.do(found.work, found.need, begun=True, heavy=True, share=share, weigh=weight)
-                return await _while_there(client, work)
+                making = self.workers.do(found.work, found.need, begun=True, heavy=True, share=share, weigh=weight)
+                return compressed(await _while_there(client, making), asked.headers)
             assert found.place is not None
             opened = await self._opened(found.place, None, None)
             if found.version is not None:
@@ -184,13 +229,13 @@ class Application:
 
     def _dressed(self, answer: Answer, scope: dict[str, Any]) -> Answer:
         """Return the answer with the common headers."""
-        headers = (*answer.headers, *SAFETY, *self._shared(scope))
+        headers = _joined((*answer.headers, *SAFETY, *self._shared(scope)))
         if any(
             name == b"transfer-encoding" or (name == b"content-length" and value.strip() != b"0")
             for name, value in scope["headers"]
         ):
             headers = (*headers, ("Connection", "close"))  # what a client sends here is not read
-        if answer.status in (200, 206, 304):
+        if answer.status in (200, 206, 304) and answer.headers[: len(NEW)] != NEW:
             headers = (*headers, ("Cache-Control", "no-cache"))
         return answer._replace(headers=headers)
 
@@ -210,6 +255,12 @@ class Application:
         )
 
 
+def _compressed(routes: Routes, asked: Request, opened: Opened | None) -> Answer | Later:
+    """Return the answer as the client takes it. Raises what `Routes.answer` raises."""
+    found = routes.answer(asked, opened)
+    return compressed(found, asked.headers) if isinstance(found, Answer) else found
+
+
 def _weight(found: Answer | Later) -> int:
     return weight(found) if isinstance(found, Answer) else 0
 
@@ -225,6 +276,14 @@ async def _while_there(client: Client, making: Coroutine[Any, Any, Answer]) -> A
         return task.result()
     finally:
         task.cancel()
+
+
+def _joined(headers: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """Return headers with one `Vary`."""
+    varying = [value for name, value in headers if name == "Vary"]
+    if len(varying) < 2:
+        return headers
+    return (*(each for each in headers if each[0] != "Vary"), ("Vary", ", ".join(varying)))
 
 
 def _header(scope: dict[str, Any], wanted: bytes) -> str:

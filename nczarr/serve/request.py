@@ -19,6 +19,9 @@ LONGEST = 8192
 MOST_FIELDS = 64
 """Maximum members of a query."""
 
+_base = ""
+"""Path below which clients see the server: that of a reverse proxy. One server runs in a process."""
+
 _ABSOLUTE = re.compile(rb"https?://([^/@]+)(/.*)?", re.IGNORECASE | re.DOTALL)
 _HOST = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:[]")
 
@@ -62,8 +65,11 @@ def direct(scope: dict[str, Any]) -> dict[str, Any]:
     return {**scope, "raw_path": found[2] or b"/", "headers": headers}
 
 
-def request(scope: Mapping[str, Any]) -> Request:
-    """Return the request of an ASGI scope. Raises RefusedError for oversized or invalid ones."""
+def request(scope: Mapping[str, Any], public: str | None = None) -> Request:
+    """Return the request of an ASGI scope. `public`: scheme and host as clients see them, if known.
+
+    Raises RefusedError for oversized or invalid ones.
+    """
     raw = bytes(scope.get("raw_path") or scope["path"].encode("utf-8")).split(b"?")[0]
     query = bytes(scope.get("query_string", b""))
     if len(raw) > LONGEST or len(query) > LONGEST:
@@ -87,7 +93,7 @@ def request(scope: Mapping[str, Any]) -> Request:
     if not host or not _HOST.issuperset(host) or len(host) > 255:
         server = scope.get("server") or ("127.0.0.1", 80)
         host = f"{server[0]}:{server[1]}"
-    home = f"{scope.get('scheme', 'http')}://{host}"
+    home = public or f"{scope.get('scheme', 'http')}://{host}"
     constraint = query.decode("latin-1")
     return Request(scope["method"], segments, members, headers, home, raw.decode("latin-1"), constraint)
 
@@ -99,6 +105,23 @@ def _decoded(segment: str) -> str:
     return found
 
 
+def set_base(path: str) -> None:
+    """Set the path below which clients see the server: empty, or with a slash at its begin and none at its end."""
+    global _base
+    _base = path
+
+
+def below_base(scope: dict[str, Any]) -> dict[str, Any]:
+    """Return the scope of a request without the base: some proxies pass it on, others remove it."""
+    raw, base = bytes(scope.get("raw_path") or b""), _base.encode("ascii")
+    if not base or not (raw == base or raw.startswith((base + b"/", base + b"?"))):
+        return scope
+    return {
+        **scope,
+        "raw_path": raw[len(base) :] if raw[len(base) : len(base) + 1] == b"/" else b"/" + raw[len(base) :],
+    }
+
+
 def url(*segments: str) -> str:
-    """Return the URL path of segments."""
-    return "/" + "/".join(quote(each.encode("utf-8", "surrogateescape"), safe="") for each in segments)
+    """Return the URL path of segments, as clients see it."""
+    return f"{_base}/" + "/".join(quote(each.encode("utf-8", "surrogateescape"), safe="") for each in segments)

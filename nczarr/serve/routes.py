@@ -37,6 +37,9 @@ from nczarr.serve.search_index import SearchIndex
 from nczarr.serve.spool import Disk
 from nczarr.stores.ranges import Range
 
+ROUTES = (BROWSE, *stores.VERSIONS, CDMREMOTE, dap2.DAP2, VIEW, DOWNLOAD, CATALOG, STATIC)
+"""First segments of paths."""
+
 
 class Later(NamedTuple):
     """Work that waits for resources: open a dataset and come again, or run `work`."""

@@ -12,10 +12,10 @@ import logging
 import signal
 import socket
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from nczarr.serve.application import Application, to_stderr
 from nczarr.serve.limits import Limits
@@ -31,6 +31,9 @@ HEAD = 1 << 14
 
 BACKLOG = 2048
 """Connections queued by the system."""
+
+NEW, PAUSE = 0.5, 0.02
+"""Seconds that a server which stops waits for the first requests of clients that have connected, in steps."""
 
 SPARE = 128
 """Open files reserved for other uses than connections."""
@@ -67,27 +70,54 @@ def url_of(listening: socket.socket) -> str:
     return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
 
-class Listener(NamedTuple):
+class Listener:
     """Server with a gate that limits the number of clients."""
 
-    server: Server
-    """The server."""
-    gate: asyncio.Semaphore
-    """Limits the number of clients."""
+    def __init__(self, server: Server, gate: asyncio.Semaphore) -> None:
+        self.server = server
+        self.gate = gate
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._listening: socket.socket | None = None
+        self._leaving: asyncio.Task[None] | None = None
 
     async def serve(self, listening: socket.socket) -> None:
         """Serve until the server is stopped."""
-        accepting = asyncio.ensure_future(self._accept(listening))
+        self._loop, self._listening = asyncio.get_running_loop(), listening
+        accepting = asyncio.ensure_future(self._accept(self._loop, listening))
         try:
             await self.server.serve(sockets=[])
         finally:
             accepting.cancel()
             listening.close()
 
-    async def _accept(self, listening: socket.socket) -> None:
-        """Accept clients one by one while there is room, until the server ends."""
-        loop = asyncio.get_running_loop()
-        while True:
+    def leave(self) -> None:
+        """Stop the server; signal handlers may call it. Clients get their answers, unless it is called again."""
+        if self._leaving is not None:
+            self.server.force_exit = True
+        if self._loop is None:
+            self.server.should_exit = True
+        else:
+            self._loop.call_soon_threadsafe(self._leave, self._loop)
+
+    def _leave(self, loop: asyncio.AbstractEventLoop) -> None:
+        if self._leaving is None:
+            self._leaving = loop.create_task(self._left(loop))
+
+    async def _left(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Accept no more clients, wait for the requests of new ones, and stop the server."""
+        assert self._listening is not None
+        loop.remove_reader(self._listening.fileno())  # who was accepted until now is served
+        end = loop.time() + NEW
+        await asyncio.sleep(PAUSE)  # until the last one has a connection
+        while loop.time() < end and any(
+            getattr(each, "cycle", self) is None for each in self.server.server_state.connections
+        ):
+            await asyncio.sleep(PAUSE)
+        self.server.should_exit = True
+
+    async def _accept(self, loop: asyncio.AbstractEventLoop, listening: socket.socket) -> None:
+        """Accept clients one by one while there is room, until the server leaves."""
+        while self._leaving is None:
             await self.gate.acquire()
             try:
                 client, _ = await loop.sock_accept(listening)
@@ -95,9 +125,6 @@ class Listener(NamedTuple):
                 self.gate.release()
                 await asyncio.sleep(0.1)
                 continue
-            if self.server.should_exit:
-                client.close()
-                return
             client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             try:
                 await loop.connect_accepted_socket(self._connection, client)
@@ -173,8 +200,15 @@ def server(application: Application, *, verbose: bool = False) -> Listener:
     )
     if not config.loaded:
         config.load()
-    made = uvicorn.Server(config)
-    return Listener(made, gate)
+
+    class Quiet(uvicorn.Server):
+        """Server that leaves signals to us."""
+
+        @contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            yield
+
+    return Listener(Quiet(config), gate)
 
 
 class _Handler(logging.Handler):
@@ -261,12 +295,12 @@ def run(made: Listener, listening: socket.socket, announce: Callable[[], None]) 
     heard: set[int] = set()
 
     def ended(number: int, frame: FrameType | None) -> None:
-        """Stop the server, unless it has handled the signal itself."""
+        """Stop the server."""
         heard.add(number)
-        made.server.should_exit = True
+        made.leave()
 
     numbers = (signal.SIGTERM, signal.SIGINT) if _is_main_thread() else ()
-    before = {number: signal.signal(number, ended) for number in numbers}  # uvicorn raises them again when it has ended
+    before = {number: signal.signal(number, ended) for number in numbers}
     watched = signal.set_wakeup_fd(-1) if numbers else -1  # this thread calls no library: it hears signals itself
     try:
         announce()

@@ -34,7 +34,7 @@ def _catalog(listing: Listing) -> Iterator[str]:
     yield f'<?xml version="1.0" encoding="UTF-8"?>\n<catalog xmlns="{_CATALOG}" xmlns:xlink="{_XLINK}" '
     yield f'name={quoteattr(name)} version="1.2">\n  <service name="all" serviceType="Compound" base="">\n'
     for kind in (*OPENDAP, CDMREMOTE):
-        yield f'    <service name="{kind}" serviceType="{SERVICES[kind]}" base="/{kind}/" />\n'
+        yield f'    <service name="{kind}" serviceType="{SERVICES[kind]}" base="{url(kind)}/" />\n'
     yield f"  </service>\n  <dataset name={quoteattr(name)} ID={quoteattr(_path(listing.folder.segments) or '/')}>\n"
     yield '    <metadata inherited="true"><serviceName>all</serviceName></metadata>\n'
     for entry in listing.entries:

@@ -64,15 +64,16 @@ def page(
     heading: str | None = None,
 ) -> str:
     """Return a whole HTML page. `scripts`, `styles`: names of static files; each page has `pages.css`."""
-    sheets = "".join(f'<link rel="stylesheet" href="/{STATIC}/{name}">' for name in (*styles, "pages.css"))
-    loaded = "".join(f'<script src="/{STATIC}/{name}" defer></script>' for name in scripts)
+    home, icon = url(""), url(STATIC, "icon.svg")
+    sheets = "".join(f'<link rel="stylesheet" href="{url(STATIC, name)}">' for name in (*styles, "pages.css"))
+    loaded = "".join(f'<script src="{url(STATIC, name)}" defer></script>' for name in scripts)
     return "".join((
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{text(title)}</title>',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f'<meta name="color-scheme" content="light dark"><link rel="icon" href="/{STATIC}/icon.svg" '
+        f'<meta name="color-scheme" content="light dark"><link rel="icon" href="{icon}" '
         f'type="image/svg+xml">{sheets}{loaded}</head>\n<body>',
         '<a class="skip" href="#main">Skip to the content</a>\n',
-        f'<header class="top"><a class="brand" href="/"><img src="/{STATIC}/icon.svg" alt="" width="22" height="22">'
+        f'<header class="top"><a class="brand" href="{home}"><img src="{icon}" alt="" width="22" height="22">'
         "nczarr</a></header>\n",
         f'<main id="main">\n<h1>{text(title if heading is None else heading)}</h1>\n',
         *body,
@@ -82,7 +83,7 @@ def page(
 
 def crumbs(segments: Sequence[str], *, last: str = "") -> str:
     """Return the links from the root to a place. `last`: name of a page below it."""
-    found = [link("/", "Datasets")]
+    found = [link(url(""), "Datasets")]
     found += [link(url(BROWSE, *segments[:number]), segment) for number, segment in enumerate(segments, 1)]
     if last:
         found.append(f'<span aria-current="page">{text(last)}</span>')

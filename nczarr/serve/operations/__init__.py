@@ -1,0 +1,1 @@
+"""Operation of a server: access log, metrics, several processes."""

@@ -1,0 +1,136 @@
+"""Counts of requests, bytes and time, in the text format of Prometheus.
+
+The counts of all processes lie in shared memory, a row for each process, so
+that any of them can tell the sums. Paths of requests are no labels: their
+number has no bound. Source: https://prometheus.io/docs/instrumenting/exposition_formats
+"""
+
+from __future__ import annotations
+
+import mmap
+import time
+from collections.abc import Iterator, Sequence
+
+from nczarr.serve.operations.finished import Finished
+
+KIND = "text/plain; version=0.0.4; charset=utf-8"
+"""Content type of the text."""
+
+OPERATIONS, OTHER = "operations", "other"
+"""Labels of requests of those who watch the server, and of unknown ones."""
+
+WATCHED = frozenset({"healthz", "metrics"})
+"""Paths for those who watch the server."""
+
+STATUSES = (200, 204, 206, 303, 304, 400, 403, 404, 405, 406, 413, 414, 416, 431, 500, 501, 503, 0)
+"""Labels of answers; 0 stands for others."""
+
+BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+"""Upper bounds of the classes of seconds."""
+
+SECONDS = len(STATUSES)
+"""First column of a route's classes of seconds, after its counts; then their sum, the bytes and the cut answers."""
+SUM = SECONDS + len(BOUNDS) + 1
+SENT, CUT = SUM + 1, SUM + 2
+WIDTH = SUM + 3
+"""Columns of a route."""
+
+ACTIVE, USED, START = 0, 1, 2
+"""Columns of a process: its requests in progress, the bytes of memory of its answers, its start."""
+FIRST = 3
+"""First column of its routes."""
+
+
+class Metrics:
+    """Counts of a server. `routes`: first segments of its paths, of pages first; `rows`: number of its processes."""
+
+    def __init__(self, routes: Sequence[str], rows: int = 1) -> None:
+        self._labels = (*routes, OPERATIONS, OTHER)
+        self._columns = FIRST + WIDTH * len(self._labels)
+        self._memory = mmap.mmap(-1, rows * self._columns * 8)
+        self._cells = memoryview(self._memory).cast("d")
+        self._rows = rows
+        self._first = 0
+
+    def use(self, row: int) -> None:
+        """Count in a row, which another process may have used before: its sums stay."""
+        self._first = row * self._columns
+        self._cells[self._first + ACTIVE] = self._cells[self._first + USED] = 0
+        self._cells[self._first + START] = time.time()
+
+    def begin(self) -> None:
+        """Count a request that begins."""
+        self._cells[self._first + ACTIVE] += 1
+
+    def used(self, size: int) -> None:
+        """Note the bytes of memory of all answers."""
+        self._cells[self._first + USED] = size
+
+    def __call__(self, finished: Finished) -> None:
+        """Count a finished request."""
+        cells, first = self._cells, self._first + self._route(finished.target)
+        cells[self._first + ACTIVE] -= 1
+        status = finished.status if finished.status in STATUSES else 0
+        cells[first + STATUSES.index(status)] += 1
+        number = next((number for number, bound in enumerate(BOUNDS) if finished.seconds <= bound), len(BOUNDS))
+        cells[first + SECONDS + number] += 1
+        cells[first + SUM] += finished.seconds
+        cells[first + SENT] += finished.size
+        cells[first + CUT] += bool(finished.note)
+
+    def _total(self, column: int) -> float:
+        return sum(self._cells[row * self._columns + column] for row in range(self._rows))
+
+    def text(self) -> str:
+        """Return the sums of all processes."""
+        return "".join(f"{line}\n" for line in self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        yield from _head("nczarr_requests_total", "counter", "Answered requests.")
+        for route, first in self._routes():
+            for number, status in enumerate(STATUSES):
+                count = self._total(first + number)
+                if count:
+                    yield f'nczarr_requests_total{{route="{route}",status="{status or "other"}"}} {count:.0f}'
+        yield from _head("nczarr_request_seconds", "histogram", "Time from a request to the end of its answer.")
+        for route, first in self._routes():
+            counts = [self._total(first + SECONDS + number) for number in range(len(BOUNDS) + 1)]
+            if any(counts):
+                total = 0.0
+                for bound, count in zip((*BOUNDS, "+Inf"), counts, strict=True):
+                    total += count
+                    yield f'nczarr_request_seconds_bucket{{route="{route}",le="{bound}"}} {total:.0f}'
+                yield f'nczarr_request_seconds_sum{{route="{route}"}} {self._total(first + SUM):.6f}'
+                yield f'nczarr_request_seconds_count{{route="{route}"}} {total:.0f}'
+        for name, column, words in (
+            ("nczarr_sent_bytes_total", SENT, "Bytes of bodies."),
+            ("nczarr_cut_answers_total", CUT, "Answers that ended before their end."),
+        ):
+            yield from _head(name, "counter", words)
+            for route, first in self._routes():
+                count = self._total(first + column)
+                if count:
+                    yield f'{name}{{route="{route}"}} {count:.0f}'
+        yield from _head("nczarr_requests_in_progress", "gauge", "Requests that are being answered.")
+        yield f"nczarr_requests_in_progress {self._total(ACTIVE):.0f}"
+        yield from _head("nczarr_answers_memory_bytes", "gauge", "Memory of all answers in progress.")
+        yield f"nczarr_answers_memory_bytes {self._total(USED):.0f}"
+        yield from _head("nczarr_process_start_time_seconds", "gauge", "Start of each process, in seconds since 1970.")
+        for row in range(self._rows):
+            start = self._cells[row * self._columns + START]
+            if start:
+                yield f'nczarr_process_start_time_seconds{{process="{row}"}} {start:.3f}'
+
+    def _routes(self) -> Iterator[tuple[str, int]]:
+        """Yield the routes with the first of their columns."""
+        return ((route, FIRST + number * WIDTH) for number, route in enumerate(self._labels))
+
+    def _route(self, target: str) -> int:
+        """Return the first column of a request's route."""
+        first = target.partition("?")[0].removeprefix("/").partition("/")[0]
+        label = OPERATIONS if first in WATCHED else first or self._labels[0]
+        return FIRST + WIDTH * self._labels.index(label if label in self._labels else OTHER)
+
+
+def _head(name: str, kind: str, words: str) -> tuple[str, str]:
+    return f"# HELP {name} {words}", f"# TYPE {name} {kind}"
