@@ -194,14 +194,14 @@ def _decimations(windows: tuple[range, ...], most: int) -> Iterator[tuple[range,
 def read(checked: Checked, view: View) -> NDArray[Any]:
     """Return the stored values of a view: of shape (y, x) for a plane, (x) for a line, () for a scalar.
 
-    Raises CompileError, OSError.
+    It is empty if any axis of the variable has no indices. Raises CompileError, OSError.
     """
     keys = [
         slice(each.start, each.stop, each.step) if axis in view.shown else each.start
         for axis, each in enumerate(view.ranges)
     ]
     if not all(view.ranges):
-        return np.empty([len(view.ranges[axis]) for axis in view.shown])
+        return np.empty([0] * len(view.shown))
     values = read_outer(checked, view.path, keys)
     return values.T if view.y is not None and view.x is not None and view.x < view.y else values
 

@@ -304,6 +304,9 @@ def _address(opened: Opened, view: View) -> str:
 def _texts(checked: Checked, view: View) -> Iterator[str]:
     """Yield values that are not numbers as a table."""
     values = read(checked, view)
+    if not values.size:
+        yield "<p>There are no values.</p>\n"
+        return
     if not values.ndim:
         yield f'<p class="value">{text(_plain(values[()]))}</p>'
         return

@@ -128,6 +128,20 @@ def test_other_values_are_texts(looked: Served) -> None:
     assert looked.get("/view/p.cdl?var=words&format=json").status == 400
 
 
+def test_variables_without_values_have_pages(tmp_path: Path) -> None:
+    text = "netcdf e { dimensions: n = UNLIMITED ; m = 3 ; variables: char c(n, m) ; string s(n) ; int i(n) ; "
+    (tmp_path / "e.cdl").write_text(text + "double n(n) ; float f(m, n) ; int whole(m, m) ; }", encoding="utf-8")
+    with serving(tmp_path) as served:
+        for name in ("c", "s", "i", "n", "f"):
+            reply = served.get(f"/view/e.cdl?var={name}")
+            assert (reply.status, "There are no values" in reply.text) == (200, True), name
+            assert served.get(f"/download/e.cdl?var={name}&format=csv").status == 200
+        told = json.loads(served.get("/view/e.cdl?var=whole&format=json").body)  # fill values everywhere
+        assert told["statistics"] == {"Values": "9", "Missing": "9 (100.0%)"}
+        assert served.get("/view/e.cdl?var=whole").status == 200
+        assert "no values" in served.get("/browse/e.cdl").text
+
+
 def test_a_new_variable_leaves_the_axes_of_the_old_one(looked: Served) -> None:
     assert looked.get("/view/p.cdl?var=/plain&of=/packed&x=2&y=1&i0=2").status == 200
     assert looked.get("/view/p.cdl?var=/plain&x=2").status == 400
