@@ -37,7 +37,7 @@ from nczarr.serve.search_index import SearchIndex
 from nczarr.serve.spool import Disk
 from nczarr.stores.ranges import Range
 
-ROUTES = (BROWSE, *stores.VERSIONS, CDMREMOTE, dap2.DAP2, VIEW, DOWNLOAD, CATALOG, STATIC)
+ROUTES = (BROWSE, *stores.VERSIONS, CDMREMOTE, dap2.DAP2, dap4.DAP4, VIEW, DOWNLOAD, CATALOG, STATIC)
 """First segments of paths."""
 
 

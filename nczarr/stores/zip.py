@@ -72,22 +72,28 @@ class ZipStore(Store):
         return {**held, "_remote": self._remote, "distant": self.distant, "_missed": 0}
 
     @cached_property
+    def _names(self) -> list[str]:
+        """Names of all entries that are valid keys."""
+        return [name for name in self._archive.NameToInfo if is_safe(name)]
+
+    @cached_property
     def _folder(self) -> str:
         """Common folder of all entries, with slash, as in the netCDF library's archives; mostly empty."""
-        tops = {name.split("/", 1)[0] for name in self._archive.NameToInfo if is_safe(name)}
-        inside = [name for name in self._archive.NameToInfo if name.count("/") == 1]
-        top = f"{min(tops)}/" if len(tops) == 1 else ""
-        return top if top and any(name in ROOT_KEYS for name in (each.partition("/")[2] for each in inside)) else ""
+        first = self._names[0].partition("/")[0] + "/" if self._names else ""
+        if not first or not all(name.startswith(first) for name in self._names):
+            return ""
+        return first if any(first + key in self._archive.NameToInfo for key in ROOT_KEYS) else ""
 
     @cached_property
     def _index(self) -> dict[str, list[str]]:
         """Next segments by prefix."""
-        found: dict[str, set[str]] = {}
+        found: dict[str, set[str]] = {"": set()}
         for key in self.keys():
-            prefix = ""
-            for segment in key.split("/"):
-                found.setdefault(prefix, set()).add(segment)
-                prefix += f"{segment}/"
+            folder, slash, name = key.rpartition("/")
+            prefix = folder + slash
+            if prefix not in found:
+                _add_folder(prefix, found)
+            found[prefix].add(name)
         return {prefix: sorted(names) for prefix, names in found.items()}
 
     @cached_property
@@ -140,8 +146,7 @@ class ZipStore(Store):
     def keys(self, prefix: str = "") -> Iterator[str]:
         """Return all keys with `prefix`, sorted."""
         cut, whole = len(self._folder), self._folder + prefix
-        found = (name for name in self._archive.NameToInfo if name.startswith(whole) and is_safe(name))
-        return iter(sorted(name[cut:] for name in found))
+        return iter(sorted(name[cut:] for name in self._names if name.startswith(whole)))
 
     def children(self, prefix: str) -> list[str]:
         """Return the next segments after `prefix`."""
@@ -177,6 +182,16 @@ class ZipStore(Store):
             first = entries.index(info)
             ahead = entries[first : first + min(MOST_HEADERS, 1 << self._missed)]
             self._remote.fetch((each.header_offset, LOCAL_HEADER) for each in ahead)
+
+
+def _add_folder(prefix: str, found: dict[str, set[str]]) -> None:
+    """Add a prefix without names, and those that lead to it, which end with the empty one."""
+    names: set[str] = set()
+    while prefix not in found:
+        found[prefix] = names
+        folder, slash, name = prefix[:-1].rpartition("/")
+        prefix, names = folder + slash, {name}
+    found[prefix] |= names
 
 
 def _fetch_directory(file: RemoteFile) -> None:

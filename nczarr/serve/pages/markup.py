@@ -12,7 +12,7 @@ from nczarr.serve.request import url
 BROWSE, CDMREMOTE, STATIC, VIEW, DOWNLOAD, CATALOG = "browse", "cdmremote", "static", "view", "download", "catalog"
 """First segments of URLs."""
 
-OPENDAP = ("dap2",)
+OPENDAP = ("dap2", "dap4")
 """First segments of the URLs of datasets by OPeNDAP, to which clients add suffixes."""
 
 LONGEST = 2000
