@@ -80,7 +80,7 @@ def parser() -> Command:
     made.option(
         RUN,
         "--processes",
-        type=integer(1, 64, "a number from 1 to 64"),
+        type=_processes,
         default=1,
         metavar="N",
         help="processes that answer clients, which share memory and other limits (default: 1)",
@@ -96,6 +96,13 @@ def parser() -> Command:
     for name, (kind, metavar, text) in _LIMITS.items():
         made.option(LIMITS, f"--{name}", dest=name.removeprefix("max-"), type=kind, metavar=metavar, help=text)
     return made
+
+
+def _processes(text: str) -> int:
+    found = integer(1, 64, "a number from 1 to 64")(text)
+    if found > 1 and not hasattr(os, "fork"):
+        raise argparse.ArgumentTypeError("several processes need a system that can fork them")
+    return found
 
 
 def _destination(text: str) -> Destination:
@@ -202,9 +209,6 @@ def _serve(arguments: argparse.Namespace, messages: Messages) -> None:
         messages.report.error("missing-library", text, helps=["run `pip install 'nczarr[serve]'`"])
         return
     count = arguments.processes
-    if count > 1 and not hasattr(os, "fork"):
-        messages.report.error("invalid-option", "`--processes` needs a system that can fork processes")
-        return
     from nczarr.serve.operations.access_log import AccessLog
     from nczarr.serve.operations.metrics import Metrics
     from nczarr.serve.routes import ROUTES
