@@ -23,7 +23,9 @@ class ConstraintError(ValueError):
 
 
 def select(known: Mapping, expression: str) -> tuple[Node, ...]:
-    """Return the requested nodes in the order of the request; all for an empty expression.
+    """Return the requested nodes in definition order; all for an empty expression.
+
+    libnetcdf misreads grids in another order.
 
     `expression`: the part of the URL after `?`, percent-encoded. Names may be
     encoded once more, as in the declarations. Raises ConstraintError.
@@ -40,7 +42,7 @@ def select(known: Mapping, expression: str) -> tuple[Node, ...]:
     for clause in clauses:
         node = _projected(known, clause)
         made[node.name] = _merged(made[node.name], node, clause) if node.name in made else node
-    return tuple(made.values())
+    return tuple(made[name] for name in known.nodes if name in made)
 
 
 def _protected(expression: str) -> str:

@@ -159,3 +159,8 @@ def test_samples_are_read_by_our_reader(name: str, tmp_path: Path) -> None:
             for fqn in truth:
                 if truth[fqn].dtype.kind in "iuf" and truth[fqn].size:
                     assert np.array_equal(back[by_name[fqn[1:]]][...], truth[fqn][...], equal_nan=True), fqn
+
+
+def test_variables_are_in_definition_order() -> None:
+    """libnetcdf requests grids last, and misreads answers in another order than that of the declarations."""
+    assert [node.name for node in dap2.select(known(), "one,grid.grid,b,a")] == ["a", "b", "grid", "one"]
