@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from nczarr import names
 from nczarr.ast import ATOMIC, Attribute, Constant
 from nczarr.ast.types import EnumType
-from nczarr.opendap.declarations import FaultError, Scope
-from nczarr.opendap.wire import ATOMIC_OF, VARIABLES, number_of
+from nczarr.opendap.declarations import FaultError, Scope, opaque_of, whole
+from nczarr.opendap.wire import ATOMIC_OF, LEFT_OUT, VARIABLES, number_of
 from nczarr.opendap.xml_reader import Element
 
 MADE_BY = "build_dmrpp_metadata"
@@ -42,7 +42,9 @@ def _of(element: Element, prefix: str, scope: Scope) -> Iterator[Attribute | tup
         try:
             if names.problem(prefix + name) is not None:
                 raise FaultError("netCDF does not allow this attribute name")
-            yield Attribute(name=prefix + name, value=_constant(child, kind, scope))
+            value = _constant(child, kind, scope)
+            if value.count or prefix + name != LEFT_OUT:
+                yield Attribute(name=prefix + name, value=value)
         except FaultError as fault:
             yield child, f"attribute `{(prefix + name)[:80]}` is left out: {fault}"
 
@@ -50,13 +52,16 @@ def _of(element: Element, prefix: str, scope: Scope) -> Iterator[Attribute | tup
 def _constant(element: Element, kind: str, scope: Scope) -> Constant:
     """Return the value of an attribute. Raises FaultError."""
     type_name = ATOMIC_OF.get(kind)
-    if type_name is None:
-        raise FaultError(f"the model has no type for `{kind}`")
     texts = [value.attributes.get("value", value.text) for value in element.all("Value")]
+    if type_name is None:
+        return _opaque(element, texts, scope) if kind == "Opaque" else _enum(element, kind, texts, scope)
+    lost = element.attributes.get("nczarr:lost", "")
+    if lost.isdecimal():
+        texts = texts[: int(lost)]
     ours = element.attributes.get("nczarr:type")
     exact = element.attributes.get("nczarr:data")
     if exact is not None or ours is not None:
-        return _exact(texts, type_name, ours, exact, scope)
+        return _exact(element, texts, type_name, ours, exact, scope)
     if type_name in ("string", "char"):
         if len(texts) == 1 or (not texts and kind != "URL"):
             return Constant.text("".join(texts).encode())
@@ -74,7 +79,31 @@ def _numbers(texts: list[str], type_name: str) -> Constant:
     return Constant(type=type_name, count=len(texts), data=b"".join(numbers))
 
 
-def _exact(texts: list[str], type_name: str, ours: str | None, exact: str | None, scope: Scope) -> Constant:
+def _enum(element: Element, kind: str, texts: list[str], scope: Scope) -> Constant:
+    """Return constants of an enumeration, which are names or numbers. Raises FaultError."""
+    found = scope.type(element.attributes.get("enum", "") if kind == "Enum" else kind)
+    if found is None or not isinstance(found[1], EnumType):
+        raise FaultError(f"the model has no type for `{kind}`")
+    known = {each.name: str(each.value) for each in found[1].constants}
+    value = _numbers([known.get(text.strip(), text) for text in texts], found[1].base)
+    return value.model_copy(update={"type": found[0]})
+
+
+def _opaque(element: Element, texts: list[str], scope: Scope) -> Constant:
+    """Return opaque values, hexadecimal numbers of one length. Raises FaultError."""
+    try:
+        values = [bytes.fromhex(text.strip().removeprefix("0x").removeprefix("0X")) for text in texts]
+    except ValueError:
+        raise FaultError("its opaque values are not hexadecimal") from None
+    size = max(map(len, values), default=0)
+    if any(len(each) != size for each in values) or not size:
+        raise FaultError("its opaque values are empty or of several lengths")
+    return Constant(type=opaque_of(element, size, scope), count=len(values), data=b"".join(values))
+
+
+def _exact(
+    element: Element, texts: list[str], type_name: str, ours: str | None, exact: str | None, scope: Scope
+) -> Constant:
     """Return a value with details that DAP4 cannot express. Raises FaultError."""
     try:
         data = None if exact is None else [_word(word) for word in exact.split(" ")]
@@ -85,6 +114,14 @@ def _exact(texts: list[str], type_name: str, ours: str | None, exact: str | None
     given = None if data is None else b"".join(word or b"" for word in data)
     if type_name == "string":
         return Constant.text("".join(texts).encode() if given is None else given)
+    size = element.attributes.get("_edu.ucar.opaque.size")
+    if ours is not None and size is not None and type_name == "ubyte":
+        packed = _numbers(texts, type_name).data if given is None else given
+        length = whole(size, "size of an opaque value")
+        assert isinstance(packed, bytes)
+        if not length or len(packed) % length:
+            raise FaultError("its opaque values have the wrong length")
+        return Constant(type=opaque_of(element, length, scope), count=len(packed) // length, data=packed)
     found = scope.type(ours) if ours else None
     width = ATOMIC[type_name].size
     if ours is not None and (found is None or not isinstance(found[1], EnumType) or found[1].base != type_name):

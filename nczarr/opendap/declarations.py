@@ -175,13 +175,17 @@ def type_of(element: Element, scope: Scope) -> str:
         size = element.attributes.get("_edu.ucar.opaque.size")
         if size is None:
             return declare(VlenType(name="_", base="ubyte"), "opaque_t", scope.root())
-        length = whole(size, "size of an opaque value")
-        if not 0 < length < 1 << 31:
-            raise FaultError(f"its opaque values have {length} bytes")
-        written = element.attributes.get("nczarr:type") or f"opaque{length}_t"
-        home, name = scope.home_of(written) or (scope, written)
-        return declare(OpaqueType(name="_", size=length), name, home)
+        return opaque_of(element, whole(size, "size of an opaque value"), scope)
     raise FaultError(f"the model has no type for `{tag}`")
+
+
+def opaque_of(element: Element, length: int, scope: Scope) -> str:
+    """Return the FQN of the opaque type of a variable, member or attribute. Raises FaultError."""
+    if not 0 < length < 1 << 31:
+        raise FaultError(f"its opaque values have {length} bytes")
+    written = element.attributes.get("nczarr:type") or f"opaque{length}_t"
+    home, name = scope.home_of(written) or (scope, written)
+    return declare(OpaqueType(name="_", size=length), name, home)
 
 
 def _structure(element: Element, scope: Scope) -> str:

@@ -33,6 +33,9 @@ DAP4_OF = {
 }  # fmt: skip
 """DAP4 names by atomic type. Hyrax represents chars as strings of one byte."""
 
+LEFT_OUT = "_nczarr_left_out"
+"""Global attribute with a message for everything that a document lacks."""
+
 VARIABLES = frozenset({*ATOMIC_OF, "Enum", "Structure", "Sequence", "Opaque"})
 """Elements that declare a variable."""
 

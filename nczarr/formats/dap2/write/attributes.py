@@ -18,11 +18,9 @@ from nczarr.formats.dap2.wire.element_types import ELEMENTS, EXACT, UNSIGNED, WI
 from nczarr.formats.dap2.wire.spelling import name_of, quoted, wire_name
 from nczarr.formats.dap2.write.declarations import Leaf, Mapping, Record, count, hidden_name, leaves
 from nczarr.formats.dap2.write.xdr import sources_of, text_slabs
+from nczarr.opendap.wire import LEFT_OUT
 
 STEP = "    "
-LEFT_OUT = "_nczarr_left_out"
-"""Global attribute with a message for everything that the documents lack."""
-
 UNLIMITED = "DODS_EXTRA"
 
 USUAL = 64

@@ -4,7 +4,12 @@
     compound    Structure       opaque      Opaque with `_edu.ucar.opaque.size`
     enum        Enum            unlimited   `_edu.ucar.isunlimited` of a dimension
 
-A dimension of which a part is requested is anonymous.
+A dimension of which a part is requested is anonymous. Attributes of our
+namespace have what DAP4 cannot say; other clients ignore them:
+
+    nczarr:type     type of a variable, member or attribute; `string`: one string, not chars
+    nczarr:data     bytes of an attribute, in base64
+    nczarr:lost     number of values of `_nczarr_left_out` that these attributes do not restore
 """
 
 from __future__ import annotations
@@ -15,15 +20,12 @@ from typing import Any
 from nczarr import names
 from nczarr.arrays.parts import Types
 from nczarr.ast import ATOMIC, Attribute, CompoundType, Constant, EnumType, Group, OpaqueType, Variable, VlenType
-from nczarr.ast.values import shortest
 from nczarr.check.checked import Checked
 from nczarr.formats.dap4.write.selection import Wanted
-from nczarr.opendap.wire import dap4_name, escaped, is_safe_text, shown, tag
+from nczarr.opendap.exact_values import numbers_of, texts_of
+from nczarr.opendap.wire import DAP4, LEFT_OUT, OURS, dap4_name, escaped, is_safe_text, shown, tag
 
-NAMESPACE = "http://xml.opendap.org/ns/DAP/4.0#"
 STEP = "    "
-LEFT_OUT = "_nczarr_left_out"
-"""Global attribute with a message for everything that the document lacks."""
 
 WORDS = {
     "ubyte": "UInt8", "byte": "Int8", "char": "Char", "short": "Int16", "ushort": "UInt16", "int": "Int32",
@@ -44,15 +46,20 @@ class _Writer:
         self.types: Types = checked.types
         self.wanted = {each.fqn: each for each in wanted}
         self.left_out: list[str] = []
+        self.restored: list[str] = []
+        """Messages about losses that our own client does not have."""
 
     def lines(self, name: str) -> Iterator[str]:
         """Yield the whole document."""
         yield '<?xml version="1.0" encoding="UTF-8"?>'
-        yield tag("Dataset", xmlns=NAMESPACE, dapVersion="4.0", dmrVersion="2.0", name=name, closed=False)
+        given = {"xmlns": DAP4, "xmlns__nczarr": OURS, "dapVersion": "4.0", "dmrVersion": "2.0"}
+        yield tag("Dataset", **given, name=name, closed=False)
         yield from self._group(self.checked.dataset, "/", STEP)
-        if self.left_out:
-            texts = [each.encode("utf-8", "surrogateescape") for each in self.left_out]
-            yield from self._attribute(Attribute(name=LEFT_OUT, value=Constant.strings(texts)), STEP, "/")
+        messages = [*self.left_out, *self.restored]
+        if messages:
+            hints = {"nczarr__type": "string", "nczarr__lost": len(self.left_out)}
+            texts = [shown(each.encode("utf-8", "surrogateescape")) for each in messages]
+            yield from _lines(LEFT_OUT, "String", hints, texts, STEP)
         yield "</Dataset>"
 
     def _group(self, group: Group, path: str, step: str) -> Iterator[str]:
@@ -99,15 +106,17 @@ class _Writer:
 
     def _element(self, type_name: str, name: str) -> tuple[str, dict[str, str | int | None]]:
         """Return the element of a variable or member, and its attributes."""
-        match self.types.get(type_name):
+        declared = self.types.get(type_name)
+        hint = {} if declared is None else {"nczarr__type": dap4_name(type_name)}
+        match declared:
             case EnumType():
                 return "Enum", {"name": name, "enum": dap4_name(type_name)}
             case OpaqueType(size=length):
-                return "Opaque", {"name": name, "_edu.ucar.opaque.size": length}
+                return "Opaque", {"name": name, "_edu.ucar.opaque.size": length, **hint}
             case VlenType():
-                return "Sequence", {"name": name, "_edu.ucar.isvlen": 1}
+                return "Sequence", {"name": name, "_edu.ucar.isvlen": 1, **hint}
             case CompoundType():
-                return "Structure", {"name": name}
+                return "Structure", {"name": name, **hint}
         return WORDS[type_name], {"name": name}
 
     def _members(self, type_name: str, name: str, step: str) -> Iterator[str]:
@@ -127,30 +136,46 @@ class _Writer:
 
     def _attribute(self, attribute: Attribute, step: str, owner: str) -> Iterator[str]:
         value, declared = attribute.value, self.types.get(attribute.value.type)
-        if isinstance(declared, EnumType):
-            value = Constant(type=declared.base, count=value.count, data=value.data)
-        elif isinstance(declared, OpaqueType) and isinstance(value.data, bytes):
-            value = Constant(type="ubyte", count=len(value.data), data=value.data)
         place = f"{owner}@{attribute.name}"
+        hints: dict[str, str | int | None] = {}
+        if isinstance(declared, EnumType | OpaqueType):
+            hints["nczarr__type"] = dap4_name(value.type)
+            base = declared.base if isinstance(declared, EnumType) else "ubyte"
+            if isinstance(declared, OpaqueType):
+                hints["_edu.ucar.opaque.size"] = declared.size
+            value = value.model_copy(update={"type": base})
         if value.type not in ATOMIC:
             self.left_out.append(f"{place}: attributes are numbers and texts")
             return
         if value.type in ("char", "string"):
-            items = (value.data.rstrip(b"\0"),) if isinstance(value.data, bytes) else value.data
-            if isinstance(value.data, bytes) and items != (value.data,):
-                self.left_out.append(f"{place}: NULs at the end")
-            texts = [shown(item) if isinstance(item, bytes) else "" for item in items]
-            if not all(_is_exact(item) for item in items if isinstance(item, bytes)):
-                self.left_out.append(f"{place}: characters that XML does not hold are replaced")
-            word = "String"
+            word, texts = "String", self._texts(value, place, hints)
         else:
-            word, texts = WORDS[value.type], [_number(each, value.type) for each in value.as_numbers()]
+            word = WORDS[value.type]
+            texts, hints["nczarr__data"] = numbers_of(value, value.type)
+            texts = ["NaN" if each == "nan" else each for each in texts]
         if not texts:
             self.left_out.append(f"{place}: an attribute has at least one value")
             return
-        yield step + tag("Attribute", name=attribute.name, type=word, closed=False)
-        yield from (f"{step}{STEP}<Value>{escaped(text)}</Value>" for text in texts)
-        yield f"{step}</Attribute>"
+        yield from _lines(attribute.name, word, hints, texts, step)
+
+    def _texts(self, value: Constant, place: str, hints: dict[str, str | int | None]) -> list[str]:
+        """Return the texts of an attribute, and add what they do not say to its hints."""
+        texts, hints["nczarr__type"], hints["nczarr__data"] = texts_of(value)
+        items = (value.data,) if isinstance(value.data, bytes) else value.data
+        if isinstance(value.data, bytes) and value.data.endswith(b"\0"):
+            self.restored.append(f"{place}: NULs at the end")
+            items = (value.data.rstrip(b"\0"),)
+            texts = [shown(items[0] or b"")]
+        if not all(_is_exact(item) for item in items if isinstance(item, bytes)):
+            self.restored.append(f"{place}: characters that XML does not hold are replaced")
+        return texts
+
+
+def _lines(name: str, word: str, hints: dict[str, Any], texts: list[str], step: str) -> Iterator[str]:
+    """Yield the lines of an attribute."""
+    yield step + tag("Attribute", name=name, type=word, **hints, closed=False)
+    yield from (f"{step}{STEP}<Value>{escaped(text)}</Value>" for text in texts)
+    yield f"{step}</Attribute>"
 
 
 def _opened(element: str, given: dict[str, Any]) -> str:
@@ -162,11 +187,3 @@ def _is_exact(text: bytes) -> bool:
         return is_safe_text(text.decode())
     except UnicodeDecodeError:
         return False
-
-
-def _number(value: int | float, type_name: str) -> str:
-    """Return the shortest text that reads back to the same value."""
-    if isinstance(value, int):
-        return str(value)
-    text = shortest(value, type_name)
-    return "NaN" if text == "nan" else text
