@@ -10,7 +10,7 @@ from nczarr.ast import ATOMIC, Attribute, Constant
 from nczarr.diagnostics.report import Report
 from nczarr.formats.dap2.read.parse import Declared, Entry
 from nczarr.formats.dap2.read.tree import Made, Tree
-from nczarr.formats.dap2.wire.types import ATOMIC_OF
+from nczarr.formats.dap2.wire.element_types import ATOMIC_OF
 from nczarr.opendap.wire import number_of
 
 FILL = "_FillValue"

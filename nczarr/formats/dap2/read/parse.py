@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 from antlr4.error.ErrorStrategy import DefaultErrorStrategy
 
 from nczarr.formats.dap2.read.tokens import TextFaultError, scan
-from nczarr.formats.dap2.wire.types import decoded_name
+from nczarr.formats.dap2.wire.spelling import decoded_name
 from nczarr.source import Source, Span
 from nczarr.syntax._generated.DAP2Parser import DAP2Parser as P
 from nczarr.syntax.tokens import ListStream, Token

@@ -6,7 +6,7 @@ from nczarr import names
 from nczarr.ast import CompoundType, Field, VlenType
 from nczarr.formats.dap2.read.parse import Declared
 from nczarr.formats.dap2.read.tokens import TextFaultError
-from nczarr.formats.dap2.wire.types import ATOMIC_OF
+from nczarr.formats.dap2.wire.element_types import ATOMIC_OF
 from nczarr.opendap.columns import check_size
 from nczarr.opendap.declarations import Scope, declare
 

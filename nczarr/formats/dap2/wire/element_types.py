@@ -35,6 +35,12 @@ ELEMENTS = {
 `Float64`, which is exact up to 2**53; larger values are refused.
 """
 
+ATOMIC_OF = {
+    "byte": "ubyte", "int16": "short", "uint16": "ushort", "int32": "int", "uint32": "uint", "float32": "float",
+    "float64": "double", "string": "string", "url": "string",
+}  # fmt: skip
+"""Atomic types of the model by the protocol's words, in lower case."""
+
 EXACT = 1 << 53
 """Largest magnitude up to which all integers are doubles."""
 

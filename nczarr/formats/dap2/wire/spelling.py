@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import unquote
 
 from nczarr import names
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_\-+]")
+_FORBIDDEN = re.compile(r"[\x00-\x1f\x7f/]")
 _SPECIAL = re.compile('[\x00-\x08\x0b-\x1f\x7f"\\\\\udc80-\udcff]')
 
 
@@ -23,6 +25,21 @@ def wire_name(path: tuple[str, ...]) -> str:
 def name_of(fqn: str) -> str:
     """Return the identifier of a FQN."""
     return wire_name(names.split(fqn))
+
+
+def decoded_name(written: str) -> str:
+    """Return a name without `%xx`, as netCDF allows it.
+
+    Characters that netCDF does not allow stay `%xx`, a slash `%2f`. An
+    underscore precedes other first characters than letters, digits and
+    underscores.
+    """
+    name = unquote(written, errors="surrogateescape") if "%" in written else written
+    if names.problem(name) is None:
+        return names.normal(name)
+    name = _FORBIDDEN.sub(lambda match: f"%{ord(match[0]):02x}", name)
+    name = name[:-1] + "%20" if name.endswith(" ") else name
+    return names.normal(name if names.problem(name) is None else f"_{name}")
 
 
 def _percent(found: re.Match[str]) -> str:

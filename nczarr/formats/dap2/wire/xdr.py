@@ -15,12 +15,13 @@ from typing import Any
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import EnumType, OpaqueType
+from nczarr.formats.dap2.wire.element_types import ELEMENTS
 from nczarr.opendap.columns import BrokenValuesError, Element, Wire
 
 ROW, END = 0x5A000000, 0xA5000000
 """Marks before a row of a sequence, and after its last row."""
 
-FULL = {"int": ">i4", "uint": ">u4", "float": ">f4", "double": ">f8"}
+FULL = {name: ELEMENTS[name].array for name in ("int", "uint", "float", "double")}
 """Dtypes of types that arrays and single values write alike."""
 
 NARROW = {"ubyte": 8, "short": 16, "ushort": 16}

@@ -21,6 +21,7 @@ from nczarr.ast import ATOMIC, CompoundType
 from nczarr.ast.types import Field
 from nczarr.check.checked import Checked
 from nczarr.formats.dap2.wire.element_types import EXACT, WIDE
+from nczarr.formats.dap2.wire.xdr import pad
 from nczarr.formats.dap2.write.declarations import Grid, Leaf, Mapping, Node, Record, count, dds
 
 PIECE = 4 << 20
@@ -99,7 +100,7 @@ def _array(leaf: Leaf, sources: Parts) -> Iterator[bytes]:
         for start in range(0, len(part), step):
             yield _numbers(part[start : start + step], leaf, leaf.element.array).tobytes()
     if leaf.element.array == "|u1":
-        yield bytes(-number % 4)
+        yield bytes(pad(number))
 
 
 def opaque_bytes(part: NDArray[Any], leaf: Leaf) -> NDArray[Any]:
@@ -138,7 +139,7 @@ def _char_texts(part: NDArray[Any], length: int) -> list[bytes]:
 
 def packed(text: bytes) -> bytes:
     """Return a text in XDR."""
-    return b"%b%b%b" % (struct.pack(">I", len(text)), text, bytes(-len(text) % 4))
+    return b"%b%b%b" % (struct.pack(">I", len(text)), text, bytes(pad(len(text))))
 
 
 def _word(number: int) -> bytes:
@@ -212,8 +213,8 @@ def _member(node: Leaf | Record, field: Field, given: Any, checked: Checked, cel
         if not node.axes:
             return [data]
         lengths = np.tile(np.frombuffer(_word(number) * 2, np.uint8), (cells, 1))
-        pad = np.zeros((cells, -number % 4 if node.element.array == "|u1" else 0), np.uint8)
-        return [lengths, data, pad]
+        filled = np.zeros((cells, pad(number) if node.element.array == "|u1" else 0), np.uint8)
+        return [lengths, data, filled]
     chosen = given[wanted[: 1 + len(node.axes)]]
     texts = (
         _char_texts(chosen, node.hidden)
