@@ -158,7 +158,7 @@ class Application:
                 return Answer(b"", "", 204, PREFLIGHT)
             if scope["method"] not in METHODS:
                 return text(405, "the server is read-only: GET and HEAD", (("Allow", ", ".join(METHODS)),))
-            found = self._operation(scope)
+            found = await self._operation(scope)
             return await self._made(request(scope, self.public), client, share) if found is None else found
         except CutError:
             raise
@@ -180,11 +180,11 @@ class Application:
                 self.log("".join(traceback.format_exception(error)))
             return text(500, "internal error of the server; `--verbose` writes details to its log")
 
-    def _operation(self, scope: dict[str, Any]) -> Answer | None:
-        """Return the answer for those who watch the server, None for all other requests. Raises OSError."""
+    async def _operation(self, scope: dict[str, Any]) -> Answer | None:
+        """Return the answer of `/healthz` and `/metrics`, None for all other requests. Raises OSError."""
         match bytes(scope.get("raw_path") or b"").partition(b"?")[0]:
             case b"/healthz":
-                os.stat(self.routes.root.real)
+                await self.workers.do(partial(os.stat, self.routes.root.real))  # a lost disk may never answer
                 return text(200, "ok", NEW)
             case b"/metrics":
                 return Answer(self.metrics.text().encode("ascii"), KIND, headers=NEW)
@@ -235,7 +235,7 @@ class Application:
             for name, value in scope["headers"]
         ):
             headers = (*headers, ("Connection", "close"))  # what a client sends here is not read
-        if answer.status in (200, 206, 304) and answer.headers[: len(NEW)] != NEW:
+        if answer.status in (200, 206, 304) and not any(name == "Cache-Control" for name, _ in headers):
             headers = (*headers, ("Cache-Control", "no-cache"))
         return answer._replace(headers=headers)
 

@@ -105,6 +105,18 @@ class Routes(NamedTuple):
             raise RefusedError(404, "there is no such dataset")
         return place
 
+    def _found_with_suffix(
+        self, segments: tuple[str, ...], split: Callable[[str], tuple[str, str]]
+    ) -> tuple[Place, str]:
+        """Return the dataset of path segments, and the suffix that `split` takes off the last. Raises RefusedError."""
+        if not segments:
+            raise RefusedError(404, "there is no such dataset")
+        stem, suffix = split(segments[-1])
+        place = self._found((*segments[:-1], stem))
+        if place.folder or place.behind:
+            raise RefusedError(404, "there is no such dataset")
+        return place, suffix
+
     def _open(self, place: Place, at_hand: Opened | None) -> Opened | None:
         """Return the dataset at a place if it is open. Raises OSError."""
         return at_hand if at_hand is not None and at_hand.place.path == place.path else self.shelf.known(place)
@@ -170,12 +182,7 @@ class Routes(NamedTuple):
         return conditional(found, asked.headers, opened.modified)
 
     def _dap2(self, segments: tuple[str, ...], asked: Request, at_hand: Opened | None) -> Answer | Later:
-        if not segments:
-            raise RefusedError(404, "there is no such dataset")
-        stem, suffix = dap2.split_suffix(segments[-1])
-        place = self._found((*segments[:-1], stem))
-        if place.folder or place.behind:
-            raise RefusedError(404, "there is no such dataset")
+        place, suffix = self._found_with_suffix(segments, dap2.split_suffix)
         if suffix in dap2.PAGES:
             return Answer(b"", status=303, headers=(("Location", url(BROWSE, *place.segments)),))
         opened = self._open(place, at_hand)
@@ -188,12 +195,7 @@ class Routes(NamedTuple):
         return self._values(work, values.need, dap2.refusal)
 
     def _dap4(self, segments: tuple[str, ...], asked: Request, at_hand: Opened | None) -> Answer | Later:
-        if not segments:
-            raise RefusedError(404, "there is no such dataset")
-        stem, kind = dap4.split_suffix(segments[-1])
-        place = self._found((*segments[:-1], stem))
-        if place.folder or place.behind:
-            raise RefusedError(404, "there is no such dataset")
+        place, kind = self._found_with_suffix(segments, dap4.split_suffix)
         opened = self._open(place, at_hand)
         if opened is None:
             return Later(place)
