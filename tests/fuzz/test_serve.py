@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -126,9 +127,8 @@ PIECES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("count", [200, pytest.param(10_000, marks=pytest.mark.slow)])
-def test_any_constraint_of_dap2(count: int) -> None:
-    """Whatever the expression: values, or a refusal in the protocol's own document."""
+def constrained(count: int, protocol: str, suffixes: list[str], prefix: str, words: list[str]) -> Iterator[Answer]:
+    """The answers to random expressions. At the end, some must be values, and the others refusals."""
     root = Root(str(ROOT / "samples"))
     limits = Limits()._replace(response=1 << 20)
     shelf = Shelf(limits, Following(roots=(root.home,)), NO_OPTIONS)
@@ -137,36 +137,29 @@ def test_any_constraint_of_dap2(count: int) -> None:
     statuses: set[int] = set()
     for _ in range(count):
         name = chosen.choice(["04-cmip.cdl", "05-every-type.cdl", "06-strings.cdl"])
-        path = f"/dap2/{name}.{chosen.choice(['dds', 'dods', 'asc'])}".encode()
-        query = "".join(chosen.choices(PIECES, k=chosen.randint(0, 5))).encode("latin-1")
+        path = f"/{protocol}/{name}.{chosen.choice(suffixes)}".encode()
+        query = (prefix + "".join(chosen.choices(words, k=chosen.randint(0, 5)))).encode("latin-1")
         found = ask(routes, {"method": "GET", "path": "/", "raw_path": path, "query_string": query, "headers": []})
         assert isinstance(found, Answer)
         statuses.add(found.status)
+        yield found
+    assert statuses == {200, 400}
+
+
+@pytest.mark.parametrize("count", [200, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_any_constraint_of_dap2(count: int) -> None:
+    """Whatever the expression: values, or a refusal in the protocol's own document."""
+    for found in constrained(count, "dap2", ["dds", "dods", "asc"], "", PIECES):
         body = b"".join(iter(Held(found.body).next, None))
         if found.status == 200:
             assert body.startswith(b"Dataset {")
         else:
             assert body.startswith(b"Error {\n    code = ")
             assert dict(found.headers)["Content-Description"] == "dods_error"
-    assert statuses == {200, 400}
 
 
 @pytest.mark.parametrize("count", [200, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_any_constraint_of_dap4(count: int) -> None:
-    root = Root(str(ROOT / "samples"))
-    limits = Limits()._replace(response=1 << 20)
-    shelf = Shelf(limits, Following(roots=(root.home,)), NO_OPTIONS)
-    routes = Routes(root, shelf, limits, Disk(limits.spill), SearchIndex(root, shelf.read))
-    chosen = random.Random(count)
-    statuses: set[int] = set()
-    for _ in range(count):
-        name = chosen.choice(["04-cmip.cdl", "05-every-type.cdl", "06-strings.cdl"])
-        path = f"/dap4/{name}.{chosen.choice(['dmr', 'dap'])}".encode()
-        words = chosen.choices([*PIECES, ";", "/", "\\"], k=chosen.randint(0, 5))
-        query = ("dap4.ce=" + "".join(words)).encode("latin-1")
-        found = ask(routes, {"method": "GET", "path": "/", "raw_path": path, "query_string": query, "headers": []})
-        assert isinstance(found, Answer)
-        statuses.add(found.status)
+    for found in constrained(count, "dap4", ["dmr", "dap"], "dap4.ce=", [*PIECES, ";", "/", "\\"]):
         body = b"".join(iter(Held(found.body).next, None))
         assert (b"<Dataset" if found.status == 200 else b"<Error") in body[:200]
-    assert statuses == {200, 400}

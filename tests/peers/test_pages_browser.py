@@ -24,6 +24,9 @@ VERSIONS = {"playwright-core": "1.65.1", "axe-core": "4.14.1"}
 SCRIPT = ROOT / "tests" / "support" / "peers" / "browse.mjs"
 WIDTHS = (400, 900, 1600)
 
+QUICK = ((400, "dark"), (1600, "light"))
+"""Widths and schemes of the quick run."""
+
 
 class Browser:
     """A browser in a process of its own."""
@@ -189,8 +192,14 @@ def test_search_as_you_type(browser: Browser, served: Served) -> None:
     assert "Sea surface temperature" in answers[2]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize(
+    ("width", "scheme"),
+    [
+        pytest.param(width, scheme, marks=[] if (width, scheme) in QUICK else [pytest.mark.slow])
+        for width in WIDTHS
+        for scheme in ("light", "dark")
+    ],
+)
 def test_pages_fit_and_have_no_serious_fault(width: int, scheme: str, browser: Browser, served: Served) -> None:
     shots = os.environ.get("NCZARR_SHOTS")  # a folder for pictures of the pages, to be looked at
     pages = {

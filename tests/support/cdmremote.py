@@ -21,7 +21,7 @@ from nczarr.select.section_syntax import sections
 
 
 class Reply(NamedTuple):
-    """What the server answers."""
+    """Answer of the server."""
 
     status: int = 200
     data: bytes = b""

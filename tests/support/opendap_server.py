@@ -24,7 +24,7 @@ Arrays = dict[str, np.ndarray[Any, Any]]
 
 
 class Reply(NamedTuple):
-    """What the server answers."""
+    """Answer of the server."""
 
     status: int
     data: bytes

@@ -1,4 +1,4 @@
-"""What those who run a server need: access log, health, metrics, compression, error pages, a base path, processes."""
+"""Operation of a server: access log, health, metrics, compression, error pages, base path, processes."""
 
 from __future__ import annotations
 
