@@ -9,11 +9,9 @@ from nczarr import names
 from nczarr.ast import ATOMIC, Attribute, Constant
 from nczarr.diagnostics.report import Report
 from nczarr.formats.dap2.read.parse import Declared, Entry
-from nczarr.formats.dap2.read.tree import Made, Tree
+from nczarr.formats.dap2.read.tree import FILL, Made, Tree
 from nczarr.formats.dap2.wire.element_types import ATOMIC_OF
 from nczarr.opendap.wire import number_of
-
-FILL = "_FillValue"
 
 EXTRA, UNLIMITED = "DODS_EXTRA", "Unlimited_Dimension"
 """Container and attribute that name the unlimited dimension."""

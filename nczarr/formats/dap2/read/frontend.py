@@ -18,7 +18,7 @@ from nczarr.ast.walk import building
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.formats.dap2.read.narrow import Narrow
-from nczarr.formats.dap2.read.response import dataset, declarations, refuse_error, same_values, values_at
+from nczarr.formats.dap2.read.response import chars_of, dataset, declarations, refuse_error, same_values, values_at
 from nczarr.formats.dap2.read.tokens import TextFaultError
 from nczarr.formats.dap2.read.tree import Slot, tree_of
 from nczarr.formats.dap2.wire.xdr import FULL, NARROW, Xdr, pad
@@ -99,7 +99,12 @@ class _File:
         if made is None:
             return None
         numbers = {id(slot): number for number, slot in enumerate(self.slots)}
-        arrays = {names.join("/", each.name): self.arrays[numbers[id(each.slot)]] for each in tree.variables.values()}
+        arrays = {}
+        for each in tree.variables.values():
+            found = self.arrays[numbers[id(each.slot)]]
+            if each.chars is not None:
+                found = {"": _in_memory("|S1", chars_of(self._values(each.slot), each.chars))}
+            arrays[names.join("/", each.name)] = found
         return Unchecked(made, parts=arrays)
 
     def _equal(self, one: Slot, other: Slot) -> bool:
@@ -117,9 +122,7 @@ class _File:
             return {"": self._lazy(wire, slot, count)}
         values = decoded(wire, slot.type, slot.shape, array=slot.array)
         return {
-            part.path: ArrayInMemory(
-                in_one_piece(descr(part.type, self.types), values[part.path].shape), values[part.path]
-            )
+            part.path: _in_memory(descr(part.type, self.types), values[part.path])
             for part in parts(slot.type, slot.shape, self.types)
         }
 

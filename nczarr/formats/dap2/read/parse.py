@@ -15,7 +15,7 @@ from nczarr.syntax.tokens import ListStream, Token
 
 MOST_DIGITS = 18
 
-_ESCAPE = re.compile(r"\\([\"\\])")
+_ESCAPE = re.compile(r"\\(?:([\"\\])|x([0-9A-Fa-f]{2}))")
 
 Kind = Literal["plain", "structure", "sequence", "grid"]
 
@@ -141,7 +141,7 @@ class _Reader:
         """Return the text of a name or value, without quotes."""
         token = context.start if hasattr(context, "start") else context.symbol
         text = self.source.text(token.start, token.end)
-        return _ESCAPE.sub(r"\1", text[1:-1]) if token.type == P.TEXT else text
+        return _ESCAPE.sub(_unescaped, text[1:-1]) if token.type == P.TEXT else text
 
     def name(self, context: Any) -> str:
         """Return a name without its escapes."""
@@ -195,3 +195,7 @@ class _Reader:
             values = tuple(self.written(value.name()) for value in each.value())
             found.append(Entry(self.name(each.name(1)), self.written(first), values, (), self.span(each.name(1))))
         return tuple(found)
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    return found[1] or bytes.fromhex(found[2]).decode("ascii", "surrogateescape")

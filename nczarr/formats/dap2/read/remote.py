@@ -8,7 +8,7 @@ own: one that does not declare exactly what was requested is an error.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from nczarr import names
@@ -21,7 +21,7 @@ from nczarr.ast.walk import building
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.formats.dap2.read.parse import Declared, parse_dds
-from nczarr.formats.dap2.read.response import dataset, declarations, refuse_error, same_values, values_at
+from nczarr.formats.dap2.read.response import chars_of, dataset, declarations, refuse_error, same_values, values_at
 from nczarr.formats.dap2.read.tokens import TextFaultError
 from nczarr.formats.dap2.read.tree import Slot, tree_of
 from nczarr.formats.dap2.wire.xdr import Xdr
@@ -47,27 +47,38 @@ class Variable:
     """Its declaration."""
     types: Types
     """Declared types by FQN."""
+    chars: int | None = None
+    """Length of the last dimension of chars, whose texts are sent; 0: single chars; None for other types."""
 
     @property
     def type(self) -> TypeName:
         """Type of the values."""
-        return self.slot.type
+        return self.slot.type if self.chars is None else "char"
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Shape of the variable."""
-        return self.slot.shape
+        return (*self.slot.shape, self.chars) if self.chars else self.slot.shape
 
     def values(self, region: Region, *, keep: bool = False) -> dict[str, NDArray[Any]]:
         """Return the values of a region by part, in the parts' shapes and dtypes. Raises OSError."""
+        inner: Region = ()
+        if self.chars:
+            region, inner = region[:-1], region[-1:]
         expression = self.slot.projection + "".join(f"[{each[0]}:{each.step}:{each[-1]}]" for each in region)
         count = math.prod(map(len, region))
         most = MOST_BYTES
-        if is_fixed(self.type, self.types):
+        if self.chars is not None:
+            most = count * (8 + self.chars) + LONGEST_HEAD
+        elif is_fixed(self.type, self.types):
             most = 2 * count * 8 * size(self.type, self.types) + LONGEST_HEAD
         data = self.service.answer(".dods?" + encoded(expression), most=most, size=count * TEXT, keep=keep)
         try:
-            return self._decoded(data, tuple(map(len, region)))
+            found = self._decoded(data, tuple(map(len, region)))
+            if self.chars is None:
+                return found
+            chars = chars_of(found[""], self.chars)
+            return {"": chars[..., slice(inner[0].start, inner[0].stop, inner[0].step)] if inner else chars}
         except (BrokenValuesError, TextFaultError) as fault:
             text = f"the answer to `{expression}` cannot be used: {fault}"
             raise OSError(None, text, self.service.shown) from None
@@ -82,7 +93,7 @@ class Variable:
         if len(found) != 1 or not self._fits(found[0], shape):
             raise BrokenValuesError("it declares other variables or another shape", 0)
         wire = Xdr(data, place[1], self.types)
-        values = decoded(wire, self.type, shape, array=self.slot.array)
+        values = decoded(wire, self.slot.type, shape, array=self.slot.array)
         if wire.end - wire.at > 2:
             raise BrokenValuesError(f"{wire.end - wire.at} bytes follow the values", wire.at)
         return values
@@ -131,7 +142,7 @@ def read(source: Source, report: Report) -> Unchecked | None:
         return None
     found = {}
     for each in tree.variables.values():
-        variable = variables[id(each.slot)]
+        variable = replace(variables[id(each.slot)], chars=each.chars)
         if variable.type == "string" or is_fixed(variable.type, types):
             regions = Regions(variable, variable.type, variable.shape, types)
             found[names.join("/", each.name)] = sources(regions, {})

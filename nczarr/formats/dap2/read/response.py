@@ -6,13 +6,14 @@ import os
 import re
 from typing import Any
 
-from nczarr.arrays.lazy_numpy import NDArray
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.ast import Dataset
 from nczarr.diagnostics.report import Report
 from nczarr.formats.dap2.read.attributes import Attributes
 from nczarr.formats.dap2.read.parse import Schema, parse_das, parse_dds
 from nczarr.formats.dap2.read.tokens import TextFaultError
-from nczarr.formats.dap2.read.tree import Slot, Tree, slots_of
+from nczarr.formats.dap2.read.tree import TEXT_LENGTH, Slot, Tree, slots_of
+from nczarr.opendap.columns import BrokenValuesError
 from nczarr.opendap.declarations import FaultError, Scope
 from nczarr.source import Buffer, Source, Span
 
@@ -41,6 +42,19 @@ def same_values(one: NDArray[Any], other: NDArray[Any], type_name: str) -> bool:
     return bool((one == other).all()) if type_name == "string" else one.tobytes() == other.tobytes()
 
 
+def chars_of(texts: NDArray[Any], length: int) -> NDArray[Any]:
+    """Return texts as chars with NULs behind: one more dimension of this length, none for 0.
+
+    Raises BrokenValuesError.
+    """
+    given, size = texts.reshape(-1).tolist(), length or 1
+    longest = max(map(len, given), default=0)
+    if longest > size:
+        raise BrokenValuesError(f"a text has {longest} bytes, but `{TEXT_LENGTH}` is {size}", 0)
+    chars = np.array(given, f"S{size}").view("S1")
+    return chars.reshape(*texts.shape, length) if length else chars.reshape(texts.shape)
+
+
 def refuse_error(source: Source, report: Report) -> bool:
     """Report an error document of a server; return whether the source is one."""
     head = bytes(source.data[: 1 << 16])
@@ -63,6 +77,7 @@ def dataset(tree: Tree, das: Source | None, report: Report) -> Dataset | None:
         except TextFaultError as fault:
             report.error("bad-dap2", str(fault), Span(das, fault.start, fault.end))
             return None
+    tree.restore_chars()
     dimensions, variables = tree.nodes(attributes.unlimited)
     return Dataset(
         name=_name(tree.schema),

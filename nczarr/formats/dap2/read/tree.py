@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from nczarr import names
-from nczarr.ast import Attribute, Dimension, UserType, Variable
+from nczarr.ast import Attribute, Constant, Dimension, UserType, Variable
 from nczarr.formats.dap2.read.parse import Declared, Dim, Schema
 from nczarr.formats.dap2.read.types import fault, type_of
 from nczarr.opendap.declarations import Scope
@@ -21,6 +21,11 @@ from nczarr.opendap.declarations import Scope
 MOST_DIMENSIONS = 1024
 
 LARGEST = (1 << 63) - 1
+
+FILL = "_FillValue"
+
+TEXT_LENGTH, TEXT_DIMENSION = "DODS.strlen", "DODS.dimName"
+"""Attributes of texts that are chars: length and name of their last dimension."""
 
 
 class Slot(NamedTuple):
@@ -58,6 +63,13 @@ class Made:
     """Dimensions: FQN, or length of an anonymous one."""
     attributes: dict[str, Attribute] = field(default_factory=dict)
     """Attributes by name."""
+    chars: int | None = None
+    """Length of the last dimension of chars, whose texts are sent; 0: single chars; None for other types."""
+
+    @property
+    def type(self) -> str:
+        """Type of the variable."""
+        return self.slot.type if self.chars is None else "char"
 
 
 @dataclass(eq=False)
@@ -81,6 +93,37 @@ class Tree:
         """Return the types by FQN."""
         return {names.join("/", each.name): each for each in self.types}
 
+    def restore_chars(self) -> None:
+        """Make chars of texts whose attributes have the length, and the name, of a last dimension of chars."""
+        for made in self.variables.values():
+            length, name = made.attributes.get(TEXT_LENGTH), made.attributes.get(TEXT_DIMENSION)
+            if made.slot.type != "string" or length is None or length.value.type != "int" or length.value.count != 1:
+                continue
+            size = int(length.value.as_numbers()[0])
+            wanted = None if name is None or not isinstance(name.value.data, bytes) else name.value.data.decode()
+            if wanted is None and size == 1 and not made.slot.shape:
+                made.chars = 0
+            elif wanted is not None and size > 0 and names.problem(wanted) is None:
+                made.dimensions = (*made.dimensions, self.dimension(wanted, size))
+                made.chars = size
+            else:
+                continue
+            made.attributes.pop(TEXT_LENGTH)
+            made.attributes.pop(TEXT_DIMENSION, None)
+            fill = made.attributes.get(FILL)
+            if fill is not None and fill.value.type == "string":
+                (text,) = fill.value.data
+                assert isinstance(text, bytes)
+                made.attributes[FILL] = fill.model_copy(update={"value": Constant.text(text)})
+
+    def dimension(self, name: str, size: int) -> str:
+        """Return the FQN of a dimension of this length; other lengths of one name get a number behind it."""
+        wanted, number = name, 1
+        while self.dimensions.setdefault(wanted, size) != size:
+            number += 1
+            wanted = f"{name}_{number}"
+        return names.join("/", wanted)
+
     def nodes(self, unlimited: set[str]) -> tuple[tuple[Dimension, ...], tuple[Variable, ...]]:
         """Return dimensions and variables as nodes."""
         dimensions = tuple(
@@ -89,7 +132,7 @@ class Tree:
         variables = tuple(
             Variable(
                 name=each.name,
-                type=each.slot.type,
+                type=each.type,
                 dimensions=each.dimensions,
                 attributes=tuple(each.attributes.values()),
                 span=each.slot.declared.span,
@@ -173,12 +216,12 @@ class _Builder:
         name = slot.declared.name
         known = self.tree.variables.get(name)
         if known is None and name not in wanted:
-            made = Made(name, slot, (self._dimension(dimension, slot.shape[0]),))
+            made = Made(name, slot, (self.tree.dimension(dimension, slot.shape[0]),))
         elif known is not None and self._same(known, slot, dimension):
             return known
         else:
             own = f"{grid.name}.{name}"
-            made = Made(own, slot, (self._dimension(own, slot.shape[0]),))
+            made = Made(own, slot, (self.tree.dimension(own, slot.shape[0]),))
             if own in wanted or own in self.tree.variables:
                 raise fault(slot.declared, f"two variables have the name `{own}`")
         self.tree.variables[made.name] = made
@@ -188,17 +231,9 @@ class _Builder:
         other = known.slot
         if (other.type, other.shape) != (slot.type, slot.shape) or known.slot.declared.kind != "plain":
             return False
-        if other.grid is None and known.dimensions != (self._dimension(dimension, slot.shape[0]),):
+        if other.grid is None and known.dimensions != (self.tree.dimension(dimension, slot.shape[0]),):
             return False
         return self.equal(other, slot)
 
     def _dimensions(self, dims: tuple[Dim, ...]) -> tuple[str | int, ...]:
-        return tuple(each.size if each.name is None else self._dimension(each.name, each.size) for each in dims)
-
-    def _dimension(self, name: str, size: int) -> str:
-        """Return the FQN of a dimension of this length; other lengths of one name get a number behind it."""
-        known, wanted, number = self.tree.dimensions, name, 1
-        while known.setdefault(wanted, size) != size:
-            number += 1
-            wanted = f"{name}_{number}"
-        return names.join("/", wanted)
+        return tuple(each.size if each.name is None else self.tree.dimension(each.name, each.size) for each in dims)
