@@ -99,9 +99,10 @@ class _Writer:
         return max((len(text) for part in texts for text in part), default=0)
 
     def _unlimited(self) -> Iterator[str]:
-        """Yield the first unlimited dimension that a variable has; DAP2 has one at most."""
+        """Yield an unlimited dimension. DAP2 has one at most, and libnetcdf expects it first in all its variables."""
+        later = {each for known in self.checked.variables.values() for each in known.dimensions[1:]}
         for fqn, dimension in self.checked.dimensions.items():
-            if dimension.unlimited and dimension.size:
+            if dimension.unlimited and dimension.size and fqn not in later:
                 line = f'String Unlimited_Dimension "{name_of(fqn)}";'
                 yield from _container(UNLIMITED, [line])
                 return
