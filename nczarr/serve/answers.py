@@ -16,7 +16,10 @@ from typing import Any, NamedTuple
 from nczarr.serve.spool import Spool
 from nczarr.stores.ranges import Range, length_of, part_of
 
-Body = bytes | tuple["bytes | Range", ...] | Spool | Iterator[bytes]
+Piece = bytes | memoryview
+"""Bytes of a stream."""
+
+Body = bytes | tuple["bytes | Range", ...] | Spool | Iterator[Piece]
 """Bytes; pieces, some of them file ranges; a temporary file; or a stream of unknown length."""
 
 TEXT, HTML, JSON, XML, BYTES = (

@@ -8,7 +8,7 @@ import zlib
 from collections import deque
 from collections.abc import Iterator
 
-from nczarr.serve.answers import Answer, Body
+from nczarr.serve.answers import Answer, Body, Piece
 from nczarr.serve.limits import PIECE
 from nczarr.serve.spool import Disk, FullError, Spool
 from nczarr.stores import ranges
@@ -31,7 +31,7 @@ class Held:
 
     def __init__(self, body: Body, making: int = 0, length: int = 0) -> None:
         self._parts: deque[bytes | Range | Spool] = deque()
-        self._stream: Iterator[bytes] | None = None
+        self._stream: Iterator[Piece] | None = None
         self._view = memoryview(b"")
         self._whole = 0
         self._read: Range | Spool | None = None
@@ -103,7 +103,7 @@ class Held:
             self._hold(data)
             self._read = Range(part.path, part.offset, len(data))
 
-    def _hold(self, data: bytes) -> None:
+    def _hold(self, data: Piece) -> None:
         self._view, self._whole = memoryview(data), len(data)
 
     def skip(self, count: int) -> int:

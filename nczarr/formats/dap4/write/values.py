@@ -26,6 +26,8 @@ from nczarr.formats.dap4.write.document import dmr
 from nczarr.formats.dap4.write.selection import Wanted
 from nczarr.opendap.wire import escaped
 
+Piece = bytes | memoryview
+
 PIECE = 4 << 20
 """Approximate bytes of values read at once."""
 
@@ -39,11 +41,11 @@ TEXT_SIZE = 64
 """Estimated bytes of a value of unknown size."""
 
 
-def response(checked: Checked, wanted: tuple[Wanted, ...], name: str, *, checksums: bool = True) -> Iterator[bytes]:
+def response(checked: Checked, wanted: tuple[Wanted, ...], name: str, *, checksums: bool = True) -> Iterator[Piece]:
     """Yield the data response of some variables. Raises OSError."""
     flags = LITTLE | (0 if checksums else UNCHECKED)
     yield from _chunk(dmr(checked, wanted, name).encode("utf-8", "replace") + b"\r\n", flags)
-    held: bytes | memoryview = b""
+    held: Piece = b""
     for piece in _values(checked, wanted, checksums):
         if len(piece):
             if len(held):
@@ -52,9 +54,9 @@ def response(checked: Checked, wanted: tuple[Wanted, ...], name: str, *, checksu
     yield from _chunk(held, flags | LAST)
 
 
-def _chunk(data: bytes | memoryview, flags: int) -> Iterator[bytes]:
+def _chunk(data: Piece, flags: int) -> Iterator[Piece]:
     for start in range(0, max(1, len(data)), LONGEST):
-        part = bytes(data[start : start + LONGEST])
+        part = data[start : start + LONGEST]
         own = flags if start + LONGEST >= len(data) else flags & ~LAST
         yield struct.pack(">I", own << 24 | len(part))
         yield part
@@ -75,7 +77,7 @@ def error_document(status: int, message: str) -> str:
     )
 
 
-def _values(checked: Checked, wanted: tuple[Wanted, ...], checksums: bool) -> Iterator[bytes | memoryview]:
+def _values(checked: Checked, wanted: tuple[Wanted, ...], checksums: bool) -> Iterator[Piece]:
     for each in wanted:
         found = 0
         for piece in values(checked, each):
@@ -85,7 +87,7 @@ def _values(checked: Checked, wanted: tuple[Wanted, ...], checksums: bool) -> It
             yield struct.pack("<I", found)
 
 
-def values(checked: Checked, wanted: Wanted) -> Iterator[bytes | memoryview]:
+def values(checked: Checked, wanted: Wanted) -> Iterator[Piece]:
     """Yield the values of a variable. Raises OSError."""
     variable, shape = checked.variables[wanted.fqn], checked.shapes[wanted.fqn]
     sources: Parts = {
