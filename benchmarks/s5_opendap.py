@@ -1,0 +1,168 @@
+"""Row S5: 200 MB of float32 of one netCDF-4 file by OPeNDAP on loopback, from the request to the last byte.
+
+DAP2 is beside pydap's server (goal 0.2), which has the values in memory: its handler of netCDF files fails for an
+array of this size. DAP4 with its checksums is beside the same bytes as a file from Python's own HTTP server (goal 2).
+All servers run all the time; a client that keeps nothing asks them in turn. Compared: every value of each answer, and
+the checksum of DAP4.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import statistics
+import struct
+import subprocess
+import sys
+import time
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from harness import ROOT, main, need
+
+sys.path.insert(0, str(ROOT))
+
+from tests.support.serving import serving
+
+ROUNDS = 5
+PIECE = 1 << 20
+
+PYDAP = """
+import sys
+from wsgiref.simple_server import WSGIRequestHandler, make_server
+import numpy
+from pydap.handlers.lib import BaseHandler
+from pydap.model import BaseType, DatasetType
+
+class Quiet(WSGIRequestHandler):
+    def log_message(self, *given):
+        pass
+
+values = numpy.fromfile(sys.argv[1] + "/plain.bin", "<f4").reshape(-1, 1000, 1000)
+dataset = DatasetType("a", dimensions={})
+dataset["v"] = BaseType("v", values, dims=("t", "y", "x"))
+server = make_server("127.0.0.1", 0, BaseHandler(dataset), handler_class=Quiet)
+print(server.server_port, flush=True)
+server.serve_forever()
+"""
+
+PLAIN = """
+import functools, http.server, sys
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *given):
+        pass
+
+handler = functools.partial(Quiet, directory=sys.argv[1])
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+print(server.server_port, flush=True)
+server.serve_forever()
+"""
+
+
+@contextmanager
+def running(script: str, folder: Path) -> Iterator[str]:
+    """A server of a folder that prints its port. Its address."""
+    with subprocess.Popen([sys.executable, "-c", script, folder], stdout=subprocess.PIPE, text=True) as made:
+        try:
+            assert made.stdout is not None
+            yield f"http://127.0.0.1:{int(made.stdout.readline())}/"
+        finally:
+            made.terminate()
+
+
+def taken(url: str) -> float:
+    """Seconds from the request to the last byte of an answer, which is read and forgotten."""
+    found, room = urlsplit(url), bytearray(PIECE)
+    begun = time.perf_counter()
+    line = http.client.HTTPConnection(found.netloc, timeout=600)
+    line.request("GET", f"{found.path}?{found.query}" if found.query else found.path)
+    answer = line.getresponse()
+    while answer.readinto(room):
+        pass
+    line.close()
+    assert answer.status == 200, answer.status
+    return time.perf_counter() - begun
+
+
+def body(url: str) -> bytes:
+    """The whole answer."""
+    import urllib.request
+
+    with urllib.request.urlopen(url) as answer:
+        return bytes(answer.read())
+
+
+def of_dap2(data: bytes) -> bytes:
+    """The big-endian values of an answer with one array, behind its length, which comes twice."""
+    at = data.index(b"\nData:") + 6
+    at += 2 if data[at : at + 2] == b"\r\n" else 1
+    first, second = struct.unpack_from(">II", data, at)
+    assert first == second
+    return data[at + 8 :]
+
+
+def of_dap4(data: bytes) -> bytes:
+    """The little-endian values of an answer with one array; their checksum is that of the answer."""
+    at, pieces = 0, []
+    while at < len(data):
+        (head,) = struct.unpack_from(">I", data, at)
+        pieces.append(data[at + 4 : at + 4 + (head & 0xFFFFFF)])
+        at += 4 + (head & 0xFFFFFF)
+    whole = b"".join(pieces[1:])
+    assert zlib.crc32(whole[:-4]) == struct.unpack("<I", whole[-4:])[0]
+    return whole[:-4]
+
+
+def beside(row: str, goal: float, peer: str, ours: str, compared: str) -> bool:
+    """Ask both in turn, print the line. True if the goal is met."""
+    pairs = [(taken(peer), taken(ours)) for _ in range(ROUNDS + 1)][1:]
+    ratio = statistics.median(mine / theirs for theirs, mine in pairs)
+    line: dict[str, Any] = {
+        "row": row,
+        "ratio": round(ratio, 3),
+        "goal": goal,
+        "met": ratio <= goal,
+        "peer_seconds": round(statistics.median(theirs for theirs, _ in pairs), 4),
+        "our_seconds": round(statistics.median(mine for _, mine in pairs), 4),
+        "rounds": ROUNDS,
+        "compared": compared,
+    }
+    print(json.dumps(line), flush=True)
+    return ratio <= goal
+
+
+def row(folder: Path, quick: bool) -> bool:
+    """One array of 200 MB by each protocol."""
+    need("pydap", "netCDF4")
+    import netCDF4
+    import numpy as np
+
+    steps = 5 if quick else 50
+    values = np.random.default_rng(5).normal(size=(steps, 1000, 1000)).astype("<f4")
+    with netCDF4.Dataset(folder / "a.nc", "w") as file:
+        for name, length in zip(("t", "y", "x"), values.shape, strict=True):
+            file.createDimension(name, length)
+        file.createVariable("v", "f4", ("t", "y", "x"), contiguous=True)[:] = values
+    (folder / "plain.bin").write_bytes(values.tobytes())
+    with serving(folder) as ours, running(PYDAP, folder) as pydap, running(PLAIN, folder) as plain:
+        theirs, dap2 = f"{pydap}a.nc.dods?v", f"{ours.url}dap2/a.nc.dods?v"
+        dap4 = f"{ours.url}dap4/a.nc.dap?dap4.ce=/v"
+        big = values.astype(">f4").tobytes()
+        assert of_dap2(body(dap2)) == big
+        assert of_dap2(body(theirs)) == big
+        assert of_dap4(body(dap4)) == values.tobytes()
+        words = f"{values.size} values of both equal"
+        met = beside("S5, DAP2", 0.2, theirs, dap2, words)
+        met &= beside("S5, DAP4", 2.0, f"{plain}plain.bin", dap4, f"{values.size} values equal, and their checksum")
+        peak = ours.resident()
+    print(json.dumps({"row": "S5, memory", "our_peak_mb": round(peak / 1e6, 1), "peak_goal_mb": 400.0}), flush=True)
+    return met and peak <= 400_000_000
+
+
+if __name__ == "__main__":
+    main(row)
