@@ -16,11 +16,15 @@ from nczarr import names
 from nczarr.ast import Attribute, Constant, Dimension, UserType, Variable
 from nczarr.formats.dap2.read.parse import Declared, Dim, Schema
 from nczarr.formats.dap2.read.types import fault, type_of
+from nczarr.formats.dap2.wire.spelling import decoded_name
 from nczarr.opendap.declarations import Scope
 
 MOST_DIMENSIONS = 1024
 
 LARGEST = (1 << 63) - 1
+
+MOST_CHARS = 1 << 31
+"""Maximum chars of a variable that are made of texts; texts stay if they claim more."""
 
 FILL = "_FillValue"
 
@@ -100,10 +104,11 @@ class Tree:
             if made.slot.type != "string" or length is None or length.value.type != "int" or length.value.count != 1:
                 continue
             size = int(length.value.as_numbers()[0])
-            wanted = None if name is None or not isinstance(name.value.data, bytes) else name.value.data.decode()
-            if wanted is None and size == 1 and not made.slot.shape:
+            written = None if name is None else name.value.data
+            if written is None and size == 1 and not made.slot.shape:
                 made.chars = 0
-            elif wanted is not None and size > 0 and names.problem(wanted) is None:
+            elif isinstance(written, bytes) and 0 < size * max(1, math.prod(made.slot.shape)) <= MOST_CHARS:
+                wanted = decoded_name(written.decode("utf-8", "surrogateescape"))
                 made.dimensions = (*made.dimensions, self.dimension(wanted, size))
                 made.chars = size
             else:

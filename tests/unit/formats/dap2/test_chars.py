@@ -37,3 +37,24 @@ def test_a_longer_text_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "t.das").write_text(DAS % 2)
     with pytest.raises(CompileError, match=r"a text has 3 bytes, but `DODS\.strlen` is 2"):
         nczarr.open(tmp_path / "t.dods")
+
+
+def test_a_dimension_has_the_name_that_variables_have(tmp_path: Path) -> None:
+    (tmp_path / "t.dods").write_bytes(DDS + VALUES)
+    (tmp_path / "t.das").write_text((DAS % 4).replace('"n"', '"a%20b"'))
+    with nczarr.open(tmp_path / "t.dods") as found:
+        assert found["a"].dimensions == ("/x", "/a\\ b")
+
+
+def test_texts_stay_if_they_claim_too_many_chars(tmp_path: Path) -> None:
+    (tmp_path / "t.dods").write_bytes(DDS + VALUES)
+    (tmp_path / "t.das").write_text(DAS % ((1 << 31) - 1))
+    with nczarr.open(tmp_path / "t.dods") as found:
+        assert found["a"][...].tolist() == ["red", ""]
+
+
+def test_names_of_dimensions_are_any_bytes(tmp_path: Path) -> None:
+    (tmp_path / "t.dods").write_bytes(DDS + VALUES)
+    (tmp_path / "t.das").write_bytes((DAS % 4).encode().replace(b'"n"', b'"\xff/"'))
+    with nczarr.open(tmp_path / "t.dods") as found:
+        assert found["a"].shape == (2, 4)
