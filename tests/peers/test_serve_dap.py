@@ -108,7 +108,7 @@ def test_commands(
     peer: Callable[[str], ModuleType],
     tmp_path: Path,
 ) -> None:
-    """What nccopy, ncdump with ncgen, and ncks write of a URL is the file."""
+    """Copies by nccopy, by ncdump with ncgen, and by ncks equal the file."""
     library, url, copy = peer("netCDF4"), address(served, protocol, name), tmp_path / "copy.nc"
     if client == "ncdump":
         text = subprocess.run([tool("ncdump"), url], capture_output=True, check=True, timeout=60).stdout

@@ -1,4 +1,4 @@
-"""What libnetcdf reads by DAP2 and DAP4, compared with the file itself, by the rules of docs/how-to/serve.md.
+"""Compare a dataset that libnetcdf reads by DAP2 or DAP4 with its file, by the rules of docs/how-to/serve.md.
 
 Both sides are open datasets of netCDF4-python, so our own reader takes no part.
 """
