@@ -41,7 +41,12 @@ def receive(source: IO[bytes]) -> Any:
 
 
 def started(module: str, *arguments: str, apart: bool = False) -> subprocess.Popen[bytes]:
-    """Start a module of the package as a process with pipes; `apart`: signals of the terminal do not reach it."""
+    """Start a module of the package as a process with pipes; `apart`: signals of the terminal do not reach it.
+
+    Imports NumPy: threads that unpickle arrays side by side may otherwise see parts of it before it is complete.
+    """
+    import numpy  # noqa: F401
+
     package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     paths = [package, *filter(None, [os.environ.get("PYTHONPATH")])]
     return subprocess.Popen(
@@ -63,16 +68,23 @@ def answer(function: Any, arguments: Any) -> tuple[bool, Any]:
 
 def answer_all(source: IO[bytes], out: IO[bytes]) -> None:
     """Answer requests until the other side has ended."""
-    while True:
-        try:
+    try:
+        while True:
             function, arguments = receive(source)
-        except EOFError:
-            return
-        done, found = answer(function, arguments)
-        try:
-            send(out, (done, found))
-        except Exception as error:  # of pickle: what is sent is not written then
-            send(out, (False, RuntimeError(f"{type(error).__name__}: {error}")))
+            _reply(out, *answer(function, arguments))
+    except (EOFError, BrokenPipeError):
+        with suppress(BrokenPipeError):
+            out.close()
+
+
+def _reply(out: IO[bytes], done: bool, found: Any) -> None:
+    """Write the outcome of a call. Raises OSError."""
+    try:
+        send(out, (done, found))
+    except BrokenPipeError:
+        raise
+    except Exception as error:  # of pickle: what is sent is not written then
+        send(out, (False, RuntimeError(f"{type(error).__name__}: {error}")))
 
 
 def own_streams() -> tuple[IO[bytes], IO[bytes]]:

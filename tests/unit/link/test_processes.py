@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import operator
 import os
+import subprocess
+import sys
 import time
 
 import pytest
 
-from nczarr.link.processes import Processes
+from nczarr.link.processes import Processes, send
 
 
 def test_results_are_in_order() -> None:
@@ -29,6 +31,19 @@ def test_what_cannot_be_sent_back_is_a_failure() -> None:
 def test_a_process_that_ends_is_an_error() -> None:
     with Processes(1) as processes, pytest.raises(OSError, match=r"ended unexpectedly \(status 3\)"):
         list(processes.results(os._exit, [(3,)]))
+
+
+def test_a_process_whose_caller_is_killed_ends_in_silence() -> None:
+    command = [sys.executable, "-m", "nczarr.link.processes"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        send(process.stdin, (operator.mul, (1, 2)))
+        process.stdin.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 0
 
 
 def test_no_process_is_left_behind() -> None:
