@@ -60,9 +60,13 @@ def _array(known: Mapping, name: str, leaf: Leaf) -> Iterator[bytes]:
         return
     yield (name + "".join(f"[{length}]" for length in shape) + "\n").encode()
     for index in itertools.product(*map(range, shape[:-1])):
-        row = ", ".join(itertools.islice(words, shape[-1]))
         place = "".join(f"[{number}]" for number in index)
-        yield f"{place}, {row}\n".encode() if place else f"{row}\n".encode()
+        if place:
+            yield f"{place}, ".encode()
+        for start in range(0, max(1, shape[-1]), ROOM):
+            stop = min(start + ROOM, shape[-1])
+            row = ", ".join(itertools.islice(words, stop - start))
+            yield (row + ("\n" if stop == shape[-1] else ", ")).encode()
     yield b"\n"
 
 

@@ -164,3 +164,14 @@ def test_samples_are_read_by_our_reader(name: str, tmp_path: Path) -> None:
 def test_variables_are_in_definition_order() -> None:
     """libnetcdf requests grids last, and misreads answers in another order than that of the declarations."""
     assert [node.name for node in dap2.select(known(), "one,grid.grid,b,a")] == ["a", "b", "grid", "one"]
+
+
+def test_rows_of_text_come_in_parts() -> None:
+    """A row of a long dimension is never held whole."""
+    found = known("netcdf t { dimensions: x = 40000 ; y = 2 ; variables: int v(x) ; int w(y, x) ; }")
+    parts = list(dap2.ascii_response(found, dap2.select(found, "v,w")))
+    assert max(map(len, parts)) < 400_000
+    text = b"".join(parts).decode()
+    assert text.count("-2147483647, ") == 3 * 39_999
+    assert text.count("-2147483647\n") == 3
+    assert text.count("\n[1], -2147483647, ") == 1
