@@ -17,23 +17,22 @@ from functools import partial
 from typing import Any
 
 from nczarr.diagnostics.report import CompileError
-from nczarr.serve.answers import HTML, TEXT, Answer, text
+from nczarr.serve import refusals
+from nczarr.serve.answers import Answer, text
 from nczarr.serve.bodies import weight
 from nczarr.serve.compression import compressed
-from nczarr.serve.dataset_cache import FORBIDDEN, Opened, RefusedError, words
+from nczarr.serve.dataset_cache import Opened, RefusedError
 from nczarr.serve.delivery import Client, CutError, Delivery, Receive, Send
 from nczarr.serve.limits import Limits
 from nczarr.serve.operations.finished import Finished
 from nczarr.serve.operations.metrics import KIND, Metrics
-from nczarr.serve.pages.errors import error_page
 from nczarr.serve.places import Place
-from nczarr.serve.request import Request, below_base, direct, request
+from nczarr.serve.request import Request, below_base, direct, first_segment, request
 from nczarr.serve.routes import ROUTES, Later, Routes
 from nczarr.serve.sites import Sites
 from nczarr.serve.workers import BusyError, Share, Workers
 
 METHODS = ("GET", "HEAD")
-RETRY = (("Retry-After", "2"),)
 NEW = (("Cache-Control", "no-store"),)
 """Headers of answers that no cache may keep."""
 
@@ -90,14 +89,18 @@ class Application:
         self._opening: dict[tuple[str, str | None], asyncio.Task[Opened]] = {}
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
-        """Answer one request. The callable `scope["abort"]`, if present, cuts the connection."""
+        """Answer one request.
+
+        Callables of the scope, if present: `abort` cuts the connection, `has_room` returns whether a message is sent
+        without waiting.
+        """
         if scope["type"] != "http":
             return
         scope = below_base(direct(scope))
         begun = time.monotonic()
         self.metrics.begin()
         status, note = 500, ""
-        client, share = Client(receive, send), Share(self.workers)
+        client, share = Client(receive, send, scope.get("has_room")), Share(self.workers)
         delivery: Delivery | None = None
         try:
             answer = self._dressed(await self._answer(scope, client, share), scope)
@@ -140,45 +143,37 @@ class Application:
         return await self._made(request(scope, self.public), client, share)
 
     async def _answer(self, scope: dict[str, Any], client: Client, share: Share) -> Answer:
-        """Return the answer to a request; errors become answers, for browsers as pages."""
-        answer = await self._answered(scope, client, share)
-        if answer.status >= 400 and "text/html" in _header(scope, b"accept") and answer.kind == TEXT:
-            assert isinstance(answer.body, bytes)
-            page = error_page(answer.status, answer.body.decode("utf-8"))
-            return answer._replace(body=page.encode("utf-8", "replace"), kind=HTML)
-        return answer
-
-    async def _answered(self, scope: dict[str, Any], client: Client, share: Share) -> Answer:
-        """Return the answer to a request; errors become texts."""
-        home = self.routes.root.home
+        """Return the answer to a request; errors become refusals."""
         try:
-            if not self.sites.are_meant(_header(scope, b"host")):
-                return text(403, "this server answers only requests for this machine; `--origin` allows others")
-            if scope["method"] == "OPTIONS" and self._is_preflight(scope):
-                return Answer(b"", "", 204, PREFLIGHT)
-            if scope["method"] not in METHODS:
-                return text(405, "the server is read-only: GET and HEAD", (("Allow", ", ".join(METHODS)),))
-            found = await self._operation(scope)
-            return await self._made(request(scope, self.public), client, share) if found is None else found
+            return await self._answered(scope, client, share)
         except CutError:
             raise
-        except RefusedError as error:
-            return text(error.status, error.text, error.headers)
-        except BusyError as error:
-            return text(503, f"the server is busy: {error}", RETRY)
-        except CompileError as error:
-            status = 403 if any(each.code in FORBIDDEN for each in error.diagnostics) else 500
-            return text(status, words(error.diagnostics, home))
-        except OSError as error:
-            if self.log is not None:
-                self.log(f"unreachable: {error}")
-            return text(500, f"the dataset cannot be reached: {error.strerror or 'no reason given'}")
         except Exception as error:
-            if self.log is not None:
-                import traceback
+            self._note(error)
+            refusal = refusals.refused(error, self.routes.root.home)
+            return refusals.answer(refusal, first_segment(scope), _header(scope, b"accept"))
 
-                self.log("".join(traceback.format_exception(error)))
-            return text(500, "internal error of the server; `--verbose` writes details to its log")
+    def _note(self, error: Exception) -> None:
+        """Log an error whose refusal does not say everything."""
+        if self.log is None or isinstance(error, RefusedError | BusyError | CompileError):
+            return
+        if isinstance(error, OSError):
+            self.log(f"unreachable: {error}")
+        else:
+            import traceback
+
+            self.log("".join(traceback.format_exception(error)))
+
+    async def _answered(self, scope: dict[str, Any], client: Client, share: Share) -> Answer:
+        """Return the answer to a request. Raises RefusedError, BusyError, CompileError, OSError."""
+        if not self.sites.are_meant(_header(scope, b"host")):
+            raise RefusedError(403, "this server answers only requests for this machine; `--origin` allows others")
+        if scope["method"] == "OPTIONS" and self._is_preflight(scope):
+            return Answer(b"", "", 204, PREFLIGHT)
+        if scope["method"] not in METHODS:
+            raise RefusedError(405, "the server is read-only: GET and HEAD", (("Allow", ", ".join(METHODS)),))
+        found = await self._operation(scope)
+        return await self._made(request(scope, self.public), client, share) if found is None else found
 
     async def _operation(self, scope: dict[str, Any]) -> Answer | None:
         """Return the answer of `/healthz` and `/metrics`, None for all other requests. Raises OSError."""

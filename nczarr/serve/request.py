@@ -65,6 +65,12 @@ def direct(scope: dict[str, Any]) -> dict[str, Any]:
     return {**scope, "raw_path": found[2] or b"/", "headers": headers}
 
 
+def first_segment(scope: Mapping[str, Any]) -> str:
+    """Return the first segment of the path of an ASGI scope, as received."""
+    raw = bytes(scope.get("raw_path") or b"").split(b"?")[0]
+    return raw.removeprefix(b"/").split(b"/")[0].decode("latin-1")
+
+
 def request(scope: Mapping[str, Any], public: str | None = None) -> Request:
     """Return the request of an ASGI scope. `public`: scheme and host as clients see them, if known.
 

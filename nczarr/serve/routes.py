@@ -79,15 +79,9 @@ class Routes(NamedTuple):
         if first == CDMREMOTE:
             return self._remote(rest, asked, at_hand)
         if first == dap2.DAP2:
-            try:
-                return self._dap2(rest, asked, at_hand)
-            except RefusedError as error:
-                return dap2.refusal(error)
+            return self._dap2(rest, asked, at_hand)
         if first == dap4.DAP4:
-            try:
-                return self._dap4(rest, asked, at_hand)
-            except RefusedError as error:
-                return dap4.refusal(error)
+            return self._dap4(rest, asked, at_hand)
         if first == BROWSE or asked.segments == ("",):
             return self._page(rest, asked, at_hand)
         if first == CATALOG:
@@ -144,7 +138,7 @@ class Routes(NamedTuple):
         def work() -> Answer:
             return self._chunk(opened, version, key, asked, array, index)
 
-        return work() if need <= self.limits.immediate else Later(work=work, need=need)
+        return self._now_or_later(work, need)
 
     def _chunk(self, opened: Opened, version: str, key: str, asked: Request, array: Array, index: Index) -> Answer:
         """Return the answer for a chunk. Raises RefusedError, CompileError, OSError."""
@@ -177,7 +171,7 @@ class Routes(NamedTuple):
         if what == "data":
             sections = cdmremote.sections_of(opened, wanted, self.limits, self.root.home)
             work = partial(cdmremote.data, opened, sections, self.limits, self.disk)
-            return work() if sections.need <= self.limits.immediate else Later(work=work, need=sections.need)
+            return self._now_or_later(work, sections.need)
         found = cdmremote.answer(opened, wanted, self.limits)
         return conditional(found, asked.headers, opened.modified)
 
@@ -192,7 +186,7 @@ class Routes(NamedTuple):
             return conditional(dap2.document(opened, suffix, asked.constraint), asked.headers, opened.modified)
         values = dap2.values_of(opened, suffix, asked.constraint, self.limits)
         work = partial(dap2.data, opened, values, self.limits, self.disk)
-        return self._values(work, values.need, dap2.refusal)
+        return self._now_or_later(work, values.need)
 
     def _dap4(self, segments: tuple[str, ...], asked: Request, at_hand: Opened | None) -> Answer | Later:
         place, kind = self._found_with_suffix(segments, dap4.split_suffix)
@@ -203,20 +197,11 @@ class Routes(NamedTuple):
             return conditional(dap4.document(opened, asked.query), asked.headers, opened.modified)
         values = dap4.values_of(opened, asked.query, self.limits)
         work = partial(dap4.data, opened, values, self.limits, self.disk)
-        return self._values(work, values.need, dap4.refusal)
+        return self._now_or_later(work, values.need)
 
-    def _values(
-        self, work: Callable[[], Answer], need: int, refusal: Callable[[RefusedError], Answer]
-    ) -> Answer | Later:
-        """Return the answer of some work, now or later; a refusal is a document of the protocol."""
-
-        def answered() -> Answer:
-            try:
-                return work()
-            except RefusedError as error:
-                return refusal(error)
-
-        return answered() if need <= self.limits.immediate else Later(work=answered, need=need)
+    def _now_or_later(self, work: Callable[[], Answer], need: int) -> Answer | Later:
+        """Return the answer of some work, or the work if it needs much memory."""
+        return work() if need <= self.limits.immediate else Later(work=work, need=need)
 
     def _page(self, segments: tuple[str, ...], asked: Request, at_hand: Opened | None) -> Answer | Later:
         place = self._found(_trimmed(segments))
@@ -228,7 +213,7 @@ class Routes(NamedTuple):
                 return Later(place)
             work = partial(self._dataset, opened, asked)
             need = coordinates.BUDGET if coordinates.paths(opened.checked) else 0
-            return work() if need <= self.limits.immediate else Later(work=work, need=need)
+            return self._now_or_later(work, need)
         if asked.query.get("q", "").strip():
             words = asked.query["q"].strip()
             hits = self.searched.search(words, place.segments, self.limits.page)
@@ -269,7 +254,7 @@ class Routes(NamedTuple):
             check_same(opened)
             return conditional(found, asked.headers, None)
 
-        return work() if need <= self.limits.immediate else Later(work=work, need=need)
+        return self._now_or_later(work, need)
 
     def _listing(self, place: Place, asked: Request) -> Listing:
         """Return one page of a folder. Raises RefusedError for a missing page."""

@@ -122,6 +122,8 @@ def test_references_do_not_leave_the_root(served: Served) -> None:
             f"/browse/{name}",
             f"/dap2/{name}.dds",
             f"/dap4/{name}.dmr",
+            f"/view/{name}?var=v",
+            f"/download/{name}?var=v&format=cdl",
         ):
             reply = served.get(path)
             assert reply.status == 403, path
@@ -175,6 +177,10 @@ def test_hdf5_files_do_not_lead_out_of_the_root(
                 f"/zarr2/{path.name}/.zgroup",
                 f"/zarr2/{path.name}/l/0",
                 f"/cdmremote/{path.name}?req=data&var=l",
+                f"/dap2/{path.name}.dods",
+                f"/dap4/{path.name}.dap",
+                f"/browse/{path.name}",
+                f"/download/{path.name}?format=cdl",
             ):
                 reply = served.get(way)
                 assert (reply.status == 403) == refused, (way, reply)
@@ -234,6 +240,23 @@ def test_requests_that_are_none(served: Served) -> None:
     assert served.get("/zarr2/cmip.nc/.zgroup").status == 200
 
 
+@pytest.mark.parametrize(
+    "target",
+    ["/dap2/cmip.nc.dods?tas", "/dap4/cmip.nc.dap?dap4.ce=/tas", "/view/cmip.nc?var=tas",
+     "/download/cmip.nc?var=tas&format=csv", "/catalog/catalog.xml"],
+)  # fmt: skip
+def test_requests_that_are_cut(target: str, served: Served) -> None:
+    """Any part of a request: a refusal, or no answer."""
+    whole = f"GET {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode()
+    for end in range(1, len(whole) - 1):
+        with socket.create_connection((served.host, served.port), timeout=20) as line:
+            line.sendall(whole[:end])
+            line.shutdown(socket.SHUT_WR)
+            found = b"".join(iter(lambda: line.recv(1 << 16), b""))
+        assert found == b"" or found.split(b" ", 2)[1] == b"400", whole[:end]
+    assert served.raw(whole).split(b" ", 2)[1] == b"200"
+
+
 def test_a_client_that_sends_nothing_more_takes_its_answers(served: Served) -> None:
     asked = b"GET /zarr2/cmip.nc/.zgroup HTTP/1.1\r\nHost: localhost\r\n\r\n"
     with socket.create_connection((served.host, served.port), timeout=20) as line:
@@ -266,8 +289,26 @@ def test_questions_that_have_no_answer(query: str, served: Served) -> None:
     assert "Traceback" not in reply.text
 
 
+@pytest.mark.parametrize(
+    "path",
+    ["/view/cmip.nc?var=nothing", "/view/cmip.nc?var=tas&x=nothing", "/view/cmip.nc?var=tas&format=exe",
+     "/download/cmip.nc?var=nothing", "/download/cmip.nc?var=tas&format=exe", "/download/cmip.nc?var=" + "(" * 3000,
+     "/download/cmip.nc?var=tas(99999999999999999999,0,0)", "/view/cmip.nc?var=%FF%FE", "/view/cmip.nc?var=%00"],
+)  # fmt: skip
+def test_parts_that_do_not_exist(path: str, served: Served) -> None:
+    reply = served.get(path)
+    assert reply.status in (400, 404), reply.text
+    assert reply.text.strip()
+    assert "Traceback" not in reply.text
+    page = served.get(path, Accept="text/html")
+    assert (page.status, page.headers["content-type"]) == (reply.status, "text/html; charset=utf-8")
+
+
 def test_a_dataset_that_is_in_error_says_so_without_its_place(datasets: Path, served: Served) -> None:
-    for path in ("/zarr2/broken.cdl/.zgroup", "/cdmremote/broken.cdl?req=header", "/browse/broken.cdl"):
+    for path in (
+        "/zarr2/broken.cdl/.zgroup", "/cdmremote/broken.cdl?req=header", "/browse/broken.cdl", "/dap2/broken.cdl.dds",
+        "/dap4/broken.cdl.dmr", "/view/broken.cdl?var=v", "/download/broken.cdl?var=v",
+    ):  # fmt: skip
         reply = served.get(path)
         assert (reply.status, "undefined-dimension" in reply.text) == (500, True)
         assert str(datasets) not in reply.text

@@ -34,11 +34,19 @@ def test_values_of_every_format(served: Served, datasets: Path, tmp_path: Path) 
 
 
 def test_refusals_are_error_documents(served: Served) -> None:
-    for path in ("cmip.nc.dods?nothing", "cmip.nc.dds?tas[9][0][0]", "cmip.nc.dods?a&b=1", "missing.nc.dds"):
+    for path in ("cmip.nc.dods?nothing", "cmip.nc.dds?tas[9][0][0]", "cmip.nc.dods?a&b=1", "missing.nc.dds",
+                 "broken.cdl.dds", "out.json.dds", "%FF%00.dds"):  # fmt: skip
         reply = served.get(f"/dap2/{path}")
-        assert reply.status in (400, 404)
+        assert reply.status in (400, 403, 404, 500)
         assert reply.headers["content-description"] == "dods_error"
         assert reply.text.startswith(f"Error {{\n    code = {reply.status};\n    message = ")
+
+
+def test_refusals_are_pages_for_browsers(served: Served) -> None:
+    reply = served.get("/dap2/cmip.nc.dods?nothing", Accept="text/html,*/*")
+    assert (reply.status, reply.headers["content-type"]) == (400, "text/html; charset=utf-8")
+    assert "All datasets" in reply.text
+    assert "Error {" not in reply.text
 
 
 def test_conditions(served: Served) -> None:

@@ -44,6 +44,11 @@ ASKED = {
     "cells of large chunks": ["GET /cdmremote/a.h5?req=data&var=big(0:5000000:2)"],
     "chunks": [f"GET {MADE}"],
     "ranges": [f"GET {MADE}|Range: bytes=1-6000000"],
+    "DAP2": ["GET /dap2/a.h5.dods?v"],
+    "DAP2, text": ["GET /dap2/a.h5.asc?v"],
+    "DAP4": ["GET /dap4/a.h5.dap?dap4.ce=/v"],
+    "downloads": ["GET /download/a.h5?var=v&format=nc"],
+    "pictures": ["GET /view/a.h5?var=v&format=png"],
     "a pipeline": [f"HEAD {MADE}", f"GET {V}", *[f"GET {V}"] * 2000],
 }
 

@@ -1,0 +1,47 @@
+"""Refused requests: errors become a status with a text, in the form that the client shows.
+
+Browsers get pages, clients of OPeNDAP the error documents of their protocol,
+all others text. No client gets a traceback or a path of the server.
+"""
+
+from __future__ import annotations
+
+from nczarr.diagnostics.report import CompileError
+from nczarr.serve import dap2, dap4
+from nczarr.serve.answers import HTML, Answer, text
+from nczarr.serve.dataset_cache import FORBIDDEN, RefusedError, words
+from nczarr.serve.pages.errors import error_page
+from nczarr.serve.workers import BusyError
+
+RETRY = (("Retry-After", "2"),)
+"""Headers of answers of a busy server."""
+
+
+def refused(error: Exception, home: str) -> RefusedError:
+    """Return the refusal for an error. `home`: the path of the root, which the text omits."""
+    match error:
+        case RefusedError():
+            return error
+        case BusyError():
+            return RefusedError(503, f"the server is busy: {error}", RETRY)
+        case CompileError():
+            status = 403 if any(each.code in FORBIDDEN for each in error.diagnostics) else 500
+            return RefusedError(status, words(error.diagnostics, home))
+        case OSError():
+            return RefusedError(500, f"the dataset cannot be reached: {error.strerror or 'no reason given'}")
+        case _:
+            return RefusedError(500, "internal error of the server; `--verbose` writes details to its log")
+
+
+def answer(refusal: RefusedError, route: str, accepted: str) -> Answer:
+    """Return the answer for a refusal. `route`: first segment of the path; `accepted`: the header `Accept`."""
+    if "text/html" in accepted:
+        page = error_page(refusal.status, refusal.text)
+        return Answer(page.encode("utf-8", "replace"), HTML, refusal.status, refusal.headers)
+    match route:
+        case dap2.DAP2:
+            return dap2.refusal(refusal)
+        case dap4.DAP4:
+            return dap4.refusal(refusal)
+        case _:
+            return text(refusal.status, refusal.text, refusal.headers)
