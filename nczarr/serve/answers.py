@@ -16,10 +16,7 @@ from typing import Any, NamedTuple
 from nczarr.serve.spool import Spool
 from nczarr.stores.ranges import Range, length_of, part_of
 
-Piece = bytes | memoryview
-"""Bytes of a stream."""
-
-Body = bytes | tuple["bytes | Range", ...] | Spool | Iterator[Piece]
+Body = bytes | tuple["bytes | Range", ...] | Spool | Iterator[bytes]
 """Bytes; pieces, some of them file ranges; a temporary file; or a stream of unknown length."""
 
 TEXT, HTML, JSON, XML, BYTES = (

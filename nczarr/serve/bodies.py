@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
-import zlib
 from collections import deque
 from collections.abc import Iterator
 
-from nczarr.serve.answers import Answer, Body, Piece
+from nczarr.arrays.crc32 import crc32
+from nczarr.serve.answers import Answer, Body
 from nczarr.serve.limits import PIECE
 from nczarr.serve.spool import Disk, FullError, Spool
 from nczarr.stores import ranges
@@ -31,9 +31,9 @@ class Held:
 
     def __init__(self, body: Body, making: int = 0, length: int = 0) -> None:
         self._parts: deque[bytes | Range | Spool] = deque()
-        self._stream: Iterator[Piece] | None = None
+        self._stream: Iterator[bytes] | None = None
+        self._data: bytes = b""
         self._view = memoryview(b"")
-        self._whole = 0
         self._read: Range | Spool | None = None
         self._file: tuple[str, int] | None = None
         self._making = making
@@ -50,7 +50,7 @@ class Held:
     def memory(self) -> int:
         """Approximate bytes of memory in use."""
         parts = sum(len(each) for each in self._parts if isinstance(each, bytes))
-        return self._whole + parts + self.making
+        return len(self._data) + parts + self.making
 
     @property
     def making(self) -> int:
@@ -63,10 +63,12 @@ class Held:
             self._begin()
         if not self._view:
             return None
-        piece, self._view = bytes(self._view[:size]), self._view[size:]
+        whole = len(self._data) == len(self._view) <= size
+        piece = self._data if whole else bytes(self._view[:size])
+        self._view = self._view[size:]
         self._taken += len(piece)
         if not self._view:
-            self._view, self._whole, self._read = memoryview(b""), 0, None
+            self._release()
         return piece
 
     def next(self, size: int = PIECE) -> bytes | None:
@@ -103,8 +105,11 @@ class Held:
             self._hold(data)
             self._read = Range(part.path, part.offset, len(data))
 
-    def _hold(self, data: Piece) -> None:
-        self._view, self._whole = memoryview(data), len(data)
+    def _hold(self, data: bytes) -> None:
+        self._view, self._data = memoryview(data), data
+
+    def _release(self) -> None:
+        self._view, self._data, self._read = memoryview(b""), b"", None
 
     def skip(self, count: int) -> int:
         """Skip the first bytes and return their CRC-32.
@@ -117,7 +122,7 @@ class Held:
             if piece is None:
                 raise OSError(errno.EIO, "the answer is shorter than before")
             count -= len(piece)
-            found = zlib.crc32(piece, found)
+            found = crc32(piece, found)
         return found
 
     def put_away(self, disk: Disk) -> bool:
@@ -153,7 +158,7 @@ class Held:
                 place.rewind(left)
             else:
                 self._parts.appendleft(Range(place.path, place.offset + place.length - left, left))
-            self._view, self._whole, self._read = memoryview(b""), 0, None
+            self._release()
 
     def _bytes_at(self, place: Range, count: int) -> bytes:
         """Return the first bytes of a file range; the file is kept open while it is read. Raises OSError."""
@@ -174,7 +179,7 @@ class Held:
     def close(self) -> None:
         """Release everything. Raises ValueError while a thread uses it."""
         self._close_file()
-        self._view, self._whole = memoryview(b""), 0
+        self._release()
         for each in self._parts:
             if isinstance(each, Spool):
                 each.close()

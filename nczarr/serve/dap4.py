@@ -15,7 +15,7 @@ from typing import NamedTuple
 from nczarr import __version__, dap4
 from nczarr.arrays.parts import is_fixed
 from nczarr.diagnostics.report import CompileError
-from nczarr.serve.answers import Answer, Piece
+from nczarr.serve.answers import Answer
 from nczarr.serve.dataset_cache import Opened, RefusedError
 from nczarr.serve.limits import Limits
 from nczarr.serve.spool import Disk
@@ -89,11 +89,8 @@ def data(opened: Opened, values: Values, limits: Limits, disk: Disk) -> Answer:
     return Answer(body, DATA, headers=_HEADERS, need=values.need, size=values.size)
 
 
-def _ended(pieces: Iterator[Piece]) -> Iterator[Piece]:
-    """Yield the pieces; after the first ones, an error ends them with an error chunk.
-
-    Chunks are headers and contents in turn, so an error never follows a header.
-    """
+def _ended(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield the pieces, which are whole chunks; after the first ones, an error ends them with an error chunk."""
     count = 0
     try:
         for piece in pieces:

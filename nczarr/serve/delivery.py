@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-import zlib
 from collections.abc import Awaitable, Callable, MutableMapping
 from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
+from nczarr.arrays.crc32 import crc32
 from nczarr.serve.answers import Answer
 from nczarr.serve.bodies import Held
 from nczarr.serve.workers import BusyError, Share, Workers
@@ -39,10 +39,14 @@ class CutError(Exception):
 
 
 class Client:
-    """The client of a request: `send` sends a message, `gone` ends when it disconnects."""
+    """The client of a request: `send` sends a message, `gone` ends when it disconnects.
 
-    def __init__(self, receive: Receive, send: Send) -> None:
+    `has_room` returns True if `send` will not wait.
+    """
+
+    def __init__(self, receive: Receive, send: Send, has_room: Callable[[], bool] | None = None) -> None:
         self.send = send
+        self.has_room = has_room or (lambda: False)
         self._receive = receive
         self._gone: asyncio.Future[None] | None = None
 
@@ -123,7 +127,8 @@ class Delivery:
         stuck = 0
         while not client.gone.done():
             # an empty piece waits until the connection has room, so that no next one is made before
-            await self._sent({"type": "http.response.body", "body": b"", "more_body": True}, client, stuck)
+            if not client.has_room():
+                await self._sent({"type": "http.response.body", "body": b"", "more_body": True}, client, stuck)
             piece = await self._piece()
             if piece is None:
                 await self._sent({"type": "http.response.body", "body": b""}, client)
@@ -131,7 +136,7 @@ class Delivery:
             stuck = len(piece)
             self.count += stuck
             if self._stream:
-                self._sum = zlib.crc32(piece, self._sum)
+                self._sum = crc32(piece, self._sum)
             await self._sent({"type": "http.response.body", "body": piece, "more_body": True}, client)
 
     async def _piece(self) -> bytes | None:
@@ -163,6 +168,10 @@ class Delivery:
 
         Raises CutError if the connection gets no room.
         """
+        if client.has_room():
+            await client.send(message)
+            await asyncio.sleep(0)  # others have their turn
+            return
         limits = self.workers.limits
         sending = asyncio.ensure_future(client.send(message))
         begun = time.monotonic()

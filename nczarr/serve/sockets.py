@@ -38,11 +38,14 @@ NEW, PAUSE = 0.5, 0.02
 SPARE = 128
 """Open files reserved for other uses than connections."""
 
-M_MMAP_THRESHOLD = -3
-"""Option number in malloc.h."""
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
+"""Option numbers in malloc.h."""
 
-MAPPED = 1 << 20
+MAPPED = 2 << 20
 """Bytes of a memory block that malloc maps separately and returns when it is freed."""
+
+KEPT = 4 << 20
+"""Freed bytes that malloc keeps for the next pieces of answers; the system clears memory that it gives anew."""
 
 
 def bound(host: str, port: int) -> socket.socket:
@@ -170,7 +173,9 @@ def return_memory() -> None:
         import ctypes
 
         with suppress(OSError, AttributeError):  # another C library
-            ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, MAPPED)
+            library = ctypes.CDLL(None)
+            library.mallopt(M_MMAP_THRESHOLD, MAPPED)
+            library.mallopt(M_TRIM_THRESHOLD, KEPT)
 
 
 def server(application: Application, *, verbose: bool = False) -> Listener:
@@ -233,7 +238,7 @@ def _protocol(limits: Limits, gate: asyncio.Semaphore) -> type[asyncio.Protocol]
             transport.set_write_buffer_limits(high=0)
             if hasattr(transport, "max_size"):
                 transport.max_size = HEAD  # of requests that wait in a pipeline, not more than one read is in memory
-            self.app = _with_abort(self.app, transport.abort)
+            self.app = _with_connection(self.app, transport.abort, lambda: not self.flow.write_paused)
             self._wait()
 
         def connection_lost(self, exc: Exception | None) -> None:
@@ -278,11 +283,13 @@ def _protocol(limits: Limits, gate: asyncio.Semaphore) -> type[asyncio.Protocol]
     return Connection
 
 
-def _with_abort(app: Any, abort: Callable[[], None]) -> Any:
-    async def with_abort(scope: dict[str, Any], receive: Any, send: Any) -> None:
-        await app({**scope, "abort": abort}, receive, send)
+def _with_connection(app: Any, abort: Callable[[], None], has_room: Callable[[], bool]) -> Any:
+    """Return the application with what it needs to know of its connection in the scopes of requests."""
 
-    return with_abort
+    async def with_connection(scope: dict[str, Any], receive: Any, send: Any) -> None:
+        await app({**scope, "abort": abort, "has_room": has_room}, receive, send)
+
+    return with_connection
 
 
 def run(made: Listener, listening: socket.socket, announce: Callable[[], None]) -> None:

@@ -12,9 +12,8 @@ from itertools import chain
 
 from nczarr.arrays.source import ArraySource, itemsize
 from nczarr.ast.rectilinear import largest
-from nczarr.serve.answers import Piece
 from nczarr.serve.dataset_cache import Opened, RefusedError, check_same
-from nczarr.serve.limits import Limits
+from nczarr.serve.limits import PIECE, Limits
 from nczarr.serve.spool import Disk, FullError, Spool
 
 TEXT_SIZE = 64
@@ -40,7 +39,7 @@ def chunk_size(part: ArraySource) -> int:
     return 0 if stored is None and chunks == shape else cells * (itemsize(part.layout.dtype) or TEXT_SIZE)
 
 
-def bounded(pieces: Iterator[Piece], limits: Limits) -> Iterator[Piece]:
+def bounded(pieces: Iterator[bytes], limits: Limits) -> Iterator[bytes]:
     """Yield the pieces. Raises RefusedError when they exceed the answer limit."""
     count = 0
     most = limits.response + limits.response // 8 + (1 << 20)  # what frames and incompressible values add
@@ -51,7 +50,7 @@ def bounded(pieces: Iterator[Piece], limits: Limits) -> Iterator[Piece]:
         yield piece
 
 
-def steady(pieces: Iterator[Piece], opened: Opened) -> Iterator[Piece]:
+def steady(pieces: Iterator[bytes], opened: Opened) -> Iterator[bytes]:
     """Yield the pieces while the file is unchanged. Raises RefusedError.
 
     A client may read for hours, and the system kills a process that reads the
@@ -65,15 +64,15 @@ def steady(pieces: Iterator[Piece], opened: Opened) -> Iterator[Piece]:
         yield piece
 
 
-def begun(pieces: Iterator[Piece]) -> bytes | Iterator[Piece]:
+def begun(pieces: Iterator[bytes]) -> bytes | Iterator[bytes]:
     """Return all bytes if they are few, else a stream whose first pieces are ready."""
     first, whole = _first(pieces)
     return b"".join(first) if whole else _joined(first, pieces)
 
 
-def _first(pieces: Iterator[Piece]) -> tuple[list[Piece], bool]:
+def _first(pieces: Iterator[bytes]) -> tuple[list[bytes], bool]:
     """Return the first pieces, and whether they are all."""
-    first: list[Piece] = []
+    first: list[bytes] = []
     count = 0
     for piece in pieces:
         first.append(piece)
@@ -83,13 +82,20 @@ def _first(pieces: Iterator[Piece]) -> tuple[list[Piece], bool]:
     return first, True
 
 
-def _joined(first: list[Piece], rest: Iterator[Piece]) -> Iterator[Piece]:
-    while first:
-        yield first.pop(0)
-    yield from rest
+def _joined(held: list[bytes], rest: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield the pieces, small ones joined: each that is sent costs a turn of the event loop."""
+    size = sum(map(len, held))
+    for piece in rest:
+        if size + len(piece) > PIECE:
+            yield b"".join(held)
+            held.clear()
+            size = 0
+        held.append(piece)
+        size += len(piece)
+    yield b"".join(held)
 
 
-def whole(pieces: Iterator[Piece], disk: Disk) -> bytes | Spool:
+def whole(pieces: Iterator[bytes], disk: Disk) -> bytes | Spool:
     """Return all bytes, or a temporary file with them if they are many, so that errors precede the answer.
 
     Raises RefusedError without room for a file.

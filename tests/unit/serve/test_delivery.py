@@ -11,11 +11,11 @@ import pytest
 from nczarr.serve.answers import Answer
 from nczarr.serve.bodies import Held
 from nczarr.serve.delivery import Client, CutError, Delivery
-from nczarr.serve.limits import Limits
+from nczarr.serve.limits import PIECE, Limits
 from nczarr.serve.spool import Disk, FullError, Spool
 from nczarr.serve.workers import Share, Workers
 
-DATA = bytes(range(256)) * 8192
+DATA = bytes(range(256)) * 32768
 LIMITS = Limits()._replace(slow=0.02, timeout=5.0, concurrency=2, memory=64 << 20)
 
 
@@ -45,7 +45,7 @@ class Taker:
 async def given(first: Answer, again: Answer, disk: Disk) -> tuple[bytes, list[int]]:
     """The bytes that a client gets who pauses, and the memory and disk that the answer has meanwhile."""
     workers = Workers(LIMITS, disk)
-    taker, share = Taker(6), Share(workers)
+    taker, share = Taker(4), Share(workers)
 
     async def made() -> Answer:
         return again
@@ -76,7 +76,7 @@ def test_a_paused_answer_leaves_memory_and_goes_on(kind: str, room: int) -> None
 
     body, (memory, stored) = asyncio.run(given(answer(), answer(), Disk(room)))
     assert body == DATA
-    assert memory <= 1 << 18
+    assert memory <= PIECE
     assert (stored > 1 << 20) == bool(room)
 
 

@@ -54,7 +54,9 @@ def tree(root: Path) -> str:
 @pytest.mark.slow
 def test_answers_have_a_limit(large: Path) -> None:
     with serving(large, "--max-response", "1MB") as served:
-        for path in ("/zarr2/large.nc/moved/0", "/zarr3/large.nc/moved/c/0", "/cdmremote/large.nc?req=data&var=plain"):
+        for path in ("/zarr2/large.nc/moved/0", "/zarr3/large.nc/moved/c/0", "/cdmremote/large.nc?req=data&var=plain",
+                     "/dap2/large.nc.dods?plain", "/dap2/large.nc.asc?plain", "/dap4/large.nc.dap?dap4.ce=/plain",
+                     "/download/large.nc?var=plain&format=nc"):  # fmt: skip
             reply = served.get(path)
             assert reply.status == 413, path
             assert "1000000" in reply.text
@@ -77,6 +79,10 @@ def test_lists_and_texts_have_a_limit_too(tmp_path: Path) -> None:
             assert (reply.status, "100000" in reply.text) == (413, True), name
         for name in ("v(0)", "v(0:2:2)", "v(2,:)", "s(0:2:2)"):
             assert served.get(f"/cdmremote/t.cdl?req=data&var={name}").status == 200, name
+        for path in ("/dap2/t.cdl.dods?s", "/dap4/t.cdl.dap?dap4.ce=/s"):
+            assert served.get(path).status == 413, path
+        for path in ("/dap2/t.cdl.dods?s[0:2:2]", "/dap4/t.cdl.dap?dap4.ce=/v[0:2:2]"):
+            assert served.get(path).status == 200, path
         assert served.get("/zarr2/t.cdl/v/content/0").status == 413
         assert served.get("/zarr2/t.cdl/v/counts/0").status == 200
 
@@ -168,11 +174,14 @@ def test_a_client_that_takes_nothing_is_cut_off(large: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_file_that_is_cut_in_the_middle_of_an_answer(large: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "target", ["/cdmremote/cut.nc?req=data&var=plain", "/dap2/cut.nc.dods?plain", "/dap4/cut.nc.dap?dap4.ce=/plain"]
+)
+def test_a_file_that_is_cut_in_the_middle_of_an_answer(target: str, large: Path, tmp_path: Path) -> None:
     path = tmp_path / "cut.nc"
     path.write_bytes((large / "large.nc").read_bytes())
     with serving(tmp_path) as served:
-        line = slow(served, "/cdmremote/cut.nc?req=data&var=plain")
+        line = slow(served, target)
         time.sleep(0.5)
         with path.open("r+b") as file:
             file.truncate(10_000)

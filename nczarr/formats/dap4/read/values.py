@@ -9,10 +9,10 @@ their parents (dmrVersion 1.0); the other order is tried if one does not fit.
 from __future__ import annotations
 
 import math
-import zlib
 from typing import NamedTuple
 
 from nczarr.arrays.blocks import even_chunks
+from nczarr.arrays.crc32 import crc32
 from nczarr.arrays.decoded_parts import in_one_piece
 from nczarr.arrays.memory import ArrayInMemory
 from nczarr.arrays.parts import descr, parts
@@ -100,7 +100,7 @@ def _crc(data: object, start: int, stop: int) -> int:
     """Return the checksum of a range of bytes."""
     found = 0
     for at in range(start, stop, PIECE):
-        found = zlib.crc32(data[at : min(at + PIECE, stop)], found)  # type: ignore[index]
+        found = crc32(data[at : min(at + PIECE, stop)], found)  # type: ignore[index]
     return found
 
 

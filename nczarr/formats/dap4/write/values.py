@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 import struct
-import zlib
 from collections.abc import Iterator
 from typing import Any
 
 from nczarr.arrays.blocks import Selection, every_block, linear_block, region_of
+from nczarr.arrays.crc32 import crc32
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.part_fills import all_fill
 from nczarr.arrays.parts import Leaf, ListTree, PartTree, Types, descr, inner_types, is_fixed, part_tree, size
@@ -21,18 +21,19 @@ from nczarr.arrays.source import Descr, Parts, itemsize, little, numpy_dtype
 from nczarr.arrays.streaming import slabs
 from nczarr.ast import CompoundType, OpaqueType
 from nczarr.check.checked import Checked
-from nczarr.formats.dap4.wire.chunks import ERROR, LAST, LITTLE, UNCHECKED
+from nczarr.formats.dap4.wire.chunks import ERROR, HEADER, LAST, LITTLE, UNCHECKED
 from nczarr.formats.dap4.write.document import dmr
 from nczarr.formats.dap4.write.selection import Wanted
 from nczarr.opendap.wire import escaped
-
-Piece = bytes | memoryview
 
 PIECE = 4 << 20
 """Approximate bytes of values read at once."""
 
 CELLS = 1 << 12
 """Cells of variable size read at once."""
+
+CHUNK = (1 << 19) - HEADER
+"""Bytes of values in a chunk; the last has fewer."""
 
 LONGEST = (1 << 24) - 1
 """Maximum bytes of a chunk."""
@@ -41,31 +42,33 @@ TEXT_SIZE = 64
 """Estimated bytes of a value of unknown size."""
 
 
-def response(checked: Checked, wanted: tuple[Wanted, ...], name: str, *, checksums: bool = True) -> Iterator[Piece]:
-    """Yield the data response of some variables. Raises OSError."""
+def response(checked: Checked, wanted: tuple[Wanted, ...], name: str, *, checksums: bool = True) -> Iterator[bytes]:
+    """Yield the data response of some variables: whole chunks. Raises OSError."""
     flags = LITTLE | (0 if checksums else UNCHECKED)
-    yield from _chunk(dmr(checked, wanted, name).encode("utf-8", "replace") + b"\r\n", flags)
-    held: Piece = b""
+    document = dmr(checked, wanted, name).encode("utf-8", "replace") + b"\r\n"
+    for start in range(0, len(document), LONGEST):
+        yield _chunk(flags, document[start : start + LONGEST])
+    held, size = list[bytes](), 0
     for piece in _values(checked, wanted, checksums):
-        if len(piece):
-            if len(held):
-                yield from _chunk(held, flags)
-            held = piece
-    yield from _chunk(held, flags | LAST)
+        start = 0
+        while len(piece) - start > CHUNK - size:
+            stop = start + CHUNK - size
+            yield _chunk(flags, *held, piece[start:stop])
+            held, size, start = [], 0, stop
+        held.append(bytes(piece[start:]))  # a view of a mapped file must not be read when the file has changed
+        size += len(held[-1])
+    yield _chunk(flags | LAST, *held)
 
 
-def _chunk(data: Piece, flags: int) -> Iterator[Piece]:
-    for start in range(0, max(1, len(data)), LONGEST):
-        part = data[start : start + LONGEST]
-        own = flags if start + LONGEST >= len(data) else flags & ~LAST
-        yield struct.pack(">I", own << 24 | len(part))
-        yield part
+def _chunk(flags: int, *parts: bytes | memoryview) -> bytes:
+    """Return a chunk with the bytes of all parts."""
+    return b"".join((struct.pack(">I", flags << 24 | sum(map(len, parts))), *parts))
 
 
 def error_chunk(status: int, message: str) -> bytes:
     """Return the last chunk of a response that failed."""
     document = error_document(status, message).encode("utf-8", "replace")
-    return struct.pack(">I", (LITTLE | ERROR | LAST) << 24 | len(document)) + document
+    return _chunk(LITTLE | ERROR | LAST, document)
 
 
 def error_document(status: int, message: str) -> str:
@@ -77,17 +80,17 @@ def error_document(status: int, message: str) -> str:
     )
 
 
-def _values(checked: Checked, wanted: tuple[Wanted, ...], checksums: bool) -> Iterator[Piece]:
+def _values(checked: Checked, wanted: tuple[Wanted, ...], checksums: bool) -> Iterator[bytes | memoryview]:
     for each in wanted:
         found = 0
         for piece in values(checked, each):
-            found = zlib.crc32(piece, found) if checksums else 0
+            found = crc32(piece, found) if checksums else 0
             yield piece
         if checksums:
             yield struct.pack("<I", found)
 
 
-def values(checked: Checked, wanted: Wanted) -> Iterator[Piece]:
+def values(checked: Checked, wanted: Wanted) -> Iterator[bytes | memoryview]:
     """Yield the values of a variable. Raises OSError."""
     variable, shape = checked.variables[wanted.fqn], checked.shapes[wanted.fqn]
     sources: Parts = {

@@ -70,7 +70,7 @@ def test_bytes() -> None:
     data = body("/a")
     values = struct.pack("<2i", 10, 20)
     end = struct.pack("<I", zlib.crc32(values))
-    assert data.endswith(struct.pack(">I", 4 << 24 | 8) + values + struct.pack(">I", 5 << 24 | 4) + end)
+    assert data.endswith(struct.pack(">I", 5 << 24 | 12) + values + end)
     assert data[0] == 4
     length = int.from_bytes(data[1:4], "big")
     assert data[4:9] == b"<?xml"
