@@ -134,8 +134,10 @@ def options_from(**given: Unpack[ConvertOptions]) -> Options:
     """Return the options of a run; the caller handles those that select a part of the source.
 
     Raises ValueError for an unknown kind of file or loss, and for an invalid
-    shard shape.
+    shard shape; TypeError for chunks, shards and codecs that are no mappings.
     """
+    for name, example in _MAPPINGS.items():
+        _check_mapping(name, given.get(name), example)
     values: dict[str, Any] = {name: value for name, value in given.items() if name in _SAME}
     kind, shards, codecs = given.get("kind"), given.get("shards") or {}, given.get("codecs") or {}
     if kind is not None and str(kind) not in KIND_SPELLINGS:
@@ -158,6 +160,9 @@ def options_from(**given: Unpack[ConvertOptions]) -> Options:
     )
 
 
+_MAPPINGS: dict[str, Mapping[str, object]] = {"chunks": {"time": 10}, "shards": {"time": 100}, "codecs": {"/v": "zlib:4"}}
+"""Options that are mappings, with an example."""
+
 _SAME = ConvertOptions.__annotations__.keys() & set(Options._fields) - {
     *("kind", "chunks", "shards", "codecs", "allow_loss", "variables", "groups")
 }
@@ -170,6 +175,18 @@ _DEFAULTS: Mapping[str, Any] = {
     "fixed": False,
 }
 """Defaults shown in signatures."""
+
+
+def _check_mapping(option: str, given: object, example: Mapping[str, object]) -> None:
+    """Raise TypeError for a value that the option does not take."""
+    if given is None or (isinstance(given, str) and option != "chunks"):
+        return
+    if not isinstance(given, Mapping):
+        raise TypeError(f"{option}={given!r}: a mapping is expected, such as {example!r}")
+    for name, each in given.items():
+        right = isinstance(each, str) if option == "codecs" else isinstance(each, int | Sequence)
+        if not right:
+            raise TypeError(f"{option}={{{name!r}: {each!r}}}: a value is expected as in {example!r}")
 
 
 def _lengths(given: Sequence[int] | int) -> tuple[int, ...]:

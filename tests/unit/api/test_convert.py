@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -330,3 +331,12 @@ def test_what_classic_files_have_not_makes_them_hdf5(folder: Path, options: list
     convert("t.cdl", "t.nc", "-k", "nc3")
     convert("t.nc", "u.nc", *options)
     assert nczarr.open("u.nc").dataset.kind == kind
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"chunks": "4"}, {"chunks": 4}, {"chunks": {"/v": None}}, {"shards": 3}, {"codecs": {"/v": ["zlib:1"]}}, {"codecs": 1}],
+)  # fmt: skip
+def test_values_of_another_type_are_refused(options: dict[str, Any], tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match=r"is expected"):
+        nczarr.convert("t.cdl", tmp_path / "t.zarr", **options)
