@@ -33,7 +33,7 @@ from nczarr.arrays.thread_pool import BARRIER, DISTANT_WORKERS, Crew, Task
 from nczarr.arrays.windows import TIMES, filling, room_beside, slab_shape, slabs, window
 from nczarr.ast.rectilinear import volume
 from nczarr.formats.netcdf4.fill_values import restore
-from nczarr.formats.netcdf4.hdf5 import Hdf5, closing, hdf5, open_file
+from nczarr.formats.netcdf4.hdf5 import Hdf5, hdf5, open_file
 from nczarr.formats.netcdf4.library import Library
 from nczarr.formats.netcdf4.objects import CHUNKED, DatasetInfo, describe, find
 from nczarr.plan.plans import FilePlan
@@ -137,7 +137,7 @@ class ChunkWriter:
             dataset = find(self._h5, self._file, group, name)
         if dataset < 0:
             return False
-        with closing(self._h5, "H5Dclose", dataset):
+        try:
             with LOCK:
                 info = describe(self._h5, dataset)
             into = _into(dataset, info, source, skips=alike(info))
@@ -159,6 +159,9 @@ class ChunkWriter:
                     else:
                         self._put(into, ready)
                         self._counts.add("copy" if ready.copied else other, 1, ready.length, into.size)
+        finally:
+            with LOCK:
+                self._h5.H5Dclose(dataset)
         return True
 
     def restore_fills(self, plan: FilePlan) -> None:

@@ -47,8 +47,11 @@ def write_data(lib: Library, plan: FilePlan, ids: Ids, chunks: ChunkWriter, coun
             if not writer.write_chunks(parts, chunks):
                 writer.write(parts)
     for path, dimension in checked.dimensions.items():
-        group = ids.groups[names.parent(path)]
-        if grows(dimension) and lib.dimension_length(group, ids.dimensions[path]) < dimension.size:
+        if not grows(dimension):
+            continue
+        with LOCK:
+            length = lib.dimension_length(ids.groups[names.parent(path)], ids.dimensions[path])
+        if length < dimension.size:
             _stretch(lib, path, plan, ids)
     chunks.restore_fills(plan)
 
