@@ -1,5 +1,6 @@
 """Row S4: `nczarr serve` under load on loopback: 32 clients for 60 s, each with its own connection, who ask in turn for
-metadata, chunks that are moved and chunks that are made, headers and sections of CDM Remote.
+metadata, chunks that are moved and chunks that are made, headers and sections of CDM Remote, documents and values of
+DAP2 and DAP4, pages, pictures and downloads.
 
 Goals: no error, a peak of memory of 400 MB, the slowest hundredth of the answers within 1 s; and the same with 16 more
 clients who read a byte a second from large answers: the slowest hundredth within 1.5 times of that. Every answer is
@@ -20,8 +21,9 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,6 +35,8 @@ from tests.support.serving import Served, serving  # noqa: E402
 CLIENTS, SLOW, PROCESSES = 32, 16, 2
 PEAK, SECONDS, SHARE = 400 << 20, 1.0, 1.5
 VALUES = 4_000_000
+LARGE = "/cdmremote/a.nc?req=data&var=plain", "/dap2/a.nc.dods?plain", "/dap4/a.nc.dap?dap4.ce=/plain"
+"""URLs of what slow clients read."""
 
 
 class Load(NamedTuple):
@@ -76,6 +80,15 @@ def urls() -> list[str]:
     found += [f"/cdmremote/a.nc?req=data&var=moved({n}:{n + 9},:,0:99:3)" for n in range(0, 100, 10)]
     found += [f"/cdmremote/b.h5?req=data&var=made({n},:,:)&deflate=5" for n in range(10)]
     found += [f"/cdmremote/a.nc?req=data&var=plain({n},:,:);time" for n in range(10)]
+    found += [f"/dap2/{name}.{suffix}" for name in ("a.nc", "t.cdl") for suffix in ("dds", "das")]
+    found += [f"/dap4/{name}.dmr" for name in ("a.nc", "t.cdl")] + ["/dap2/t.cdl.dods", "/dap4/t.cdl.dap"]
+    found += [f"/dap2/a.nc.dods?moved[{n}:1:{n + 9}][0:1:99][0:3:99]" for n in range(0, 100, 10)]
+    found += [f"/dap4/a.nc.dap?dap4.ce=/moved[{n}:1:{n + 9}][][0:3:99]" for n in range(0, 100, 10)]
+    found += [f"/dap4/a.nc.dap?dap4.ce=/plain[{n}][][];/time" for n in range(10)]
+    found += [f"/dap2/b.h5.asc?made[{n}][0:9][0:9]" for n in range(10)]
+    found += [f"/view/a.nc?var=moved&i0={n}&format={form}" for n in range(5) for form in ("png", "json", "html")]
+    found += [f"/download/a.nc?var=time&format={form}" for form in ("csv", "cdl", "nc")]
+    found += ["/browse/t.cdl", "/browse/b.h5", "/catalog/catalog.xml", "/?q=moved", "/static/pages.css"]
     return [*found, "/cdmremote/t.cdl?req=data&var=s;v", "/zarr2/t.cdl/s/0", "/zarr2/a.nc/moved/99.0.0"]
 
 
@@ -140,12 +153,12 @@ def load(served: Served, seconds: float, count: int = CLIENTS) -> Load:
 
 
 @contextmanager
-def slow_clients(served: Served, path: str, count: int = SLOW) -> Iterator[list[socket.socket]]:
+def slow_clients(served: Served, paths: Sequence[str], count: int = SLOW) -> Iterator[list[socket.socket]]:
     """Clients who ask for something large, and read a byte a second."""
     import threading
 
     lines, over = [], threading.Event()
-    for _ in range(count):
+    for path in islice(cycle(paths), count):
         line = socket.socket()
         line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         line.connect((served.host, served.port))
@@ -179,7 +192,7 @@ def main() -> int:
                 served.get(url)
             alone = load(served, seconds)
             peak = served.resident()
-            with slow_clients(served, "/cdmremote/a.nc?req=data&var=plain"):
+            with slow_clients(served, LARGE):
                 time.sleep(2)
                 beside = load(served, seconds / 2)
             whole = served.resident()
