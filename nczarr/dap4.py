@@ -1,7 +1,7 @@
 """DAP4, the newer protocol of OPeNDAP: documents and values of a dataset, made for a server.
 
-    wanted = nczarr.dap4.select(checked, "/tas[0:1][0][0]")
-    b"".join(nczarr.dap4.response(checked, wanted, "a.nc"))
+    projection = nczarr.dap4.select(checked, "/tas[0:1][0][0]")
+    b"".join(nczarr.dap4.response(checked, projection, "a.nc"))
 
 Values are made in pieces, in bounded memory.
 """
@@ -9,7 +9,7 @@ Values are made in pieces, in bounded memory.
 from __future__ import annotations
 
 from nczarr.formats.dap4.write.document import dmr
-from nczarr.formats.dap4.write.selection import ConstraintError, Wanted, select
+from nczarr.formats.dap4.write.selection import ConstraintError, Projection, select
 from nczarr.formats.dap4.write.values import error_chunk, error_document, response, size_of
 
-__all__ = ["ConstraintError", "Wanted", "dmr", "error_chunk", "error_document", "response", "select", "size_of"]
+__all__ = ["ConstraintError", "Projection", "dmr", "error_chunk", "error_document", "response", "select", "size_of"]

@@ -160,7 +160,11 @@ def options_from(**given: Unpack[ConvertOptions]) -> Options:
     )
 
 
-_MAPPINGS: dict[str, Mapping[str, object]] = {"chunks": {"time": 10}, "shards": {"time": 100}, "codecs": {"/v": "zlib:4"}}
+_MAPPINGS: dict[str, Mapping[str, object]] = {
+    "chunks": {"time": 10},
+    "shards": {"time": 100},
+    "codecs": {"/v": "zlib:4"},
+}
 """Options that are mappings, with an example."""
 
 _SAME = ConvertOptions.__annotations__.keys() & set(Options._fields) - {

@@ -32,7 +32,7 @@ _HEADERS = (("XDODS-Server", f"nczarr/{__version__}"), ("XDAP", "4.0"))
 class Values(NamedTuple):
     """Requested values."""
 
-    wanted: tuple[dap4.Wanted, ...]
+    projection: dap4.Projection
     """Requested variables."""
     checksums: bool
     """True if checksums follow the variables."""
@@ -50,7 +50,7 @@ def split_suffix(name: str) -> tuple[str, str]:
     raise RefusedError(404, f"an URL ends in one of {', '.join(_SUFFIXES)}")
 
 
-def _selected(opened: Opened, query: Mapping[str, str]) -> tuple[dap4.Wanted, ...]:
+def _selected(opened: Opened, query: Mapping[str, str]) -> dap4.Projection:
     if query.get("dap4.function"):
         raise RefusedError(400, "the server has no functions")
     try:
@@ -67,24 +67,26 @@ def document(opened: Opened, query: Mapping[str, str]) -> Answer:
 
 def values_of(opened: Opened, query: Mapping[str, str], limits: Limits) -> Values:
     """Return the values that a request wants. Raises RefusedError."""
-    wanted = _selected(opened, query)
-    size = dap4.size_of(opened.checked, wanted)
+    projection = _selected(opened, query)
+    size = dap4.size_of(opened.checked, projection)
     if size > limits.response:
         raise RefusedError(413, f"the values have about {size} bytes; the limit of an answer is {limits.response}")
     checksum = query.get("dap4.checksum", "true").lower()
     if checksum not in ("true", "false"):
         raise RefusedError(400, "`dap4.checksum` is `true` or `false`")
-    chunks = (chunk_size(part) for each in wanted for part in opened.checked.parts.get(each.fqn, {}).values())
+    chunks = (
+        chunk_size(part) for each in projection.variables for part in opened.checked.parts.get(each.fqn, {}).values()
+    )
     need = TIMES * min(size, PIECES) + 2 * max(chunks, default=0)
-    return Values(wanted, checksum == "true", size, need)
+    return Values(projection, checksum == "true", size, need)
 
 
 def data(opened: Opened, values: Values, limits: Limits, disk: Disk) -> Answer:
     """Return the answer with values. Raises RefusedError, CompileError, OSError."""
     checked = opened.checked
-    made = dap4.response(checked, values.wanted, opened.place.segments[-1], checksums=values.checksums)
+    made = dap4.response(checked, values.projection, opened.place.segments[-1], checksums=values.checksums)
     pieces = steady(bounded(made, limits), opened)
-    fixed = all(is_fixed(checked.variables[each.fqn].type, checked.types) for each in values.wanted)
+    fixed = all(is_fixed(checked.variables[each.fqn].type, checked.types) for each in values.projection.variables)
     body = begun(_ended(pieces)) if fixed else whole(pieces, disk)
     return Answer(body, DATA, headers=_HEADERS, need=values.need, size=values.size)
 

@@ -335,7 +335,8 @@ def test_what_classic_files_have_not_makes_them_hdf5(folder: Path, options: list
 
 @pytest.mark.parametrize(
     "options",
-    [{"chunks": "4"}, {"chunks": 4}, {"chunks": {"/v": None}}, {"shards": 3}, {"codecs": {"/v": ["zlib:1"]}}, {"codecs": 1}],
+    [{"chunks": "4"}, {"chunks": 4}, {"chunks": {"/v": None}}, {"shards": 3}, {"codecs": {"/v": ["zlib:1"]}},
+     {"codecs": 1}],
 )  # fmt: skip
 def test_values_of_another_type_are_refused(options: dict[str, Any], tmp_path: Path) -> None:
     with pytest.raises(TypeError, match=r"is expected"):

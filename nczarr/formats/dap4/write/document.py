@@ -4,7 +4,7 @@
     compound    Structure       opaque      Opaque with `_edu.ucar.opaque.size`
     enum        Enum            unlimited   `_edu.ucar.isunlimited` of a dimension
 
-A dimension of which a part is requested is anonymous. Attributes of our
+A dimension is anonymous where a variable has a slice of its own. Attributes of our
 namespace have what DAP4 cannot say; other clients ignore them:
 
     nczarr:type     type of a variable, member or attribute; `string`: one string, not chars
@@ -21,7 +21,7 @@ from nczarr import names
 from nczarr.arrays.parts import Types
 from nczarr.ast import ATOMIC, Attribute, CompoundType, Constant, EnumType, Group, OpaqueType, Variable, VlenType
 from nczarr.check.checked import Checked
-from nczarr.formats.dap4.write.selection import Wanted
+from nczarr.formats.dap4.write.selection import Projection, Wanted
 from nczarr.opendap.exact_values import numbers_of, texts_of
 from nczarr.opendap.wire import DAP4, LEFT_OUT, OURS, dap4_name, escaped, is_safe_text, shown, tag
 
@@ -35,16 +35,17 @@ WORDS = {
 """Names of the atomic types."""
 
 
-def dmr(checked: Checked, wanted: tuple[Wanted, ...], name: str) -> str:
-    """Return the document of variables; `name`: name of the dataset."""
-    return "".join(line + "\n" for line in _Writer(checked, wanted).lines(name))
+def dmr(checked: Checked, projection: Projection, name: str) -> str:
+    """Return the document of a projection; `name`: name of the dataset."""
+    return "".join(line + "\n" for line in _Writer(checked, projection).lines(name))
 
 
 class _Writer:
-    def __init__(self, checked: Checked, wanted: tuple[Wanted, ...]) -> None:
+    def __init__(self, checked: Checked, projection: Projection) -> None:
         self.checked = checked
         self.types: Types = checked.types
-        self.wanted = {each.fqn: each for each in wanted}
+        self.wanted = {each.fqn: each for each in projection.variables}
+        self.dimensions = projection.dimensions
         self.left_out: list[str] = []
         self.restored: list[str] = []
         """Messages about losses that our own client does not have."""
@@ -65,7 +66,8 @@ class _Writer:
     def _group(self, group: Group, path: str, step: str) -> Iterator[str]:
         for dimension in group.dimensions:
             hint: dict[str, Any] = {"_edu.ucar.isunlimited": "1"} if dimension.unlimited else {}
-            yield step + tag("Dimension", name=dimension.name, size=dimension.size, **hint)
+            size = len(self.dimensions[names.join(path, dimension.name)])
+            yield step + tag("Dimension", name=dimension.name, size=size, **hint)
         for declared in group.types:
             if isinstance(declared, EnumType):
                 yield step + tag("Enumeration", name=declared.name, basetype=WORDS[declared.base], closed=False)
@@ -86,10 +88,8 @@ class _Writer:
     def _variable(self, variable: Variable, wanted: Wanted, step: str) -> Iterator[str]:
         maps = []
         dims = []
-        for reference, indices, length in zip(
-            variable.dimensions, wanted.ranges, self.checked.shapes[wanted.fqn], strict=True
-        ):
-            if isinstance(reference, str) and indices == range(length):
+        for reference, indices in zip(variable.dimensions, wanted.ranges, strict=True):
+            if isinstance(reference, str) and indices == self.dimensions[reference]:
                 dims.append(tag("Dim", name=dap4_name(reference)))
                 if reference != wanted.fqn and reference in self.wanted:
                     maps.append(tag("Map", name=dap4_name(reference)))

@@ -1,8 +1,13 @@
-"""Requested variables, and the constraint expressions that select them: `/v[0:9];/g/w[1][0:2:8]`."""
+"""Requested variables, and the constraint expressions that select them: `/v[0:9];/g/w[1][0:2:8];/time=[0:2:8]`.
+
+A slice of a dimension holds for all variables along it that have no slice of
+their own there; they go on to share the dimension.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from nczarr import names
@@ -12,6 +17,9 @@ MOST_CLAUSES = 1000
 """Maximum variables in one expression."""
 
 _SLICES = re.compile(r"((?:\[[^\[\]]{0,80}\])*)\s*")
+_UNESCAPED = re.compile(r"\\(.)")
+_DIMENSION = re.compile(r"([^\[=]+)=\s*(\[[^\[\]]{0,80}\])")
+_SLICES_ARE = "`{}`: slices are `[start:stride:stop]`, `[start:stop]`, `[index]`, `[]`"
 _SLICE = re.compile(r"\[\s*(?:([0-9]{1,18})\s*(?::\s*([0-9]{1,18})\s*)?(?::\s*([0-9]{1,18})?\s*)?)?\]")
 
 
@@ -28,22 +36,61 @@ class Wanted(NamedTuple):
     """Requested indices of each dimension."""
 
 
-def select(checked: Checked, expression: str) -> tuple[Wanted, ...]:
-    """Return the requested variables in definition order; all for an empty expression. Raises ConstraintError.
+class Projection(NamedTuple):
+    """What an expression selects."""
+
+    variables: tuple[Wanted, ...]
+    """Requested variables in definition order."""
+    dimensions: Mapping[str, range]
+    """Requested indices of all dimensions by FQN."""
+
+
+def select(checked: Checked, expression: str) -> Projection:
+    """Return what an expression selects: all variables if it names none. Raises ConstraintError.
 
     `expression`: decoded value of `dap4.ce`.
     """
     clauses = [each.strip() for each in expression.split(";") if each.strip()]
     if len(clauses) > MOST_CLAUSES:
-        raise ConstraintError(f"an expression has at most {MOST_CLAUSES} variables")
-    if not clauses:
-        return tuple(Wanted(fqn, tuple(map(range, checked.shapes[fqn]))) for fqn in in_order(checked))
-    found: dict[str, Wanted] = {}
+        raise ConstraintError(f"an expression has at most {MOST_CLAUSES} variables and dimensions")
+    own: dict[str, range] = {}
+    others = []
     for clause in clauses:
-        made = _wanted(checked, clause)
-        if found.setdefault(made.fqn, made) != made:
+        found = _DIMENSION.fullmatch(clause)
+        if found is None:
+            others.append(clause)
+            continue
+        fqn, indices = _dimension(checked, found[1], found[2], clause)
+        if own.setdefault(fqn, indices) != indices:
+            raise ConstraintError(f"the dimension `{fqn}` has two slices")
+    dimensions = {fqn: range(each.size) for fqn, each in checked.dimensions.items()} | own
+    wanted: dict[str, Wanted] = {}
+    for clause in others:
+        made = _wanted(checked, dimensions, clause)
+        if wanted.setdefault(made.fqn, made) != made:
             raise ConstraintError(f"`{made.fqn}` is requested twice in different ways")
-    return tuple(found[fqn] for fqn in in_order(checked) if fqn in found)
+    order = in_order(checked)
+    if not others:
+        return Projection(tuple(Wanted(fqn, _whole(checked, fqn, dimensions)) for fqn in order), dimensions)
+    return Projection(tuple(wanted[fqn] for fqn in order if fqn in wanted), dimensions)
+
+
+def _whole(checked: Checked, fqn: str, dimensions: Mapping[str, range]) -> tuple[range, ...]:
+    """Return the ranges of a variable without slices of its own."""
+    references = checked.variables[fqn].dimensions
+    return tuple(
+        dimensions[each] if isinstance(each, str) else range(length)
+        for each, length in zip(references, checked.shapes[fqn], strict=True)
+    )
+
+
+def _dimension(checked: Checked, name: str, text: str, clause: str) -> tuple[str, range]:
+    """Return the FQN and the slice of a dimension. Raises ConstraintError."""
+    fqn = _known(name.strip(), checked.dimensions, "dimension")
+    found = _SLICE.fullmatch(text)
+    if found is None:
+        raise ConstraintError(_SLICES_ARE.format(clause[:80]))
+    return fqn, _range(found, text, range(checked.dimensions[fqn].size), clause)
 
 
 def in_order(checked: Checked) -> list[str]:
@@ -52,44 +99,44 @@ def in_order(checked: Checked) -> list[str]:
     return list(paths)
 
 
-def _wanted(checked: Checked, clause: str) -> Wanted:
-    name, bracket, rest = clause.partition("[")
-    name = name.strip()
+def _known(name: str, named: Mapping[str, object], kind: str) -> str:
+    """Return the FQN that is written as `name`, perhaps with escapes. Raises ConstraintError."""
     fqn = "/" + name.removeprefix("/")
-    if fqn not in checked.variables:
+    if fqn not in named:
         fqn = names.fqn(_UNESCAPED.sub(r"\1", each) for each in fqn[1:].split("/"))
-    if fqn not in checked.variables:
-        meant = names.closest(fqn[:80], checked.variables)
-        raise ConstraintError(f"there is no variable `{name[:80]}`" + (f"; did you mean `{meant}`?" if meant else ""))
+    if fqn not in named:
+        meant = names.closest(fqn[:80], named)
+        raise ConstraintError(f"there is no {kind} `{name[:80]}`" + (f"; did you mean `{meant}`?" if meant else ""))
+    return fqn
+
+
+def _wanted(checked: Checked, dimensions: Mapping[str, range], clause: str) -> Wanted:
+    name, bracket, rest = clause.partition("[")
+    fqn = _known(name.strip(), checked.variables, "variable")
     text = bracket + rest
     if not _SLICES.fullmatch(text):
         raise ConstraintError(f"`{clause[:80]}` is not a variable with slices: structures are sent whole")
-    return Wanted(fqn, _ranges(text, checked.shapes[fqn], clause))
-
-
-_UNESCAPED = re.compile(r"\\(.)")
-
-
-def _ranges(text: str, shape: tuple[int, ...], clause: str) -> tuple[range, ...]:
-    """Return the ranges of slices. Raises ConstraintError."""
+    whole = _whole(checked, fqn, dimensions)
     slices = re.findall(r"\[[^\[\]]*\]", text)
     if not slices:
-        return tuple(map(range, shape))
-    if len(slices) != len(shape):
-        raise ConstraintError(f"`{clause[:80]}` has {len(slices)} slices for {len(shape)} dimensions")
+        return Wanted(fqn, whole)
+    if len(slices) != len(whole):
+        raise ConstraintError(f"`{clause[:80]}` has {len(slices)} slices for {len(whole)} dimensions")
     made = []
-    for each, length in zip(slices, shape, strict=True):
+    for each, indices, length in zip(slices, whole, checked.shapes[fqn], strict=True):
         found = _SLICE.fullmatch(each)
         if found is None:
-            raise ConstraintError(f"`{clause[:80]}`: slices are `[start:stride:stop]`, `[start:stop]`, `[index]`, `[]`")
-        made.append(_range(found, each, length, clause))
-    return tuple(made)
+            raise ConstraintError(_SLICES_ARE.format(clause[:80]))
+        made.append(indices if found[1] is None else _range(found, each, range(length), clause))
+    return Wanted(fqn, tuple(made))
 
 
-def _range(found: re.Match[str], written: str, length: int, clause: str) -> range:
+def _range(found: re.Match[str], written: str, whole: range, clause: str) -> range:
+    """Return the indices of a slice; `whole`: those of the dimension. Raises ConstraintError."""
     first, second, third = found.groups()
     if first is None:
-        return range(length)
+        return whole
+    length = len(whole)
     colons = written.count(":")
     start = int(first)
     stride = int(second) if colons == 2 and second is not None else 1

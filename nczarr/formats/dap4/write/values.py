@@ -23,7 +23,7 @@ from nczarr.ast import CompoundType, OpaqueType
 from nczarr.check.checked import Checked
 from nczarr.formats.dap4.wire.chunks import ERROR, HEADER, LAST, LITTLE, UNCHECKED
 from nczarr.formats.dap4.write.document import dmr
-from nczarr.formats.dap4.write.selection import Wanted
+from nczarr.formats.dap4.write.selection import Projection, Wanted
 from nczarr.opendap.wire import escaped
 
 PIECE = 4 << 20
@@ -42,14 +42,14 @@ TEXT_SIZE = 64
 """Estimated bytes of a value of unknown size."""
 
 
-def response(checked: Checked, wanted: tuple[Wanted, ...], name: str, *, checksums: bool = True) -> Iterator[bytes]:
-    """Yield the data response of some variables: whole chunks. Raises OSError."""
+def response(checked: Checked, projection: Projection, name: str, *, checksums: bool = True) -> Iterator[bytes]:
+    """Yield the data response of a projection: whole chunks. Raises OSError."""
     flags = LITTLE | (0 if checksums else UNCHECKED)
-    document = dmr(checked, wanted, name).encode("utf-8", "replace") + b"\r\n"
+    document = dmr(checked, projection, name).encode("utf-8", "replace") + b"\r\n"
     for start in range(0, len(document), LONGEST):
         yield _chunk(flags, document[start : start + LONGEST])
     held, size = list[bytes](), 0
-    for piece in _values(checked, wanted, checksums):
+    for piece in _values(checked, projection.variables, checksums):
         start = 0
         while len(piece) - start > CHUNK - size:
             stop = start + CHUNK - size
@@ -195,10 +195,10 @@ class _Cells:
         return [data[at : at + width] for at in range(0, len(data), width)]
 
 
-def size_of(checked: Checked, wanted: tuple[Wanted, ...]) -> int:
-    """Return the bytes of the values of variables, estimated for types of variable size."""
+def size_of(checked: Checked, projection: Projection) -> int:
+    """Return the bytes of the values of a projection, estimated for types of variable size."""
     total = 0
-    for each in wanted:
+    for each in projection.variables:
         type_name = checked.variables[each.fqn].type
         width = size(type_name, checked.types) if is_fixed(type_name, checked.types) else TEXT_SIZE
         total += math.prod(map(len, each.ranges)) * width

@@ -92,12 +92,31 @@ def test_long_values_have_several_chunks(tmp_path: Path) -> None:
         ("grid[2][0]", "no section"), ("grid[1:0][0]", "no section"), ("grid[0:0:1][0]", "no section"),
         ("grid[-1][0]", "slices are"), ("grid[0][0", "is not a variable"), ("p.x", "no variable"),
         ("p[0].x", "sent whole"), ("a[0];a[1]", "requested twice"), (";".join(["a"] * 1001), "at most"),
-        ("/a=[0]", "no variable"),
+        ("/aa=[0]", "no dimension"), ("/a=[9]", "no section"), ("/a=[x]", "slices are"),
+        ("/a=[0];/a=[1]", "two slices"),
+        ("/a=[0][1]", "no variable"), ("a=", "no variable"),
     ],
 )  # fmt: skip
 def test_wrong_expressions(expression: str, message: str) -> None:
     with pytest.raises(dap4.ConstraintError, match=message):
         dap4.select(nczarr.from_cdl(TEXT).checked, expression)
+
+
+def test_slices_of_dimensions(tmp_path: Path) -> None:
+    """They hold where a variable has no slice of its own; the variables go on to share the dimension."""
+    with read(body("/a=[1];grid;p;q;/g/v"), tmp_path) as found:
+        assert found["/grid"][...].tolist() == [[4, 5, 6]]
+        assert found["/grid"].dims == ("a", "b")
+        assert found["/g/v"][...].tolist() == [4]
+        assert found["/p"][...].tolist()[0][0] == 2
+        assert found.checked.dimensions["/a"].size == 1
+    with read(body("a=[0:1]; /b = [0:2:2]; grid[][]; grid; low[0:1]; s[1]"), tmp_path) as found:
+        assert found["/grid"][...].tolist() == [[1, 3], [4, 6]]
+        assert found["/low"][...].tolist() == [-1, 0]
+        assert found["/s"][...].tolist() == [""]
+        assert found.checked.variables["/low"].dimensions == (2,)
+    with read(body("b=[2]"), tmp_path) as found:
+        assert (found["/low"][...].tolist(), found["/a"][...].tolist()) == ([127], [10, 20])
 
 
 def test_losses_are_listed() -> None:
