@@ -151,7 +151,7 @@ def row(folder: Path, quick: bool) -> bool:
     (folder / "plain.bin").write_bytes(values.tobytes())
     with serving(folder) as ours, running(PYDAP, folder) as pydap, running(PLAIN, folder) as plain:
         theirs, dap2 = f"{pydap}a.nc.dods?v", f"{ours.url}dap2/a.nc.dods?v"
-        dap4 = f"{ours.url}dap4/a.nc.dap?dap4.ce=/v"
+        dap4 = f"{ours.url}dap4/a.nc.dap?dap4.ce=/v&dap4.checksum=true"
         big = values.astype(">f4").tobytes()
         assert of_dap2(body(dap2)) == big
         assert of_dap2(body(theirs)) == big

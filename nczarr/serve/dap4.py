@@ -3,8 +3,9 @@
     .dmr  .dmr.xml      declarations and attributes
     .dap                declarations and values, in chunks
 
-`dap4.ce` selects variables, `dap4.checksum=false` omits checksums. A response
-that fails after its beginning ends with an error chunk.
+`dap4.ce` selects variables and slices. `dap4.checksum=true` adds checksums,
+which libnetcdf does not expect by default. A response that fails after its
+beginning ends with an error chunk.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ def values_of(opened: Opened, query: Mapping[str, str], limits: Limits) -> Value
     size = dap4.size_of(opened.checked, projection)
     if size > limits.response:
         raise RefusedError(413, f"the values have about {size} bytes; the limit of an answer is {limits.response}")
-    checksum = query.get("dap4.checksum", "true").lower()
+    checksum = query.get("dap4.checksum", "false").lower()
     if checksum not in ("true", "false"):
         raise RefusedError(400, "`dap4.checksum` is `true` or `false`")
     chunks = (

@@ -161,3 +161,29 @@ def test_real_files(protocol: str, peer: Callable[[str], ModuleType]) -> None:
             count += 1
     assert {place: found for place, found in wrong.items() if found} == {}
     assert count > 50
+
+
+@pytest.mark.parametrize(
+    "expression", ["/late;/time;/early", "/time=[1:1];/late;/time", "/x=[0:0];/late[][1];/b;/early"]
+)
+def test_expressions_of_dap4_with_several_variables(
+    expression: str, folder: Path, served: Served, peer: Callable[[str], ModuleType]
+) -> None:
+    """libnetcdf reads them from one answer, pydap each from its own: it adds its indices to no slice of the URL."""
+    library, numpy, client = peer("netCDF4"), peer("numpy"), peer("pydap.client")
+    slices = {"time": slice(1, 2)} if "time=" in expression else {"x": slice(0, 1)} if "x=" in expression else {}
+    with library.Dataset(folder / "records.nc") as file:
+        truth = {
+            name: file[name][...][tuple(slices.get(each, slice(None)) for each in file[name].dimensions)]
+            for name in ("late", "time", "early", "b")
+        }
+    if "[1]" in expression:
+        truth["late"] = truth["late"][:, 1:2]
+    url = f"{served.url}dap4/records.nc?dap4.ce={expression}"
+    other = client.open_url(url.replace("http:", "dap4:"))
+    with library.Dataset(f"{url}#dap4") as found:
+        assert len(found.variables) > 1
+        for name, variable in found.variables.items():
+            assert numpy.array_equal(variable[...], truth[name]), name
+            if not slices:
+                assert numpy.array_equal(numpy.asarray(other[name][...].data), truth[name]), name

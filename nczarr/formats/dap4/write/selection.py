@@ -37,7 +37,7 @@ class Wanted(NamedTuple):
 
 
 class Projection(NamedTuple):
-    """What an expression selects."""
+    """Variables and slices that an expression selects."""
 
     variables: tuple[Wanted, ...]
     """Requested variables in definition order."""
