@@ -60,7 +60,7 @@ def test_a_kill_in_the_middle_loses_nothing(script: ModuleType, tmp_path: Path) 
     script.make(tmp_path)
     before = tree(tmp_path)
     with serving(tmp_path) as served:
-        answers = {url: served.get(url).body for url in script.urls()}
+        answers = script.settled(served)
     for _ in range(3):
         seen: list[list[tuple[str, float, int, str]]] = [[] for _ in range(32)]
         with serving(tmp_path) as served:
@@ -82,6 +82,6 @@ def test_a_kill_in_the_middle_loses_nothing(script: ModuleType, tmp_path: Path) 
         assert not [wrong for some in seen for *_, wrong in some if "status" in wrong or "before" in wrong]
         assert tree(tmp_path) == before
     with serving(tmp_path) as served:
-        for url, body in answers.items():
-            again = served.get(url).body
+        for url, again in script.settled(served).items():
+            body = answers[url]
             assert again == body or b"127.0.0.1" in body, url
