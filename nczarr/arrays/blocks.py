@@ -10,6 +10,9 @@ from typing import TypeAlias
 Selection: TypeAlias = tuple[slice, ...]
 """One slice per dimension, with start, stop and step 1."""
 
+Region: TypeAlias = tuple[range, ...]
+"""Selected indices along each dimension, ascending."""
+
 Index: TypeAlias = tuple[int, ...]
 """Position of a chunk in its grid."""
 
@@ -74,6 +77,19 @@ def every_index(ranges: Sequence[range]) -> Iterator[Index]:
     if len(ranges) == 1:
         return zip(ranges[0])
     return ((first, *rest) for first in ranges[0] for rest in every_index(ranges[1:]))
+
+
+def region_or_all(region: Region | None, shape: tuple[int, ...]) -> Region:
+    """Return a region, or all indices of an array of this shape if it is None."""
+    return tuple(map(range, shape)) if region is None else region
+
+
+def lengths_within(region: Region, extent: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the number of a region's indices below `extent` along each dimension."""
+    return tuple(
+        len(range(indices.start, min(indices.stop, end), indices.step))
+        for indices, end in zip(region, extent, strict=True)
+    )
 
 
 def region_of(index: Index, block: tuple[int, ...], shape: tuple[int, ...]) -> Selection:

@@ -8,15 +8,20 @@ differ there, or be empty.
 from __future__ import annotations
 
 import errno
+import math
 from bisect import bisect_left
+from collections.abc import Sequence
 from threading import Lock
 
-from nczarr.arrays.blocks import Index
+from nczarr.arrays.blocks import Index, every_index
 from nczarr.arrays.index_table import table_of
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.manifest import Columns
 from nczarr.capabilities import ChunkKeys
 from nczarr.stores.base import Store
+
+FEW = 256
+"""Maximum keys that are looked up one by one, instead of listing all."""
 
 
 class Listing:
@@ -57,6 +62,22 @@ class Listing:
         if self._table is None:
             self._table = table_of(self.stored(), len(self._counts))
         return self._table
+
+    def table_in(self, ranges: Sequence[range], *, exactly: bool) -> NDArray[np.int64]:
+        """Return those of `table` within a range of indices along each dimension. Raises OSError.
+
+        Keys are not listed to find a few: their names are looked up. Without `exactly`, the
+        result has also those that only a read can tell to be missing, as in a distant store.
+        """
+        count = math.prod(map(len, ranges))
+        if self._stored is None and count <= FEW and not (exactly and self._store.distant):
+            lacks, key = self._store.lacks, self.chunk_keys.key
+            return table_of((index for index in every_index(ranges) if not lacks(key(index))), len(ranges))
+        table = self.table()
+        inside = np.ones(len(table), bool)
+        for axis, part in enumerate(ranges):
+            inside &= (table[:, axis] >= part.start) & (table[:, axis] < part.stop)
+        return table[inside]
 
     def holds(self, key: str) -> bool:
         """Return whether a key with the prefix is a chunk or shard of the array."""

@@ -74,7 +74,7 @@ def usual_codecs(source: ArraySource) -> tuple[Codec, ...] | None:
     A mask marks skipped steps; the chain omits the steps that the most frequent
     mask skips.
     """
-    stored, manifest = source.stored, source.manifest
+    stored, manifest = source.stored, source.manifest()
     if stored is None or manifest is None:
         return None
     if isinstance(manifest, Affine) or not len(manifest.mask) or not manifest.mask.any():
@@ -97,7 +97,7 @@ def referred(source: ArraySource | None, layout: Layout) -> Columns | None:
     stored = None if source is None else source.stored
     if source is None or stored is None or stored.chunks != layout.chunks or plain(stored.dtype) != plain(layout.dtype):
         return None
-    manifest = source.manifest
+    manifest = source.manifest()
     if manifest is None:
         return None
     columns = columns_of(manifest)

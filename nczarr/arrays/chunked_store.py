@@ -10,12 +10,14 @@ import errno
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from heapq import merge
+from itertools import groupby
 from typing import Any, NoReturn, Self
 
 from nczarr.arrays import small_chunks
 from nczarr.arrays.array_steps import decoded
 from nczarr.arrays.assembly import MANY, assemble, assembled
-from nczarr.arrays.blocks import Index, Selection, every_block, grid_of, number_of
+from nczarr.arrays.blocks import Index, Region, Selection, grid_of, number_of, region_or_all
 from nczarr.arrays.chunk_keys import Listing
 from nczarr.arrays.chunk_references import WHOLE
 from nczarr.arrays.decode import DECODING_ERRORS
@@ -24,11 +26,13 @@ from nczarr.arrays.index_table import covering, indices_of, raveled
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.lengths import decoded_length, encoded_length, is_plain, misfit, texts_end
 from nczarr.arrays.manifest import Columns, Manifest, Place, columns_from
-from nczarr.arrays.memory import chunks_of_run, put_nil
+from nczarr.arrays.memory import put_nil
+from nczarr.arrays.occupancy import blocks_of_chunks, blocks_of_runs, chunk_ranges, chunks_in
 from nczarr.arrays.shards import KeyedArray, in_shard, in_shards
 from nczarr.arrays.small_chunks import Encoded
 from nczarr.arrays.source import ArraySource, Stored, itemsize, numpy_dtype
 from nczarr.ast.rectilinear import largest, varies
+from nczarr.diagnostics.report import CompileError
 from nczarr.stores import ranges
 from nczarr.stores.ranges import Range, neighbours
 
@@ -100,22 +104,36 @@ class StoredArray(KeyedArray):
                     at_hand[index] = bytes(data[offset - begin : offset - begin + length])
         return replace(self, _at_hand=at_hand)
 
-    @property
-    def manifest(self) -> Manifest | None:
-        """Locations of stored chunks in files or URL objects; None without any. Cached. Raises OSError."""
+    def manifest(self, region: Region | None = None) -> Manifest | None:
+        """Return the locations of stored chunks in files or URL objects; None without any. Raises OSError.
+
+        The manifest of the whole array is cached.
+        """
         listing = self.keys
         if not listing.placed:
-            listing.manifest, listing.placed = self._columns(), True
+            if region is not None:
+                return self._columns(region)
+            listing.manifest, listing.placed = self._columns(None), True
         return listing.manifest
 
-    def _columns(self) -> Columns | None:
+    def _stored_keys(self, region: Region | None, *, exactly: bool) -> NDArray[np.int64]:
+        """Return the indices of stored keys that contain an index of a region: int64, shape (keys, dimensions).
+
+        `exactly`: without keys that are not known to exist. Raises OSError.
+        """
+        if not region:
+            return self.keys.table()
+        unit = self.layout.shards or self.layout.chunks
+        return chunks_in(self.keys.table_in(chunk_ranges(unit, region), exactly=exactly), unit, region)
+
+    def _columns(self, region: Region | None) -> Columns | None:
         layout = self.layout
         counts = grid_of(layout.shape, layout.chunks)
         if layout.shards is not None:
-            return self._columns_in_shards(counts)
+            return self._columns_in_shards(counts, region)
 
         def places() -> Iterator[tuple[int, Place]]:
-            for index in self.keys.stored():
+            for index in indices_of(self._stored_keys(region, exactly=True)):
                 found = self.store.refer(self.key(index))
                 if found is None or found.url is None:
                     continue
@@ -129,17 +147,17 @@ class StoredArray(KeyedArray):
         found = columns_from(places())
         return found if len(found.chunk) else None
 
-    def _columns_in_shards(self, counts: tuple[int, ...]) -> Columns | None:
-        """Return the public locations of all chunks in shards. `counts`: shape of the chunk grid."""
+    def _columns_in_shards(self, counts: tuple[int, ...], region: Region | None) -> Columns | None:
+        """Return the public locations of the chunks of a region in shards. `counts`: shape of the chunk grid."""
         layout, sources, pieces = self.layout, dict[str, int](), []
         assert layout.shards is not None
-        shards = self.keys.table()
+        shards = self._stored_keys(region, exactly=True)
         for start in range(len(shards)):  # one by one: a shard has many chunks
             home = shards[start : start + 1]
             whole = self.store.refer(self.key(tuple(home[0].tolist())))
             if whole is None or whole.url is None:
                 continue
-            chunks = covering(home, layout.shards, layout.chunks, layout.shape)
+            chunks = self._chunks_of_shards(home, region)
             for found in in_shards(self, chunks):
                 if not found.is_inside:
                     self._beyond(chunks)
@@ -151,6 +169,14 @@ class StoredArray(KeyedArray):
         order = np.argsort(columns[0], kind="stable")
         chunk, source, offset, length = (column[order] for column in columns)
         return Columns(tuple(sources), chunk, source, offset, length, np.zeros(len(chunk), np.int32))
+
+    def _chunks_of_shards(self, shards: NDArray[np.int64], region: Region | None) -> NDArray[np.int64]:
+        """Return the chunks of some shards that contain an index of a region, in C order; forms as in `index_table`."""
+        layout = self.layout
+        assert layout.shards is not None
+        box = [] if region is None else [range(indices[0], indices[-1] + 1) for indices in region]
+        chunks = covering(shards, layout.shards, layout.chunks, layout.shape, tuple(box) or None)
+        return chunks if region is None else chunks_in(chunks, layout.chunks, region)
 
     def _beyond(self, chunks: NDArray[np.int64]) -> NoReturn:
         """Raise CompileError for the first chunk that the index puts beyond the end of its shard."""
@@ -412,23 +438,41 @@ class StoredArray(KeyedArray):
         inside = "" if self.layout.shards is None else f", {list(chunk)} of the array,"
         unreadable(self.store.path, f"the chunk{inside} cannot be decoded: {reason}", self.key(self.home(chunk)))
 
-    def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
-        """Yield chunks of this chunk shape that meet a stored key, in C order."""
-        shape = self.layout.shape
-        unit = self.layout.shards or self.layout.chunks
-        if not self.store.listed:
-            return every_block(shape, chunks)
-        stored = self.keys.stored()
-        if chunks == unit and not self.nil:
-            return iter(stored)
+    def occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
+        """Return the blocks of a region that meet a stored chunk, in C order; of shards also their chunks count."""
+        layout = self.layout
+        unit = layout.shards or layout.chunks
+        if not self.store.listed or (region is not None and not all(region)):
+            return KeyedArray.occupied(self, chunks, region)
+        if region is None and chunks == unit and not self.nil:
+            return iter(self.keys.stored())
+        cells = region_or_all(region, layout.shape)
+        table = self._stored_keys(region, exactly=False)
+        cuts_shards = any(block < length for block, length in zip(largest(chunks), largest(unit), strict=True))
+        if layout.shards is not None and cuts_shards and not self.distant:
+            unit, table = layout.chunks, self._stored_chunks(table, cells)
+        blocks = blocks_of_chunks(table, unit, chunks, cells)
         if not self.nil:
-            return indices_of(covering(self.keys.table(), unit, chunks, shape))
-        found: set[Index] = set()
-        grid = grid_of(shape, chunks)
-        for first, count in self.nil:  # a chunk of empty strings is not stored, and some may be NIL
-            found.update(chunks_of_run(first, count, shape, chunks, grid) if shape else [()])
-        found.update(indices_of(covering(self.keys.table(), unit, chunks, shape)))
-        return iter(sorted(found))
+            return blocks
+        # A chunk of empty strings is not stored, and some of them may be NIL.
+        nil = blocks_of_runs(self.nil, layout.shape, chunks, cells)
+        return (index for index, _ in groupby(merge(blocks, nil)))
+
+    def _stored_chunks(self, shards: NDArray[np.int64], region: Region) -> NDArray[np.int64]:
+        """Return the stored chunks of some shards in a region; all of a shard with an unreadable index.
+
+        Forms as in `index_table`. Reading such a chunk reports the index.
+        """
+        tables = []
+        for row in range(len(shards)):  # one by one: a shard has many chunks
+            chunks = self._chunks_of_shards(shards[row : row + 1], region)
+            try:
+                rows = [part.row for part in in_shards(self, chunks)]
+            except CompileError:
+                tables.append(chunks)
+                continue
+            tables += [chunks[some] for some in rows]
+        return np.concatenate(tables) if tables else shards[:0]
 
 
 def _elsewhere(described: tuple[Any, ...], keys: str | None) -> StoredArray:

@@ -17,11 +17,12 @@ from heapq import merge
 from typing import Any, NamedTuple
 
 from nczarr.arrays.assembly import SHARED, TIMES
-from nczarr.arrays.blocks import Index, Selection, every_block, grid_of
+from nczarr.arrays.blocks import Index, Region, Selection, grid_of, region_or_all
 from nczarr.arrays.chunk_references import columns_of, some
 from nczarr.arrays.codecs import same_bytes
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.manifest import Columns, Manifest, Place
+from nczarr.arrays.occupancy import positions_within
 from nczarr.arrays.route import plain
 from nczarr.arrays.source import ArraySource, Layout, Stored, fill_of, little_descr, numpy_dtype, unwritten_of
 from nczarr.arrays.thread_pool import each
@@ -134,12 +135,19 @@ class Joined(ArraySource):
         need = max((volume(source.layout.chunks) for source in self.sources), default=0) * out.itemsize
         each(put, pieces, TIMES * need if worth else None)
 
-    @property
-    def manifest(self) -> Manifest | None:
-        """Merged manifest of the sources that have one; None without any, or without a common grid. Raises OSError."""
+    def manifest(self, region: Region | None = None) -> Manifest | None:
+        """Merge the manifests of the sources; None if none has one, or without a common grid. Raises OSError."""
         if self.stored is None:
             return None
-        tables = [(number, source.manifest) for number, source in enumerate(self.sources) if source.stored is not None]
+        indices = range(self.starts[-1]) if region is None else region[self.axis]
+        tables = []
+        for number, source in enumerate(self.sources):
+            begin, end = self.starts[number : number + 2]
+            inside = positions_within(indices, begin, end)
+            if source.stored is None or not inside:
+                continue
+            cells = _moved_by(indices[inside.start : inside.stop], begin)
+            tables.append((number, source.manifest(None if region is None else _with(region, self.axis, cells))))
         found = [self._moved(number, table) for number, table in tables if table is not None]
         return _merged(found) if found else None
 
@@ -190,32 +198,57 @@ class Joined(ArraySource):
         length, number = source.stored.chunks[self.axis], index[self.axis]
         return (number + 1) * length <= source.layout.shape[self.axis]
 
-    def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
-        """Yield chunks that meet an occupied part of a source, in C order."""
-        found = [self._met(number, chunks) for number in range(len(self.sources))]
-        if self.axis == 0 and all(start % chunks[0] == 0 for start in self.starts[:-1]):
-            return itertools.chain.from_iterable(found)
-        return (index for index, _ in itertools.groupby(merge(*found)))
+    def occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
+        """Yield the blocks of a region that meet an occupied part of a source, in C order."""
+        region = region_or_all(region, self.layout.shape)
+        parts = list(self._parts_in(region, chunks[self.axis]))
+        blocks = [self._met(part, chunks, region) for part in parts]
+        if self.axis == 0 and all(one.stop <= other.block for one, other in itertools.pairwise(parts)):
+            return itertools.chain.from_iterable(blocks)
+        return (index for index, _ in itertools.groupby(merge(*blocks)))
 
-    def _met(self, number: int, chunks: tuple[int, ...]) -> Iterator[Index]:
-        """Yield chunks of the whole that meet occupied chunks of a source, in C order, without duplicates."""
-        axis, each = self.axis, chunks[self.axis]
-        begin, end = self.starts[number], self.starts[number + 1]
-        source = self.sources[number]
+    def _parts_in(self, region: Region, length: int) -> Iterator[_PartOfSource]:
+        """Yield the parts of the sources in a region: each begins with a block of `length`, or is in one block."""
+        indices = region[self.axis]
+        number = max(0, bisect_right(self.starts, indices.start) - 1)
+        while number < len(self.sources) and self.starts[number] < indices.stop:
+            begin = self.starts[number]
+            inside = positions_within(indices, begin, self.starts[number + 1])
+            low = inside.start
+            while low < inside.stop:
+                block = low // length
+                end = inside.stop if block * length == low else min(inside.stop, (block + 1) * length)
+                yield _PartOfSource(number, _moved_by(indices[low:end], begin), block, -(-end // length))
+                low = end
+            number += 1
+
+    def _met(self, part: _PartOfSource, chunks: tuple[int, ...], region: Region) -> Iterator[Index]:
+        """Yield the blocks of a region that meet occupied blocks of a part of a source, in C order."""
+        axis, length = self.axis, chunks[self.axis]
+        if isinstance(length, Lengths):
+            chunks = _with(chunks, axis, length.between(part.block, part.stop))
+        source, cells = self.sources[part.source], _with(region, axis, part.cells)
         alike = unwritten_of(source) == unwritten_of(self)
-        aligned, own = begin % each == 0, each
-        if isinstance(each, Lengths):
-            own = each.between(begin // each, -(-end // each)) if aligned else int(each)
-            chunks = _with(chunks, axis, own)
-        occupied = source.occupied(chunks) if alike else every_block(source.layout.shape, chunks)
-        if aligned:
-            return (_with(index, axis, index[axis] + begin // each) for index in occupied)
-        met: set[Index] = set()
-        for index in occupied:
-            low = begin + index[axis] * own
-            high = min(low + own, end) - 1
-            met.update(_with(index, axis, place) for place in range(low // each, high // each + 1))
-        return iter(sorted(met))
+        blocks = source.occupied(chunks, cells) if alike else ArraySource.occupied(source, chunks, cells)
+        return (_with(index, axis, index[axis] + part.block) for index in blocks)
+
+
+class _PartOfSource(NamedTuple):
+    """Indices of one source in a region."""
+
+    source: int
+    """Number of the source."""
+    cells: range
+    """Indices along the axis in the source."""
+    block: int
+    """First block of the region that they meet."""
+    stop: int
+    """End of these blocks."""
+
+
+def _moved_by(indices: range, start: int) -> range:
+    """Return indices along an axis in a source that begins at `start`."""
+    return range(indices.start - start, indices.stop - start, indices.step)
 
 
 def joined(sources: Sequence[ArraySource], axis: int, *, rectilinear: bool = False) -> ArraySource:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from nczarr.arrays.blocks import Index, Selection, every_block
+from nczarr.arrays.blocks import Index, Region, Selection, every_block, region_or_all
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.memory import fill_array
 from nczarr.arrays.parts import Part, descr, parts
@@ -20,9 +20,6 @@ from nczarr.arrays.source import ArraySource, Descr, Layout, Parts, numpy_dtype
 from nczarr.arrays.windows import Window
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import UserType
-
-Region: TypeAlias = tuple[range, ...]
-"""Indices of cells along each dimension of the variable."""
 
 Values: TypeAlias = "Mapping[str, NDArray[Any]]"
 """Values of cells by part."""
@@ -62,9 +59,9 @@ class Sections:
         for section in sections:
             call(section)
 
-    def occupied(self, shape: tuple[int, ...], chunks: tuple[int, ...]) -> Iterator[Index]:
-        """Yield chunks of a part of this shape that meet a section, in C order."""
-        return every_block(shape, chunks)
+    def occupied(self, chunks: tuple[int, ...], region: Region) -> Iterator[Index]:
+        """Yield the blocks of a region of a part that meet a section, in C order, as `ArraySource.occupied`."""
+        return every_block(tuple(map(len, region)), chunks)
 
     def ends(self, part: str, stop: int | None = None) -> Sequence[int]:
         """Return the content ends of the first stretches that reach `stop`; None: of all."""
@@ -126,9 +123,9 @@ class DecodedCells(ArraySource):
         self.sections.each(put, (given for some in ((first, second), meeting) for given in some))
         return out
 
-    def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
-        """Return chunks that meet a section, in C order."""
-        return self.sections.occupied(self.layout.shape, chunks)
+    def occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
+        """Return the blocks of a region that meet a section, in C order."""
+        return self.sections.occupied(chunks, region_or_all(region, self.layout.shape))
 
 
 def overlap(cells: Region, region: Region) -> tuple[Selection, Selection]:

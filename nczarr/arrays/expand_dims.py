@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nczarr.arrays.blocks import Index, Selection
+from nczarr.arrays.blocks import Index, Region, Selection
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.manifest import Columns, Manifest, Place
 from nczarr.arrays.source import DerivedSource, Layout, Stored
@@ -33,10 +33,9 @@ class Raised(DerivedSource):
         """Return the array with the regions' data in memory."""
         return Raised(self.source.fetched([region[1:] for region in regions if _holds(region)]))
 
-    @property
-    def manifest(self) -> Manifest | None:
-        """Source manifest: chunks have the same numbers."""
-        return self.source.manifest
+    def manifest(self, region: Region | None = None) -> Manifest | None:
+        """Return the source manifest: chunks have the same numbers."""
+        return self.source.manifest(None if region is None else region[1:])
 
     @property
     def stored(self) -> Stored | None:
@@ -61,9 +60,11 @@ class Raised(DerivedSource):
         cut = self.source.recut(chunks[1:]) if chunks[:1] == (1,) else None
         return None if cut is None else Raised(cut)
 
-    def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
-        """Return the source's occupied chunks."""
-        return ((0, *index) for index in self.source.occupied(chunks[1:]))
+    def occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
+        """Return the source's occupied blocks."""
+        if region is None:
+            return ((0, *index) for index in self.source.occupied(chunks[1:]))
+        return ((0, *index) for index in self.source.occupied(chunks[1:], region[1:]) if region[0])
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """Return the source's values of a region, in its shape (one more dimension) and the source's dtype."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from nczarr.arrays.blocks import Index, grid_of
+from nczarr.arrays.blocks import Index, Region, grid_of
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.ast.rectilinear import Lengths
 
@@ -51,21 +51,27 @@ def raveled(table: NDArray[np.int64], counts: tuple[int, ...]) -> NDArray[np.int
 
 
 def covering(
-    table: NDArray[np.int64], unit: tuple[int, ...], chunks: tuple[int, ...], shape: tuple[int, ...]
+    table: NDArray[np.int64],
+    unit: tuple[int, ...],
+    chunks: tuple[int, ...],
+    shape: tuple[int, ...],
+    box: Region | None = None,
 ) -> NDArray[np.int64]:
     """Return the chunks of another grid that meet some chunks, in C order and without duplicates.
 
     `table`: int64, shape (chunks, dimensions), in the grid of chunks `unit`; the
-    result has the grid of `chunks`. The array's `shape` bounds both.
+    result has the grid of `chunks`. The array's `shape` bounds both. `box`: indices
+    without steps, which all chunks of the table meet, and which bound the result.
     """
     for axis, (own, each, end) in enumerate(zip(unit, chunks, shape, strict=True)):
         begin = table[:, axis] * own
-        first = begin // each
         if isinstance(own, Lengths):
             last = np.minimum((table[:, axis] + 1) * own, end) - 1
         else:  # within 64 bits for any length
             last = np.minimum(begin, max(0, end - own)) + (min(own, end) - 1)
-        last = last // each
+        if box is not None:
+            begin, last = np.maximum(begin, box[axis].start), np.minimum(last, box[axis].stop - 1)
+        first, last = begin // each, last // each
         spans = last - first + 1
         if (spans == 1).all():
             table = table.copy()
@@ -75,11 +81,11 @@ def covering(
             along = np.arange(int(spans.sum())) + np.repeat(first - before, spans)
             table = np.repeat(table, spans, axis=0)
             table[:, axis] = along
-        table = _distinct(table, tuple(map(max, grid_of(shape, unit), grid_of(shape, chunks))))
+        table = distinct_rows(table, tuple(map(max, grid_of(shape, unit), grid_of(shape, chunks))))
     return table
 
 
-def _distinct(table: NDArray[np.int64], counts: tuple[int, ...]) -> NDArray[np.int64]:
+def distinct_rows(table: NDArray[np.int64], counts: tuple[int, ...]) -> NDArray[np.int64]:
     """Return the distinct rows in C order."""
     if math.prod(counts) > LARGEST:
         return np.unique(table, axis=0) if len(counts) else table[:1]

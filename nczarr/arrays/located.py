@@ -15,15 +15,16 @@ from typing import Any, NamedTuple, NoReturn, Self
 
 from nczarr.arrays import small_chunks
 from nczarr.arrays.assembly import assemble, assembled
-from nczarr.arrays.blocks import Index, Selection, every_block, grid_of, index_of, number_of
+from nczarr.arrays.blocks import Index, Region, Selection, grid_of, index_of, number_of, region_or_all
 from nczarr.arrays.chunk_references import columns_of, some, unmasked
 from nczarr.arrays.codecs import DECODED, SHUFFLE, expressible, to_configs
 from nczarr.arrays.decode import DECODING_ERRORS, Config
 from nczarr.arrays.grid import Encoding, chunk_of, kept, put_chunk, unreadable
-from nczarr.arrays.index_table import covering, indices_of, raveled, unraveled
+from nczarr.arrays.index_table import indices_of, raveled, unraveled
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.lengths import linked_length, misfit
 from nczarr.arrays.manifest import Columns, Place, columns_from
+from nczarr.arrays.occupancy import blocks_of_chunks
 from nczarr.arrays.source import ArraySource, Descr, Layout, Stored, itemsize, numpy_dtype
 from nczarr.ast.rectilinear import varies
 from nczarr.secrets import StorageOptions
@@ -106,9 +107,8 @@ class LocatedArray(ArraySource):
         """Recorded properties of the files."""
         return self.facts
 
-    @property
-    def manifest(self) -> Columns:
-        """Places of the chunks."""
+    def manifest(self, region: Region | None = None) -> Columns:
+        """Return the places of the chunks."""
         return self.table
 
     @property
@@ -182,16 +182,18 @@ class LocatedArray(ArraySource):
         found = self._bytes(number_of(chunk, self.counts))
         return None if found is None or found[1] else found[0]
 
-    def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
-        """Yield chunks of this shape that meet a chunk with a place or bytes, in C order."""
+    def occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
+        """Return the blocks of a region that meet a chunk with a place or bytes, in C order."""
         numbers, counts = self.table.chunk, self.counts
         if self.held:
             numbers = np.union1d(numbers, np.fromiter(self.held, np.int64, len(self.held)))
         if len(numbers) == math.prod(counts):
-            return every_block(self.shape, chunks)
+            return ArraySource.occupied(self, chunks, region)
         table = unraveled(numbers, counts)
         own = self.stored.chunks
-        return indices_of(table if chunks == own else covering(table, own, chunks, self.shape))
+        if region is None and chunks == own:
+            return indices_of(table)
+        return blocks_of_chunks(table, own, chunks, region_or_all(region, self.shape))
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """Return the values of a region, in its shape and the layout's dtype. Raises OSError, CompileError."""
@@ -294,7 +296,7 @@ def located(source: ArraySource, short: int) -> LocatedArray | None:
     form = form_of(source)
     if form is None:
         return None
-    manifest = source.manifest
+    manifest = source.manifest()
     table = columns_from(()) if manifest is None else columns_of(manifest)
     if (table.chunk[1:] < table.chunk[:-1]).any():
         table = some(table, np.argsort(table.chunk, kind="stable"))

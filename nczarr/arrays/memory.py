@@ -13,8 +13,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nczarr.arrays.blocks import Index, Selection, every_index, grid_of, number_of
+from nczarr.arrays.blocks import Index, Region, Selection, number_of, region_or_all
 from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.occupancy import blocks_of_runs
 from nczarr.arrays.source import ArraySource, Layout, numpy_dtype
 
 
@@ -97,39 +98,12 @@ class Runs(ArraySource):
                 out[a - start : b - start] = self.values[low + a - first : low + b - first]
             run += 1
 
-    def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
-        """Return chunks that meet a run, in C order; work is proportional to the given values."""
+    def occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
+        """Return the blocks of a region that meet a run, in C order."""
         shape = self.layout.shape
-        if not shape:
-            return iter([()] if self.starts else [])
-        grid = grid_of(shape, chunks)
-        found: set[Index] = set()
-        for run, first in enumerate(self.starts):
-            length = self.offsets[run + 1] - self.offsets[run]
-            found.update(chunks_of_run(first, length, shape, chunks, grid))
-        return iter(sorted(found))
-
-
-def chunks_of_run(
-    first: int, length: int, shape: tuple[int, ...], chunks: tuple[int, ...], grid: tuple[int, ...]
-) -> Iterator[Index]:
-    """Yield chunks that meet the linear range [first, first + length), possibly repeatedly."""
-    if length <= 0:
-        return
-    stride = math.prod(shape[1:])
-    low, high = first // stride, (first + length - 1) // stride
-    if len(shape) == 1:
-        yield from ((index,) for index in range(low // chunks[0], high // chunks[0] + 1))
-        return
-    inner = (shape[1:], chunks[1:], grid[1:])
-    if low == high:
-        yield from ((low // chunks[0], *rest) for rest in chunks_of_run(first % stride, length, *inner))
-        return
-    yield from ((low // chunks[0], *rest) for rest in chunks_of_run(first % stride, stride - first % stride, *inner))
-    yield from ((high // chunks[0], *rest) for rest in chunks_of_run(0, (first + length - 1) % stride + 1, *inner))
-    if low + 1 <= high - 1:
-        for index in range((low + 1) // chunks[0], (high - 1) // chunks[0] + 1):
-            yield from ((index, *rest) for rest in every_index([range(count) for count in grid[1:]]))
+        lengths = (end - begin for begin, end in itertools.pairwise(self.offsets))
+        runs = list(zip(self.starts, lengths, strict=True))
+        return blocks_of_runs(runs, shape, chunks, region_or_all(region, shape))
 
 
 def put_nil(out: NDArray[Any], runs: Sequence[tuple[int, int]], starts: list[int], shape: tuple[int, ...]) -> None:

@@ -126,7 +126,7 @@ def is_complete(source: ArraySource) -> bool:
     layout = source.layout
     chunks = tuple(max(1, length) for length in layout.chunks)
     count = math.prod(grid_of(layout.shape, chunks))
-    stored, manifest = source.stored, source.manifest
+    stored, manifest = source.stored, source.manifest()
     if stored is not None and stored.chunks == chunks and manifest is not None:
         rows = manifest.count if isinstance(manifest, Affine) else len(manifest.chunk)
         if rows == count:

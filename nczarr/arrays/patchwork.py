@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from nczarr.arrays.blocks import Index, every_index, grid_of
+from nczarr.arrays.blocks import Index, Region, every_index, grid_of
 from nczarr.arrays.concatenate import Joined
 from nczarr.arrays.manifest import Manifest, Place
 from nczarr.arrays.route import matches
@@ -22,9 +22,8 @@ from nczarr.arrays.source import ArraySource, Layout, Stored
 class Patchwork(Joined):
     """Concatenation in the grid of a given layout, which single sources share in part."""
 
-    @property
-    def manifest(self) -> Manifest | None:
-        """None: places are found by chunk."""
+    def manifest(self, region: Region | None = None) -> Manifest | None:
+        """Return None: places are found by chunk."""
         return None
 
     def encoded(self, chunk: Index) -> bytes | None:

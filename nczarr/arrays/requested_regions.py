@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Protocol
 
-from nczarr.arrays.blocks import every_block, every_index, grid_of, index_of, linear_block, number_of, region_of
-from nczarr.arrays.decoded_parts import Region, Sections
+from nczarr.arrays.blocks import Region, every_block, every_index, grid_of, index_of, linear_block, number_of, region_of
+from nczarr.arrays.decoded_parts import Sections
 from nczarr.arrays.lazy_numpy import NDArray
 from nczarr.arrays.parts import Types, parts, size
 from nczarr.ast.node import TypeName

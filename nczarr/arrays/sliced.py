@@ -7,13 +7,12 @@ and bounded by `SPAN`, however sparse the indices are.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from nczarr.arrays.blocks import Index, Selection, grid_of
+from nczarr.arrays.blocks import Index, Region, Selection, grid_of
 from nczarr.arrays.chunk_references import columns_of, some
 from nczarr.arrays.decoded_parts import region_of_lists
 from nczarr.arrays.lazy_numpy import NDArray, np
@@ -27,15 +26,12 @@ from nczarr.ast.types import Field
 SPAN = 1 << 22
 """Maximum elements read at once for a selection among them."""
 
-Ranges = tuple[range, ...]
-"""Selected indices along each dimension; ascending."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sliced(DerivedSource):
     """Part of another array: element i of a dimension is its element `ranges[dimension][i]`."""
 
-    ranges: Ranges
+    ranges: Region
     """Selected indices along each dimension."""
 
     @property
@@ -68,10 +64,9 @@ class Sliced(DerivedSource):
         for box in _boxes(wanted):
             yield _box_of([indices[part] for indices, part in zip(wanted, box, strict=True)])
 
-    @property
-    def manifest(self) -> Manifest | None:
-        """Source chunks that are chunks of the part, if it consists of whole ones. Raises OSError."""
-        manifest = self.source.manifest if self._aligned else None
+    def manifest(self, region: Region | None = None) -> Manifest | None:
+        """Return the source chunks that are chunks of the part, if it consists of whole ones. Raises OSError."""
+        manifest = self.source.manifest(self._in_source(region)) if self._aligned else None
         if manifest is None:
             return None
         columns, whole = columns_of(manifest), self.source.layout
@@ -169,37 +164,17 @@ class Sliced(DerivedSource):
         stepped: NDArray[Any] = values[steps]
         return stepped
 
-    def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
-        """Return chunks that meet an occupied part of the source, in C order.
+    def occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
+        """Return the blocks of a region that meet an occupied part of the source, in C order."""
+        return self.source.occupied(chunks, self._in_source(region))
 
-        The source is queried in blocks of a chunk's span there, so that few
-        values in a vast array are cheap.
-        """
-        counts = [range(-(-len(indices) // chunk)) for indices, chunk in zip(self.ranges, chunks, strict=True)]
-        if not all(counts):
-            return iter(())
-        whole = zip(largest(chunks), self.ranges, self.source.layout.shape, strict=True)
-        unit = tuple(min(chunk * indices.step, length) for chunk, indices, length in whole)
-        met = [range(indices[0] // length, indices[-1] // length + 1) for indices, length in _pairs(self.ranges, unit)]
-
-        def hits() -> Iterator[Index]:
-            for index in self.source.occupied(unit):
-                if all(number in span for number, span in zip(index, met, strict=True)):
-                    yield index
-
-        if sum(1 for _ in hits()) == math.prod(map(len, met)):  # all of them: there is no need to keep a list
-            return itertools.product(*counts)
-        found: set[Index] = set()
-        for index in hits():
-            found.update(itertools.product(*self._met(index, unit, chunks)))
-        return iter(sorted(found))
-
-    def _met(self, index: Index, unit: tuple[int, ...], chunks: tuple[int, ...]) -> Iterator[range]:
-        """Yield the range of the part's chunks that meet a source chunk, by dimension."""
-        for number, length, indices, chunk in zip(index, unit, self.ranges, chunks, strict=True):
-            first = max(0, -(-(number * length - indices.start) // indices.step))
-            last = min(len(indices) - 1, ((number + 1) * length - 1 - indices.start) // indices.step)
-            yield range(first // chunk, last // chunk + 1) if first <= last else range(0)
+    def _in_source(self, region: Region | None) -> Region:
+        """Return the indices in the source of a region."""
+        if region is None:
+            return self.ranges
+        return tuple(
+            indices[part.start : part.stop : part.step] for indices, part in zip(self.ranges, region, strict=True)
+        )
 
 
 def _box_of(wanted: list[range]) -> Selection:
@@ -207,7 +182,7 @@ def _box_of(wanted: list[range]) -> Selection:
     return tuple(slice(indices[0], indices[-1] + 1) if indices else slice(0, 0) for indices in wanted)
 
 
-def _pairs(ranges: Ranges, lengths: tuple[int, ...]) -> Iterator[tuple[range, int]]:
+def _pairs(ranges: Region, lengths: tuple[int, ...]) -> Iterator[tuple[range, int]]:
     return zip(ranges, lengths, strict=True)
 
 
@@ -228,7 +203,7 @@ def _boxes(wanted: list[range]) -> Iterator[Selection]:
         pending += [(*part[:axis], half, *part[axis + 1 :]) for half in reversed(halves)]
 
 
-def sliced(source: ArraySource, ranges: Ranges) -> ArraySource:
+def sliced(source: ArraySource, ranges: Region) -> ArraySource:
     """Return a part of a source, or the source itself if all is selected."""
     whole = tuple(map(range, source.layout.shape))
     return source if ranges == whole else Sliced(source, ranges)
@@ -243,7 +218,7 @@ class _Elements(NamedTuple):
     """Number of cells of one element."""
 
 
-def cut(type_name: str, ranges: Ranges, parts: Parts, types: Types) -> Parts:
+def cut(type_name: str, ranges: Region, parts: Parts, types: Types) -> Parts:
     """Return a variable's parts with selected indices per dimension. Raises KeyError for wrong parts."""
     box = _box_of(list(ranges))
     boxed = region_of_lists(parts, box) if all(ranges) else None
@@ -252,19 +227,19 @@ def cut(type_name: str, ranges: Ranges, parts: Parts, types: Types) -> Parts:
         if all(each.step == 1 for each in ranges):
             return parts
 
-    def array(leaf: Leaf, cells: Ranges | _Elements) -> ArraySource:
+    def array(leaf: Leaf, cells: Region | _Elements) -> ArraySource:
         source = parts[leaf.path]
         return Gathered(source, cells.kept) if isinstance(cells, _Elements) else sliced(source, cells)
 
-    def elements(tree: ListTree, cells: Ranges | _Elements) -> _Elements:
+    def elements(tree: ListTree, cells: Region | _Elements) -> _Elements:
         counts = parts[tree.counts.path]
         mask = Inner(*cells) if isinstance(cells, _Elements) else Cells(counts.layout.shape, cells)
         return _Elements(Ragged(counts, mask), 1)
 
-    def member(number: int, field: Field, cells: Ranges | _Elements) -> Ranges | _Elements:
+    def member(number: int, field: Field, cells: Region | _Elements) -> Region | _Elements:
         if isinstance(cells, _Elements):
             return cells._replace(inner=cells.inner * math.prod(field.shape))
         return (*cells, *map(range, field.shape))
 
-    whole: Ranges | _Elements = ranges
+    whole: Region | _Elements = ranges
     return dict(spread(part_tree(type_name, types), whole, array, elements, member))

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, Self, TypeAlias
 
-from nczarr.arrays.blocks import Index, Selection, every_block
+from nczarr.arrays.blocks import Index, Region, Selection, every_block
 from nczarr.arrays.chunk_keys import Listing
 from nczarr.arrays.index_table import indices_of
 from nczarr.arrays.lazy_numpy import NDArray, np
@@ -157,12 +157,14 @@ class ArraySource:
         """
         out[...] = self.read(selection)
 
-    def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
-        """Return chunks of this shape that may contain more than fill, in C order, without duplicates: all.
+    def occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
+        """Return the blocks of a region that may contain more than fill, in C order, without duplicates: all.
 
-        Takes time proportional to stored data, not to the declared shape.
+        `chunks`: block shape; blocks begin at the first index of the region. `region`:
+        None for the whole array. Time and memory follow the blocks and the stored
+        chunks in the region, not the declared shape.
         """
-        return every_block(self.layout.shape, chunks)
+        return every_block(self.layout.shape if region is None else tuple(map(len, region)), chunks)
 
     @property
     def undefined(self) -> bool:
@@ -239,9 +241,11 @@ class ArraySource:
         """
         return self
 
-    @property
-    def manifest(self) -> Manifest | None:
-        """Byte ranges of encoded chunks; None for values of a text or computed ones. Raises OSError."""
+    def manifest(self, region: Region | None = None) -> Manifest | None:
+        """Return the byte ranges of encoded chunks; None for values of a text or computed ones. Raises OSError.
+
+        `region`: chunks that have no index of it may be omitted; None: all chunks.
+        """
         return None
 
     @property

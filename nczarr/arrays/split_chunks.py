@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nczarr.arrays.blocks import LARGE, MOST, Index, Selection, grid_of
+from nczarr.arrays.blocks import LARGE, MOST, Index, Region, Selection, grid_of
 from nczarr.arrays.chunk_references import columns_of, some
 from nczarr.arrays.concatenate import is_hollow, misfit
 from nczarr.arrays.lazy_numpy import NDArray, np
@@ -74,10 +74,9 @@ class Pieces(DerivedSource):
             return None
         return place._replace(offset=place.offset + begin, length=self._size)
 
-    @property
-    def manifest(self) -> Manifest | None:
-        """Manifest of the pieces; None if the source has none. Raises OSError."""
-        table = self.source.manifest
+    def manifest(self, region: Region | None = None) -> Manifest | None:
+        """Return the manifest of the pieces; None if the source has none. Raises OSError."""
+        table = self.source.manifest(region)
         shape, chunks, size = self.layout.shape, self._whole.chunks, self._size
         if table is None or math.prod(chunks[: self.axis]) != 1:
             return None
@@ -110,9 +109,9 @@ class Pieces(DerivedSource):
         """Return the source's values of a region, in its shape and the source's dtype."""
         return self.source.read(selection)
 
-    def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
+    def occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
         """Return the source's occupied chunks."""
-        return self.source.occupied(chunks)
+        return self.source.occupied(chunks, region)
 
 
 def common_length(sources: Sequence[ArraySource], axis: int) -> int | None:

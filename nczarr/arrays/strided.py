@@ -13,7 +13,7 @@ import math
 import mmap as mmap_module
 import os
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from mmap import mmap
 from typing import TYPE_CHECKING, Any
@@ -21,17 +21,20 @@ from weakref import ref
 
 from nczarr.arrays.blocks import (
     Index,
+    Region,
     Selection,
     cut_along,
     every_block,
     grid_of,
     inside,
     lengths_of,
+    lengths_within,
     linear_block,
     number_of,
 )
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.manifest import Affine, Columns, Manifest, Place
+from nczarr.arrays.occupancy import chunk_ranges
 from nczarr.arrays.source import ArraySource, Layout, Stored, itemsize, numpy_dtype
 from nczarr.arrays.thread_pool import each
 from nczarr.stores import remote_file
@@ -191,26 +194,33 @@ class AffineArray(ArraySource):
     sparse: bool = False
     """True if `missing` is the fill value, so that chunks wholly beyond the end are not occupied."""
 
-    @property
-    def manifest(self) -> Manifest | None:
-        """Chunks in the file, one range each; None without a path."""
+    def manifest(self, region: Region | None = None) -> Manifest | None:
+        """Return the chunks in the file, one range each; None without a path."""
         if self.file.path is None:
             return None
+        if region:
+            return self._columns(chunk_ranges(self.layout.chunks, region))
         length, counts = self._chunk_bytes(), self._counts()
         count, row = math.prod(counts), math.prod(counts[1:])
         if self.whole and (row == 1 or self.stride * self._rows == length * row):
             step = self.stride * self._rows if row == 1 and count > 1 else length
             return Affine(self.file.path, self.base, step, length, count)
-        return self._columns(length, counts)
+        return self._columns([range(count) for count in counts])
 
-    def _columns(self, length: int, counts: tuple[int, ...]) -> Columns:
-        """Return the chunks in the file as rows."""
-        rows, row = (counts[0], math.prod(counts[1:])) if counts else (1, 1)
-        first = self.base + np.arange(rows, dtype=np.int64) * (self.stride * self._rows)
-        offset = (first[:, None] + np.arange(row, dtype=np.int64) * length).reshape(-1)
-        chunk = np.nonzero(offset + length <= self.file.size)[0].astype(np.int64)
+    def _columns(self, ranges: Sequence[range]) -> Columns:
+        """Return the chunks in the file within a range of indices along each dimension, as rows."""
+        length, counts = self._chunk_bytes(), self._counts()
+        chunk: NDArray[np.int64] = np.zeros((), np.int64)
+        offset: NDArray[np.int64] = np.full((), self.base, np.int64)
+        for axis, (count, part) in enumerate(zip(counts, ranges, strict=True)):
+            step = length * math.prod(counts[axis + 1 :]) if axis else self.stride * self._rows
+            number = np.arange(part.start, part.stop, dtype=np.int64)
+            chunk, offset = chunk[..., None] * count + number, offset[..., None] + number * step
+        chunk, offset = chunk.reshape(-1), offset.reshape(-1)
+        there = offset + length <= self.file.size
+        chunk, offset = chunk[there], offset[there]
         zeros = np.zeros(len(chunk), np.int64)
-        return Columns((str(self.file.path),), chunk, zeros, offset[chunk], zeros + length, zeros.astype(np.int32))
+        return Columns((str(self.file.path),), chunk, zeros, offset, zeros + length, zeros.astype(np.int32))
 
     @property
     def distant(self) -> bool:
@@ -359,9 +369,11 @@ class AffineArray(ArraySource):
         number = number_of(chunk[1:], self._counts()[1:])
         return self.base + chunk[0] * self._rows * self.stride + number * self._chunk_bytes()
 
-    def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
-        """Return all chunks; if missing elements are fill, only those partly in the file."""
+    def occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
+        """Return all blocks of a region; if missing elements are fill, only those partly in the file."""
         lengths = self._present() if self.sparse else self.layout.shape
+        if region is not None:
+            lengths = lengths_within(region, lengths)
         return every_block(lengths, chunks)
 
     def _present(self) -> tuple[int, ...]:

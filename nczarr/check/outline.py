@@ -140,7 +140,7 @@ def stored_bytes(parts: Parts) -> int | None:
     """Return the bytes of a variable's encoded chunks; None if unknown."""
     total = 0
     for source in parts.values():
-        match source.manifest:
+        match source.manifest():
             case Columns() as columns:
                 if len(columns.length) and int(columns.length.min()) < 0:  # whole objects of unknown size
                     return None

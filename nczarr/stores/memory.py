@@ -19,6 +19,10 @@ class MemoryStore(Store):
         self.content: dict[str, bytes] = dict(content or {})
         self.finished = False
 
+    def lacks(self, key: str) -> bool:
+        """Return whether there is no such key."""
+        return key not in self.content
+
     def get(self, key: str) -> bytes | None:
         """Return the bytes of a key, or None."""
         return self.content.get(key)

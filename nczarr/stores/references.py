@@ -101,6 +101,10 @@ class ReferenceStore(Store):
         except ForbiddenTargetError as error:
             raise CompileError([Diagnostic("forbidden-target", Severity.ERROR, f"`{key}`: {error}")]) from None
 
+    def lacks(self, key: str) -> bool:
+        """Return whether the document has no entry for the key."""
+        return self.references.find(key) is None
+
     def get(self, key: str) -> bytes | None:
         """Return the bytes of a key, or None. Raises OSError, CompileError."""
         found = self._found(key)

@@ -110,6 +110,10 @@ class ZipStore(Store):
                 raise error.__context__ from None
             raise OSError(errno.EINVAL, f"invalid zip archive: {error}", self.path) from None
 
+    def lacks(self, key: str) -> bool:
+        """Return whether the archive has no such entry. Raises OSError."""
+        return self._folder + key not in self._archive.NameToInfo
+
     def get(self, key: str) -> bytes | None:
         """Return the bytes of a key, or None. Raises OSError, UnsafeKeyError."""
         info = self._archive.NameToInfo.get(self._folder + safe_key(key))

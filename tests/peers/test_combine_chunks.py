@@ -33,7 +33,7 @@ def whole(paths: list[str], **wanted: Any) -> tuple[Checked | None, Report]:
 def chunks_read(checked: Checked, path: str) -> int:
     """How many chunks a variable has, each of which is found where the table says, and holds the array's values."""
     source = checked.parts[path][""]
-    stored, layout, table = source.stored, source.layout, source.manifest
+    stored, layout, table = source.stored, source.layout, source.manifest()
     assert stored is not None
     assert table is not None
     places = {}

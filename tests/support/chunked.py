@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from nczarr.arrays.blocks import Index, Selection, every_block, region_of
+from nczarr.arrays.blocks import Index, Region, Selection, every_block, region_of
 from nczarr.arrays.source import ArraySource, Stored
 from nczarr.ast import Codec
 
@@ -23,8 +23,8 @@ class Chunked(ArraySource):
     def stored(self) -> Stored:
         return Stored(self.layout.dtype, self.layout.chunks, (Codec(id=1, parameters=(5,)),))
 
-    def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
-        return self.inner.occupied(chunks)
+    def occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
+        return self.inner.occupied(chunks, region)
 
     def read(self, selection: Selection) -> Any:
         for index in every_block(self.layout.shape, self.layout.chunks):

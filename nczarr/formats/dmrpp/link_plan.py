@@ -117,7 +117,7 @@ def _linked(source: ArraySource, dtype: Descr) -> Linked | None:
         shuffled = codec.parameters[0] if codec.id == SHUFFLE and codec.parameters else width
         if codec.id not in FILTER_NAMES or shuffled != width:
             return None
-    manifest = source.manifest
+    manifest = source.manifest()
     if manifest is None:
         return None
     columns = columns_of(manifest)

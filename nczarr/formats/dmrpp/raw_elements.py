@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from nczarr.arrays.blocks import Index, Selection
+from nczarr.arrays.blocks import Index, Region, Selection
 from nczarr.arrays.elements import in_order
 from nczarr.arrays.grid import converted
 from nczarr.arrays.lazy_numpy import NDArray, np
@@ -49,9 +49,9 @@ class RawElements(DerivedSource):
         """Return the same array with zeros for missing chunks."""
         return replace(self, source=self.source.cleared(), layout=self.layout._replace(fill=None))
 
-    def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
+    def occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
         """Yield the chunks of the raw source."""
-        return self.source.occupied(chunks)
+        return self.source.occupied(chunks, region)
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """Return the values of a region, in its shape and the layout's dtype. Raises OSError, CompileError."""

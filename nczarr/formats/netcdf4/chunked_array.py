@@ -14,17 +14,29 @@ from typing import Any, NoReturn
 
 from nczarr.arrays import small_chunks
 from nczarr.arrays.assembly import DIRECT, assemble, assembled
-from nczarr.arrays.blocks import Index, Selection, every_block, grid_of, lengths_of, number_of
+from nczarr.arrays.blocks import (
+    Index,
+    Region,
+    Selection,
+    every_block,
+    every_index,
+    grid_of,
+    lengths_of,
+    lengths_within,
+    number_of,
+    region_or_all,
+)
 from nczarr.arrays.chunk_references import unmasked
 from nczarr.arrays.decode import DECODING_ERRORS, Config
 from nczarr.arrays.decoded_parts import DecodedCells
 from nczarr.arrays.grid import Encoding, chunk_of, covering_regions, kept, put_chunk, unreadable
-from nczarr.arrays.index_table import covering, distinct, indices_of, raveled, table_of, unraveled
+from nczarr.arrays.index_table import distinct, indices_of, raveled, table_of, unraveled
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.lengths import linked_length, misfit
 from nczarr.arrays.library_lock import LOCK
 from nczarr.arrays.manifest import Columns, Manifest, Place
 from nczarr.arrays.memory import fill_array
+from nczarr.arrays.occupancy import blocks_of_chunks, chunk_ranges
 from nczarr.arrays.source import ArraySource, Layout, Stored, itemsize, numpy_dtype
 from nczarr.arrays.strided import FileBytes
 from nczarr.formats.netcdf4.chunk_index import ChunkTable, chunk_table, few_chunks
@@ -40,7 +52,10 @@ MAPPED = 8 << 20
 
 
 FEW = 32
-"""Maximum chunks of a remote file that are looked up one by one."""
+"""Maximum chunks that are looked up one by one."""
+
+MANY = 1 << 12
+"""Chunks of a local array from which some are looked up one by one: the whole table is read at once below."""
 
 
 class _Known:
@@ -49,6 +64,8 @@ class _Known:
     def __init__(self) -> None:
         self.table: ChunkTable | None = None
         """The chunk table, once it was needed."""
+        self.rows: dict[int, tuple[int, int, int] | None] = {}
+        """Offset, length and mask of chunks that were looked up one by one; None: not allocated."""
         self.lengths: dict[int, int | None] = {}
         """Size of a chunk in bytes by mask of skipped steps; None if it depends on the values."""
 
@@ -142,10 +159,9 @@ class ChunkedArray(ArraySource):
         bounds = (part.indices(length)[:2] for part, length in zip(selection, self.layout.shape, strict=True))
         return self.fetched([tuple(slice(start, max(start, stop)) for start, stop in bounds)])
 
-    @property
-    def manifest(self) -> Manifest:
-        """Allocated chunks whose bytes alone define their values. Raises OSError."""
-        rows = self._table
+    def manifest(self, region: Region | None = None) -> Manifest:
+        """Return the allocated chunks whose bytes alone define their values. Raises OSError."""
+        rows = self._table_in(region)
         if self._outgrown:
             whole = ~self._are_cut(self._indices(rows))
             rows = ChunkTable(rows.chunk[whole], rows.offset[whole], rows.length[whole], rows.mask[whole])
@@ -195,10 +211,31 @@ class ChunkedArray(ArraySource):
 
         The whole table of a remote file may take hundreds of requests, a few chunks take three.
         """
-        if self.distant and self._known.table is None and len(chunks) <= FEW:
-            found: ChunkTable = called(str(self.file.path), ChunkedArray.looked_up_few, self, chunks)
-            return found
-        return self._table
+        known, counts = self._known, grid_of(self.layout.shape, self.layout.chunks)
+        if known.table is not None or len(chunks) > FEW or not (self.distant or math.prod(counts) > MANY):
+            return self._table
+        numbers = raveled(chunks, counts).tolist()
+        new = [row for row, number in enumerate(numbers) if number not in known.rows]
+        if new and not self.distant and len(known.rows) + len(new) > FEW:
+            return self._table
+        if new:
+            table: ChunkTable = called(str(self.file.path), ChunkedArray.looked_up_few, self, chunks[new])
+            allocated = zip(table.offset.tolist(), table.length.tolist(), table.mask.tolist(), strict=True)
+            looked_up: dict[int, tuple[int, int, int] | None] = dict.fromkeys(numbers[row] for row in new)
+            looked_up.update(zip(table.chunk.tolist(), allocated, strict=True))
+            known.rows.update(looked_up)
+        rows = [(number, *row) for number in sorted(numbers) if (row := known.rows[number]) is not None]
+        columns = np.array(rows, np.int64).reshape(-1, 4).T.copy()
+        return ChunkTable(columns[0], columns[1], columns[2], columns[3].astype(np.int32))
+
+    def _table_in(self, region: Region | None) -> ChunkTable:
+        """Return a chunk table that has the chunks with an index of a region; None: all. Raises OSError."""
+        if region is None or not region:
+            return self._table
+        ranges = chunk_ranges(self.layout.chunks, region)
+        if math.prod(map(len, ranges)) > FEW:
+            return self._table
+        return self._table_of(table_of(every_index(ranges), len(region)))
 
     def looked_up(self) -> ChunkTable:
         """Read the chunk table with the HDF5 library of this process. Raises OSError."""
@@ -426,15 +463,15 @@ class ChunkedArray(ArraySource):
         values: NDArray[Any] = np.ndarray(chunks, dtype, self.file.data, place.offset)
         return values
 
-    def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
-        """Yield the chunks of a grid that overlap allocated chunks, in C order.
+    def occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
+        """Return the blocks of a region that overlap allocated chunks, in C order.
 
-        If unwritten cells differ from the layout's fill: all chunks of the
-        extent.
+        If unwritten cells differ from the layout's fill: all blocks of the extent.
         """
         if self.own != self.layout.fill:
-            return iter(()) if 0 in self.extent else every_block(self.extent, chunks)
-        found = self._indices(self._table)
-        if chunks != self.layout.chunks:
-            found = covering(found, self.layout.chunks, chunks, self.layout.shape)
-        return indices_of(found)
+            lengths = self.extent if region is None else lengths_within(region, self.extent)
+            return iter(()) if 0 in lengths else every_block(lengths, chunks)
+        table = self._indices(self._table_in(region))
+        if region is None and chunks == self.layout.chunks:
+            return indices_of(table)
+        return blocks_of_chunks(table, self.layout.chunks, chunks, region_or_all(region, self.layout.shape))

@@ -17,8 +17,8 @@ from functools import cached_property
 from typing import Any, NoReturn
 
 from nczarr import names
-from nczarr.arrays.blocks import Selection, every_block, lengths_of, linear_block, region_of
-from nczarr.arrays.decoded_parts import Region, Sections
+from nczarr.arrays.blocks import Region, Selection, every_block, lengths_of, linear_block, region_of
+from nczarr.arrays.decoded_parts import Sections
 from nczarr.arrays.grid import unreadable
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.library_lock import LOCK

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nczarr.arrays.blocks import Index
+from nczarr.arrays.blocks import Index, Region
 from nczarr.arrays.concatenate import Joined, joined, misfit
 from nczarr.arrays.expand_dims import Raised
 from nczarr.arrays.interleave import join
@@ -109,7 +109,7 @@ def test_chunks_that_make_no_grid(sources: list[ArraySource], pair: tuple[int, i
     assert ((found.source, found.other), found.reason) == (pair, reason)
     made = joined(sources, 0)
     assert made.stored is None
-    assert made.encoded((0, 0)) is made.place((0, 0)) is made.manifest is None
+    assert made.encoded((0, 0)) is made.place((0, 0)) is made.manifest() is None
 
 
 def test_filters_of_other_levels_do_not_go_together() -> None:
@@ -127,7 +127,7 @@ def test_a_source_of_fill_alone_is_in_nobodys_way() -> None:
 def test_a_manifest_of_files(tmp_path: Path) -> None:
     values = [np.arange(12, dtype="<i4").reshape(4, 3) + each for each in range(3)]
     files = [file_array(tmp_path / f"{number}", each, (1, 3)) for number, each in enumerate(values)]
-    table = joined([files[0], files[1], files[0]], 0).manifest
+    table = joined([files[0], files[1], files[0]], 0).manifest()
     assert isinstance(table, Columns)
     assert table.sources == (str(tmp_path / "0"), str(tmp_path / "1"))
     assert table.chunk.tolist() == list(range(12))
@@ -142,7 +142,7 @@ def test_a_manifest_along_another_axis_is_in_the_order_of_chunks(tmp_path: Path)
         array = np.arange(8, dtype="<i2").reshape(4, 2)
         sources.append(file_array(tmp_path / f"{number}", array, (1, 2)))
     made = joined(sources, 1)
-    table = made.manifest
+    table = made.manifest()
     assert isinstance(table, Columns)
     assert table.chunk.tolist() == list(range(8))
     assert table.source.tolist() == [0, 1] * 4
@@ -159,7 +159,7 @@ def test_contiguous_arrays_are_cut_into_pieces_of_one_length(tmp_path: Path, len
     length = int(np.gcd.reduce(lengths))
     assert made.stored.chunks == (length, 3)
     whole = np.concatenate(arrays)
-    table = made.manifest
+    table = made.manifest()
     for number in range(len(whole) // length):
         place = made.place((number, 0))
         assert place is not None
@@ -183,8 +183,7 @@ def test_pieces_of_chunks_that_are_longer_than_the_array(tmp_path: Path) -> None
             def place(self, chunk: Index) -> Place:
                 return Place(self.file, 0, 16)
 
-            @property
-            def manifest(self) -> Affine:
+            def manifest(self, region: Region | None = None) -> Affine:
                 return Affine(self.file, 0, 16, 16, 1)
 
             def encoded(self, chunk: Index) -> bytes:
@@ -193,11 +192,11 @@ def test_pieces_of_chunks_that_are_longer_than_the_array(tmp_path: Path) -> None
         sources.append(Long(Layout("<i2", (length,), (8,)), np.arange(length, dtype="<i2")))
     assert common_length(sources, 0) == 3
     made = joined(addressed(sources, 0, 1), 0)
-    table = made.manifest
+    table = made.manifest()
     assert isinstance(table, Columns)
     assert (table.offset.tolist(), table.length.tolist(), table.chunk.tolist()) == ([0, 0], [6, 6], [0, 1])
     assert common_length(sources[::-1], 0) == 2
-    back = joined(addressed(sources[::-1], 0, 1), 0).manifest
+    back = joined(addressed(sources[::-1], 0, 1), 0).manifest()
     assert isinstance(back, Columns)
     assert (back.offset.tolist(), back.source.tolist()) == ([0, 0, 4], [0, 1, 1])
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
@@ -101,12 +100,10 @@ def test_what_lies_far_apart_is_read_in_pieces(monkeypatch: pytest.MonkeyPatch) 
 def test_a_few_values_in_a_vast_array_are_few() -> None:
     vast = 10**12
     layout = Layout("<i4", (vast,), (vast,), fill=b"\7\0\0\0")
-    source = Runs(layout, [5, 10**11], [0, 2, 3], np.array([1, 2, 3], "<i4"))
-    begun = time.monotonic()
+    source = Runs(layout, [3, 10**11], [0, 2, 3], np.array([1, 2, 3], "<i4"))
     part = Sliced(source, (range(1, vast - 1, 3),))
     assert list(part.occupied((1000,))) == [(0,), ((10**11 - 1) // 3000,)]
-    assert part.read((slice(0, 3),)).tolist() == [7, 7, 7]
-    assert time.monotonic() - begun < 1
+    assert part.read((slice(0, 3),)).tolist() == [7, 2, 7]
 
 
 def test_ragged_content_follows_its_counts() -> None:

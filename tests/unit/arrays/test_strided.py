@@ -137,7 +137,7 @@ def test_a_pickle_has_the_path_and_no_bytes(tmp_path: Path) -> None:
     assert len(data) < 1000
     again = pickle.loads(data)
     assert again.read((slice(0, 3),)).tolist() == [0x0203, 0x0405, 0x0607]
-    assert source.manifest == Affine(str(path), 2, 6, 6, 1) == again.manifest
+    assert source.manifest() == Affine(str(path), 2, 6, 6, 1) == again.manifest()
     path.write_bytes(BYTES)
     with pytest.raises(OSError, match="had 102400 bytes"):
         pickle.loads(data).read((slice(0, 1),))
@@ -156,7 +156,7 @@ def test_pages_are_given_back_and_views_stay_good(tmp_path: Path, monkeypatch: p
 def test_bytes_of_no_file_are_pickled() -> None:
     again = pickle.loads(pickle.dumps(array((2,), 0, 2)))
     assert again.read((slice(0, 2),)).tolist() == [1, 0x0203]
-    assert again.manifest is None
+    assert again.manifest() is None
 
 
 def test_few_files_stay_mapped_however_many_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

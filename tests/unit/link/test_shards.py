@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nczarr.arrays.blocks import Index, Selection
+from nczarr.arrays.blocks import Index, Region, Selection
 from nczarr.arrays.crc32c import by_table
 from nczarr.arrays.memory import Runs
 from nczarr.arrays.source import ArraySource, Layout
@@ -102,7 +102,8 @@ class Ramp(ArraySource):
         axes = np.ogrid[selection]
         return sum(axis.astype("<f8") * 1000**place for place, axis in enumerate(axes))
 
-    def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
+    def occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
+        assert region is None
         return product(*(range(-(-n // c)) for n, c in zip(self.layout.shape, chunks, strict=True)))
 
 

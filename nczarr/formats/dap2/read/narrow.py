@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from nczarr.arrays.blocks import Index, Selection
+from nczarr.arrays.blocks import Index, Region, Selection
 from nczarr.arrays.lazy_numpy import NDArray
 from nczarr.arrays.parts import NUMPY
 from nczarr.arrays.source import ArraySource, DerivedSource, Layout
@@ -33,9 +33,9 @@ class Narrow(DerivedSource):
         """False: values are converted."""
         return False
 
-    def occupied(self, chunks: tuple[int, ...]) -> Iterator[Index]:
+    def occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
         """Yield the chunks of the units."""
-        return self.source.occupied(chunks)
+        return self.source.occupied(chunks, region)
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """Return the values of a region, in its shape and the layout's dtype. Raises OSError."""

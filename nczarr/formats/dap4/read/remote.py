@@ -10,7 +10,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from nczarr.arrays.decoded_parts import Region, sources
+from nczarr.arrays.blocks import Region
+from nczarr.arrays.decoded_parts import sources
 from nczarr.arrays.lazy_numpy import NDArray
 from nczarr.arrays.parts import Types, is_fixed, size
 from nczarr.arrays.requested_regions import TEXT, Blocks, Regions

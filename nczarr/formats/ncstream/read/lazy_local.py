@@ -14,10 +14,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from nczarr.arrays.blocks import Index, every_block, first_of
+from nczarr.arrays.blocks import Index, Region, first_of
 from nczarr.arrays.decoded_parts import Sections, overlap
 from nczarr.arrays.decoded_parts import sources as sources_of
 from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.occupancy import blocks_of_boxes
 from nczarr.arrays.part_fills import all_fill
 from nczarr.arrays.parts import Part, Types, part_tree, parts, spread
 from nczarr.arrays.source import Parts
@@ -185,17 +186,16 @@ class Decoder(Sections):
             self._ends = {path: list(itertools.accumulate(each[path] for each in every)) for path in ragged}
         return self._ends[part]
 
-    def occupied(self, shape: tuple[int, ...], chunks: tuple[int, ...]) -> Iterator[Index]:
-        """Yield the chunks that intersect a message, in C order."""
+    def occupied(self, chunks: tuple[int, ...], region: Region) -> Iterator[Index]:
+        """Return the blocks of a region that intersect a message, in C order."""
         if self.is_consecutive:
-            return every_block(shape, chunks)
-        found: set[Index] = set()
-        for piece in self.held.pieces:
-            if piece.cells:
-                ranges = (*piece.ranges, *map(range, shape[len(self.shape) :]))
-                met = (sorted({index // chunk for index in each}) for each, chunk in zip(ranges, chunks, strict=True))
-                found.update(itertools.product(*met))
-        return iter(sorted(found))
+            return super().occupied(chunks, region)
+        boxes = (
+            (*(range(cells[0], cells[-1] + 1) for cells in piece.ranges), *region[len(self.shape) :])
+            for piece in self.held.pieces
+            if piece.cells
+        )
+        return blocks_of_boxes(boxes, chunks, region)
 
 
 def _read(call: Any) -> dict[str, NDArray[Any]]:

@@ -106,7 +106,7 @@ def test_places_in_shards(file: Path, tmp_path: Path, shards: str) -> None:
         found = together(source, cut=False)
         assert found == one_by_one(source, cut=False), name
         assert len(found) == (2 if name == "missing" else 6 * 7)
-        manifest = source.manifest
+        manifest = source.manifest()
         assert manifest is not None
         assert [place[1:] for place in found.values()] == list(
             zip(manifest.offset.tolist(), manifest.length.tolist(), manifest.mask.tolist(), strict=True)  # type: ignore[union-attr]
@@ -234,7 +234,7 @@ def test_a_damaged_index_is_reported(file: Path, tmp_path: Path, at: int, value:
     assert str(many.value) == str(single.value)
     if "beyond" in text:
         with pytest.raises(CompileError, match=text):
-            _ = source.manifest
+            _ = source.manifest()
 
 
 @pytest.mark.parametrize("way", ["file", "shards"])
