@@ -74,8 +74,10 @@ class Listing:
             lacks, key = self._store.lacks, self.chunk_keys.key
             return table_of((index for index in every_index(ranges) if not lacks(key(index))), len(ranges))
         table = self.table()
+        low, high = np.searchsorted(table[:, 0], (ranges[0].start, ranges[0].stop))
+        table = table[low:high]
         inside = np.ones(len(table), bool)
-        for axis, part in enumerate(ranges):
+        for axis, part in enumerate(ranges[1:], 1):
             inside &= (table[:, axis] >= part.start) & (table[:, axis] < part.stop)
         return table[inside]
 

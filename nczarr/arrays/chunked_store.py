@@ -6,7 +6,6 @@ CompileError with `unreadable-chunk` for undecodable chunks.
 
 from __future__ import annotations
 
-import errno
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,19 +21,26 @@ from nczarr.arrays.chunk_keys import Listing
 from nczarr.arrays.chunk_references import WHOLE
 from nczarr.arrays.decode import DECODING_ERRORS
 from nczarr.arrays.grid import chunk_of, covering_regions, in_one, kept, put_chunk, unreadable
-from nczarr.arrays.index_table import covering, indices_of, raveled
+from nczarr.arrays.index_table import indices_of
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.lengths import decoded_length, encoded_length, is_plain, misfit, texts_end
 from nczarr.arrays.manifest import Columns, Manifest, Place, columns_from
 from nczarr.arrays.memory import put_nil
 from nczarr.arrays.occupancy import blocks_of_chunks, blocks_of_runs, chunk_ranges, chunks_in
-from nczarr.arrays.shards import KeyedArray, in_shard, in_shards
+from nczarr.arrays.shards import (
+    KeyedArray,
+    columns_in_shards,
+    fetched_in_shards,
+    in_shard,
+    in_shards,
+    places_in_shards,
+    stored_in_shards,
+)
 from nczarr.arrays.small_chunks import Encoded
 from nczarr.arrays.source import ArraySource, Stored, itemsize, numpy_dtype
 from nczarr.ast.rectilinear import largest, varies
-from nczarr.diagnostics.report import CompileError
 from nczarr.stores import ranges
-from nczarr.stores.ranges import Range, neighbours
+from nczarr.stores.ranges import Range
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,18 +97,7 @@ class StoredArray(KeyedArray):
         if self._scattered and self.layout.shards is None:
             keys = {self.key(index): index for index in covering_regions(regions, self.layout.chunks)}
             return replace(self, _at_hand={keys[key]: data for key, data in self.store.several(keys).items()})
-        shards: dict[Index, list[tuple[int, int, Index]]] = {}
-        for index in sorted(covering_regions(regions, self.layout.chunks)):
-            found = in_shard(self, index)
-            if found is not None:
-                shards.setdefault(self.home(index), []).append((*found[1:], index))
-        at_hand: dict[Index, bytes] = {}
-        for home, places in shards.items():
-            for begin, end, group in neighbours(places):
-                data = memoryview(self._part(self.key(home), begin, end - begin))
-                for offset, length, index in group:
-                    at_hand[index] = bytes(data[offset - begin : offset - begin + length])
-        return replace(self, _at_hand=at_hand)
+        return replace(self, _at_hand=fetched_in_shards(self, sorted(covering_regions(regions, self.layout.chunks))))
 
     def manifest(self, region: Region | None = None) -> Manifest | None:
         """Return the locations of stored chunks in files or URL objects; None without any. Raises OSError.
@@ -130,7 +125,7 @@ class StoredArray(KeyedArray):
         layout = self.layout
         counts = grid_of(layout.shape, layout.chunks)
         if layout.shards is not None:
-            return self._columns_in_shards(counts, region)
+            return columns_in_shards(self, self._stored_keys(region, exactly=True), region)
 
         def places() -> Iterator[tuple[int, Place]]:
             for index in indices_of(self._stored_keys(region, exactly=True)):
@@ -146,43 +141,6 @@ class StoredArray(KeyedArray):
 
         found = columns_from(places())
         return found if len(found.chunk) else None
-
-    def _columns_in_shards(self, counts: tuple[int, ...], region: Region | None) -> Columns | None:
-        """Return the public locations of the chunks of a region in shards. `counts`: shape of the chunk grid."""
-        layout, sources, pieces = self.layout, dict[str, int](), []
-        assert layout.shards is not None
-        shards = self._stored_keys(region, exactly=True)
-        for start in range(len(shards)):  # one by one: a shard has many chunks
-            home = shards[start : start + 1]
-            whole = self.store.refer(self.key(tuple(home[0].tolist())))
-            if whole is None or whole.url is None:
-                continue
-            chunks = self._chunks_of_shards(home, region)
-            for found in in_shards(self, chunks):
-                if not found.is_inside:
-                    self._beyond(chunks)
-                source = np.full(len(found.row), sources.setdefault(whole.url, len(sources)), np.int64)
-                pieces.append((raveled(chunks[found.row], counts), source, whole.offset + found.offset, found.length))
-        if not sum(len(piece[0]) for piece in pieces):
-            return None
-        columns = [np.concatenate(column) for column in zip(*pieces, strict=True)]
-        order = np.argsort(columns[0], kind="stable")
-        chunk, source, offset, length = (column[order] for column in columns)
-        return Columns(tuple(sources), chunk, source, offset, length, np.zeros(len(chunk), np.int32))
-
-    def _chunks_of_shards(self, shards: NDArray[np.int64], region: Region | None) -> NDArray[np.int64]:
-        """Return the chunks of some shards that contain an index of a region, in C order; forms as in `index_table`."""
-        layout = self.layout
-        assert layout.shards is not None
-        box = [] if region is None else [range(indices[0], indices[-1] + 1) for indices in region]
-        chunks = covering(shards, layout.shards, layout.chunks, layout.shape, tuple(box) or None)
-        return chunks if region is None else chunks_in(chunks, layout.chunks, region)
-
-    def _beyond(self, chunks: NDArray[np.int64]) -> NoReturn:
-        """Raise CompileError for the first chunk that the index puts beyond the end of its shard."""
-        for index in indices_of(chunks):
-            in_shard(self, index)
-        raise AssertionError("every chunk is inside its shard")
 
     @property
     def stored(self) -> Stored | None:
@@ -219,20 +177,8 @@ class StoredArray(KeyedArray):
         """Return the locations of many chunks; those in shards are found together."""
         if self.layout.shards is None or self.masks or self._plain_texts or self.store.distant:
             return ArraySource.places(self, chunks, cut=cut)
-        sources, pieces = dict[str, int](), []
-        for found in in_shards(self, chunks):
-            whole, length = found.whole, found.length
-            if not found.is_inside or (isinstance(whole, Range) and self._misfit(length)):
-                return ArraySource.places(self, chunks, cut=cut)  # the first wrong one raises
-            if isinstance(whole, Range):
-                source = np.full(len(length), sources.setdefault(whole.path, len(sources)), np.int64)
-                pieces.append((found.row, source, whole.offset + found.offset, length))
-        if not pieces:
-            return columns_from(())
-        columns = [np.concatenate(column) for column in zip(*pieces, strict=True)]
-        order = np.argsort(columns[0], kind="stable")
-        row, source, offset, length = (column[order] for column in columns)
-        return Columns(tuple(sources), row, source, offset, length, np.zeros(len(row), np.int32))
+        places = places_in_shards(self, chunks, self._misfit)
+        return ArraySource.places(self, chunks, cut=cut) if places is None else places  # the first wrong one raises
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """Return the values of a region, in its shape and the layout's dtype; NIL strings are None."""
@@ -295,7 +241,7 @@ class StoredArray(KeyedArray):
                 return ranges.read(Range(shard.path, shard.offset + offset, length))
             if shard is not None:
                 return shard[offset : offset + length]
-            data = self._part(self.key(self.home(chunk)), offset, length)
+            data = self.part(self.key(self.home(chunk)), offset, length)
         if data is not None:
             self._fits(chunk, len(data))
         return data
@@ -378,13 +324,6 @@ class StoredArray(KeyedArray):
         except DECODING_ERRORS as error:
             self._unreadable(chunk, str(error) or type(error).__name__)
 
-    def _part(self, key: str, offset: int, length: int) -> bytes:
-        """Return a range of a distant shard that existed before. Raises OSError."""
-        data = self.store.part(key, offset, length)
-        if data is None:
-            raise OSError(errno.EIO, "the shard no longer exists", f"{self.store.path}/{key}")
-        return data
-
     @property
     def keys(self) -> Listing:
         """Keys of the array in this process; made once, because they identify the array."""
@@ -450,29 +389,13 @@ class StoredArray(KeyedArray):
         table = self._stored_keys(region, exactly=False)
         cuts_shards = any(block < length for block, length in zip(largest(chunks), largest(unit), strict=True))
         if layout.shards is not None and cuts_shards and not self.distant:
-            unit, table = layout.chunks, self._stored_chunks(table, cells)
+            unit, table = layout.chunks, stored_in_shards(self, table, cells)
         blocks = blocks_of_chunks(table, unit, chunks, cells)
         if not self.nil:
             return blocks
         # A chunk of empty strings is not stored, and some of them may be NIL.
         nil = blocks_of_runs(self.nil, layout.shape, chunks, cells)
         return (index for index, _ in groupby(merge(blocks, nil)))
-
-    def _stored_chunks(self, shards: NDArray[np.int64], region: Region) -> NDArray[np.int64]:
-        """Return the stored chunks of some shards in a region; all of a shard with an unreadable index.
-
-        Forms as in `index_table`. Reading such a chunk reports the index.
-        """
-        tables = []
-        for row in range(len(shards)):  # one by one: a shard has many chunks
-            chunks = self._chunks_of_shards(shards[row : row + 1], region)
-            try:
-                rows = [part.row for part in in_shards(self, chunks)]
-            except CompileError:
-                tables.append(chunks)
-                continue
-            tables += [chunks[some] for some in rows]
-        return np.concatenate(tables) if tables else shards[:0]
 
 
 def _elsewhere(described: tuple[Any, ...], keys: str | None) -> StoredArray:

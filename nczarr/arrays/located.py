@@ -24,7 +24,7 @@ from nczarr.arrays.index_table import indices_of, raveled, unraveled
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.lengths import linked_length, misfit
 from nczarr.arrays.manifest import Columns, Place, columns_from
-from nczarr.arrays.occupancy import blocks_of_chunks
+from nczarr.arrays.occupancy import blocks_of_chunks, chunk_ranges, rows_between
 from nczarr.arrays.source import ArraySource, Descr, Layout, Stored, itemsize, numpy_dtype
 from nczarr.ast.rectilinear import varies
 from nczarr.secrets import StorageOptions
@@ -184,16 +184,16 @@ class LocatedArray(ArraySource):
 
     def occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
         """Return the blocks of a region that meet a chunk with a place or bytes, in C order."""
-        numbers, counts = self.table.chunk, self.counts
+        numbers, counts, own = self.table.chunk, self.counts, self.stored.chunks
+        if len(numbers) + len(self.held) == math.prod(counts):
+            return ArraySource.occupied(self, chunks, region)
         if self.held:
             numbers = np.union1d(numbers, np.fromiter(self.held, np.int64, len(self.held)))
-        if len(numbers) == math.prod(counts):
-            return ArraySource.occupied(self, chunks, region)
-        table = unraveled(numbers, counts)
-        own = self.stored.chunks
         if region is None and chunks == own:
-            return indices_of(table)
-        return blocks_of_chunks(table, own, chunks, region_or_all(region, self.shape))
+            return indices_of(unraveled(numbers, counts))
+        cells = region_or_all(region, self.shape)
+        table = unraveled(numbers[rows_between(numbers, counts, chunk_ranges(own, cells))], counts)
+        return blocks_of_chunks(table, own, chunks, cells)
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """Return the values of a region, in its shape and the layout's dtype. Raises OSError, CompileError."""

@@ -12,7 +12,7 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 
-from nczarr.arrays.blocks import Index, Region, every_index, grid_of
+from nczarr.arrays.blocks import Index, Region, every_index, grid_of, number_of
 from nczarr.arrays.index_table import distinct_rows, indices_of
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.ast.rectilinear import Lengths
@@ -44,6 +44,17 @@ def chunk_ranges(unit: tuple[int, ...], region: Region) -> list[range]:
         range(indices[0] // length, indices[-1] // length + 1) if indices else range(0)
         for length, indices in zip(unit, region, strict=True)
     ]
+
+
+def rows_between(numbers: NDArray[np.int64], counts: tuple[int, ...], ranges: Sequence[range]) -> slice:
+    """Return the rows of ascending chunk numbers from the first to the last chunk of some ranges.
+
+    `numbers`: linear indices in a grid of `counts`, int64, shape (chunks,).
+    """
+    if not all(ranges):
+        return slice(0, 0)
+    first, last = (number_of(tuple(part[at] for part in ranges), counts) for at in (0, -1))
+    return slice(int(np.searchsorted(numbers, first)), int(np.searchsorted(numbers, last, side="right")))
 
 
 def chunks_in(table: NDArray[np.int64], unit: tuple[int, ...], region: Region) -> NDArray[np.int64]:

@@ -5,24 +5,28 @@ A shard in a file is read by ranges. Only parts of a distant shard are fetched.
 
 from __future__ import annotations
 
+import errno
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn
 
 from nczarr.arrays.array_steps import ABSENT, index_size, index_table
-from nczarr.arrays.blocks import Index, grid_of, number_of
+from nczarr.arrays.blocks import Index, Region, grid_of, number_of
 from nczarr.arrays.chunk_keys import Listing
 from nczarr.arrays.decode import DECODING_ERRORS
 from nczarr.arrays.grid import Encoding, kept, unreadable
-from nczarr.arrays.index_table import LARGEST, raveled
+from nczarr.arrays.index_table import LARGEST, covering, indices_of, raveled
 from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.manifest import Columns, columns_from
+from nczarr.arrays.occupancy import chunks_in
 from nczarr.arrays.source import ArraySource, Layout
 from nczarr.ast.rectilinear import shape_of, varies
 from nczarr.capabilities import ChunkKeys
+from nczarr.diagnostics.report import CompileError
 from nczarr.stores import ranges
 from nczarr.stores.base import Store
-from nczarr.stores.ranges import Range
+from nczarr.stores.ranges import Range, neighbours
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,6 +83,13 @@ class KeyedArray(ArraySource):
         """Return the layout with the shape of one chunk."""
         layout = self.layout
         return layout._replace(chunks=shape_of(chunk, layout.chunks)) if self.keys.varies else layout
+
+    def part(self, key: str, offset: int, length: int) -> bytes:
+        """Return a range of a distant shard that existed before. Raises OSError."""
+        data = self.store.part(key, offset, length)
+        if data is None:
+            raise OSError(errno.EIO, "the shard no longer exists", f"{self.store.path}/{key}")
+        return data
 
     def unreadable(self, key: str, reason: str) -> NoReturn:
         """Raise CompileError with `unreadable-chunk` for a key."""
@@ -149,6 +160,99 @@ def in_shards(array: KeyedArray, chunks: NDArray[np.int64]) -> Iterator[InShard]
         size = LARGEST if whole is None else whole.length if isinstance(whole, Range) else len(whole)
         is_inside = bool(((offset <= size) & (length <= np.uint64(size) - np.minimum(offset, np.uint64(size)))).all())
         yield InShard(home, whole, rows, offset.astype(np.int64), length.astype(np.int64), is_inside)
+
+
+def stored_in_shards(array: KeyedArray, shards: NDArray[np.int64], region: Region) -> NDArray[np.int64]:
+    """Return the stored chunks of some shards in a region, and all of a shard with an unreadable index.
+
+    Reading a chunk of the latter reports it. `shards`, result: indices, int64, shape
+    (indices, dimensions). Raises OSError.
+    """
+    tables = []
+    for row in range(len(shards)):  # one by one: a shard has many chunks
+        chunks = _chunks_of(array.layout, shards[row : row + 1], region)
+        try:
+            rows = [part.row for part in in_shards(array, chunks)]
+        except CompileError:
+            tables.append(chunks)
+            continue
+        tables += [chunks[some] for some in rows]
+    return np.concatenate(tables) if tables else shards[:0]
+
+
+def fetched_in_shards(array: KeyedArray, chunks: Sequence[Index]) -> dict[Index, bytes]:
+    """Return the encoded bytes of stored chunks in distant shards; near ones share a request. Raises OSError."""
+    shards: dict[Index, list[tuple[int, int, Index]]] = {}
+    for index in chunks:
+        place = in_shard(array, index)
+        if place is not None:
+            shards.setdefault(array.home(index), []).append((*place[1:], index))
+    at_hand: dict[Index, bytes] = {}
+    for home, places in shards.items():
+        for begin, end, group in neighbours(places):
+            data = memoryview(array.part(array.key(home), begin, end - begin))
+            for offset, length, index in group:
+                at_hand[index] = bytes(data[offset - begin : offset - begin + length])
+    return at_hand
+
+
+def places_in_shards(
+    array: KeyedArray, chunks: NDArray[np.int64], misfit: Callable[[NDArray[np.int64]], bool]
+) -> Columns | None:
+    """Return the file locations of chunks in shards, as `ArraySource.places`; None if one is wrong. Raises OSError.
+
+    `misfit`: returns whether one of some encoded lengths is wrong.
+    """
+    sources, pieces = dict[str, int](), []
+    for part in in_shards(array, chunks):
+        whole, length = part.whole, part.length
+        if not part.is_inside or (isinstance(whole, Range) and misfit(length)):
+            return None
+        if isinstance(whole, Range):
+            source = np.full(len(length), sources.setdefault(whole.path, len(sources)), np.int64)
+            pieces.append((part.row, source, whole.offset + part.offset, length))
+    return _columns(sources, pieces) or columns_from(())
+
+
+def columns_in_shards(array: KeyedArray, shards: NDArray[np.int64], region: Region | None) -> Columns | None:
+    """Return the public locations of the chunks of a region in some shards; None without any.
+
+    `shards`: indices, int64, shape (shards, dimensions). Raises OSError, CompileError
+    for a chunk beyond the end of its shard.
+    """
+    layout, sources, pieces = array.layout, dict[str, int](), []
+    counts = grid_of(layout.shape, layout.chunks)
+    for row in range(len(shards)):  # one by one: a shard has many chunks
+        home = shards[row : row + 1]
+        whole = array.store.refer(array.key(tuple(home[0].tolist())))
+        if whole is None or whole.url is None:
+            continue
+        chunks = _chunks_of(layout, home, region)
+        for part in in_shards(array, chunks):
+            if not part.is_inside:
+                for index in indices_of(chunks):  # the first chunk beyond the end raises
+                    in_shard(array, index)
+            source = np.full(len(part.row), sources.setdefault(whole.url, len(sources)), np.int64)
+            pieces.append((raveled(chunks[part.row], counts), source, whole.offset + part.offset, part.length))
+    return _columns(sources, pieces)
+
+
+def _columns(sources: Mapping[str, int], pieces: Sequence[tuple[NDArray[np.int64], ...]]) -> Columns | None:
+    """Return pieces of the columns `chunk`, `source`, `offset` and `length`, sorted by chunk; None without rows."""
+    if not sum(len(piece[0]) for piece in pieces):
+        return None
+    columns = [np.concatenate(column) for column in zip(*pieces, strict=True)]
+    order = np.argsort(columns[0], kind="stable")
+    chunk, source, offset, length = (column[order] for column in columns)
+    return Columns(tuple(sources), chunk, source, offset, length, np.zeros(len(chunk), np.int32))
+
+
+def _chunks_of(layout: Layout, shards: NDArray[np.int64], region: Region | None) -> NDArray[np.int64]:
+    """Return the chunks of some shards that contain an index of a region, in C order; forms as above."""
+    assert layout.shards is not None
+    box = None if region is None else tuple(range(indices[0], indices[-1] + 1) for indices in region)
+    chunks = covering(shards, layout.shards, layout.chunks, layout.shape, box)
+    return chunks if region is None else chunks_in(chunks, layout.chunks, region)
 
 
 def _in_homes(

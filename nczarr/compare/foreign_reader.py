@@ -2,12 +2,13 @@
 
 `python foreign_reader.py` reads one JSON request on standard input:
 `{"library": "libnetcdf" | "zarr", "path": …, "arrays": [{"name": [group, …,
-variable], "descr": …, "shape": […], "block": […]}]}`. It answers one JSON
-object per line: first `{"library": "libnetcdf 4.10.1"}`, then for each array
-`{"sha256": …}` or `{"error": why}`, in order.
+variable], "descr": …, "shape": […], "block": […], "indices": [[…], …] | null}]}`.
+It answers one JSON object per line: first `{"library": "libnetcdf 4.10.1"}`,
+then for each array `{"sha256": …}` or `{"error": why}`, in order.
 
-An array is hashed by blocks in C order: numbers and records little-endian and
-packed, texts as length (four bytes, little-endian) and UTF-8 bytes. A NIL text
+An array is hashed by the blocks with these indices, or all blocks in C order:
+numbers and records little-endian and packed, texts as length (four bytes,
+little-endian) and UTF-8 bytes. A NIL text
 counts as empty, because neither library distinguishes them in every format.
 """
 
@@ -45,12 +46,12 @@ def dtype_of(descr: Any) -> np.dtype[Any]:
     return np.dtype([(name, dtype_of(inner), tuple(shape)) for name, inner, shape in descr])
 
 
-def regions(shape: tuple[int, ...], block: tuple[int, ...]) -> Iterator[tuple[slice, ...]]:
-    """Yield the blocks of an array in C order, clipped at the edges."""
+def regions(shape: tuple[int, ...], block: tuple[int, ...], indices: Any = None) -> Iterator[tuple[slice, ...]]:
+    """Yield some blocks of an array, all in C order by default, clipped at the edges."""
     if 0 in shape:
         return
     counts = [-(-length // each) for length, each in zip(shape, block, strict=True)]
-    for index in itertools.product(*map(range, counts)):
+    for index in itertools.product(*map(range, counts)) if indices is None else indices:
         yield tuple(
             slice(number * each, min((number + 1) * each, length))
             for number, each, length in zip(index, block, shape, strict=True)
@@ -225,7 +226,7 @@ def main() -> None:
                 found = hashlib.sha256()
                 if 0 not in shape:
                     read = reader.array(array["name"], dtype)
-                    for region in regions(shape, tuple(array["block"])):
+                    for region in regions(shape, tuple(array["block"]), array["indices"]):
                         found.update(canonical(read(region), dtype))
                 answer = {"sha256": found.hexdigest()}
             except Exception as error:

@@ -3,14 +3,20 @@
 The process (`foreign_reader.py`) hashes each array by blocks as that library
 reads it; this process hashes the source's values in the same blocks. Only
 hashes are exchanged, and memory is limited to one block on each side.
+
+Of a sparse array, all blocks with stored chunks are read on both sides, and a
+sample of the blocks of fill: reading every declared cell may never end.
 """
 
 from __future__ import annotations
 
 import hashlib
 import importlib.util
+import itertools
 import json
+import math
 import os
+import random
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,10 +24,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nczarr import names
-from nczarr.arrays.blocks import every_block, region_of
+from nczarr.arrays.blocks import Index, every_block, grid_of, region_of
 from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.parts import is_fixed
 from nczarr.arrays.source import ArraySource, Descr, itemsize, little, little_descr, numpy_dtype
+from nczarr.ast.rectilinear import largest
+from nczarr.check.checked import Checked
 from nczarr.compare.values import TEXT, block_shape, whole_parts
 from nczarr.diagnostics.report import Report
 from nczarr.plan.plans import Plan, StorePlan
@@ -30,6 +38,19 @@ SCRIPT = Path(__file__).with_name("foreign_reader.py")
 
 MODULES = {"libnetcdf": "netCDF4", "zarr": "zarr"}
 """Python package of each library."""
+
+
+WHOLE = 1 << 28
+"""Bytes of an array that is read whole, even if it is sparse."""
+
+SPARSE = 8
+"""An array is sparse if at most one of this many blocks has a stored chunk."""
+
+MOST_BLOCKS = 1 << 20
+"""Maximum blocks with stored chunks that are listed; arrays with more are read whole."""
+
+SAMPLE = 64
+"""Blocks of a sparse array that are read without regard to stored chunks."""
 
 
 class _Array(NamedTuple):
@@ -43,6 +64,8 @@ class _Array(NamedTuple):
     """Expected values."""
     block: tuple[int, ...]
     """Shape of one read."""
+    indices: tuple[Index, ...] | None = None
+    """Blocks to read; None: all."""
 
     def request(self) -> dict[str, Any]:
         """Return the request for the process."""
@@ -51,6 +74,7 @@ class _Array(NamedTuple):
             "descr": _described(self.source.layout.dtype),
             "shape": self.source.layout.shape,
             "block": self.block,
+            "indices": self.indices,
         }
 
     def digest(self) -> str:
@@ -58,7 +82,8 @@ class _Array(NamedTuple):
         found = hashlib.sha256()
         shape = self.source.layout.shape
         dtype = numpy_dtype(little_descr(self.source.layout.dtype))
-        for index in every_block(shape, self.block) if 0 not in shape else ():
+        every = every_block(shape, self.block) if self.indices is None else self.indices
+        for index in every if 0 not in shape else ():
             values = np.asarray(self.source.read(region_of(index, self.block, shape)))
             if dtype.hasobject:
                 for text in values.reshape(-1).tolist():
@@ -76,18 +101,42 @@ def _described(descr: Descr) -> Any:
     return [[name, _described(inner), shape] for name, inner, shape in descr]
 
 
-def verify_elsewhere(plan: Plan, lossy: frozenset[str], place: str, report: Report) -> str | None:
+def _sparse_blocks(array: _Array, target: ArraySource | None) -> _Array:
+    """Return an array of which blocks with stored chunks and a sample of fill are read, if it is sparse and large.
+
+    `target`: the array as read from the target.
+    """
+    source, size = array.source, itemsize(array.source.layout.dtype) or TEXT
+    shape = source.layout.shape
+    if math.prod(shape) * size <= WHOLE or target is None or source.undefined:
+        return array
+    chunks = tuple(max(1, min(pair)) for pair in zip(largest(source.layout.chunks), array.block, strict=True))
+    for block in (chunks, array.block):
+        counts = grid_of(shape, block)
+        most = min(MOST_BLOCKS, math.prod(counts) // SPARSE)
+        both = itertools.chain(source.occupied(block), target.occupied(block))
+        stored = set(itertools.islice(both, 2 * most + 1))
+        if next(both, None) is None and len(stored) <= most:
+            draw = random.Random(f"{array.path} {shape}")
+            fill = {tuple(draw.randrange(count) for count in counts) for _ in range(SAMPLE)}
+            return array._replace(block=block, indices=tuple(sorted(stored | fill)))
+    return array
+
+
+def verify_elsewhere(plan: Plan, lossy: frozenset[str], place: str, target: Checked, report: Report) -> str | None:
     """Compare the target at `place` with its source, as read by its format's library.
 
     Returns the library's name and version, or None if the format has no such
-    library, it is not installed, or the target is not local. `lossy`: variables
-    with accepted losses, which are skipped, as are undefined cells and lists.
+    library, it is not installed, or the target is not local. The name tells if
+    only a part of the fill of sparse arrays was read. `lossy`: variables with
+    accepted losses, which are skipped, as are undefined cells and lists.
+    `target`: the target as this package reads it.
     Reports unequal-target and unread-variable. Raises OSError.
     """
     library = plan.form.second_reader
     if library is None or not os.path.exists(place) or importlib.util.find_spec(MODULES[library]) is None:
         return None
-    arrays = list(_arrays(plan, lossy))
+    arrays = list(_arrays(plan, lossy, target))
     request = {"library": library, "path": os.path.abspath(place), "arrays": [array.request() for array in arrays]}
     with subprocess.Popen(
         [sys.executable, str(SCRIPT)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
@@ -109,6 +158,9 @@ def verify_elsewhere(plan: Plan, lossy: frozenset[str], place: str, report: Repo
         except BaseException:
             process.kill()
             raise
+    sparse = sum(array.indices is not None for array in arrays)
+    if sparse:
+        used += f" ({sparse} sparse array{'s' if sparse > 1 else ''}: all stored chunks, and a sample of the fill)"
     return used
 
 
@@ -120,7 +172,7 @@ def _compare(array: _Array, answer: dict[str, str], used: str, place: str, repor
         report.error("unequal-target", f"`{array.path}` is not equal in `{place}` when read by {used}")
 
 
-def _arrays(plan: Plan, lossy: frozenset[str]) -> Iterator[_Array]:
+def _arrays(plan: Plan, lossy: frozenset[str], target: Checked) -> Iterator[_Array]:
     """Yield every array that the library can read: parts of variables in stores, whole variables in files."""
     checked = plan.checked
     for path, variable in checked.variables.items():
@@ -142,4 +194,5 @@ def _arrays(plan: Plan, lossy: frozenset[str]) -> Iterator[_Array]:
             if isinstance(plan, StorePlan):
                 name = tuple(plan.prefix(path, part).rstrip("/").split("/"))
                 chunks = (layout.chunks, plan.targets[path][part].layout.chunks)
-            yield _Array(path, name, source, block_shape(layout.shape, chunks, itemsize(layout.dtype) or TEXT))
+            block = block_shape(layout.shape, chunks, itemsize(layout.dtype) or TEXT)
+            yield _sparse_blocks(_Array(path, name, source, block), target.parts.get(path, {}).get(part))

@@ -78,5 +78,5 @@ def verify(
         return ("nczarr",)
     from nczarr.compare.second_reader import verify_elsewhere
 
-    other = verify_elsewhere(plan, frozenset(lossy), place, report)
+    other = verify_elsewhere(plan, frozenset(lossy), place, again, report)
     return ("nczarr",) if other is None else ("nczarr", other)

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
+from typing import NamedTuple
 
-from nczarr.arrays.blocks import Index, grid_of
+from nczarr.arrays.blocks import Index, grid_of, region_of
 from nczarr.arrays.counts import Counts
-from nczarr.arrays.index_table import indices_of, table_of, unraveled
-from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.index_table import indices_of, raveled, table_of, unraveled
+from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.ast.rectilinear import volume
 from nczarr.link.chunk_pieces import Batch, Made, Piece, in_sequence, located, made, made_of, shard
 from nczarr.link.schedule import cut, fetched_at_once
@@ -74,14 +75,44 @@ def single(array: Array, chunk: Made) -> Batch:
 
 def batches(array: Array, index: Index) -> Iterator[Batch]:
     """Make the chunks of a shard."""
-    for span in spans(array, batch_size(array)):
+    for span in spans(array, index, batch_size(array)):
         yield batch(array, index, span)
 
 
-def spans(array: Array, count: int) -> Iterator[range]:
-    """Cut the numbers of a shard's chunks into ranges of `count`, at least of one."""
-    whole = range(volume(array.unit) // max(1, array.chunk_size))
-    return (whole[start : start + max(1, count)] for start in range(0, len(whole), max(1, count)))
+class Span(NamedTuple):
+    """Consecutive chunks of a shard."""
+
+    numbers: range
+    """Their numbers in the shard, in C order."""
+    occupied: NDArray[np.int64] | None = None
+    """Numbers of those that may contain more than fill, ascending; None: all."""
+
+
+def spans(array: Array, index: Index, count: int) -> Iterator[Span]:
+    """Cut a shard into spans with up to `count` chunks to make, at least one; nothing if it has none."""
+    numbers = range(volume(array.unit) // max(1, array.chunk_size))
+    if not array.target.sparse or array.source is None:
+        for part in cut(numbers, count):
+            yield Span(range(part[0], part[-1] + 1))
+        return
+    occupied = _occupied(array, index)
+    begin = 0
+    for start in range(0, len(occupied), max(1, count)):
+        some = occupied[start : start + max(1, count)]
+        following = start + len(some)
+        end = int(occupied[following]) if following < len(occupied) else len(numbers)
+        yield Span(range(begin, end), some)
+        begin = end
+
+
+def _occupied(array: Array, index: Index) -> NDArray[np.int64]:
+    """Return the numbers of a shard's chunks that may contain more than fill: int64, shape (chunks,)."""
+    layout = array.target.layout
+    assert layout.shards is not None
+    assert array.source is not None
+    region = tuple(range(part.start, part.stop) for part in region_of(index, layout.shards, layout.shape))
+    chunks = table_of(array.source.occupied(layout.chunks, region), len(layout.chunks))
+    return raveled(chunks, grid_of(layout.shards, layout.chunks))
 
 
 def batch_size(array: Array) -> int:
@@ -91,23 +122,27 @@ def batch_size(array: Array) -> int:
     return min(MOST, LOCATED // max(1, array.chunk_size * array.element))
 
 
-def batch(array: Array, index: Index, span: range) -> Batch:
-    """Make some chunks of a shard. `span`: their numbers in the shard, in C order."""
+def batch(array: Array, index: Index, span: Span) -> Batch:
+    """Make some chunks of a shard."""
     layout, counts = array.target.layout, Counts()
     assert layout.shards is not None
     per_shard = grid_of(layout.shards, layout.chunks)
     first = np.array(index, np.int64) * np.array(per_shard, np.int64)
-    chunks = unraveled(np.arange(span.start, span.stop), per_shard) + first
-    inside = np.flatnonzero((chunks < np.array(grid_of(layout.shape, layout.chunks), np.int64)).all(axis=1))
-    lengths, decoded = np.full(len(span), -1, np.int64), array.chunk_size * array.element
-    columns = located(array, chunks[inside]) if len(inside) >= FEW else None
+    begin, end = span.numbers.start, span.numbers.stop
+    numbers = np.arange(begin, end) if span.occupied is None else span.occupied
+    chunks = unraveled(numbers, per_shard) + first
+    inside = (chunks < np.array(grid_of(layout.shape, layout.chunks), np.int64)).all(axis=1)
+    numbers, chunks = numbers[inside] - begin, chunks[inside]
+    lengths, decoded = np.full(end - begin, -1, np.int64), array.chunk_size * array.element
+    columns = located(array, chunks) if len(chunks) >= FEW else None
+    rest = np.ones(len(chunks), bool)
     if columns is not None:
-        columns = columns._replace(chunk=inside[columns.chunk])
+        rest[columns.chunk] = False
+        columns = columns._replace(chunk=numbers[columns.chunk])
         lengths[columns.chunk] = columns.length
         counts.add("copy", len(columns.chunk), int(columns.length.sum()), decoded * len(columns.chunk))
-    rest = inside[lengths[inside] < 0]
     others: list[tuple[int, bytes | Range]] = []
-    for row, each in zip(rest.tolist(), _one_by_one(array, indices_of(chunks[rest])), strict=True):
+    for row, each in zip(numbers[rest].tolist(), _one_by_one(array, indices_of(chunks[rest])), strict=True):
         if each is not None:
             lengths[row] = each.size
             counts.add(each.route, 1, each.size, decoded)

@@ -131,7 +131,7 @@ class Run(NamedTuple):
         if array.route == "copy" and not far:  # where chunks lie is soon found; one thread moves them in any case
             here, count = True, do_task.batch_size(array)
         for index in indices:
-            for span in do_task.spans(array, count):
+            for span in do_task.spans(array, index, count):
                 yield Work(partial(_make_batch, array, index, span), need, here)
 
     def _block(self, array: Array, region: Selection, indices: tuple[Index, ...]) -> Iterator[Work]:
@@ -174,6 +174,6 @@ def _make_keys(array: Array, indices: Sequence[Index], store: Store) -> list[Res
     ]
 
 
-def _make_batch(array: Array, index: Index, span: range) -> list[Result]:
+def _make_batch(array: Array, index: Index, span: do_task.Span) -> list[Result]:
     """Make some chunks of a shard and return them for writing."""
     return [Result(array.key(index), do_task.batch(array, index, span), sharded=True)]

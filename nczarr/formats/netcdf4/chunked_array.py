@@ -36,7 +36,7 @@ from nczarr.arrays.lengths import linked_length, misfit
 from nczarr.arrays.library_lock import LOCK
 from nczarr.arrays.manifest import Columns, Manifest, Place
 from nczarr.arrays.memory import fill_array
-from nczarr.arrays.occupancy import blocks_of_chunks, chunk_ranges
+from nczarr.arrays.occupancy import blocks_of_chunks, chunk_ranges, rows_between
 from nczarr.arrays.source import ArraySource, Layout, Stored, itemsize, numpy_dtype
 from nczarr.arrays.strided import FileBytes
 from nczarr.formats.netcdf4.chunk_index import ChunkTable, chunk_table, few_chunks
@@ -233,9 +233,10 @@ class ChunkedArray(ArraySource):
         if region is None or not region:
             return self._table
         ranges = chunk_ranges(self.layout.chunks, region)
-        if math.prod(map(len, ranges)) > FEW:
-            return self._table
-        return self._table_of(table_of(every_index(ranges), len(region)))
+        few = math.prod(map(len, ranges)) <= FEW
+        table = self._table_of(table_of(every_index(ranges), len(region))) if few else self._table
+        rows = rows_between(table.chunk, grid_of(self.layout.shape, self.layout.chunks), ranges)
+        return ChunkTable(table.chunk[rows], table.offset[rows], table.length[rows], table.mask[rows])
 
     def looked_up(self) -> ChunkTable:
         """Read the chunk table with the HDF5 library of this process. Raises OSError."""

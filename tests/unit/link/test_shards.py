@@ -103,8 +103,8 @@ class Ramp(ArraySource):
         return sum(axis.astype("<f8") * 1000**place for place, axis in enumerate(axes))
 
     def occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
-        assert region is None
-        return product(*(range(-(-n // c)) for n, c in zip(self.layout.shape, chunks, strict=True)))
+        shape = self.layout.shape if region is None else tuple(map(len, region))
+        return product(*(range(-(-n // c)) for n, c in zip(shape, chunks, strict=True)))
 
 
 def test_memory_is_bounded_by_a_shard_a_worker() -> None:

@@ -181,7 +181,7 @@ def test_small_batches_make_the_same_shards(file: Path, monkeypatch: pytest.Monk
 def test_scattered_chunks_are_read_together(file: Path) -> None:
     array = planned(file, "auto")["usual"]
     (index,) = array.indices()
-    found = do_task.batch(array, index, range(6 * 7))
+    found = do_task.batch(array, index, do_task.Span(range(6 * 7)))
     assert len(found.pieces) < 6 * 7
     assert found.counts["copy"].chunks == 6 * 7
 
@@ -201,7 +201,7 @@ def test_a_truncated_file_is_refused(file: Path, tmp_path: Path) -> None:
     assert array.source is not None
     last = max(place.offset for place in one_by_one(array.source, cut=False).values())
     store = MemoryStore()
-    batch = do_task.batch(array, (0, 0), range(6 * 7))
+    batch = do_task.batch(array, (0, 0), do_task.Span(range(6 * 7)))
     assert batch.counts["copy"].chunks == 6 * 7
     status = os.stat(file)
     os.truncate(file, last + 3)
