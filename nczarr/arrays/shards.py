@@ -7,19 +7,21 @@ from __future__ import annotations
 
 import errno
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn
 
-from nczarr.arrays.array_steps import ABSENT, index_size, index_table
+from nczarr.arrays.array_steps import index_size, index_table
 from nczarr.arrays.blocks import Index, Region, grid_of, number_of
 from nczarr.arrays.chunk_keys import Listing
 from nczarr.arrays.decode import DECODING_ERRORS
 from nczarr.arrays.grid import Encoding, kept, unreadable
-from nczarr.arrays.index_table import LARGEST, covering, indices_of, raveled
+from nczarr.arrays.index_table import LARGEST, covering, indices_of, raveled, unraveled
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.manifest import Columns, columns_from
 from nczarr.arrays.occupancy import chunks_in
+from nczarr.arrays.shard_index import ShardIndex, shard_index
 from nczarr.arrays.source import ArraySource, Layout
 from nczarr.ast.rectilinear import shape_of, varies
 from nczarr.capabilities import ChunkKeys
@@ -110,9 +112,10 @@ def in_shard(array: KeyedArray, chunk: Index) -> tuple[bytes | Range | None, int
     shard, table = whole
     firsts = (number * length // own for number, length, own in zip(home, shards, chunks, strict=True))
     place = number_of(tuple(number - first for number, first in zip(chunk, firsts, strict=True)), counts)
-    offset, length = int(table[2 * place]), int(table[2 * place + 1])
-    if offset == length == ABSENT:
+    row = bisect_left(table.number, place)
+    if row == len(table.number) or table.number[row] != place:
         return None
+    offset, length = int(table.offset[row]), int(table.length[row])
     if shard is not None and offset + length > (shard.length if isinstance(shard, Range) else len(shard)):
         array.unreadable(array.key(home), "the index points beyond the end of the shard")
     return shard, offset, length
@@ -154,9 +157,8 @@ def in_shards(array: KeyedArray, chunks: NDArray[np.int64]) -> Iterator[InShard]
             continue
         whole, table = found
         rows = np.concatenate(parts)
-        offset, length = table[0::2][number[rows]].astype(np.uint64), table[1::2][number[rows]].astype(np.uint64)
-        stored = (offset != ABSENT) | (length != ABSENT)
-        rows, offset, length = rows[stored], offset[stored], length[stored]
+        stored, places = table.rows(number[rows])
+        rows, offset, length = rows[stored], table.offset[places], table.length[places]
         size = LARGEST if whole is None else whole.length if isinstance(whole, Range) else len(whole)
         is_inside = bool(((offset <= size) & (length <= np.uint64(size) - np.minimum(offset, np.uint64(size)))).all())
         yield InShard(home, whole, rows, offset.astype(np.int64), length.astype(np.int64), is_inside)
@@ -168,15 +170,19 @@ def stored_in_shards(array: KeyedArray, shards: NDArray[np.int64], region: Regio
     Reading a chunk of the latter reports it. `shards`, result: indices, int64, shape
     (indices, dimensions). Raises OSError.
     """
-    tables = []
-    for row in range(len(shards)):  # one by one: a shard has many chunks
-        chunks = _chunks_of(array.layout, shards[row : row + 1], region)
+    layout, tables = array.layout, []
+    assert layout.shards is not None
+    for home in indices_of(shards):  # one by one: a shard has many chunks
+        counts = grid_of(shape_of(home, layout.shards), layout.chunks)
         try:
-            rows = [part.row for part in in_shards(array, chunks)]
+            shard = _shard(array, home, math.prod(counts))
         except CompileError:
-            tables.append(chunks)
+            tables.append(_chunks_of(layout, np.array([home], np.int64), region))
             continue
-        tables += [chunks[some] for some in rows]
+        if shard is not None:
+            lengths = zip(home, layout.shards, layout.chunks, strict=True)
+            first = np.array([number * length // own for number, length, own in lengths], np.int64)
+            tables.append(chunks_in(unraveled(shard[1].number, counts) + first, layout.chunks, region))
     return np.concatenate(tables) if tables else shards[:0]
 
 
@@ -276,20 +282,19 @@ def _in_homes(
     return homes, number
 
 
-def _shard(array: KeyedArray, index: Index, count: int) -> tuple[bytes | Range | None, NDArray[np.uint64]] | None:
-    """Return a shard (bytes, a range of its file, or None if distant), and its index of offsets and lengths.
+def _shard(array: KeyedArray, index: Index, count: int) -> tuple[bytes | Range | None, ShardIndex] | None:
+    """Return a shard (bytes, a range of its file, or None if distant), and its index; None if it is not stored.
 
-    The index is uint64 in either byte order, shape (2 × chunks,): offset and
-    length alternate. Raises OSError, CompileError with `unreadable-chunk`.
+    Raises OSError, CompileError with `unreadable-chunk`.
     """
-    known: tuple[bytes | Range | None, NDArray[np.uint64]] | None = kept.get((array.keys, "shard", index))
+    known: tuple[bytes | Range | None, ShardIndex] | None = kept.get((array.keys, "shard", index))
     if known is not None:
         return known
     array.keys.check_seen()
     key = array.key(index)
     if array.store.distant:
         with array.keys.lock:  # others that want the same index wait for it
-            again: tuple[None, NDArray[np.uint64]] | None = kept.get((array.keys, "shard", index))
+            again: tuple[None, ShardIndex] | None = kept.get((array.keys, "shard", index))
             return again or _distant_shard(array, index, key, count)
     place = array.store.locate(key)
     shard: bytes | Range | None = place if place is not None else array.store.get(key)
@@ -306,19 +311,19 @@ def _shard(array: KeyedArray, index: Index, count: int) -> tuple[bytes | Range |
     else:
         table = shard[begin : begin + size]
     found = shard, _table(array, table, key, count)
-    kept.put((array.keys, "shard", index), found, 16 * count + (0 if isinstance(shard, Range) else length))
+    kept.put((array.keys, "shard", index), found, found[1].size + (0 if isinstance(shard, Range) else length))
     return found
 
 
-def _distant_shard(array: KeyedArray, index: Index, key: str, count: int) -> tuple[None, NDArray[np.uint64]] | None:
-    """Return None (no shard) and the index of a distant shard: uint64, shape (2 × chunks,); None if not stored."""
+def _distant_shard(array: KeyedArray, index: Index, key: str, count: int) -> tuple[None, ShardIndex] | None:
+    """Return None (no shard) and the index of a distant shard; None if it is not stored."""
     size = _index_size(array, count)
     table = array.store.part(key, 0 if array.encoding.index_first else -size, size)
     if table is None:
         array.keys.check_absent(index)
         return None
     found = None, _table(array, table, key, count)
-    kept.put((array.keys, "shard", index), found, 16 * count)
+    kept.put((array.keys, "shard", index), found, found[1].size)
     return found
 
 
@@ -327,12 +332,9 @@ def _index_size(array: KeyedArray, count: int) -> int:
     return index_size(array.encoding.index_steps, count)
 
 
-def _table(array: KeyedArray, data: bytes, key: str, count: int) -> NDArray[np.uint64]:
-    """Decode a shard's index: uint64 in either byte order, shape (2 × chunks,), offset and length alternate.
-
-    Raises CompileError with `unreadable-chunk`.
-    """
+def _table(array: KeyedArray, data: bytes, key: str, count: int) -> ShardIndex:
+    """Decode a shard's index. Raises CompileError with `unreadable-chunk`."""
     try:
-        return index_table(data, array.encoding.index_steps, count)
+        return shard_index(index_table(data, array.encoding.index_steps, count))
     except DECODING_ERRORS as error:
         array.unreadable(key, f"the index of the shard: {error}")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from nczarr import names, registry
-from nczarr.arrays.blocks import Index, every_index, grid_of
+from nczarr.arrays.blocks import Index, grid_of
 from nczarr.arrays.counts import Step
 from nczarr.arrays.parts import is_fixed
 from nczarr.arrays.patchwork import copied, patched
@@ -208,10 +208,7 @@ def _change(
     numbers = sorted({n for low, high in changed for n in range(low // unit[axis], -(-high // unit[axis]))})
     if not numbers or 0 in after:
         return None
-    counts = grid_of(after, unit)
-    others = [range(count) for count in counts]
-    rows = (every_index([*others[:axis], range(number, number + 1), *others[axis + 1 :]]) for number in numbers)
-    indices = sorted(itertools.chain.from_iterable(rows))
+    indices = _indices(new, made, target, axis, numbers)
     first = 1 if before[axis] and not (pieces and pieces[0].dataset) else 0
     source = patched(made, layout, first)
     array = Array(path, part, new.keys.chunk_keys, target, source, route(source, layout), tuple(indices))
@@ -224,6 +221,28 @@ def _change(
     }
     visible = frozenset(array.key(index) for index in indices if index[axis] in seen)
     return Change(array, old, new, axis, visible)
+
+
+def _indices(new: ArraySource, made: ArraySource, target: Target, axis: int, numbers: Sequence[int]) -> list[Index]:
+    """Return the keys with some numbers along an axis that hold more than fill, or did so, in C order."""
+    shape, unit = target.layout.shape, target.layout.shards or target.layout.chunks
+    assert new.keys is not None
+    changed = set(numbers)
+    indices = {index for index in new.keys.stored() if index[axis] in changed}
+    dense = not target.sparse or unwritten_of(made) != unwritten_of(new)
+    for run in _runs(numbers):
+        along = range(run.start * unit[axis], min(run.stop * unit[axis], shape[axis]))
+        region = tuple(along if place == axis else range(length) for place, length in enumerate(shape))
+        blocks = ArraySource.occupied(made, unit, region) if dense else made.occupied(unit, region)
+        indices.update((*index[:axis], index[axis] + run.start, *index[axis + 1 :]) for index in blocks)
+    return sorted(indices)
+
+
+def _runs(numbers: Iterable[int]) -> Iterator[range]:
+    """Yield ascending numbers as ranges without gaps."""
+    for _, group in itertools.groupby(enumerate(numbers), lambda place: place[1] - place[0]):
+        run = [number for _, number in group]
+        yield range(run[0], run[-1] + 1)
 
 
 def _changed(pieces: Sequence[Piece]) -> list[tuple[int, int]]:
