@@ -7,7 +7,7 @@ cache. Only cells of missing chunks are filled.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from nczarr.arrays.blocks import Index, Selection, every_index
@@ -64,7 +64,7 @@ def assembled(
     layout: Layout,
     selection: Selection,
     within: tuple[int, ...],
-    stored: Callable[[], Iterable[Index]] | None = None,
+    stored: Callable[[Sequence[range]], Iterable[Index]] | None = None,
 ) -> NDArray[Any]:
     """Return the values of a region, in its shape and the layout's dtype; for the arguments see `assemble`.
 
@@ -94,7 +94,7 @@ def assemble(
     layout: Layout,
     selection: Selection,
     within: tuple[int, ...],
-    stored: Callable[[], Iterable[Index]] | None = None,
+    stored: Callable[[Sequence[range]], Iterable[Index]] | None = None,
     *,
     filled: bool = False,
     direct: bool = True,
@@ -104,8 +104,9 @@ def assemble(
     `out`: the region's shape, the layout's dtype, any strides; `filled`: it has
     the fill value already; `direct`: chunks inside the region are not cached.
     `within` are the lengths of the written box from the
-    origin: beyond it chunks are ignored and fill is used. `stored` lists existing
-    chunks; it limits requests for regions of more than `MANY` chunks.
+    origin: beyond it chunks are ignored and fill is used. `stored` returns the
+    existing chunks in a range of indices along each dimension; it is called for
+    regions of more than `MANY` chunks.
     """
     if not out.size:
         return
@@ -123,7 +124,7 @@ def assemble(
     count = math.prod(map(len, ranges))
     indices: Iterable[Index] = every_index(ranges)
     if stored is not None and count > MANY:
-        listed = [index for index in stored() if all(map(range.__contains__, ranges, index))]
+        listed = list(stored(ranges))
         if not filled and len(listed) < count:
             out[...], filled = fill, True
         indices, count = listed, len(listed)

@@ -212,9 +212,18 @@ class StoredArray(KeyedArray):
         return self.fetched([tuple(slice(*bound) for bound in bounds)])
 
     @property
-    def _listing(self) -> Callable[[], Iterable[Index]] | None:
-        """Listing of the chunks; None if keys are not listed or have several chunks."""
-        return self.keys.stored if self.store.listed and self.layout.shards is None else None
+    def _listing(self) -> Callable[[Sequence[range]], Iterable[Index]] | None:
+        """Function that lists stored chunks for `assemble`; None if that takes requests or is impossible."""
+        return self._listed_in if self.store.listed and (self.layout.shards is None or not self.distant) else None
+
+    def _listed_in(self, ranges: Sequence[range]) -> Iterator[Index]:
+        """Return the stored chunks within a range of indices along each dimension."""
+        layout = self.layout
+        if layout.shards is None:
+            return indices_of(self.keys.table_in(ranges, exactly=False))
+        lengths = zip(ranges, layout.chunks, layout.shape, strict=True)
+        region = tuple(range(part.start * length, min(part.stop * length, end)) for part, length, end in lengths)
+        return indices_of(stored_in_shards(self, self._stored_keys(region, exactly=False), region))
 
     def encoded(self, chunk: Index) -> bytes | None:
         """Return a chunk's encoded bytes; None: not stored, or with skipped steps. Raises OSError, CompileError."""

@@ -7,11 +7,13 @@ and bounded by `SPAN`, however sparse the indices are.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from nczarr.arrays.assembly import SHARED, TIMES
 from nczarr.arrays.blocks import Index, Region, Selection, grid_of
 from nczarr.arrays.chunk_references import columns_of, some
 from nczarr.arrays.decoded_parts import region_of_lists
@@ -19,8 +21,10 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.manifest import Columns, Manifest, Place, columns_from
 from nczarr.arrays.parts import Leaf, ListTree, Types, part_tree, spread
 from nczarr.arrays.ragged import Cells, Gathered, Inner, Kept, Ragged
+from nczarr.arrays.route import grid
 from nczarr.arrays.source import ArraySource, DerivedSource, Layout, Parts, Stored, numpy_dtype
-from nczarr.ast.rectilinear import Lengths, largest, varies
+from nczarr.arrays.thread_pool import each
+from nczarr.ast.rectilinear import Lengths, largest, varies, volume
 from nczarr.ast.types import Field
 
 SPAN = 1 << 22
@@ -61,8 +65,15 @@ class Sliced(DerivedSource):
     def _boxes_of(self, selection: Selection) -> Iterator[Selection]:
         """Yield the source regions that `read` needs."""
         wanted = [indices[part] for indices, part in zip(self.ranges, selection, strict=True)]
-        for box in _boxes(wanted):
+        for box in _boxes(wanted, self._apart):
             yield _box_of([indices[part] for indices, part in zip(wanted, box, strict=True)])
+
+    @property
+    def _apart(self) -> tuple[bool, ...]:
+        """True along dimensions where most chunks between selected indices have none: they are not read."""
+        if self.source.viewed:
+            return (False,) * len(self.ranges)
+        return tuple(indices.step >= 2 * length for indices, length in _pairs(self.ranges, largest(grid(self.source))))
 
     def manifest(self, region: Region | None = None) -> Manifest | None:
         """Return the source chunks that are chunks of the part, if it consists of whole ones. Raises OSError."""
@@ -72,12 +83,12 @@ class Sliced(DerivedSource):
         columns, whole = columns_of(manifest), self.source.layout
         places = np.unravel_index(columns.chunk, grid_of(whole.shape, whole.chunks)) if whole.shape else ()
         rows = np.ones(len(columns.chunk), bool)
-        for place, indices, each in zip(places, self.ranges, whole.chunks, strict=True):
-            rows &= (place >= indices.start // each) & (place < -(-indices.stop // each))
+        for place, indices, length in zip(places, self.ranges, whole.chunks, strict=True):
+            rows &= (place >= indices.start // length) & (place < -(-indices.stop // length))
         kept = some(columns, rows)
         moved = tuple(
-            place[rows] - indices.start // each
-            for place, indices, each in zip(places, self.ranges, whole.chunks, strict=True)
+            place[rows] - indices.start // length
+            for place, indices, length in zip(places, self.ranges, whole.chunks, strict=True)
         )
         shape = tuple(map(len, self.ranges))
         if not shape:
@@ -139,12 +150,16 @@ class Sliced(DerivedSource):
         Reads one small box of the source, or several boxes.
         """
         wanted = [indices[part] for indices, part in zip(self.ranges, selection, strict=True)]
-        boxes = list(_boxes(wanted))
+        boxes = list(_boxes(wanted, self._apart))
         if len(boxes) == 1:
             return self._box(wanted)
         out = np.empty([len(indices) for indices in wanted], numpy_dtype(self.source.layout.dtype))
-        for box in boxes:
+
+        def put(box: Selection) -> None:
             out[box] = self._box([indices[part] for indices, part in zip(wanted, box, strict=True)])
+
+        chunk = TIMES * volume(grid(self.source)) * out.itemsize
+        each(put, boxes, chunk if chunk > SHARED and not out.dtype.hasobject else None)
         return out
 
     def read_into(self, selection: Selection, out: NDArray[Any]) -> None:
@@ -186,9 +201,22 @@ def _pairs(ranges: Region, lengths: tuple[int, ...]) -> Iterator[tuple[range, in
     return zip(ranges, lengths, strict=True)
 
 
-def _boxes(wanted: list[range]) -> Iterator[Selection]:
-    """Yield parts of a region with bounding boxes of at most `SPAN` elements; one part without steps."""
-    pending = [tuple(slice(0, len(indices)) for indices in wanted)]
+def _boxes(wanted: list[range], apart: Sequence[bool]) -> Iterator[Selection]:
+    """Yield parts of a region with bounding boxes of at most `SPAN` elements; one part without steps.
+
+    Along dimensions that are `apart`, a part has one index.
+    """
+    single = [
+        [slice(at, at + 1) for at in range(len(indices))] if alone and len(indices) > 1 else [slice(0, len(indices))]
+        for indices, alone in zip(wanted, apart, strict=True)
+    ]
+    for whole in itertools.product(*single):
+        yield from _small_boxes(wanted, whole)
+
+
+def _small_boxes(wanted: list[range], whole: Selection) -> Iterator[Selection]:
+    """Yield parts of a part of a region with bounding boxes of at most `SPAN` elements; one part without steps."""
+    pending = [whole]
     while pending:
         part = pending.pop()
         lengths = [indices[piece] for indices, piece in zip(wanted, part, strict=True)]
@@ -197,7 +225,7 @@ def _boxes(wanted: list[range]) -> Iterator[Selection]:
         if math.prod(spans) <= SPAN or not any(waste):
             yield part
             continue
-        axis = max(range(len(waste)), key=lambda each: (lengths[each].step if waste[each] else 0, waste[each]))
+        axis = max(range(len(waste)), key=lambda number: (lengths[number].step if waste[number] else 0, waste[number]))
         middle = (part[axis].start + part[axis].stop) // 2
         halves = (slice(part[axis].start, middle), slice(middle, part[axis].stop))
         pending += [(*part[:axis], half, *part[axis + 1 :]) for half in reversed(halves)]
@@ -223,8 +251,8 @@ def cut(type_name: str, ranges: Region, parts: Parts, types: Types) -> Parts:
     box = _box_of(list(ranges))
     boxed = region_of_lists(parts, box) if all(ranges) else None
     if boxed is not None:
-        parts, ranges = boxed, tuple(range(0, each[-1] - each[0] + 1, each.step) for each in ranges)
-        if all(each.step == 1 for each in ranges):
+        parts, ranges = boxed, tuple(range(0, part[-1] - part[0] + 1, part.step) for part in ranges)
+        if all(part.step == 1 for part in ranges):
             return parts
 
     def array(leaf: Leaf, cells: Region | _Elements) -> ArraySource:

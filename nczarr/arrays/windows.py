@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import accumulate, groupby
+from itertools import accumulate, groupby, islice
 from operator import floordiv
 from typing import Any
 
@@ -26,13 +26,13 @@ from nczarr.arrays.blocks import (
     lengths_of,
     linear_block,
     number_of,
-    region_of,
 )
 from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.arrays.memory import fill_array
 from nczarr.arrays.route import grid
 from nczarr.arrays.source import ArraySource, Layout, itemsize, numpy_dtype
 from nczarr.arrays.thread_pool import Task, limited
-from nczarr.ast.rectilinear import Lengths, largest, volume
+from nczarr.ast.rectilinear import Lengths, largest, varies, volume
 
 PIECE = 1 << 20
 """Bytes that one task reads into a window, unless a source chunk is larger."""
@@ -149,9 +149,15 @@ def slabs(
     shape = source.layout.shape
     per_slab = grid_of(slab, unit)
     for _, group in groupby(indices, lambda index: tuple(map(floordiv, index, per_slab))):
-        found = tuple(group)
-        corners = zip(map(min, zip(*found, strict=True)), map(max, zip(*found, strict=True)), unit, shape, strict=True)
-        yield tuple(slice(first * each, min((last + 1) * each, end)) for first, last, each, end in corners), iter(found)
+        keys = tuple(group)
+        yield _bounding(keys, unit, shape), iter(keys)
+
+
+def _bounding(keys: Sequence[Index], unit: tuple[int, ...], shape: tuple[int, ...]) -> Selection:
+    """Return the smallest region with all elements of some keys of shape `unit`."""
+    columns = list(zip(*keys, strict=True))
+    corners = zip(map(min, columns), map(max, columns), unit, shape, strict=True)
+    return tuple(slice(first * length, min((last + 1) * length, end)) for first, last, length, end in corners)
 
 
 def _cells(source: ArraySource) -> tuple[int, ...]:
@@ -176,7 +182,7 @@ def _decodings(source: ArraySource, lengths: tuple[int, ...]) -> float:
 def blocks(
     shape: tuple[int, ...], unit: tuple[int, ...], block: tuple[int, ...], indices: Iterator[Index]
 ) -> Iterator[tuple[Selection, tuple[Index, ...]]]:
-    """Yield the regions of the keys to make, in C order, each with its keys in C order.
+    """Yield the regions of the keys to make, in C order, each with its keys in C order and without more elements.
 
     `unit`: shape of a key. `block`: region lengths, whole units or the array's.
     `indices`: the keys in C order.
@@ -194,8 +200,7 @@ def blocks(
         if not len(group):
             continue
         found = tuple(index_of(key, counts) for key in group.tolist())
-        home = tuple(number // count for number, count in zip(found[0], per_block, strict=True))
-        yield region_of(home, block, shape), found
+        yield _bounding(found, unit, shape), found
 
 
 def along(region: Selection, cells: tuple[int, ...], element: int, most: int = PIECE) -> Iterator[list[Selection]]:
@@ -231,7 +236,7 @@ def _repeated(cells: tuple[int, ...], shape: tuple[int, ...], most: int) -> tupl
 
 
 def filling(window: Window, source: ArraySource, workers: int, memory: int) -> Iterator[Task]:
-    """Yield the tasks that read a window's region, by source chunks.
+    """Yield the tasks that read a window's region, by source chunks. The rest of a sparse region becomes fill here.
 
     The blocks of computed values have any lengths, so one task reads all of them.
     """
@@ -244,8 +249,34 @@ def filling(window: Window, source: ArraySource, workers: int, memory: int) -> I
     if source.distant:
         most = FETCHED if source.together is not None else 0
     need = max(volume(cells) * element, PIECE) * TIMES + (most if source.distant else 0)
-    for selections in along(window.region, cells, element, most):
+    stored = _stored_parts(source, window.region, cells)
+    if stored is None:
+        pieces = along(window.region, cells, element, most)
+    else:
+        window.values[...] = fill_array(window.layout, ())
+        count = max(1, most // max(1, volume(cells) * element))
+        pieces = (stored[start : start + count] for start in range(0, len(stored), count))
+    for selections in pieces:
         yield Task(partial(window.fill, source, selections), need)
+
+
+def _stored_parts(source: ArraySource, region: Selection, cells: tuple[int, ...]) -> list[Selection] | None:
+    """Return the parts of a region in stored chunks of these lengths; None if more than half are stored."""
+    if varies(cells) or not all(cells):
+        return None
+    firsts = [part.start // length for part, length in zip(region, cells, strict=True)]
+    aligned = tuple(range(first * n, part.stop) for first, n, part in zip(firsts, cells, region, strict=True))
+    most = math.prod(grid_of(tuple(map(len, aligned)), cells)) // 2
+    chunks = list(islice(source.occupied(cells, aligned), most + 1))
+    if len(chunks) > most:
+        return None
+    return [
+        tuple(
+            slice(max(part.start, (first + number) * length), min(part.stop, (first + number + 1) * length))
+            for number, first, length, part in zip(chunk, firsts, cells, region, strict=True)
+        )
+        for chunk in chunks
+    ]
 
 
 def _fill_at_once(window: Window, source: ArraySource, workers: int, memory: int) -> None:

@@ -166,17 +166,42 @@ def chunk_bytes(array: Array, index: Index) -> bytes | None:
     values = array.source.read(array.region(index))
     if values.dtype.hasobject:
         return _texts(array, index, values)
+    stored = _more_than_fill(array, values)
+    if stored is None:
+        return None
+    full = padded(stored, array.shape(index), _order_and_pad(array)[1])
+    return encode(array.target.layout.codecs, full.tobytes(array.target.layout.order), full.itemsize)
+
+
+def exists(array: Array, index: Index) -> bool:
+    """Return whether a chunk has more than fill or must be written anyway; nothing is encoded.
+
+    Raises OSError, CompileError as `chunk_bytes`.
+    """
+    source = array.source
+    if not array.target.sparse or source is None:
+        return True
+    if array.route == "copy" and source.place(index) is not None:
+        return True
+    values = source.read(array.region(index))
+    if values.dtype.hasobject:
+        return _texts(array, index, values) is not None
+    return _more_than_fill(array, values) is not None
+
+
+def _more_than_fill(array: Array, values: NDArray[Any]) -> NDArray[Any] | None:
+    """Return values in the target's dtype and byte order; None if they are fill that may be missing.
+
+    `values`: a region of any shape. Raises CompileError with `value-range`.
+    """
     order, pad = _order_and_pad(array)
     try:
         values = as_stored(values, array.target.layout.dtype)
     except OverflowError as error:
         text = f"variable `{array.path}` has a value that cannot be stored: {error}"
         raise CompileError([Diagnostic("value-range", Severity.ERROR, text)]) from None
-    values = values.astype(values.dtype.newbyteorder(order), copy=False)
-    full = padded(values, array.shape(index), pad)
-    if array.target.sparse and is_all(full, pad):
-        return None
-    return encode(array.target.layout.codecs, full.tobytes(array.target.layout.order), full.itemsize)
+    stored: NDArray[Any] = values.astype(values.dtype.newbyteorder(order), copy=False)
+    return None if array.target.sparse and is_all(stored, pad) else stored
 
 
 def _order_and_pad(array: Array) -> tuple[Literal["<", ">"], bytes]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from nczarr.arrays.blocks import Index, grid_of
 from nczarr.diagnostics.report import Report
-from nczarr.link.chunk_pieces import Piece
+from nczarr.link.chunk_pieces import Piece, exists
 from nczarr.link.do_task import keys_of, pieces
 from nczarr.link.fill import emit
 from nczarr.link.tasks import Array, arrays
@@ -51,8 +51,8 @@ class StoreView(NamedTuple):
     def chunk_keys(self, prefix: str) -> Iterator[str]:
         """Yield the keys of existing chunks that begin with a prefix. For the errors see `chunk`.
 
-        Whether an encoded chunk has only fill values, and so does not exist, takes
-        its values.
+        A chunk that is not stored as it is needs its values: it does not exist if all
+        of them are fill.
         """
         for own, array in self.arrays.items():
             if own.startswith(prefix) or prefix.startswith(own):
@@ -76,5 +76,7 @@ def chunk(array: Array, index: Index) -> list[Piece] | None:
 
 
 def _exists(array: Array, index: Index) -> bool:
-    """Return whether a chunk exists. Raises CompileError, OSError."""
+    """Return whether a key exists. Raises CompileError, OSError."""
+    if array.target.layout.shards is None:
+        return exists(array, index)
     return not array.target.sparse or chunk(array, index) is not None

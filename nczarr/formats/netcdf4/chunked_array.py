@@ -277,6 +277,15 @@ class ChunkedArray(ArraySource):
             table.mask[(ends > np.array(self.extent, np.int64)).any(axis=1)] = (1 << len(self.stored.codecs)) - 1
         return table
 
+    def _allocated(self, ranges: Sequence[range]) -> Iterator[Index]:
+        """Return the allocated chunks within a range of indices along each dimension. Raises OSError."""
+        table = self._table.chunk
+        counts = grid_of(self.layout.shape, self.layout.chunks)
+        chunks = unraveled(table[rows_between(table, counts, ranges)], counts)
+        first = np.array([part.start for part in ranges], np.int64)
+        end = np.array([part.stop for part in ranges], np.int64)
+        return indices_of(chunks[((chunks >= first) & (chunks < end)).all(axis=1)])
+
     def _indices(self, table: ChunkTable) -> NDArray[np.int64]:
         """Return the grid indices of all allocated chunks in C order: int64, shape (chunks, dimensions)."""
         return unraveled(table.chunk, grid_of(self.layout.shape, self.layout.chunks))
@@ -364,10 +373,10 @@ class ChunkedArray(ArraySource):
             return small
         near = self._near(selection)
         if self.own == self.layout.fill:
-            return assembled(near, self.layout, selection, self.extent)
+            return assembled(near, self.layout, selection, self.extent, self._allocated)
         region, inside = self._clipped(selection)
         if inside == region:
-            return assembled(near, self.layout._replace(fill=self.own), inside, self.extent)
+            return assembled(near, self.layout._replace(fill=self.own), inside, self.extent, self._allocated)
         out = np.empty(lengths_of(region), numpy_dtype(self.layout.dtype))
         near._put(region, inside, out, direct=out.nbytes > DIRECT)
         return out
@@ -399,7 +408,8 @@ class ChunkedArray(ArraySource):
             out[...] = fill_array(self.layout, ())
         if all(part.start < part.stop for part in inside):
             place: Any = (*map(slice, lengths_of(inside)), ...)
-            assemble(out[place], self, self.layout._replace(fill=self.own), inside, self.extent, direct=direct)
+            layout = self.layout._replace(fill=self.own)
+            assemble(out[place], self, layout, inside, self.extent, self._allocated, direct=direct)
 
     def _clipped(self, selection: Selection) -> tuple[Selection, Selection]:
         """Return a region with explicit ends, none before its start, and its part within the extent."""
