@@ -23,6 +23,7 @@ from nczarr.plan.plans import Conversion, Plan, StorePlan, conversion_of
 from nczarr.secrets import shown
 from nczarr.source import Source
 from nczarr.stores.base import Store
+from nczarr.stores.lock import Lock
 from nczarr.stores.url import location, trimmed
 
 
@@ -120,14 +121,36 @@ def plan_store(checked: Checked, form: Format, report: Report, options: Options)
 
 
 def write(
-    checked: Checked, path: str, form: Format, report: Report, options: Options, watch: Watcher | None = None
+    checked: Checked,
+    path: str,
+    form: Format,
+    report: Report,
+    options: Options,
+    watch: Watcher | None = None,
+    lock: Lock | None = None,
 ) -> Conversion | None:
     """Write a dataset to a new target, whole or not at all; return the result, None after an error.
 
     With `options.verify` the finished target is read again, and published only
-    if it holds every value. `watch` is called with the bytes written. Raises
-    OSError if the file system refuses.
+    if it holds every value. `watch` is called with the bytes written. `lock`: that
+    of the target, if the caller has it. Raises OSError if the file system refuses.
     """
+    if lock is not None or form.commits:  # a commit is compared with its branch when it is made
+        return _write(checked, path, form, report, options, watch, lock)
+    with targets.locked_place(path, report, options, replaces=options.overwrite or options.resume) as own:
+        return None if own is None else _write(checked, path, form, report, options, watch, own)
+
+
+def _write(
+    checked: Checked,
+    path: str,
+    form: Format,
+    report: Report,
+    options: Options,
+    watch: Watcher | None,
+    lock: Lock | None,
+) -> Conversion | None:
+    """Write a dataset to a target that is locked, if it can be; as `write`."""
     if options.resume and not options.overwrite and targets.is_finished(path, form, options):
         return _finished_before(checked, path, form, report, options)
     ready = _ready(checked, path, form, report, options)
@@ -145,7 +168,7 @@ def write(
         readers = verify(checked, conversion_of(path, planned, counts), place, read_path, reading, report, plan=planned)
 
     with limited(options.workers, options.memory):
-        written = link.write(planned, path, report, counts, inspect if options.verify else None)
+        written = link.write(planned, path, report, counts, inspect if options.verify else None, lock)
     return conversion_of(path, planned, counts)._replace(verified_with=readers) if written else None
 
 

@@ -21,6 +21,7 @@ from tests.conftest import ROOT, run_command
 PACKAGE = ROOT / "nczarr"
 PROVOKED = {
     "bad-constant",
+    "busy-target",
     "finished-target",
     "internal-error",
     "missing-library",
@@ -30,6 +31,7 @@ PROVOKED = {
     "unnamed-target",
     "unfinished-append",
     "unfinished-store",
+    "unlocked-target",
     "unranged-server",
     "unseen-object",
     "unused-layout",

@@ -271,7 +271,7 @@ def append(
     """
     from nczarr.api.handle import DatasetHandle
     from nczarr.combine import Recoding
-    from nczarr.combine.append import Extension, write
+    from nczarr.combine.append import Extension, locked, write
     from nczarr.combine.sources import for_reading
     from nczarr.diagnostics.report import CompileError, Report
     from nczarr.options import Options, Subset
@@ -295,9 +295,11 @@ def append(
     words = (along,) if isinstance(along, str) else tuple(along)
     recoding = Recoding(units) if units is not None or decode_times else None
     subset = Subset(tuple(variables), tuple(groups))
-    with passing():
-        made = Extension.of(os.fspath(document), inputs, words, recoding, subset, options, report)
-        done = None if made is None or report.errors else write(made, report)
+    path, done = os.fspath(document), None
+    with passing(), locked(path, report, options) as lock:
+        made = None if lock is None else Extension.of(path, inputs, words, recoding, subset, options, report)
+        if lock is not None and made is not None and not report.errors:
+            done = write(made, lock, report)
     if done is None or report.errors:
         raise CompileError(report.sorted())
     return done._replace(diagnostics=tuple(report.sorted()))

@@ -119,7 +119,20 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _work(arguments: argparse.Namespace, messages: Messages) -> None:
-    """Read and write. Raises OSError, CompileError."""
+    """Lock the target, read and write. Raises OSError, CompileError."""
+    from nczarr.endpoints import targets
+
+    if arguments.target in (None, "-"):
+        _rewrite(arguments, messages)
+        return
+    options = Options(storage=storage_of(arguments))
+    with targets.locked_place(arguments.target, messages.report, options, replaces=arguments.overwrite) as lock:
+        if lock is not None:
+            _rewrite(arguments, messages)
+
+
+def _rewrite(arguments: argparse.Namespace, messages: Messages) -> None:
+    """Read and write, with the target locked. Raises OSError, CompileError."""
     from nczarr import refs
     from nczarr.endpoints import sources
     from nczarr.stores.connection import MissingProtocolError

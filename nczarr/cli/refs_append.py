@@ -27,11 +27,12 @@ from nczarr.cli.streams import misuse, write_product
 from nczarr.cli.subsets import add_subset_options, subset_of
 from nczarr.cli.targets import add_references
 from nczarr.diagnostics.report import Report
-from nczarr.options import DEFAULT_MEMORY, Options, Writing
+from nczarr.options import DEFAULT_MEMORY, Options, Subset, Writing
 from nczarr.registry import REFERENCE
 from nczarr.secrets import shown
 
 if TYPE_CHECKING:
+    from nczarr.combine.append import Extension
     from nczarr.plan.plans import Conversion
 
 EXAMPLES = (
@@ -98,16 +99,28 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _work(arguments: argparse.Namespace, report: Report, done: list[Conversion]) -> None:
     """Read, combine, write. Raises OSError, CompileError."""
-    from nczarr.combine import Recoding
-    from nczarr.combine.append import Extension, write
-    from nczarr.combine.sources import for_reading
+    from nczarr.combine.append import locked, write
     from nczarr.link.cluster_limits import is_scheduler
-    from nczarr.registry import named
 
     subset = subset_of(arguments, report)
     if subset is None or (arguments.dask is not None and not is_scheduler(arguments.dask, report)):
         return
-    options = Options(
+    options = _options_of(arguments)
+    if arguments.dry_run:
+        _rehearse(arguments, subset, options, report)
+        return
+    with locked(arguments.document, report, options) as lock:
+        made = None if lock is None else _extension(arguments, subset, options, report)
+        if lock is None or made is None or report.errors:
+            return
+        with progress(arguments, arguments.document, made.combined.checked) as watch:
+            conversion = write(made, lock, report, watch)
+    if conversion is not None:
+        done.append(conversion)
+
+
+def _options_of(arguments: argparse.Namespace) -> Options:
+    return Options(
         memory=arguments.memory,
         workers=arguments.workers,
         verify=arguments.verify,
@@ -119,10 +132,18 @@ def _work(arguments: argparse.Namespace, report: Report, done: list[Conversion])
         special=True,
         verbose=arguments.verbose,
     )
+
+
+def _extension(arguments: argparse.Namespace, subset: Subset, options: Options, report: Report) -> Extension | None:
+    """Read the document and the sources; None after an error. Raises OSError, CompileError."""
+    from nczarr.combine import Recoding
+    from nczarr.combine.append import Extension
+    from nczarr.combine.sources import for_reading
+
     recoding = Recoding(arguments.units) if arguments.units is not None or arguments.decode_times else None
     reading = for_reading(options)
     with counting(arguments, "sources", len(arguments.sources) + 1) as step:
-        made = Extension.of(
+        return Extension.of(
             arguments.document,
             [input_of(path, reading, arguments.form) for path in arguments.sources],
             tuple(arguments.along),
@@ -132,15 +153,14 @@ def _work(arguments: argparse.Namespace, report: Report, done: list[Conversion])
             report,
             step,
         )
-    if made is None or report.errors:
+
+
+def _rehearse(arguments: argparse.Namespace, subset: Subset, options: Options, report: Report) -> None:
+    """Print what would be written. Raises OSError, CompileError."""
+    from nczarr.registry import named
+
+    made, form = _extension(arguments, subset, options, report), named(REFERENCE)
+    if made is None or form is None or report.errors:
         return
-    if arguments.dry_run:
-        form = named(REFERENCE)
-        assert form is not None
-        lines = plan_lines(made.combined, arguments, arguments.document, form, report, made.options)
-        write_product(line.encode("utf-8", "surrogateescape") for line in lines)
-        return
-    with progress(arguments, arguments.document, made.combined.checked) as watch:
-        conversion = write(made, report, watch)
-    if conversion is not None:
-        done.append(conversion)
+    lines = plan_lines(made.combined, arguments, arguments.document, form, report, made.options)
+    write_product(line.encode("utf-8", "surrogateescape") for line in lines)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 STATUS = {
     "unknown-target": MISUSED,
     "target-exists": MISUSED,
+    "busy-target": MISUSED,
     "clashing-targets": MISUSED,
     "bad-url": MISUSED,
     "indivisible-run": MISUSED,

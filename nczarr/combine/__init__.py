@@ -72,6 +72,10 @@ class Combined(NamedTuple):
     """Names of the sources in order."""
     lengths: Mapping[str, Sequence[int]]
     """Length of each joined dimension in every source; empty for a new dimension."""
+    unordered: Sequence[str] = ()
+    """Coordinates whose values do not increase."""
+    repeated: Sequence[str] = ()
+    """Names of sources without a coordinate that the extended document has already."""
     forget: Callable[[], None] = lambda: None
     """Removes the journal, once the target is complete. Raises OSError."""
 
@@ -133,7 +137,8 @@ def combined(
         if book is not None:
             book.remove()
         return None
-    return Combined(complete, made.names, made.lengths, (lambda: None) if book is None else book.remove)
+    forget = (lambda: None) if book is None else book.remove
+    return Combined(complete, made.names, made.lengths, made.unordered, made.repeated, forget)
 
 
 def journal_of(target: str | None, wanted: Wanted, sources: int, *, resume: bool) -> Callable[[str], Journal] | None:

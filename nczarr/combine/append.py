@@ -7,6 +7,7 @@ in the document: those without the dimension, and the last of a coordinate.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import Literal, NamedTuple
 
@@ -15,15 +16,17 @@ from nczarr.arrays.counts import Watcher
 from nczarr.ast.rectilinear import varies
 from nczarr.check.checked import Checked
 from nczarr.combine import Combined, combined
+from nczarr.combine.repetition import HELPS, report_repeated_values
 from nczarr.combine.sources import Input, Job, for_reading, home_of, opened
 from nczarr.combine.spec import Recoding, Wanted
 from nczarr.diagnostics.report import Report
-from nczarr.endpoints import sources
+from nczarr.endpoints import sources, targets
 from nczarr.options import Options, Subset, Writing
 from nczarr.plan.plans import Conversion
 from nczarr.registry import REFERENCE
 from nczarr.secrets import shown
 from nczarr.source import Source
+from nczarr.stores.lock import Lock
 from nczarr.stores.stat import identity
 from nczarr.stores.url import is_remote
 
@@ -175,7 +178,7 @@ class Extension(NamedTuple):
             step=step,
             read=given.checked,
         )
-        if made is None:
+        if made is None or not _is_new(path, made, report):
             return None
         names = [each.name for each in inputs]
         writing = given.writing(writing._replace(home=writing.home or home_of(names)))
@@ -183,13 +186,29 @@ class Extension(NamedTuple):
         return cls(path, given, made, options._replace(writing=writing, overwrite=True, dask=None, grid=grid))
 
 
-def write(made: Extension, report: Report, watch: Watcher | None = None) -> Conversion | None:
+def _is_new(path: str, made: Combined, report: Report) -> bool:
+    """Return whether a document has no record of its sources yet. Reports misplaced-records; raises OSError."""
+    before = report.errors
+    for name in made.repeated:
+        report.error("misplaced-records", f"`{shown(path)}` has the records of `{name}` already", helps=HELPS)
+    for coordinate in made.unordered:
+        if coordinate in made.lengths:
+            report_repeated_values(coordinate, shown(path), made.checked, made.lengths[coordinate][0], report)
+    return report.errors == before
+
+
+def locked(path: str, report: Report, options: Options) -> AbstractContextManager[Lock | None]:
+    """Hold the lock of a document from its reading to its replacement; None after an error. Raises OSError."""
+    return targets.locked_place(path, report, options, replaces=True)
+
+
+def write(made: Extension, lock: Lock, report: Report, watch: Watcher | None = None) -> Conversion | None:
     """Replace the document at once; return the result, None after an error. Raises OSError."""
     form = registry.named(REFERENCE)
     assert form is not None
     if not is_unchanged(made.path, made.document, report):
         return None
-    return pipeline.write(made.combined.checked, made.path, form, report, made.options, watch)
+    return pipeline.write(made.combined.checked, made.path, form, report, made.options, watch, lock)
 
 
 def is_unchanged(path: str, given: Document, report: Report) -> bool:

@@ -12,6 +12,7 @@ from nczarr.combine.agreement import Ascending, Finding
 from nczarr.combine.build import Pile, made
 from nczarr.combine.contribution import Contribution, Model, Piece, whole_first
 from nczarr.combine.recode import units_of
+from nczarr.combine.repetition import KnownPlaces
 from nczarr.diagnostics.report import Report
 from nczarr.secrets import NO_OPTIONS, StorageOptions
 
@@ -41,6 +42,14 @@ class Combination:
         self._arrays: dict[str, Accumulation | list[Parts]] = {}
         self._given: set[str] = set()
         self._ascending = {path: Ascending(path) for path in model.ordered}
+        self._known: KnownPlaces | None = None
+        self.repeated: list[str] = []
+        """Names of sources without a coordinate whose chunks the extended document has already."""
+
+    @property
+    def unordered(self) -> list[str]:
+        """Coordinates whose values do not increase."""
+        return [path for path, order in self._ascending.items() if order.fault is not None]
 
     def add(self, source: Contribution) -> None:
         """Add a source, or record its conflicts."""
@@ -57,6 +66,11 @@ class Combination:
             self.lengths[path].append(length)
         for path, piece in source.pieces.items():
             self._take(path, number, piece)
+        if self.model.wanted.extends and not self.model.ordered:
+            if self._known is None:
+                self._known = KnownPlaces(source.pieces)
+            elif self._known.have(source.pieces):
+                self.repeated.append(source.name)
         self._given |= source.given
         self._stacked |= source.unequal
         for path, order in source.orders.items():

@@ -31,6 +31,7 @@ from nczarr.combine.agreement import Finding, Order
 from nczarr.combine.contribution import Contribution, Piece
 from nczarr.combine.sources import Result
 from nczarr.diagnostics.report import Diagnostic, Label, Severity
+from nczarr.stores.lock import exclusive
 from nczarr.stores.stat import identity
 
 VERSION = 1
@@ -71,7 +72,8 @@ class Journal:
         self._numbers: dict[Form, int] = {}
         self._file: BinaryIO = open(self.path, "a+b")  # noqa: SIM115 (closed by the block)
         try:
-            _lock(self._file)
+            if not exclusive(self._file.fileno()):
+                raise BusyError
             end = self._read(request) if resume else 0
             self._file.truncate(end)
             if not end:
@@ -165,18 +167,6 @@ class Journal:
         text = json.dumps(members, separators=(",", ":")).encode()
         self._file.write(b"%08x %s\n" % (zlib.crc32(text), text))
         self._file.flush()
-
-
-def _lock(file: BinaryIO) -> None:
-    """Lock a file for this process, where the system can. Raises BusyError."""
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        return
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise BusyError from None
 
 
 def _parsed(line: bytes) -> dict[str, Any] | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from nczarr import registry
@@ -15,9 +17,10 @@ from nczarr.endpoints.sources import located, unusable
 from nczarr.options import Following, Options
 from nczarr.plan.plans import Plan
 from nczarr.secrets import shown
-from nczarr.stores.url import BadURLError, Location, Repository, is_remote, location, untidy
+from nczarr.stores.url import BadURLError, Location, Repository, is_remote, location, trimmed, untidy
 
 if TYPE_CHECKING:
+    from nczarr.stores.lock import Lock
     from nczarr.stores.probe import Obstacle
 
 
@@ -132,6 +135,29 @@ def following(path: str, plan: Plan) -> Following:
     base = path.rpartition("/")[0] if is_remote(path) else os.path.dirname(os.path.abspath(path))
     known = ("file://", *(f"{protocol}://" for protocol in sorted(PROTOCOLS)))
     return Following(base=base, roots=(*known, *plan.options.following.roots))
+
+
+@contextmanager
+def locked_place(path: str, report: Report, options: Options, *, replaces: bool) -> Iterator[Lock | None]:
+    """Hold the lock of the target at a path or URL; None after a reported error.
+
+    Reports bad-url, missing-library, busy-target, unlocked-target. Raises OSError.
+    """
+    from nczarr.stores.connection import MissingProtocolError
+    from nczarr.stores.locking import locked
+
+    place = located(path, report)
+    if place is None:
+        yield None
+        return
+    with ExitStack() as stack:
+        try:
+            storage = options.storage.at("target", place.server)
+            lock = stack.enter_context(locked(trimmed(place.path), report, storage, replaces=replaces))
+        except (BadURLError, MissingProtocolError) as failure:
+            unusable(path, failure, report)
+            lock = None
+        yield lock
 
 
 def _is_store(path: str, form: Format) -> bool:

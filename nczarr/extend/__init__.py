@@ -10,6 +10,7 @@ file is written again, beside its place.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 
 from nczarr import registry
@@ -32,7 +33,9 @@ from nczarr.secrets import shown
 from nczarr.source import Source
 from nczarr.stores import extension
 from nczarr.stores.base import JOURNAL, Store
-from nczarr.stores.url import trimmed
+from nczarr.stores.lock import Lock, NoLock
+from nczarr.stores.stat import identity
+from nczarr.stores.url import is_remote, trimmed
 
 LACKING = frozenset({"unseen-object", "missing-values"})
 """Warnings of files that are not read whole. A file that is written again would lose the rest."""
@@ -57,8 +60,6 @@ def append(
     as before or as after at any moment. Reports unextendable-target,
     misplaced-records, and those of `combine` and of the pipeline. Raises OSError.
     """
-    from nczarr.extend import file, store
-
     place = endpoints.located(path, report)
     if place is None:
         return None
@@ -69,6 +70,24 @@ def append(
         return None
     path, storage = trimmed(place.path), options.storage.at("target", place.server)
     options = options._replace(storage=storage)
+    if order.rehearsal or place.repository:  # a commit is compared with its branch when it is made
+        return _extended(sources, path, order, report, options, watch, NoLock(None))
+    with targets.locked_place(place.path, report, options, replaces=True) as lock:
+        return None if lock is None else _extended(sources, path, order, report, options, watch, lock)
+
+
+def _extended(
+    sources: Iterable[tuple[str, Checked]],
+    path: str,
+    order: Order,
+    report: Report,
+    options: Options,
+    watch: Watcher | None,
+    lock: Lock,
+) -> Appended | None:
+    """Extend the target at a path or URL, which is locked if it can be; as `append`."""
+    from nczarr.extend import file, store
+
     if store.recovered(path, order, report, options):
         return Appended(Conversion(path, "", 0), {}, completed=True)
     target = None if report.errors else opened(path, report, options)
@@ -79,8 +98,8 @@ def append(
         return None
     whole, way, pieces = joined
     if target.store is None:
-        return file.rewritten(target, whole, way, order, report, options, watch)
-    return store.extended(target, whole, way, pieces, order, report, options, watch)
+        return file.rewritten(target, whole, way, order, report, options, watch, lock)
+    return store.extended(target, whole, way, pieces, order, report, options, watch, lock)
 
 
 def fingerprint(
@@ -93,7 +112,6 @@ def fingerprint(
     import hashlib
 
     from nczarr import __version__
-    from nczarr.stores.stat import identity
 
     found = [__version__, path, repr(tuple(along)), repr(region), repr(subset), repr(sorted(options.allow_loss))]
     for source in sources:
@@ -109,6 +127,7 @@ def opened(path: str, report: Report, options: Options) -> Target | None:
     from nczarr import pipeline
 
     reading = options._replace(storage=options.storage.of("target"), kind=None, allow_loss=frozenset())
+    told = identity(path) if not is_remote(path) and os.path.isfile(path) else None
     source = endpoints.opened(path, report, reading)
     if source is None:
         return None
@@ -135,7 +154,7 @@ def opened(path: str, report: Report, options: Options) -> Target | None:
         report.error("unextendable-target", text, helps=["write target and sources as a new one"])
     if checked is None or report.errors:
         return None
-    return Target(path, outer, form, None if isinstance(source, Source) else source, checked)
+    return Target(path, outer, form, None if isinstance(source, Source) else source, checked, told)
 
 
 def _refusal(

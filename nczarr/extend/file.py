@@ -18,11 +18,19 @@ from nczarr.diagnostics.report import Report
 from nczarr.extend.target import Appended, Order, Target
 from nczarr.options import Options
 from nczarr.plan.plans import FilePlan, conversion_of
+from nczarr.stores.lock import Lock, Unchanged
 from nczarr.stores.url import is_remote
 
 
 def rewritten(
-    target: Target, whole: Checked, way: Way, order: Order, report: Report, options: Options, watch: Watcher | None
+    target: Target,
+    whole: Checked,
+    way: Way,
+    order: Order,
+    report: Report,
+    options: Options,
+    watch: Watcher | None,
+    lock: Lock,
 ) -> Appended | None:
     """Write a file that holds `whole` in the place of the target; None after a reported error. Raises OSError."""
     whole = _patched(target.checked, whole, way)
@@ -39,7 +47,9 @@ def rewritten(
         assert isinstance(planned, FilePlan)
         return Appended(conversion_of(path, planned, Counts()), lengths, tuple(steps))
     mode = None if is_remote(path) else os.stat(path).st_mode
-    done = pipeline.write(whole, path, target.form, report, options, watch)
+    if target.identity is not None:
+        lock = Unchanged(lock, path, target.identity)
+    done = pipeline.write(whole, path, target.form, report, options, watch, lock)
     if done is None:
         return None
     if mode is not None:

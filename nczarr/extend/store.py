@@ -27,6 +27,8 @@ from nczarr.source import Source
 from nczarr.stores import extension
 from nczarr.stores.base import JOURNAL, Store
 from nczarr.stores.extension import STAGED, Extensible, Extension
+from nczarr.stores.lock import Lock, NoLock
+from nczarr.stores.locking import assure
 from nczarr.stores.ranges import Range
 
 
@@ -66,6 +68,7 @@ def extended(
     report: Report,
     options: Options,
     watch: Watcher | None,
+    lock: Lock,
 ) -> Appended | None:
     """Write what changes in a store that is to hold `whole`; return None after a reported error. Raises OSError."""
     assert target.store is not None
@@ -84,7 +87,7 @@ def extended(
         return Appended(conversion_of(target.path, plan, counts), found.lengths, steps, rewritten)
     with limited(options.workers, options.memory):
         if target.outer.extends is None:
-            _write(target, found, order, options, counts, report)
+            _write(target, found, order, options, counts, report, lock)
         else:
             _commit(target.path, target.outer, target.store, found, options, counts)
     if report.errors:
@@ -117,8 +120,10 @@ def _vanished(changes: Iterable[Change], writing: _Writing) -> list[str]:
     return gone
 
 
-def _write(target: Target, found: Changes, order: Order, options: Options, counts: Counts, report: Report) -> None:
-    """Write everything into a store with a journal. Reports unextendable-target; raises OSError."""
+def _write(
+    target: Target, found: Changes, order: Order, options: Options, counts: Counts, report: Report, lock: Lock
+) -> None:
+    """Write everything into a store with a journal. Reports unextendable-target, busy-target; raises OSError."""
     assert target.store is not None
     store = _extensible(target.path, options)
     journal = Extension(
@@ -132,36 +137,23 @@ def _write(target: Target, found: Changes, order: Order, options: Options, count
         (),
         (),
     )
-    old = extension.parsed(store.get(JOURNAL) or b"")
-    if old is not None and not old.is_of(journal) and not order.discard:
-        text = f"an extension of `{shown(target.path)}` by another command is running, or was interrupted"
-        helps = ["complete it with its own command", "if it does not run any more, discard its work with `--discard`"]
-        report.error("unextendable-target", text, helps=helps)
+    begun = _begun(target, found, store, journal, order, report, lock)
+    if begun is None:
         return
-    if old is not None:
-        store.tidy()
-    done: frozenset[str] = frozenset()
-    if old is not None and old.is_of(journal):
-        journal = journal._replace(run=old.run)
-        done = _done(found.arrays, store)
-    else:
-        if old is not None:
-            store.remove([JOURNAL])
-        _clean(target.checked, found, store, old)
-        if not store.claim(journal.bytes()):
-            text = f"`{shown(target.path)}` is being extended by another run"
-            report.error("unextendable-target", text, helps=["wait until it is finished"])
-            return
+    journal, done = begun
     visible = frozenset(key for change in found.arrays for key in change.visible)
     writing = _Writing(store, visible, done)
     try:
         link(enumerate(change.array for change in found.arrays), writing, options, counts)
         now = extension.parsed(store.get(JOURNAL) or b"")
-        if now is None or now.run != journal.run or _digest(store, found) != journal.base:
-            if now is not None and now.run == journal.run:
-                _undo(found, store)
-            text = f"another writer has changed `{shown(target.path)}` meanwhile"
-            report.error("unextendable-target", text, helps=["append again"])
+        if now is None or now.run != journal.run:
+            _report_changed(target.path, report)
+            return
+        if _digest(store, found) != journal.base:
+            _undo(found, store)
+            _report_changed(target.path, report)
+            return
+        if not assure(lock, target.path, report):
             return
     except OSError as error:
         if order.command is None:
@@ -183,6 +175,55 @@ def _write(target: Target, found: Changes, order: Order, options: Options, count
     extension.apply(store, journal)
     if staged:
         store.tidy()
+
+
+def _begun(
+    target: Target,
+    found: Changes,
+    store: Extensible,
+    journal: Extension,
+    order: Order,
+    report: Report,
+    lock: Lock,
+) -> tuple[Extension, frozenset[str]] | None:
+    """Put the journal; return it with the keys that an interrupted run of the same command has put.
+
+    Until the store is known to be as it was compared, and free of chunks of other
+    runs, the journal has no command, so that no run takes such chunks for its own.
+    None after an error. Reports unextendable-target, busy-target; raises OSError.
+    """
+    old = extension.parsed(store.get(JOURNAL) or b"")
+    if old is not None and old.is_of(journal):
+        store.tidy()
+        return journal._replace(run=old.run), _done(found.arrays, store)
+    if old is not None:
+        is_over = not isinstance(lock, NoLock)  # else it would have the lock
+        if not (is_over and old.command is None) and not order.discard:
+            state = "was interrupted" if is_over else "is running, or was interrupted"
+            text = f"an extension of `{shown(target.path)}` by another command {state}"
+            helps = ["complete it with its own command", "discard its work with `--discard`"]
+            if not is_over:
+                helps[1] = f"if it does not run any more, {helps[1]}"
+            report.error("unextendable-target", text, helps=helps)
+            return None
+        store.tidy()
+        store.remove([JOURNAL])
+    if not store.claim(journal._replace(command=None).bytes()):
+        text = f"`{shown(target.path)}` is being extended by another run"
+        report.error("busy-target", text, helps=["run the command again when that run has ended"])
+        return None
+    if _digest(store, found) != journal.base:
+        store.remove([JOURNAL])
+        _report_changed(target.path, report)
+        return None
+    _clean(target.checked, found, store, old)
+    store.put(JOURNAL, journal.bytes())
+    return journal, frozenset()
+
+
+def _report_changed(path: str, report: Report) -> None:
+    text = f"another writer has changed `{shown(path)}` meanwhile"
+    report.error("busy-target", text, helps=["append again"])
 
 
 def _undo(found: Changes, store: Extensible) -> None:

@@ -54,3 +54,5 @@ class Target(NamedTuple):
     """The store; None for a file."""
     checked: Checked
     """The dataset."""
+    identity: str | None = None
+    """Text that changes with a local file; None for others."""

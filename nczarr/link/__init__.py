@@ -20,20 +20,29 @@ if TYPE_CHECKING:
     from nczarr.link.files import Inspect
     from nczarr.plan.plans import Plan
     from nczarr.stores.base import Store
+    from nczarr.stores.lock import Lock
 
 
-def write(plan: Plan, path: str, report: Report, counts: Counts | None = None, inspect: Inspect | None = None) -> bool:
+def write(
+    plan: Plan,
+    path: str,
+    report: Report,
+    counts: Counts | None = None,
+    inspect: Inspect | None = None,
+    lock: Lock | None = None,
+) -> bool:
     """Make a target, whole or not at all; return False after an error.
 
     `inspect` may examine the finished target before it is published, and report
-    errors. Raises OSError if the target cannot be written, FileExistsError if
-    it exists and may not be overwritten.
+    errors. Without its `lock`, if it has one, nothing is published. Raises OSError
+    if the target cannot be written, FileExistsError if it exists and may not be
+    overwritten.
     """
     if isinstance(plan, StorePlan):
-        return store(plan, path, report, counts, inspect)
+        return store(plan, path, report, counts, inspect, lock)
     from nczarr.link import files
 
-    return files.write(plan, path, report, counts, inspect)
+    return files.write(plan, path, report, counts, inspect, lock)
 
 
 def pieces(plan: Plan, report: Report) -> Iterator[bytes]:
@@ -44,7 +53,12 @@ def pieces(plan: Plan, report: Report) -> Iterator[bytes]:
 
 
 def store(
-    plan: StorePlan, path: str, report: Report, counts: Counts | None = None, inspect: Inspect | None = None
+    plan: StorePlan,
+    path: str,
+    report: Report,
+    counts: Counts | None = None,
+    inspect: Inspect | None = None,
+    lock: Lock | None = None,
 ) -> bool:
     """Make a new folder, or an archive if the path ends in `.zip`; as `write`.
 
@@ -53,11 +67,11 @@ def store(
     if not _fits_memory(plan, report):
         return False
     if plan.options.dask is None:
-        return _store(plan, path, report, counts, inspect, None)
+        return _store(plan, path, report, counts, inspect, lock, None)
     from nczarr.link.cluster import Cluster
 
     with Cluster(plan.options.dask) as cluster:
-        return _store(plan, path, report, counts, inspect, cluster)
+        return _store(plan, path, report, counts, inspect, lock, cluster)
 
 
 def _store(
@@ -66,12 +80,14 @@ def _store(
     report: Report,
     counts: Counts | None,
     inspect: Inspect | None,
+    lock: Lock | None,
     cluster: Cluster | None,
 ) -> bool:
     """Make a store, on a cluster if one is given; as `store`."""
     from nczarr.link.fill import fill
     from nczarr.link.target import begun, has_room
     from nczarr.stores.finish import unstopped
+    from nczarr.stores.locking import assure
     from nczarr.stores.url import is_remote
 
     if not has_room(path, plan, report):
@@ -93,7 +109,7 @@ def _store(
         if inspect is not None and not report.errors:
             target.store.seal()
             inspect(target.store.sealed or target.place)
-        if report.errors:
+        if report.errors or (lock is not None and not assure(lock, path, report)):
             return False
         target.store.finish()
     except (OSError, KeyboardInterrupt) as failure:

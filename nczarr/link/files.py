@@ -12,13 +12,17 @@ from nczarr.arrays.counts import Counts, Step
 from nczarr.arrays.parts import is_fixed, size
 from nczarr.diagnostics.report import Report
 from nczarr.plan.plans import Plan
+from nczarr.stores.lock import Lock
 
 Inspect: TypeAlias = Callable[[str], None]
 """Inspector of a finished target at its temporary place; it reports errors."""
 
 
-def write(plan: Plan, path: str, report: Report, counts: Counts | None, inspect: Inspect | None) -> bool:
+def write(
+    plan: Plan, path: str, report: Report, counts: Counts | None, inspect: Inspect | None, lock: Lock | None
+) -> bool:
     """Make a text or single file; return False after an error. Raises OSError."""
+    from nczarr.stores.locking import assure
     from nczarr.stores.single import beside
 
     done, build = True, plan.form.build
@@ -37,7 +41,7 @@ def write(plan: Plan, path: str, report: Report, counts: Counts | None, inspect:
                 raise
         if done and inspect is not None:
             inspect(place)
-        if not done or report.errors:
+        if not done or report.errors or (lock is not None and not assure(lock, path, report)):
             unfinished.discard()
     return done and not report.errors
 

@@ -303,6 +303,12 @@ class Connection:
                 named["chunksize"] = PART
         self._tried("put_file", (local, self.path(key)), named, key, size)
 
+    def replace(self, data: bytes, tag: str) -> None:
+        """Replace the object of an S3 server if it still has a tag. Raises OSError."""
+        bucket, key, _ = self.system.split_path(self.root)
+        asked = {"Bucket": bucket, "Key": key, "Body": data, "IfMatch": f'"{tag}"'}
+        self._tried("call_s3", ("put_object",), asked, "", len(data))
+
     def remove(self, keys: Sequence[str]) -> None:
         """Remove keys; missing ones are ignored. Raises OSError."""
         if hasattr(self.system, "_bulk_delete"):

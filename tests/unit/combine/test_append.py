@@ -211,3 +211,36 @@ def test_a_killed_extension_leaves_the_old_or_the_new_document(tmp_path: Path, m
     if content(target) == old:
         assert run_command(*command).status == 0
     assert content(target) == new
+
+
+@pytest.mark.parametrize("name", ["all.json", "all.parq"])
+@pytest.mark.parametrize("also", [(), ("--inline", "1000")])
+def test_a_repeated_command_changes_nothing(tmp_path: Path, name: str, also: tuple[str, ...]) -> None:
+    sources = days(tmp_path / "d", 4)
+    target = tmp_path / name
+    refs.combine(sources[:2], target, along="time")
+    assert run_command("refs", "append", str(target), sources[2], *also).status == 0
+    before = content(target)
+    for again in (sources[2:3], sources[2:], sources[1:2], [sources[3], sources[3]]):
+        done = run_command("refs", "append", str(target), *again, *also)
+        assert (done.status, "error[misplaced-records]" in done.err) == (1, True), done.err
+        assert content(target) == before
+    assert run_command("refs", "append", str(target), sources[3], *also).status == 0
+
+
+@pytest.mark.parametrize("name", ["all.json", "all.parq"])
+def test_sources_without_a_coordinate_are_known_by_their_chunks(tmp_path: Path, name: str) -> None:
+    text = "netcdf s {{ dimensions: n = UNLIMITED ; x = 9 ; variables: double v(n, x) ; {1} data: v = {0} ; }}"
+    for source in ("a", "b"):
+        made = nczarr.from_cdl(text.format(", ".join(["7"] * 18), "v:_ChunkSizes = 1, 9 ; "))
+        nczarr.write(made, tmp_path / f"{source}.nc", kind="nc4")
+    target = tmp_path / name
+    refs.combine([tmp_path / "a.nc"], target, along="n")
+    refs.append(target, [tmp_path / "b.nc"], along="n")  # equal values, other chunks
+    before = content(target)
+    (tmp_path / "link.nc").symlink_to("b.nc")
+    for again in ("a.nc", "b.nc", "link.nc"):
+        found = refused(target, tmp_path / again)
+        assert len(found) == 1
+        assert found[0].startswith(f"misplaced-records: `{target}` has the records of")
+    assert content(target) == before

@@ -71,11 +71,18 @@ def source(tmp_path: Path) -> Path:
 
 
 def content() -> dict[str, bytes]:
-    return {name: bytes(file.getvalue()) for name, file in sorted(FlakyFileSystem.store.items())}
+    """Objects, the lock of a run aside whose release failed."""
+    names = (name for name in sorted(FlakyFileSystem.store) if not name.endswith(".nczarr-lock"))
+    return {name: bytes(FlakyFileSystem.store[name].getvalue()) for name in names}
+
+
+def sent() -> list[tuple[str, str]]:
+    """Requests, those of the lock aside."""
+    return [(method, path) for method, path in FlakyFileSystem.requests if not path.endswith(".nczarr-lock")]
 
 
 def puts() -> list[str]:
-    return [path.removeprefix("/bucket/t.zarr/") for method, path in FlakyFileSystem.requests if method == "pipe_file"]
+    return [path.removeprefix("/bucket/t.zarr/") for method, path in sent() if method == "pipe_file"]
 
 
 def test_a_store_is_written_and_read_back(source: Path, tmp_path: Path) -> None:
@@ -106,7 +113,7 @@ def test_data_come_first_and_the_document_of_the_root_last(source: Path) -> None
     depths = [key.count("/") for key in order if key.rpartition("/")[2].startswith(".z")]
     assert depths == sorted(depths, reverse=True)
     assert puts()[0] == ".nczarr-journal"
-    assert FlakyFileSystem.requests[-1] == ("rm_file", "/bucket/t.zarr/.nczarr-journal")
+    assert sent()[-1] == ("rm_file", "/bucket/t.zarr/.nczarr-journal")
 
 
 def test_a_store_with_a_journal_is_refused_and_the_way_out_said(source: Path) -> None:
@@ -166,7 +173,9 @@ def _written(source: Path, right: dict[str, bytes]) -> str:
     """What became of a conversion; a target that is wrong, and is not refused, fails the test."""
     try:
         nczarr.convert(source, URL, storage_options=QUICK)
-    except OSError:
+    except (OSError, nczarr.CompileError) as error:
+        if not isinstance(error, OSError) and "busy-target" not in str(error):  # its lock is lost
+            raise
         FlakyFileSystem.faults = staticmethod(lambda *request: None)
         there = content()
         if there:
@@ -255,7 +264,7 @@ def test_resume_sends_no_chunk_twice(source: Path) -> None:
         seen: list[str] = []
 
         def stop(number: int, method: str, path: str, at: int = at, seen: list[str] = seen) -> Fault | None:
-            if method == "pipe_file":
+            if method == "pipe_file" and not path.endswith(".nczarr-lock"):
                 seen.append(path)
             return "error" if len(seen) > at else None
 

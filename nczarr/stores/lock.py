@@ -1,0 +1,300 @@
+"""Lock of a target: a file beside it, locked by the system.
+
+A lock is a file or an object beside the target (`.NAME.nczarr-lock`) that names
+its holder. A local one is locked by the system (`flock`), which releases it when
+the process ends, however it ends. One in a bucket is created by a conditional
+request (`lock_object.py`).
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import stat
+from contextlib import suppress
+from typing import NamedTuple, Protocol
+
+VERSION = 1
+
+SUFFIX = ".nczarr-lock"
+"""Suffix of locks."""
+
+_LONGEST_NAME = 255
+"""Maximum bytes of a name in most file systems."""
+
+_UNLOCKABLE = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
+"""Failures of file systems without locks."""
+
+_CLOSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR)
+"""Failures to create a lock where nothing can be created, so that nothing can be replaced either."""
+
+_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+
+
+class Holder(NamedTuple):
+    """Run that holds a lock."""
+
+    run: str
+    """Unique identifier of the run."""
+    host: str
+    """Name of its machine."""
+    process: int
+    """Its process."""
+    since: str
+    """Time when it took the lock, ISO 8601 in UTC."""
+    machine: str
+    """Identifier of the started system and its processes; empty if unknown."""
+    start: str
+    """Start of the process, as the system counts; empty if unknown."""
+    beat: int = 0
+    """Number of renewals."""
+
+    @classmethod
+    def this(cls) -> Holder:
+        """Return this process as a holder of a new lock."""
+        import socket
+        from datetime import UTC, datetime
+
+        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        process = os.getpid()
+        return cls(os.urandom(8).hex(), socket.gethostname(), process, now, _machine(), _start(process) or "")
+
+    @classmethod
+    def parsed(cls, data: bytes) -> Holder | None:
+        """Return the holder in a lock; None for other content."""
+        try:
+            members = json.loads(data)
+            if members.pop("nczarr_lock") != VERSION:
+                return None
+            holder = cls(**members)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return None
+        texts = (holder.run, holder.host, holder.since, holder.machine, holder.start)
+        numbers = (holder.process, holder.beat)
+        valid = all(isinstance(text, str) for text in texts) and all(type(number) is int for number in numbers)
+        return holder if valid else None
+
+    def bytes(self) -> bytes:
+        """Return the content of a lock."""
+        return (json.dumps({"nczarr_lock": VERSION, **self._asdict()}) + "\n").encode()
+
+    @property
+    def is_dead(self) -> bool:
+        """True if the run has certainly ended; False on another machine."""
+        if not self.machine or self.machine != _machine():
+            return False
+        ended = self.process == os.getpid() and self.run not in running
+        return ended or _start(self.process) != self.start
+
+    @property
+    def words(self) -> str:
+        """Description for messages."""
+        return f"process {self.process} on `{self.host}`, since {self.since}"
+
+
+running: set[str] = set()
+"""Runs of this process that hold a lock."""
+
+
+def _machine() -> str:
+    """Return an identifier of the started system and of its process numbers; empty if unknown."""
+    try:
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            return f"{file.read().strip()} {os.stat('/proc/self/ns/pid').st_ino}"
+    except (OSError, ValueError):
+        return ""
+
+
+def _start(process: int) -> str | None:
+    """Return the start of a running process, in ticks of the system; None if it does not run."""
+    try:
+        with open(f"/proc/{process}/stat", "rb") as file:
+            members = file.read().rpartition(b")")[2].split()
+    except OSError:
+        return None
+    return None if members[0] in (b"Z", b"X") else members[19].decode()
+
+
+class Lock(Protocol):
+    """Lock of a target."""
+
+    def is_held(self) -> bool:
+        """Return whether it still belongs to this run. Raises OSError."""
+
+    def release(self) -> None:
+        """Release it. Raises OSError."""
+
+
+class BusyError(Exception):
+    """Another run holds the lock."""
+
+    def __init__(self, holder: Holder | None, remedy: str) -> None:
+        super().__init__(remedy)
+        self.holder = holder
+        self.remedy = remedy
+
+
+class NoLock(Lock):
+    """Absence of a lock."""
+
+    def __init__(self, reason: str | None) -> None:
+        self.reason = reason
+        """Why it is absent; None where nothing can be replaced."""
+
+    def is_held(self) -> bool:
+        """Return True: no run can take it over."""
+        return True
+
+    def release(self) -> None:
+        """Do nothing."""
+        return
+
+
+class Unchanged(Lock):
+    """Lock of a local target that is replaced as a whole: lost also if a program without locks changes it."""
+
+    def __init__(self, lock: Lock, path: str, identity: str) -> None:
+        self._lock = lock
+        self._path = path
+        self._identity = identity
+
+    def is_held(self) -> bool:
+        """Return whether the lock is held and the target is as it was. Raises OSError."""
+        from nczarr.stores.stat import identity
+
+        return self._lock.is_held() and identity(self._path) == self._identity
+
+    def release(self) -> None:
+        """Release the lock. Raises OSError."""
+        self._lock.release()
+
+
+class LockFile(Lock):
+    """Lock file, locked by the system until it is closed."""
+
+    def __init__(self, path: str, file: int) -> None:
+        self.path = path
+        self._file = file
+        _inherited.add(file)
+
+    def is_held(self) -> bool:
+        """Return whether the file is still in its place."""
+        return _is_there(self.path, self._file)
+
+    def release(self) -> None:
+        """Remove the file, then close it, so that a run that waits for it finds that it is gone."""
+        if _is_there(self.path, self._file):
+            with suppress(OSError):
+                os.unlink(self.path)
+        _inherited.discard(self._file)
+        os.close(self._file)
+
+
+_inherited: set[int] = set()
+"""Open lock files. A forked process closes them, so that none keeps the lock of a run that was killed."""
+
+
+def _close_inherited() -> None:
+    for file in list(_inherited):
+        with suppress(OSError):
+            os.close(file)
+    _inherited.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_close_inherited)
+
+
+def lock_name(name: str) -> str:
+    """Return the name of the lock of a target with a name."""
+    made = f".{name}{SUFFIX}"
+    if len(os.fsencode(made)) <= _LONGEST_NAME:
+        return made
+    import hashlib
+
+    return f".{hashlib.sha256(os.fsencode(name)).hexdigest()}{SUFFIX}"
+
+
+def lock_file(target: str) -> Lock:
+    """Lock a local target. Raises BusyError, OSError.
+
+    A store in a folder that cannot be written is locked inside.
+    """
+    folder, name = os.path.split(os.path.realpath(target))
+    places = [os.path.join(folder, lock_name(name))]
+    if os.path.isdir(target):
+        places.append(os.path.join(folder, name, lock_name("")[1:]))
+    for path in places:
+        try:
+            return _locked_file(path)
+        except OSError as error:
+            if error.errno in _UNLOCKABLE:
+                return NoLock("its file system has no locks")
+            if error.errno not in _CLOSED:
+                error.filename = target
+                raise
+    return NoLock(None)
+
+
+def _locked_file(path: str) -> LockFile:
+    """Create and lock a file. Raises BusyError, OSError."""
+    while True:
+        file = _opened(path)
+        try:
+            if not exclusive(file):
+                holder = Holder.parsed(os.pread(file, 4096, 0))
+                raise BusyError(holder, f"the lock `{path}` ends with its process, however that ends")
+            if _is_there(path, file):  # else its holder has removed it meanwhile
+                with suppress(OSError):  # it says who holds it; the lock itself is the system's
+                    os.ftruncate(file, 0)
+                    os.pwrite(file, Holder.this().bytes(), 0)
+                return LockFile(path, file)
+        except BaseException:
+            os.close(file)
+            raise
+        os.close(file)
+
+
+def _opened(path: str) -> int:
+    """Open a lock file; one of another user only for reading, which suffices to lock it. Raises OSError."""
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT | _NOFOLLOW, 0o666)
+    except PermissionError:
+        if not os.path.lexists(path):
+            raise
+        return os.open(path, os.O_RDONLY | _NOFOLLOW)
+
+
+def _is_there(path: str, file: int) -> bool:
+    """Return whether a path names an open file."""
+    try:
+        status = os.stat(path, follow_symlinks=False)
+    except OSError:
+        return False
+    return stat.S_ISREG(status.st_mode) and os.path.samestat(status, os.fstat(file))
+
+
+def exclusive(file: int) -> bool:
+    """Lock an open file until it is closed; return False if another process has it locked. Raises OSError."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return _exclusive_region(file)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _exclusive_region(file: int) -> bool:
+    """Lock a byte far behind the content, which others may still read. Raises OSError."""
+    import msvcrt
+
+    os.lseek(file, 1 << 30, os.SEEK_SET)
+    try:
+        msvcrt.locking(file, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
+    except PermissionError:
+        return False
+    return True

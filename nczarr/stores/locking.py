@@ -1,0 +1,60 @@
+"""One writer at a time: a target is locked before it is read for comparison, until its commit.
+
+A place that has neither locks nor conditional requests is written without a
+lock; `unlocked-target` says so if something is replaced there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from nczarr.diagnostics.report import Report
+from nczarr.secrets import StorageOptions, shown
+from nczarr.stores.lock import BusyError, Lock, NoLock, lock_file
+from nczarr.stores.url import is_remote
+
+
+@contextmanager
+def locked(path: str, report: Report, storage: StorageOptions, *, replaces: bool) -> Iterator[Lock | None]:
+    """Hold the lock of the target at a path or URL; None after a reported error.
+
+    `replaces`: something is replaced there, so a place without locks is worth a
+    warning. Reports busy-target, unlocked-target. Raises OSError.
+    """
+    try:
+        lock = _taken(path, storage, replaces=replaces)
+    except BusyError as busy:
+        _report_busy(path, busy, report)
+        yield None
+        return
+    if isinstance(lock, NoLock) and lock.reason is not None and replaces:
+        text = f"`{shown(path)}` is written without a lock: {lock.reason}"
+        report.warning("unlocked-target", text, helps=["let no other run write it at the same time"])
+    try:
+        yield lock
+    finally:
+        lock.release()
+
+
+def _taken(path: str, storage: StorageOptions, *, replaces: bool) -> Lock:
+    if is_remote(path):
+        from nczarr.stores.lock_object import lock_object
+
+        return lock_object(path, storage.of("target"), checks=replaces)
+    return lock_file(path)
+
+
+def _report_busy(path: str, busy: BusyError, report: Report) -> None:
+    who = "another run" if busy.holder is None else f"another run: {busy.holder.words}"
+    text = f"`{shown(path)}` is being written by {who}"
+    report.error("busy-target", text, helps=["run the command again when that run has ended", busy.remedy])
+
+
+def assure(lock: Lock, path: str, report: Report) -> bool:
+    """Return whether a run may replace the target: its lock is not lost. Reports busy-target; raises OSError."""
+    if lock.is_held():
+        return True
+    text = f"another writer has changed or taken over `{shown(path)}` meanwhile"
+    report.error("busy-target", text, helps=["run the command again when that writer has ended"])
+    return False

@@ -1,0 +1,193 @@
+"""Locks of local targets: one holder, released with its process, and named to others."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import nczarr
+from nczarr.diagnostics.report import Report
+from nczarr.secrets import NO_OPTIONS
+from nczarr.stores import lock as module
+from nczarr.stores.lock import BusyError, Holder, NoLock, lock_file, lock_name
+from nczarr.stores.locking import assure, locked
+from tests.conftest import ROOT, run_command
+
+HOLD = """
+import sys, time
+from nczarr.stores.lock import lock_file
+lock = lock_file(sys.argv[1])
+print(1, flush=True)
+time.sleep(60)
+"""
+
+
+def locks(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir() if path.name.endswith(".nczarr-lock"))
+
+
+def test_the_lock_is_beside_the_target_and_removed(tmp_path: Path) -> None:
+    lock = lock_file(str(tmp_path / "t.zarr"))
+    assert locks(tmp_path) == [".t.zarr.nczarr-lock"]
+    holder = Holder.parsed((tmp_path / ".t.zarr.nczarr-lock").read_bytes())
+    assert holder is not None
+    assert holder.process == os.getpid()
+    assert lock.is_held()
+    lock.release()
+    assert locks(tmp_path) == []
+    assert not lock_file(str(tmp_path / "none" / "t.zarr")).release()
+
+
+def test_a_second_holder_learns_who_has_it(tmp_path: Path) -> None:
+    lock = lock_file(str(tmp_path / "t.nc"))
+    with pytest.raises(BusyError) as busy:
+        lock_file(str(tmp_path / "t.nc"))
+    assert busy.value.holder is not None
+    assert busy.value.holder.process == os.getpid()
+    lock.release()
+    lock_file(str(tmp_path / "t.nc")).release()
+
+
+def test_a_link_and_its_target_have_one_lock(tmp_path: Path) -> None:
+    (tmp_path / "t.nc").write_bytes(b"")
+    (tmp_path / "link.nc").symlink_to("t.nc")
+    lock = lock_file(str(tmp_path / "t.nc"))
+    with pytest.raises(BusyError):
+        lock_file(str(tmp_path / "link.nc"))
+    lock.release()
+
+
+def test_the_lock_of_a_killed_process_is_free_at_once(tmp_path: Path) -> None:
+    target = str(tmp_path / "t.nc")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen([sys.executable, "-c", HOLD, target], env=environment, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"1\n"
+        with pytest.raises(BusyError) as busy:
+            lock_file(target)
+        assert busy.value.holder is not None
+        assert busy.value.holder.process == other.pid
+        assert not busy.value.holder.is_dead
+        other.send_signal(signal.SIGKILL)
+    assert busy.value.holder.is_dead
+    assert locks(tmp_path) == [".t.nc.nczarr-lock"]
+    lock_file(target).release()
+    assert locks(tmp_path) == []
+
+
+def test_a_forked_child_does_not_keep_the_lock(tmp_path: Path) -> None:
+    target = str(tmp_path / "t.nc")
+    ready, go = os.pipe(), os.pipe()
+    lock = lock_file(target)
+    child = os.fork()
+    if not child:
+        os.write(ready[1], b"1")
+        os.read(go[0], 1)
+        os._exit(0)
+    os.read(ready[0], 1)
+    lock.release()
+    lock_file(target).release()
+    os.write(go[1], b"1")
+    os.waitpid(child, 0)
+
+
+def test_a_file_system_without_locks_is_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(file: int) -> bool:
+        raise OSError(95, "Operation not supported")
+
+    monkeypatch.setattr(module, "exclusive", refuse)
+    report = Report()
+    for replaces in (False, True):
+        with locked(str(tmp_path / "t.zarr"), report, NO_OPTIONS, replaces=replaces) as lock:
+            assert isinstance(lock, NoLock)
+        assert [found.code for found in report.sorted()] == ["unlocked-target"] * replaces
+
+
+def test_a_store_in_a_closed_folder_is_locked_inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "t.zarr").mkdir()
+    real = module._opened
+
+    def opened(path: str) -> int:
+        if os.path.dirname(path) == str(tmp_path):
+            raise PermissionError(13, "Permission denied")
+        return real(path)
+
+    monkeypatch.setattr(module, "_opened", opened)
+    lock = lock_file(str(tmp_path / "t.zarr"))
+    assert locks(tmp_path / "t.zarr") == [".nczarr-lock"]
+    with pytest.raises(BusyError):
+        lock_file(str(tmp_path / "t.zarr"))
+    lock.release()
+    assert isinstance(lock_file(str(tmp_path / "u.zarr")), NoLock)
+
+
+def test_a_lost_lock_is_reported(tmp_path: Path) -> None:
+    report, target = Report(), str(tmp_path / "t.nc")
+    lock = lock_file(target)
+    (tmp_path / ".t.nc.nczarr-lock").unlink()
+    other = lock_file(target)
+    assert not assure(lock, target, report)
+    assert [found.code for found in report.sorted()] == ["busy-target"]
+    lock.release()
+    assert other.is_held()
+    other.release()
+
+
+def test_long_names_have_short_locks() -> None:
+    assert len(lock_name("ü" * 127)) < 255
+    assert lock_name("ü" * 127) != lock_name("ü" * 126 + "u" * 2)
+
+
+@pytest.mark.parametrize("data", [b"", b"{}", b"[]", b'{"nczarr_lock": 1}', b'{"nczarr_lock": 2, "run": "a"}', b"\xff"])
+def test_other_content_names_no_holder(data: bytes) -> None:
+    assert Holder.parsed(data) is None
+
+
+CDL = "netcdf t { dimensions: t = UNLIMITED ; variables: int t(t) ; data: t = %s ; }"
+
+
+@pytest.mark.parametrize(
+    ("target", "command"),
+    [
+        ("t.zarr", "append b.nc t.zarr --along t"),
+        ("t.nc", "append b.nc t.nc --along t"),
+        ("t.zarr", "convert b.nc t.zarr --overwrite"),
+        ("t.nc", "convert b.nc t.nc --overwrite"),
+        ("t.zip", "convert b.nc t.zip --overwrite --to zarr2"),
+        ("new.zarr", "convert b.nc new.zarr"),
+        ("t.json", "refs append t.json b.nc"),
+        ("t.parq", "refs append t.parq b.nc"),
+        ("t.json", "refs combine b.nc --along t -o t.json --overwrite"),
+        ("u.json", "refs expand t.json -o u.json --overwrite"),
+    ],
+)
+def test_a_second_writer_is_refused_and_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str, command: str
+) -> None:
+    pytest.importorskip("pyarrow")
+    monkeypatch.chdir(tmp_path)
+    nczarr.write(nczarr.from_cdl(CDL % "1, 2"), "a.nc", kind="nc4")
+    nczarr.write(nczarr.from_cdl(CDL % "3"), "b.nc", kind="nc4")
+    for name in ("t.zarr", "t.nc", "t.zip"):
+        nczarr.convert("a.nc", name)
+    for name in ("t.json", "t.parq", "u.json"):
+        nczarr.refs.combine(["a.nc"], name, along="t")
+    lock = lock_file(target)
+    before = content(tmp_path)
+    done = run_command(*command.split())
+    assert done.status == 2
+    assert f"error[busy-target]: `{target}` is being written by another run: process {os.getpid()} on" in done.err
+    assert content(tmp_path) == before
+    lock.release()
+    done = run_command(*command.split())
+    assert done.status == 0, done.err
+    assert locks(tmp_path) == []
+
+
+def content(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
