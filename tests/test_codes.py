@@ -20,10 +20,12 @@ from tests.conftest import ROOT, run_command
 
 PACKAGE = ROOT / "nczarr"
 PROVOKED = {
+    "abandoned-target",
     "bad-constant",
     "busy-target",
     "finished-target",
     "internal-error",
+    "many-files",
     "missing-library",
     "unequal-digest",
     "unequal-target",

@@ -69,6 +69,7 @@ class Messages:
             self._close(DONE)
             raise
         except KeyboardInterrupt as interrupt:
+            self._print()
             if self._format == "human":
                 self._write(f"nczarr: interrupted; {note}\n" for note in getattr(interrupt, "__notes__", ()))
             self._close(INTERRUPTED)

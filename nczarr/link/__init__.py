@@ -85,13 +85,14 @@ def _store(
 ) -> bool:
     """Make a store, on a cluster if one is given; as `store`."""
     from nczarr.link.fill import fill
-    from nczarr.link.target import begun, has_room
-    from nczarr.stores.finish import unstopped
+    from nczarr.link.target import begun, has_room, warn_of_files
     from nczarr.stores.locking import assure
+    from nczarr.stores.signals import unstopped
     from nczarr.stores.url import is_remote
 
     if not has_room(path, plan, report):
         return False
+    warn_of_files(path, plan, report)
     target = None
     try:
         try:
@@ -119,11 +120,25 @@ def _store(
             failure.filename = target.place  # the system says why, not where
         if target.store.suspend():
             failure.add_note(f"`{secrets.shown(path)}` is incomplete: continue with `--resume`")
+        else:
+            target.store.abort()
+            _note_removed(failure, path, plan, target.store, counts)
         raise
     finally:
         if target is not None:
             target.store.abort()
     return True
+
+
+def _note_removed(failure: BaseException, path: str, plan: StorePlan, removed: Store, counts: Counts | None) -> None:
+    """Add to a failure what is removed of a target, and how it would stay."""
+    chunks = 0 if counts is None else counts.total.chunks
+    if not chunks and removed.remains is None:
+        return
+    done = "were removed" if removed.remains is None else f"are removed in the background, from `{removed.remains}`"
+    failure.add_note(f"`{secrets.shown(path)}` is incomplete; its finished chunks ({chunks}) {done}")
+    if plan.options.source is not None and not path.lower().endswith(".zip") and plan.form.begins is None:
+        failure.add_note("with `--resume`, finished chunks are kept and the same command continues")
 
 
 def steps(plan: Plan, report: Report) -> Iterator[Step] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeAlias
 
 from nczarr import registry
@@ -12,6 +13,7 @@ from nczarr.arrays.counts import Counts, Step
 from nczarr.arrays.parts import is_fixed, size
 from nczarr.diagnostics.report import Report
 from nczarr.plan.plans import Plan
+from nczarr.secrets import shown
 from nczarr.stores.lock import Lock
 
 Inspect: TypeAlias = Callable[[str], None]
@@ -26,7 +28,7 @@ def write(
     from nczarr.stores.single import beside
 
     done, build = True, plan.form.build
-    with beside(path, plan.options.storage.of("target")) as unfinished:
+    with noted(path), beside(path, plan.options.storage.of("target")) as unfinished:
         place = unfinished.path
         if build is None:
             with open(place, "xb") as file:
@@ -44,6 +46,16 @@ def write(
         if not done or report.errors or (lock is not None and not assure(lock, path, report)):
             unfinished.discard()
     return done and not report.errors
+
+
+@contextmanager
+def noted(path: str) -> Iterator[None]:
+    """Add to an interruption that the incomplete file is removed."""
+    try:
+        yield
+    except KeyboardInterrupt as interrupt:
+        interrupt.add_note(f"`{shown(path)}` is incomplete, and what was written of it was removed")
+        raise
 
 
 def pieces(plan: Plan, report: Report) -> Iterator[bytes]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 from typing import NamedTuple
 
 from nczarr import __version__
+from nczarr.arrays.blocks import grid_of
 from nczarr.arrays.source import itemsize
 from nczarr.diagnostics.report import Report
+from nczarr.link.tasks import arrays
 from nczarr.plan.plans import StorePlan
 from nczarr.secrets import shown
 from nczarr.stores.base import Store
@@ -45,6 +48,31 @@ def has_room(path: str, plan: StorePlan, report: Report) -> bool:
         text = f"{subject} needs {length} characters, but the file name of its document has at most {LONGEST_IN_FILES}"
         report.error("unsafe-name", text, span, helps=["write an archive (`.zip`) or a bucket, or rename it"])
     return report.errors == before
+
+
+MANY_FILES = 100_000
+"""Files in a folder above which the file system needs most of the time."""
+
+
+def warn_of_files(path: str, plan: StorePlan, report: Report) -> None:
+    """Report many-files for a folder that would get one file for each of very many chunks."""
+    if is_remote(path) or path.lower().endswith(".zip") or plan.form.begins is not None:
+        return
+    count = 0
+    for array in arrays(plan):
+        layout = array.target.layout
+        number = math.prod(grid_of(layout.shape, array.unit))
+        if array.target.sparse and count + number > MANY_FILES:
+            number = sum(1 for _ in itertools.islice(array.indices(), MANY_FILES + 1))
+        count += number
+    if count <= MANY_FILES:
+        return
+    capabilities = plan.form.capabilities.arrays
+    sharded = "--shards auto" if capabilities is not None and capabilities.shards else "--to zarr3 --shards auto"
+    text = f"`{path}` gets more than {MANY_FILES:,} files, one for each chunk"
+    report.warning(
+        "many-files", text, helps=[f"`{sharded}` stores many chunks in one file", "or give longer `--chunks`"]
+    )
 
 
 def _folder(path: str, plan: StorePlan) -> Begun:

@@ -52,6 +52,8 @@ class Store(Protocol):
     """True if an array's document must be put before its chunks; documents then appear with all the rest at the end."""
     sealed: str | None = None
     """Place where `seal` made the store readable, if only `seal` knows it."""
+    remains: str | None = None
+    """Folder that a process removes after `abort`."""
     versioned: bool = False
     """True for a repository, whose revisions are the stores."""
     fill_places: Mapping[str, Any] = MappingProxyType({})

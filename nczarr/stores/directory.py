@@ -20,8 +20,9 @@ from typing import Any
 
 from nczarr.stores import ranges
 from nczarr.stores.base import JOURNAL, Store, safe_key
-from nczarr.stores.finish import Journal, parsed, partial, put_in_place, unfinished, unstopped
+from nczarr.stores.finish import Journal, parsed, partial, put_in_place, unfinished
 from nczarr.stores.ranges import Range
+from nczarr.stores.signals import unstopped
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
@@ -246,12 +247,13 @@ class DirectoryTarget(DirectoryStore):
         return False
 
     def abort(self) -> None:
-        """Remove the folder unless it is finished or suspended."""
+        """Remove the folder unless it is finished or suspended; `remains` names what is removed in the background."""
         if self._open:
-            import shutil  # only where something went wrong
+            from nczarr.stores.removal import PATIENCE, remove_folder  # only where something went wrong
 
             with unstopped():
-                shutil.rmtree(self.path, ignore_errors=True)
+                with suppress(OSError):
+                    self.remains = remove_folder(self.path, patience=PATIENCE)
                 unfinished.discard(self.path)
                 self._open = False
 

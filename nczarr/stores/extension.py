@@ -24,8 +24,8 @@ from collections.abc import Iterable, Mapping
 from typing import Literal, NamedTuple, Protocol
 
 from nczarr.stores.base import JOURNAL, Store
-from nczarr.stores.finish import unstopped
 from nczarr.stores.overlay import Overlay
+from nczarr.stores.signals import unstopped
 
 VERSION = 2
 """Version of the journal. Readers of version 1 refuse the store."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import Literal, NamedTuple
 
 from nczarr.stores.base import ROOT_KEYS
+from nczarr.stores.removal import PATIENCE, remove_folder, sibling
+from nczarr.stores.signals import unstopped
 
 VERSION = 1
 
@@ -59,10 +60,6 @@ def parsed(data: bytes) -> Journal:
         return Journal(None)
 
 
-_LONGEST_NAME = 255
-"""Maximum bytes of a name in most file systems."""
-
-
 unfinished: set[str] = set()
 """Paths of unfinished files and folders; `remove_unfinished` removes them if the process ends suddenly."""
 
@@ -76,22 +73,12 @@ def partial(path: str) -> str:
 
 def remove_unfinished() -> None:
     """Remove every unfinished target of this process; ignore failures."""
-    import shutil
-
     for path in list(unfinished):
-        if os.path.isdir(path) and not os.path.islink(path):
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            with suppress(OSError):
+        with suppress(OSError):
+            if os.path.isdir(path) and not os.path.islink(path):
+                remove_folder(path, patience=PATIENCE)
+            else:
                 os.unlink(path)
-
-
-def sibling(path: str, word: str) -> str:
-    """Return a new sibling name, `<name>.<word>-<id>`, cut to a valid length."""
-    folder, name = os.path.split(path)
-    end = f".{word}-{os.urandom(4).hex()}"
-    begin = os.fsdecode(os.fsencode(name)[: _LONGEST_NAME - len(end)])
-    return os.path.join(folder, begin + end)
 
 
 def put_in_place(partial: str, target: str, *, overwrite: bool) -> None:
@@ -102,48 +89,24 @@ def put_in_place(partial: str, target: str, *, overwrite: bool) -> None:
     then it is unchanged.
     """
     with unstopped():
-        _put_in_place(partial, target, overwrite=overwrite)
+        old = _put_in_place(partial, target, overwrite=overwrite)
         unfinished.discard(partial)
+        if old is not None:
+            _remove(old)
 
 
-@contextmanager
-def unstopped() -> Iterator[None]:
-    """Delay signals that end a run until the block is done. Python handles them in its main thread."""
-    import signal
-    import threading
-
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    kept: list[int] = []
-    known = {}
-    try:
-        for name in ("SIGINT", "SIGTERM", "SIGHUP"):
-            number = getattr(signal, name, None)  # Windows has no SIGHUP
-            handler = None if number is None else signal.getsignal(number)
-            if number is not None and handler not in (None, signal.SIG_IGN):
-                known[number] = handler
-                signal.signal(number, lambda number, frame: kept.append(number))
-        yield
-    finally:
-        for number, handler in known.items():
-            signal.signal(number, handler)
-        for number in kept[:1]:
-            signal.raise_signal(number)
-
-
-def _put_in_place(partial: str, target: str, *, overwrite: bool) -> None:
+def _put_in_place(partial: str, target: str, *, overwrite: bool) -> str | None:
+    """Rename; return the place of an old target that is to be removed."""
     if not os.path.lexists(target):
         os.rename(partial, target)
-        return
+        return None
     if not overwrite:
         raise FileExistsError(f"{target} exists")
     if not os.path.isdir(partial) and (os.path.islink(target) or not os.path.isdir(target)):
         os.replace(partial, target)  # a file for a file: at no moment is there none
-        return
+        return None
     if _exchanged(partial, target):
-        _remove(partial)
-        return
+        return partial
     aside = sibling(target, "replaced")
     os.rename(target, aside)
     try:
@@ -151,7 +114,7 @@ def _put_in_place(partial: str, target: str, *, overwrite: bool) -> None:
     except OSError:
         os.rename(aside, target)
         raise
-    _remove(aside)
+    return aside
 
 
 _HERE, _EXCHANGE = -100, 2
@@ -171,9 +134,7 @@ def _exchanged(one: str, other: str) -> bool:
 
 def _remove(path: str) -> None:
     if os.path.isdir(path) and not os.path.islink(path):
-        import shutil
-
-        shutil.rmtree(path)
+        remove_folder(path)
     else:
         os.unlink(path)
 

@@ -173,8 +173,10 @@ class Unchanged(Lock):
 class LockFile(Lock):
     """Lock file, locked by the system until it is closed."""
 
-    def __init__(self, path: str, file: int) -> None:
+    def __init__(self, path: str, file: int, *, killed: bool) -> None:
         self.path = path
+        self.killed = killed
+        """True if the lock is left of a run that was killed, which may have left more."""
         self._file = file
         _inherited.add(file)
 
@@ -246,10 +248,11 @@ def _locked_file(path: str) -> LockFile:
                 holder = Holder.parsed(os.pread(file, 4096, 0))
                 raise BusyError(holder, f"the lock `{path}` ends with its process, however that ends")
             if _is_there(path, file):  # else its holder has removed it meanwhile
+                killed = os.fstat(file).st_size > 0
                 with suppress(OSError):  # it says who holds it; the lock itself is the system's
                     os.ftruncate(file, 0)
                     os.pwrite(file, Holder.this().bytes(), 0)
-                return LockFile(path, file)
+                return LockFile(path, file, killed=killed)
         except BaseException:
             os.close(file)
             raise

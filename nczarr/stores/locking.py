@@ -6,12 +6,13 @@ lock; `unlocked-target` says so if something is replaced there.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from nczarr.diagnostics.report import Report
 from nczarr.secrets import StorageOptions, shown
-from nczarr.stores.lock import BusyError, Lock, NoLock, lock_file
+from nczarr.stores.lock import BusyError, Lock, LockFile, NoLock, lock_file
 from nczarr.stores.url import is_remote
 
 
@@ -34,6 +35,8 @@ def locked(path: str, report: Report, storage: StorageOptions, *, replaces: bool
     try:
         yield lock
     finally:
+        if isinstance(lock, LockFile) and lock.killed:
+            _report_leftovers(path, report)
         lock.release()
 
 
@@ -43,6 +46,20 @@ def _taken(path: str, storage: StorageOptions, *, replaces: bool) -> Lock:
 
         return lock_object(path, storage.of("target"), checks=replaces)
     return lock_file(path)
+
+
+def _report_leftovers(path: str, report: Report) -> None:
+    """Report abandoned-target for what killed runs have left beside a target; one that was being removed still is."""
+    from nczarr.stores.removal import go_on, leftovers
+
+    for word, place in leftovers(path):
+        if word == "removed":
+            go_on(place)
+            continue
+        holds = "the target as it was before" if word == "replaced" else "an incomplete target"
+        text = f"a run that was killed has left {holds} in `{place}`"
+        helps = [] if word == "replaced" else ["continue it by the same command with `--resume`"] * os.path.isdir(place)
+        report.warning("abandoned-target", text, helps=[*helps, "remove it if it is not needed"])
 
 
 def _report_busy(path: str, busy: BusyError, report: Report) -> None:

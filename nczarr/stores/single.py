@@ -12,7 +12,7 @@ from typing import NamedTuple
 from nczarr.secrets import NO_OPTIONS, StorageOptions
 from nczarr.source import Source
 from nczarr.stores import finish
-from nczarr.stores.finish import unstopped
+from nczarr.stores.signals import unstopped
 from nczarr.stores.url import is_remote
 
 

@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 from nczarr.stores import ranges, remote_file
 from nczarr.stores.base import ROOT_KEYS, Store, UnsafeKeyError, is_safe, safe_key
-from nczarr.stores.finish import partial, put_in_place, unfinished, unstopped
+from nczarr.stores.finish import partial, put_in_place, unfinished
 from nczarr.stores.ranges import Range
 from nczarr.stores.remote_file import BLOCK
+from nczarr.stores.signals import unstopped
 
 if TYPE_CHECKING:
     from zipfile import ZipFile, ZipInfo

@@ -17,7 +17,8 @@ import pytest
 
 import nczarr
 from nczarr.stores import finish
-from nczarr.stores.finish import put_in_place, unstopped
+from nczarr.stores.finish import put_in_place
+from nczarr.stores.signals import unstopped
 
 STEPS = ("place.py", "directory.py", "zip.py", "single.py")
 """Modules at whose lines the signal comes."""

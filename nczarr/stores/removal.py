@@ -1,0 +1,107 @@
+"""Removal of folders with many files: renamed at once, removed here, or by a process of its own if that takes long.
+
+A signal must end a run within seconds, but a million files are not removed in
+seconds. The new name, `<name>.removed-<id>`, shows that nothing needs the folder.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from nczarr.stores.signals import is_signalled
+
+if TYPE_CHECKING:
+    import subprocess
+
+_LONGEST_NAME = 255
+"""Maximum bytes of a name in most file systems."""
+
+PATIENCE = 1.0
+"""Seconds of an ended run for the removal of its files; a process of its own does the rest."""
+
+STRIDE = 64
+"""Files that are removed between two looks at the clock."""
+
+_REMOVE = "import shutil, sys; shutil.rmtree(sys.argv[1], ignore_errors=True)"
+
+_WORD = re.compile(r"\.(partial|replaced|removed)-[0-9a-f]{8}$")
+
+_removers: list[subprocess.Popen[bytes]] = []
+"""Processes that remove folders. They outlive this one."""
+
+
+def sibling(path: str, word: str) -> str:
+    """Return a new sibling name, `<name>.<word>-<id>`, cut to a valid length."""
+    folder, name = os.path.split(path)
+    end = f".{word}-{os.urandom(4).hex()}"
+    begin = os.fsdecode(os.fsencode(name)[: _LONGEST_NAME - len(end)])
+    return os.path.join(folder, begin + end)
+
+
+def remove_folder(path: str, *, patience: float | None = None) -> str | None:
+    """Remove a folder; return the name under which a process goes on removing it, None if it is gone.
+
+    `patience`: seconds that it may take here; None: until a signal arrives. Raises
+    OSError if it cannot be renamed.
+    """
+    removed = sibling(_WORD.sub("", path), "removed")
+    os.rename(path, removed)
+    end = None if patience is None else time.monotonic() + patience
+    if _is_emptied(removed, lambda: is_signalled() or (end is not None and time.monotonic() >= end)):
+        shutil.rmtree(removed, ignore_errors=True)
+        return None
+    return removed if _is_delegated(removed) else None
+
+
+def leftovers(path: str) -> list[tuple[str, str]]:
+    """Return what runs have left beside a local target: `partial`, `replaced` or `removed`, and the path. Sorted."""
+    folder, name = os.path.split(os.path.abspath(path))
+    found = []
+    for each in sorted(os.listdir(folder)):
+        match = _WORD.search(each)
+        if match is not None and each[: match.start()] == name:
+            found.append((match[1], os.path.join(folder, each)))
+    return found
+
+
+def go_on(folder: str) -> None:
+    """Let a process of its own remove a folder whose removal was stopped."""
+    _is_delegated(folder)
+
+
+def _is_emptied(folder: str, is_over: Callable[[], bool]) -> bool:
+    """Remove the content of a folder; return False if the time was over before. Failures are ignored."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        for number, entry in enumerate(entries):
+            if number % STRIDE == 0 and is_over():
+                return False
+            if not entry.is_dir(follow_symlinks=False):
+                with suppress(OSError):
+                    os.unlink(entry.path)
+            elif not _is_emptied(entry.path, is_over):
+                return False
+            else:
+                with suppress(OSError):
+                    os.rmdir(entry.path)
+    return True
+
+
+def _is_delegated(folder: str) -> bool:
+    """Let a process of its own remove a folder; without one remove it here, and return False."""
+    import subprocess  # only where a run is ended
+
+    command = [sys.executable, "-I", "-S", "-c", _REMOVE, os.path.abspath(folder)]
+    null = subprocess.DEVNULL
+    try:
+        _removers.append(subprocess.Popen(command, stdin=null, stdout=null, stderr=null, start_new_session=True))
+    except OSError:
+        shutil.rmtree(folder, ignore_errors=True)
+        return False
+    return True

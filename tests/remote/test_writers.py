@@ -1,0 +1,36 @@
+"""Two writers of one target in a bucket at each step, and writers that are killed (`tests/support/writers.py`)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.remote.conftest import S3
+from tests.support.proof import share
+from tests.support.writers import check_kills, check_pairs, make
+
+PAIRS, KILLS = 200, 100
+
+KINDS = ("zarr2", "zarr3", "nczarr", "netcdf4", "json")
+
+pytestmark = pytest.mark.peer
+
+
+def test_some_pairs_and_kills(s3: S3, tmp_path: Path) -> None:
+    place = make(tmp_path, "zarr3", s3, coordinate=True)
+    check_pairs(place, 2, coordinate=True)
+    check_kills(place, 2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("coordinate", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_pairs(s3: S3, tmp_path: Path, kind: str, coordinate: bool) -> None:
+    print(kind, check_pairs(make(tmp_path, kind, s3, coordinate=coordinate), share(PAIRS // 2), coordinate=coordinate))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_kills(s3: S3, tmp_path: Path, kind: str) -> None:
+    print(kind, check_kills(make(tmp_path, kind, s3, coordinate=True), share(KILLS)))
