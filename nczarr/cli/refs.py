@@ -200,9 +200,9 @@ def _put(place: Location | None, storage: StorageOptions, pieces: Iterable[bytes
             spool.seek(0)
             write_product(iter(lambda: spool.read(PIECE), b""))
         return
-    from nczarr.stores.single import beside
+    from nczarr.stores.single import beside, named
 
-    with beside(place.path, storage) as unfinished, open(unfinished.path, "wb") as file:
+    with named(place.path), beside(place.path, storage) as unfinished, open(unfinished.path, "wb") as file:
         _fill(file, pieces)
 
 

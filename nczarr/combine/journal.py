@@ -32,6 +32,7 @@ from nczarr.combine.contribution import Contribution, Piece
 from nczarr.combine.sources import Result
 from nczarr.diagnostics.report import Diagnostic, Label, Severity
 from nczarr.stores.lock import exclusive
+from nczarr.stores.single import named
 from nczarr.stores.stat import identity
 
 VERSION = 1
@@ -80,14 +81,19 @@ class Journal:
                 self._places.clear()
                 self._put({"nczarr_combination": VERSION, "request": request})
         except BaseException:
-            self._file.close()
+            self._close()
             raise
 
     def __enter__(self) -> Journal:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._file.close()
+        self._close()
+
+    def _close(self) -> None:
+        """Close the file, which may have to write what it could not write before. Raises OSError."""
+        with named(self.path):
+            self._file.close()
 
     def remove(self) -> None:
         """Remove the journal after the target is complete. Raises OSError."""
@@ -165,8 +171,9 @@ class Journal:
 
     def _put(self, members: Mapping[str, Any]) -> None:
         text = json.dumps(members, separators=(",", ":")).encode()
-        self._file.write(b"%08x %s\n" % (zlib.crc32(text), text))
-        self._file.flush()
+        with named(self.path):
+            self._file.write(b"%08x %s\n" % (zlib.crc32(text), text))
+            self._file.flush()
 
 
 def _parsed(line: bytes) -> dict[str, Any] | None:

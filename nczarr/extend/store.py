@@ -30,6 +30,7 @@ from nczarr.stores.extension import STAGED, Extensible, Extension
 from nczarr.stores.lock import Lock, NoLock
 from nczarr.stores.locking import assure
 from nczarr.stores.ranges import Range
+from nczarr.stores.single import named
 
 
 def recovered(path: str, order: Order, report: Report, options: Options) -> bool:
@@ -85,7 +86,7 @@ def extended(
     if order.rehearsal:
         steps = tuple(step for change in found.arrays for step in change.steps())
         return Appended(conversion_of(target.path, plan, counts), found.lengths, steps, rewritten)
-    with limited(options.workers, options.memory):
+    with limited(options.workers, options.memory), named(target.path):
         if target.outer.extends is None:
             _write(target, found, order, options, counts, report, lock)
         else:

@@ -25,22 +25,18 @@ def write(
 ) -> bool:
     """Make a text or single file; return False after an error. Raises OSError."""
     from nczarr.stores.locking import assure
-    from nczarr.stores.single import beside
+    from nczarr.stores.single import beside, named
 
     done, build = True, plan.form.build
     with noted(path), beside(path, plan.options.storage.of("target")) as unfinished:
         place = unfinished.path
-        if build is None:
-            with open(place, "xb") as file:
-                file.writelines(pieces(plan, report))
-        else:
-            place = os.path.abspath(place)  # a relative one may look like a URL to a library: `file://t.nc`
-            try:
+        with named(path):
+            if build is None:
+                with open(place, "xb") as file:
+                    file.writelines(pieces(plan, report))
+            else:
+                place = os.path.abspath(place)  # a relative one may look like a URL to a library: `file://t.nc`
                 done = registry.load(build)(plan, place, report, counts or Counts())
-            except OSError as error:
-                if error.filename is None:  # libraries say why, not where
-                    error.filename = path
-                raise
         if done and inspect is not None:
             inspect(place)
         if not done or report.errors or (lock is not None and not assure(lock, path, report)):

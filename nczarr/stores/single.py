@@ -59,6 +59,17 @@ def beside(path: str, storage: StorageOptions = NO_OPTIONS) -> Iterator[Unfinish
 
 
 @contextmanager
+def named(path: str) -> Iterator[None]:
+    """Name a target in errors of the system and of libraries, which say why, not where."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno and error.filename is None:
+            error.filename = path
+        raise
+
+
+@contextmanager
 def _sent(url: str, storage: StorageOptions) -> Iterator[Unfinished]:
     import tempfile
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -61,6 +62,7 @@ def _declared(lib: Library, plan: FilePlan, path: str, report: Report) -> tuple[
 
     before = report.errors
     mode = c.NETCDF4 | c.NOCLOBBER | (c.CLASSIC_MODEL if plan.kind == "nc7" else 0)
+    ctypes.set_errno(0)
     file = lib.make("nc_create", os.fsencode(path), mode)
     try:
         ids = define(lib, file, plan, report)

@@ -116,6 +116,8 @@ class Library:
     def fail(self, name: str, status: int) -> NoReturn:
         """Raise OSError or CallError for the status of a failed function."""
         if status > 0:
+            number = ctypes.get_errno()  # the library answers EACCES to all that HDF5 does not create
+            status = number if status == errno.EACCES and number in _SYSTEM else status
             raise OSError(status, os.strerror(status))
         text = self.dll.nc_strerror(status).decode("utf-8", "replace")
         if status in _UNREACHABLE:
