@@ -8,6 +8,7 @@ differ there, or be empty.
 from __future__ import annotations
 
 import errno
+import itertools
 import math
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -22,6 +23,9 @@ from nczarr.stores.base import Store
 
 FEW = 256
 """Maximum keys that are looked up one by one, instead of listing all."""
+
+MOST_LOOKS = 1 << 14
+"""Missing keys of an archive whose absence is confirmed when it is listed; all others are when they are read."""
 
 
 class Listing:
@@ -53,9 +57,25 @@ class Listing:
     def stored(self) -> list[Index]:
         """Return the indices of existing keys in C order; cached. Raises OSError."""
         if self._stored is None:
-            found = (self.chunk_keys.index_of(key, self._counts) for key in self._store.keys(self.chunk_keys.prefix))
-            self._stored = sorted(index for index in found if index is not None)
+            stored = []
+            for key in self._store.keys(self.chunk_keys.prefix):
+                index = self.chunk_keys.index_of(key, self._counts)
+                if index is not None:
+                    stored.append(index)
+                elif self._store.archive:
+                    self._store.confirm_name(key)
+            stored.sort()
+            if self._store.archive:
+                self._confirm_absent(stored)
+            self._stored = stored
         return self._stored
+
+    def _confirm_absent(self, stored: list[Index]) -> None:
+        """Raise OSError if a missing key of an archive is there under a damaged name."""
+        there = set(stored)
+        missing = (index for index in every_index([range(count) for count in self._counts]) if index not in there)
+        for index in itertools.islice(missing, MOST_LOOKS):
+            self._store.confirm_absent(self.chunk_keys.key(index))
 
     def table(self) -> NDArray[np.int64]:
         """Return `stored` as a table: int64, shape (keys, dimensions); cached. Raises OSError."""

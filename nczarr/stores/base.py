@@ -133,6 +133,14 @@ class Store(Protocol):
         """Return a key's size from a listing; None if unknown."""
         return None
 
+    def confirm_absent(self, key: str) -> None:
+        """Raise OSError if a missing key may be there under a damaged name."""
+        return
+
+    def confirm_name(self, key: str) -> None:
+        """Raise OSError if the name of an existing key is damaged."""
+        return
+
     def is_done(self, key: str) -> bool:
         """Return whether the resumed run has put this data key completely."""
         return False

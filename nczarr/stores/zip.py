@@ -37,7 +37,7 @@ LONGEST_NAME = 0xFFFF
 
 FIRST_DATE = (1980, 1, 1, 0, 0, 0)
 UNIX, REGULAR_FILE = 3, 0o100644 << 16
-LOCAL_HEADER, ENCRYPTED = 30, 1
+LOCAL_HEADER, ENCRYPTED, UTF8 = 30, 1, 0x800
 
 SEVERAL, MOST_HEADERS = 4, 1024
 """Single requests for headers of entries after which those of the next ones are fetched too; maximum of these."""
@@ -102,23 +102,29 @@ class ZipStore(Store):
         from zipfile import BadZipFile, ZipFile
 
         try:
-            if self._remote is None:
-                return ZipFile(self.file)
-            _fetch_directory(self._remote)
-            return ZipFile(self._remote.opened())
+            if self._remote is not None:
+                _fetch_directory(self._remote)
+            archive = ZipFile(self.file if self._remote is None else self._remote.opened())
         except (BadZipFile, struct.error, ValueError) as error:
             if isinstance(error.__context__, OSError):  # the library takes a failed read for an invalid archive
                 raise error.__context__ from None
             raise OSError(errno.EINVAL, f"invalid zip archive: {error}", self.path) from None
+        for info in _odd(archive.filelist):
+            self._check_name(info)
+        return archive
 
     def lacks(self, key: str) -> bool:
         """Return whether the archive has no such entry. Raises OSError."""
-        return self._folder + key not in self._archive.NameToInfo
+        if self._folder + key in self._archive.NameToInfo:
+            return False
+        self.confirm_absent(key)
+        return True
 
     def get(self, key: str) -> bytes | None:
         """Return the bytes of a key, or None. Raises OSError, UnsafeKeyError."""
         info = self._archive.NameToInfo.get(self._folder + safe_key(key))
         if info is None:
+            self.confirm_absent(key)
             return None
         if info.file_size > LARGEST_ENTRY:
             raise OSError(errno.EFBIG, f"`{key}` has {info.file_size} bytes", self.path)
@@ -160,33 +166,91 @@ class ZipStore(Store):
     def locate(self, key: str) -> Range | None:
         """Return the file range of an uncompressed entry. Raises OSError, UnsafeKeyError."""
         info = self._archive.NameToInfo.get(self._folder + safe_key(key))
-        if info is None or info.compress_type or info.flag_bits & ENCRYPTED or info.file_size != info.compress_size:
+        if info is None:
+            self.confirm_absent(key)
             return None
-        header = self._header(info)
-        if len(header) < LOCAL_HEADER or header[:4] != b"PK\x03\x04":
+        if info.compress_type or info.flag_bits & ENCRYPTED or info.file_size != info.compress_size:
+            return None
+        header = self._check_name(info)
+        if header is None:
             return None
         name, extra = struct.unpack_from("<HH", header, 26)
         return Range(os.path.abspath(self.file), info.header_offset + LOCAL_HEADER + name + extra, info.file_size)
 
-    def _header(self, info: ZipInfo) -> bytes:
+    def confirm_absent(self, key: str) -> None:
+        """Raise OSError if an entry has this name, and the directory of the archive another one.
+
+        Compares the headers of entries whose names differ in one bit, and of no
+        others: a missing key costs no look at all entries.
+        """
+        for name in _neighbours(self._folder + key):
+            info = self._archive.NameToInfo.get(name)
+            if info is not None:
+                self._check_name(info)
+
+    def confirm_name(self, key: str) -> None:
+        """Raise OSError if the directory of the archive does not name an entry as the entry does."""
+        info = self._archive.NameToInfo.get(self._folder + key)
+        if info is not None:
+            self._check_name(info)
+
+    def _check_name(self, info: ZipInfo) -> bytes | None:
+        """Return the header of an entry; None for other bytes. Raises OSError if it has another name."""
+        length = LOCAL_HEADER + len(_encoded(info))
+        header = self._header(info, length)
+        if len(header) < LOCAL_HEADER or header[:4] != b"PK\x03\x04":
+            return None
+        if struct.unpack_from("<H", header, 26)[0] == length - LOCAL_HEADER and header[LOCAL_HEADER:] == _encoded(info):
+            return header
+        name = header[LOCAL_HEADER:].decode("utf-8", "backslashreplace")
+        where = f"the directory of the archive has `{info.orig_filename}`, and the entry at byte {info.header_offset}"
+        raise OSError(errno.EIO, f"a name is damaged: {where} has `{name}`", self.path)
+
+    def _header(self, info: ZipInfo, length: int) -> bytes:
         """Return the first bytes of an entry. Raises OSError."""
         if self._remote is not None:
-            self._fetch_headers(info)
-            return self._remote.read(info.header_offset, LOCAL_HEADER)
+            self._fetch_headers(info, length)
+            return self._remote.read(info.header_offset, length)
         with open(self.file, "rb") as file:
             file.seek(info.header_offset)
-            return file.read(LOCAL_HEADER)
+            return file.read(length)
 
-    def _fetch_headers(self, info: ZipInfo) -> None:
+    def _fetch_headers(self, info: ZipInfo, length: int) -> None:
         """Fetch the header of an entry, and after several single ones more and more that follow it. Raises OSError."""
-        if self._remote is None or self._remote.holds(info.header_offset, LOCAL_HEADER):
+        if self._remote is None or self._remote.holds(info.header_offset, length):
             return
         self._missed += 1
         if self._missed >= SEVERAL:
             entries = self._archive.infolist()
             first = entries.index(info)
             ahead = entries[first : first + min(MOST_HEADERS, 1 << self._missed)]
-            self._remote.fetch((each.header_offset, LOCAL_HEADER) for each in ahead)
+            self._remote.fetch((each.header_offset, LOCAL_HEADER + len(_encoded(each))) for each in ahead)
+
+
+def _encoded(info: ZipInfo) -> bytes:
+    """Return the name of an entry as the archive has it."""
+    return info.orig_filename.encode("utf-8" if info.flag_bits & UTF8 else "cp437", "replace")
+
+
+def _odd(infos: Iterable[ZipInfo]) -> Iterator[ZipInfo]:
+    """Yield the entries whose names no store has: repeated ones, and those that are no keys, folders aside."""
+    known: dict[str, ZipInfo] = {}
+    for info in infos:
+        first = known.setdefault(info.filename, info)
+        if first is not info:
+            yield first
+            yield info
+        elif not is_safe(info.filename) and not (info.is_dir() and not info.file_size):
+            yield info
+
+
+def _neighbours(name: str) -> Iterator[str]:
+    """Yield the names that differ in one bit."""
+    data = name.encode("utf-8", "surrogateescape")
+    encoding = "cp437" if data.isascii() else "utf-8"
+    for place, byte in enumerate(data):
+        for bit in range(8):
+            yield (data[:place] + bytes([byte ^ 1 << bit]) + data[place + 1 :]).decode(encoding, "replace")
 
 
 def _add_folder(prefix: str, found: dict[str, set[str]]) -> None:

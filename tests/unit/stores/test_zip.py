@@ -242,3 +242,76 @@ def test_readers_open_archives(form: str, tmp_path: Path, peer: Callable[[str], 
     where = {"driver": "zip", "base": {"driver": "file", "path": path}, "path": "v/"}
     spec = {"driver": "zarr3" if form.endswith("3") else "zarr", "kvstore": where}
     assert tensorstore.open(spec).result().read().result().tolist() == [1, 2, 3]
+
+
+def names_of(data: bytes) -> list[range]:
+    """Places of the names in the directory of an archive."""
+    found, at = [], data.rindex(b"PK\x05\x06")
+    at = struct.unpack_from("<L", data, at + 16)[0]
+    while data[at : at + 4] == b"PK\x01\x02":
+        name, extra, comment = struct.unpack_from("<3H", data, at + 28)
+        found.append(range(at + 46, at + 46 + name))
+        at += 46 + name + extra + comment
+    return found
+
+
+@pytest.mark.parametrize("form", ["nczarr", "zarr3"])
+@pytest.mark.parametrize("count", [40, pytest.param(400, marks=pytest.mark.slow)])
+def test_no_flipped_bit_in_a_name_drops_an_entry(tmp_path: Path, form: str, count: int) -> None:
+    """Every reader fails or reads all values: of one variable, of all, and of a part."""
+    text = """netcdf t {{ dimensions: x = 12 ; y = 3 ;
+      variables: int v(x, y) ; v:_ChunkSizes = 1, 1 ; int w(x) ; w:_ChunkSizes = 1 ; int u(x) ; u:_ChunkSizes = 2 ;
+      data: v = {0} ; w = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 ; u = 7, 7, _, _, 5, 5, _, _, _, _, 3, 3 ; }}"""
+    made = nczarr.from_cdl(text.format(", ".join(map(str, range(1, 37)))))
+    nczarr.write(made, tmp_path / "right.zip", form, allow_loss="all")
+    data, damaged = (tmp_path / "right.zip").read_bytes(), tmp_path / "t.zip"
+    bits = [(place, bit) for name in names_of(data) for place in name for bit in range(8)]
+    choose = random.Random(form)
+    for place, bit in choose.sample(bits, count):
+        damaged.write_bytes(data[:place] + bytes([data[place] ^ 1 << bit]) + data[place + 1 :])
+        for given in ({}, {"variables": ["v"]}, {"variables": ["u"]}):
+            (tmp_path / "out.nc").unlink(missing_ok=True)
+            try:
+                nczarr.convert(damaged, tmp_path / "out.nc", allow_loss="all", **given)  # type: ignore[arg-type]
+            except (OSError, nczarr.CompileError):
+                continue
+            with nczarr.open(tmp_path / "out.nc") as found, nczarr.open(tmp_path / "right.zip") as right:
+                for name in given.get("variables", ("v", "w", "u")):
+                    assert np.array_equal(found[name][:], right[name][:]), (place, bit, name)
+        try:
+            with nczarr.open(damaged) as found:
+                row = found["v"][5]
+        except (OSError, KeyError, nczarr.CompileError):
+            continue
+        assert row.tolist() == [16, 17, 18]
+
+
+def test_a_damaged_name_is_reported_with_its_place(tmp_path: Path) -> None:
+    make(tmp_path / "t.zip", {".zgroup": b"{}", "v/0": b"a", "v/12": b"b"})
+    data = (tmp_path / "t.zip").read_bytes()
+    place = data.rindex(b"v/0")
+    (tmp_path / "t.zip").write_bytes(data[:place] + b"v/1" + data[place + 3 :])
+    archive = ZipStore(str(tmp_path / "t.zip"))
+    for call in (archive.get, archive.locate, archive.confirm_absent):
+        with pytest.raises(OSError, match="directory of the archive has `v/1`, and the entry at byte 39 has `v/0`"):
+            call("v/0")
+    assert archive.get("v/12") == b"b"
+    with pytest.raises(OSError, match="damaged"):
+        archive.locate("v/1")
+
+
+def test_few_headers_are_read_for_a_missing_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make(tmp_path / "t.zip", {".zgroup": b"{}", **{f"v/{number}": b"a" for number in range(3000)}})
+    archive = ZipStore(str(tmp_path / "t.zip"))
+    seen: list[str] = []
+    real = ZipStore._header
+
+    def counted(self: ZipStore, info: zipfile.ZipInfo, length: int) -> bytes:
+        seen.append(info.filename)
+        return real(self, info, length)
+
+    monkeypatch.setattr(ZipStore, "_header", counted)
+    assert archive.get("v/10") == b"a"
+    assert seen == []
+    assert archive.get("v/3001") is None
+    assert 0 < len(seen) < 10
