@@ -40,7 +40,7 @@ KINDS = {
     "netcdf3": Kind(".nc", {"kind": "nc3"}),
     "json": Kind(".json", {}, ("refs", "append")),
     "parquet": Kind(".parq", {}, ("refs", "append")),
-    "icechunk": Kind("", {}),
+    "icechunk": Kind(".repository", {}),
 }
 
 
