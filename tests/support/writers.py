@@ -136,7 +136,7 @@ class Place:
 
 def refused(ended: Ended) -> bool:
     """Return whether a run says that it was refused."""
-    codes = ("busy-target", "misplaced-records", "target-exists", "unextendable-target", "conflict")
+    codes = ("busy-target", "misplaced-records", "target-exists", "unextendable-target", "another writer has changed")
     return ended.status in (1, 2, 3) and any(code in ended.err for code in codes)
 
 
