@@ -225,7 +225,7 @@ def results(
             cluster = stack.enter_context(Cluster(dask))
             found = stack.enter_context(closing(cluster.results(examine, calls)))
         elif portable and count > 1 and len(rest) > 1:
-            from nczarr.link.processes import Processes
+            from nczarr.arrays.processes import Processes
 
             processes = stack.enter_context(Processes(count))
             found = stack.enter_context(closing(processes.results(examine, calls)))

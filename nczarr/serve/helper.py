@@ -1,6 +1,6 @@
 """Helper process of a server: runs functions on files that may hang or crash a library.
 
-`link/processes.py` has the messages. Only the server writes to standard input.
+`arrays/processes.py` has the messages. Only the server writes to standard input.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import os
 import sys
 import time
 
-from nczarr.link.processes import answer, answer_all, own_streams, send
+from nczarr.arrays.processes import answer, answer_all, own_streams, send
 
 LOOK = 1.0
 """Seconds between checks that the server is alive."""

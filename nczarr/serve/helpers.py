@@ -14,10 +14,10 @@ import subprocess
 from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
-from threading import BoundedSemaphore, Lock, Timer
-from typing import IO, Any
+from threading import BoundedSemaphore, Lock
+from typing import Any
 
-from nczarr.link.processes import receive, send, started
+from nczarr.arrays.processes import TimedProcess
 from nczarr.serve.limits import Limits
 
 MOST = 4
@@ -29,60 +29,8 @@ SHARE = 0.8
 ROOM = 1 << 30
 """Bytes of memory of a helper beyond the server's limit for data."""
 
-START = 60.0
-"""Seconds for a helper to start."""
-
 REMEMBERED = 1024
 """Number of remembered files that hang or crash the library."""
-
-
-class _Helper:
-    """One helper process, used by one thread at a time."""
-
-    def __init__(self, memory: int) -> None:
-        self.process = started("nczarr.serve.helper", str(memory))
-        self.late = False
-        """True if it was ended because its time was over."""
-        self.ready = False
-
-    def ask(self, seconds: float, function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[bool, Any]:
-        """Return whether the call succeeded, and its result or error. Raises EOFError, OSError if the helper ends."""
-        if not self.ready:  # its start is not the file's fault
-            self._within(START, lambda _, out: receive(out))
-            self.ready = True
-
-        def exchange(source: IO[bytes], out: IO[bytes]) -> Any:
-            send(source, (function, arguments))
-            return receive(out)
-
-        found: tuple[bool, Any] = self._within(seconds, exchange)
-        return found
-
-    def _within(self, seconds: float, work: Callable[[IO[bytes], IO[bytes]], Any]) -> Any:
-        """Run an exchange over the process's pipes; kill the process after some seconds."""
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        timer = Timer(seconds, self._end_late)
-        timer.daemon = True
-        timer.start()
-        try:
-            return work(self.process.stdin, self.process.stdout)
-        finally:
-            timer.cancel()
-
-    def _end_late(self) -> None:
-        self.late = True
-        self.process.kill()
-
-    def end(self) -> int:
-        """Kill the process and return its exit status."""
-        self.process.kill()
-        status = self.process.wait()
-        for stream in (self.process.stdin, self.process.stdout):
-            if stream is not None:
-                with suppress(OSError):
-                    stream.close()
-        return status
 
 
 class Helpers:
@@ -93,8 +41,8 @@ class Helpers:
         self._memory = limits.memory + ROOM
         self._room = BoundedSemaphore(min(MOST, max(1, limits.concurrency // 2)))
         self._lock = Lock()
-        self._idle: list[_Helper] = []
-        self._all: set[_Helper] = set()
+        self._idle: list[TimedProcess] = []
+        self._all: set[TimedProcess] = set()
         self._faulty: OrderedDict[tuple[Any, ...], str] = OrderedDict()
         self._closed = False
 
@@ -134,18 +82,18 @@ class Helpers:
             return found
         raise found
 
-    def _new(self) -> _Helper:
-        made = _Helper(self._memory)
+    def _new(self) -> TimedProcess:
+        made = TimedProcess("nczarr.serve.helper", str(self._memory))
         with self._lock:
             self._all.add(made)
         return made
 
-    def _drop(self, used: _Helper) -> int:
+    def _drop(self, used: TimedProcess) -> int:
         with self._lock:
             self._all.discard(used)
         return used.end()
 
-    def _failed(self, used: _Helper, key: tuple[Any, ...]) -> str:
+    def _failed(self, used: TimedProcess, key: tuple[Any, ...]) -> str:
         """Return the reason why a helper ended, and remember the file."""
         status = used.process.poll()  # before it is ended here
         with suppress(subprocess.TimeoutExpired):

@@ -19,6 +19,6 @@ FORMAT = Format(
     ranged=True,
     second_reader="libnetcdf",
     leads_to="nczarr.formats.netcdf4.external_links:leading",
-    warms="nczarr.formats.netcdf4.library:library",
-    isolates="nczarr.formats.netcdf4.library:use",
+    warms="nczarr.formats.netcdf4.isolation:prepare",
+    isolates="nczarr.formats.netcdf4.isolation:use",
 )

@@ -41,7 +41,8 @@ from nczarr.arrays.source import ArraySource, Layout, Stored, itemsize, numpy_dt
 from nczarr.arrays.strided import FileBytes
 from nczarr.formats.netcdf4.chunk_index import ChunkTable, chunk_table, few_chunks
 from nczarr.formats.netcdf4.hdf5 import closing, hdf5, opened_file
-from nczarr.formats.netcdf4.library import called, is_here, library
+from nczarr.formats.netcdf4.isolation import called, is_here
+from nczarr.formats.netcdf4.library import library
 from nczarr.formats.netcdf4.objects import find
 from nczarr.formats.netcdf4.stored_variable import StoredVariable
 from nczarr.stores import ranges
@@ -198,7 +199,9 @@ class ChunkedArray(ArraySource):
     def _table(self) -> ChunkTable:
         """Chunk table, read from HDF5 once in a process. Raises OSError."""
         known = self._known
-        if known.table is None and not is_here():  # two threads may ask; nothing waits for a file that hangs
+        if known.table is None and not is_here(
+            str(self.file.path)
+        ):  # two threads may ask; nothing waits for a file that hangs
             known.table = called(str(self.file.path), ChunkedArray.looked_up, self)
         if known.table is None:
             with LOCK:

@@ -24,7 +24,8 @@ from nczarr.formats.netcdf4.hdf5 import (
     links,
     opened_file,
 )
-from nczarr.formats.netcdf4.library import MissingLibraryError, called, library
+from nczarr.formats.netcdf4.isolation import called
+from nczarr.formats.netcdf4.library import MissingLibraryError, library
 from nczarr.names import from_bytes
 
 HARD, SOFT, EXTERNAL = 0, 1, 64

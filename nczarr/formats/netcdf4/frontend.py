@@ -41,8 +41,8 @@ from nczarr.ast.walk import building
 from nczarr.check.checked import Namesake, Unchecked
 from nczarr.check.duplicate_names import apart, namesakes
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
+from nczarr.formats.netcdf4 import isolation, objects
 from nczarr.formats.netcdf4 import library as c
-from nczarr.formats.netcdf4 import objects
 from nczarr.formats.netcdf4.c_values import c_dtype, constant_of
 from nczarr.formats.netcdf4.choose_source import sources
 from nczarr.formats.netcdf4.fill_values import beyond
@@ -80,11 +80,14 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
         text = "netCDF-4 files need the netCDF library of netCDF4-python, which is not installed"
         report.error("missing-library", text, helps=["run `pip install 'nczarr[netcdf]'`"])
         return None
-    if c.is_here():
-        return _read(lib, _readable(lib, source), report)
+    if isolation.is_here(source.path):
+        try:
+            return _read(lib, _readable(lib, source), report)
+        except isolation.SuspectError:
+            isolation.suspect(source.path)
     try:
         remote = remote_file.at(source.path)
-        unchecked, diagnostics = c.called(source.path, _read_apart, source.name, source.path, remote)
+        unchecked, diagnostics = isolation.called(source.path, _read_apart, source.name, source.path, remote)
     except OSError as error:
         report.error("unreadable-file", f"`{source.name}`: {error.strerror or error}")
         return None
@@ -122,10 +125,10 @@ def _read(lib: c.Library, source: Source, report: Report) -> Unchecked | None:
                 report.error(found.code, f"`{source.name}`: {found.message}", helps=helps)
                 return None
 
-            def tree(file: int) -> tuple[Unchecked, Report]:
+            def tree(file: int, shown: Survey | None) -> tuple[Unchecked, Report]:
                 noted = Report()
-                with datasets(lib, source.path, {} if found is None else found.objects) as known:
-                    return _Reader(Inquiry(lib), file, source, noted, known).read(found), noted
+                with datasets(lib, source.path, {} if shown is None else shown.objects) as known:
+                    return _Reader(Inquiry(lib), file, source, noted, known).read(shown), noted
 
             # the library opens the file before `datasets`, as it wants it closed
             unchecked, noted = use_library_file(lib, source.path, found, tree)

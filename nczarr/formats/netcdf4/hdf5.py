@@ -97,6 +97,9 @@ _PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "H5Pclose": (_HERR, _ID),
     "H5Fopen": (_ID, c_char_p, c_uint, _ID),
     "H5Fclose": (_HERR, _ID),
+    "H5Fget_obj_count": (c_int64, _ID, c_uint),
+    "H5Fget_obj_ids": (c_int64, _ID, c_uint, c_size_t, POINTER(_ID)),
+    "H5Idec_ref": (c_int, _ID),
     "H5Literate_by_name2": (_HERR, _ID, c_char_p, c_int, c_int, c_void_p, ON_LINK, c_void_p, _ID),
     "H5Oget_info_by_name3": (_HERR, _ID, c_char_p, POINTER(ObjectInfo), c_uint, _ID),
     "H5Gopen2": (_ID, _ID, c_char_p, _ID),
@@ -173,6 +176,8 @@ _PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "H5Awrite": (_HERR, _ID, _ID, c_void_p),
     "H5Aclose": (_HERR, _ID),
     "H5Adelete": (_HERR, _ID, c_char_p),
+    "H5Adelete_by_name": (_HERR, _ID, c_char_p, c_char_p, _ID),
+    "H5Tdetect_class": (c_int, _ID, c_int),
 }  # fmt: skip
 
 

@@ -12,6 +12,7 @@ import errno
 import itertools
 import mmap
 import os
+from collections.abc import Sequence
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_void_p
 
 from nczarr.arrays.lazy_numpy import NDArray, np
@@ -136,21 +137,25 @@ def opened_without_strange(lib: Library, path: str, found: Survey) -> tuple[int,
     return _opened(lib, path, image)
 
 
-def opened_without_fills(lib: Library, path: str, found: Survey) -> tuple[int, Image] | None:
-    """Open a file without fill values that crash the library; None without such.
+def opened_without_damage(lib: Library, path: str, found: Survey) -> tuple[int, Image] | None:
+    """Open a file without what crashes the library: fill values, and damaged objects and attributes; None without such.
 
     Refused objects are omitted too. Returns file id and image. Expects the
     lock. Raises OSError.
     """
-    if not found.fatal:
+    if not (found.fatal or found.damaged or found.unreadable):
         return None
     image = Image(path)
     base = image.base()
     if not all(without_fill(image.map, base, address) for address in found.fatal):
         raise OSError(errno.EIO, "the netCDF library crashes on fill values of fixed-length strings and half floats")
+    if "/" in found.damaged:
+        raise OSError(errno.EIO, "the attributes of the root group cannot be read")
+    if not _unlink(lib, image, found.damaged, found.unreadable):
+        raise OSError(errno.EIO, "the file is damaged: its unreadable objects cannot be left out")
     made = None if found.elsewhere else _opened(lib, path, image)  # the library would open other files
     if made is None:
-        places = _strange(lib, path, found)
+        places = [place for place in _strange(lib, path, found) if place not in found.damaged]
         made = _opened(lib, path, image) if places and _unlink(lib, image, places) else None
     if made is None:
         raise OSError(errno.EIO, "the netCDF library does not open the file")
@@ -185,8 +190,10 @@ def _strange(lib: Library, path: str, found: Survey) -> list[str]:
         return [] if file < 0 else [place for place, _ in strange_objects(h5, file, found)]
 
 
-def _unlink(lib: Library, image: Image, places: list[str]) -> bool:
-    """Remove links in memory; False on failure. Raises OSError."""
+def _unlink(lib: Library, image: Image, places: Sequence[str], attributes: Sequence[tuple[str, bytes]] = ()) -> bool:
+    """Remove links and attributes (path of the object, name) in memory; False on failure. Raises OSError."""
+    if not places and not attributes:
+        return True
     h5 = hdf5(lib)
     uses = _in_place(image)
     with closing(h5, "H5Pclose", h5.do("H5Pcreate", h5.file_access)) as access:
@@ -198,7 +205,9 @@ def _unlink(lib: Library, image: Image, places: list[str]) -> bool:
         image.check()
         return False
     with closing(h5, "H5Fclose", file):
-        return all(h5.H5Ldelete(file, place.encode(), 0) >= 0 for place in places)
+        kept = [each for each in attributes if h5.H5Adelete_by_name(file, each[0].encode(), each[1], 0) < 0]
+        objects = dict.fromkeys((*(place for place, _ in kept), *places))
+        return all(h5.H5Ldelete(file, place.encode(), 0) >= 0 for place in objects)
 
 
 def _in_place(image: Image) -> ImageCallbacks:

@@ -104,6 +104,8 @@ class Library:
 
     def __init__(self, dll: ctypes.CDLL) -> None:
         self.dll = dll
+        self.failures = 0
+        """Number of failed reads of a file by the netCDF library: after one, its close may crash (`damage.py`)."""
         dll.H5dont_atexit()  # files that could not be written stay open; to flush them at the end would crash
         dll.nc_strerror.restype = c_char_p
         self._call: dict[str, Callable[..., int]] = {}
@@ -121,6 +123,7 @@ class Library:
             raise OSError(status, os.strerror(status))
         text = self.dll.nc_strerror(status).decode("utf-8", "replace")
         if status in _UNREACHABLE:
+            self.failures += 1
             number = ctypes.get_errno()  # of the last call of the system that failed
             if number in _SYSTEM:
                 raise OSError(number, f"{os.strerror(number)} (the netCDF library, {name}: {text})")
@@ -217,26 +220,3 @@ def library() -> Library:
                 _find_plugins(made, os.path.join(folder, "plugins"))
                 return made
     raise MissingLibraryError("netCDF4")
-
-
-# ---- processes: damaged files can hang or crash the libraries ----------------------------------------------------
-Way = Callable[..., Any]
-"""Function of a program that makes calls elsewhere; arguments: the file's path, a picklable function, its arguments."""
-
-_way: Way | None = None
-
-
-def use(way: Way | None) -> None:
-    """Set the function that makes calls, in processes that can be killed (`nczarr/serve/helpers.py`); None: here."""
-    global _way
-    _way = way
-
-
-def is_here() -> bool:
-    """Return whether calls are made in this process."""
-    return _way is None
-
-
-def called(path: str, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function that opens the file at `path`. Raises its exceptions, or OSError without an answer."""
-    return function(*arguments) if _way is None else _way(path, function, *arguments)

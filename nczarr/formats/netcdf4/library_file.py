@@ -14,14 +14,17 @@ from contextlib import contextmanager, suppress
 from ctypes import byref, c_char_p, c_int
 from typing import TypeVar
 
+from nczarr.formats.netcdf4.damage import give_up, open_files, scan
 from nczarr.formats.netcdf4.filter_plugins import lend_readers
+from nczarr.formats.netcdf4.hdf5 import hdf5, opened_file
 from nczarr.formats.netcdf4.image import (
     Image,
     LackingBytesError,
     opened_in_memory,
-    opened_without_fills,
+    opened_without_damage,
     opened_without_strange,
 )
+from nczarr.formats.netcdf4.isolation import SuspectError, is_apart
 from nczarr.formats.netcdf4.library import CallError, Library
 from nczarr.formats.netcdf4.survey import Refusal, Survey
 from nczarr.stores import remote_file
@@ -34,32 +37,65 @@ T = TypeVar("T")
 def library_file(lib: Library, path: str, found: Survey | Refusal | None) -> Iterator[int]:
     """Yield the netCDF id of a file without refused objects, and close it. `found`: the objects of the file.
 
-    Expects `LOCK`. Raises OSError, CallError, LackingBytesError (`use_library_file`).
+    Expects `LOCK`. Raises OSError, CallError, LackingBytesError (`use_library_file`), and DamagedFileError if the
+    library failed on attributes that HDF5 cannot read either.
     """
     if isinstance(found, Refusal):
         raise OSError(errno.EIO, found.message)
+    h5, failures = hdf5(lib), lib.failures
+    before = open_files(h5)
     number, image = _opened(lib, path, found or Survey({}))
     try:
         yield number
     finally:
-        with suppress(OSError, CallError):  # it was open for reading alone; if it was cut since, its close may fail
-            lib.do("nc_close", number)
+        damaged = None if lib.failures == failures or found is None else _new_damage(lib, path, found)
+        if damaged is None:
+            with suppress(OSError, CallError):  # it was open for reading alone; if it was cut since, its close may fail
+                lib.do("nc_close", number)
+        else:
+            give_up(h5, before)
         if image is not None:  # HDF5 may read its bytes until here
             image.check()
+        if damaged is not None:
+            raise DamagedFileError(damaged)
 
 
-def use_library_file(lib: Library, path: str, found: Survey | Refusal | None, use: Callable[[int], T]) -> T:
-    """Return the result of `use` for the netCDF id of a file, as `library_file` yields it.
+class DamagedFileError(Exception):
+    """A file with unreadable attributes was given to the library, which would crash when it closes it."""
+
+    def __init__(self, found: Survey) -> None:
+        super().__init__()
+        self.found = found
+        """The objects of the file, with what cannot be read."""
+
+
+def _new_damage(lib: Library, path: str, found: Survey) -> Survey | None:
+    """Return a survey with the unreadable objects that `found` lacks; None if it has all of them."""
+    h5 = hdf5(lib)
+    with opened_file(h5, path) as file:
+        scanned = found if file < 0 else scan(h5, file, found, _size(path))
+    return None if scanned == found else scanned
+
+
+def use_library_file(
+    lib: Library, path: str, found: Survey | Refusal | None, use: Callable[[int, Survey | None], T]
+) -> T:
+    """Return the result of `use` for the netCDF id of a file, as `library_file` yields it, and the objects it shows.
 
     Of a remote file the library has an image of the bytes that were fetched. If it
     reads others, these are fetched and `use` is called anew: its last call alone
-    saw the file. Expects `LOCK`. Raises OSError, CallError.
+    saw the file. A damaged file is opened without what cannot be read, in a process
+    apart. Expects `LOCK`. Raises OSError, CallError, and SuspectError elsewhere.
     """
     lacked = 0
     while True:
         try:
             with library_file(lib, path, found) as number:
-                return use(number)
+                return use(number, None if isinstance(found, Refusal) else found)
+        except DamagedFileError as error:
+            if not is_apart():
+                raise SuspectError(path) from None
+            found = error.found
         except LackingBytesError as error:
             remote = remote_file.at(path)
             lacked += sum(length for _, length in error.places)
@@ -72,7 +108,7 @@ def use_library_file(lib: Library, path: str, found: Survey | Refusal | None, us
 def _opened(lib: Library, path: str, found: Survey) -> tuple[int, Image | None]:
     """Return the netCDF id of a file, with its image if it is open in memory."""
     lend_readers(lib)
-    safe = opened_without_fills(lib, path, found)
+    safe = opened_without_damage(lib, path, found)
     if safe is not None:
         return safe
     if found.elsewhere:  # the library would open other files
@@ -92,3 +128,9 @@ def _opened(lib: Library, path: str, found: Survey) -> tuple[int, Image | None]:
             raise
         return rest
     return number.value, None
+
+
+def _size(path: str) -> int:
+    """Return the bytes of a file. Raises OSError."""
+    remote = remote_file.at(path)
+    return os.path.getsize(path) if remote is None else remote.size

@@ -7,6 +7,7 @@ types are compared with HDF5's.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import assert_never
@@ -16,8 +17,10 @@ from nczarr.arrays.parts import Types, descr, is_fixed
 from nczarr.arrays.source import little_descr
 from nczarr.ast import ATOMIC, CompoundType, EnumType, OpaqueType, VlenType
 from nczarr.formats.netcdf4 import objects
+from nczarr.formats.netcdf4.damage import scan
 from nczarr.formats.netcdf4.hdf5 import DATASET, GROUP, hdf5, opened_file
 from nczarr.formats.netcdf4.image import base_of
+from nczarr.formats.netcdf4.isolation import SuspectError, is_apart
 from nczarr.formats.netcdf4.library import Library
 from nczarr.formats.netcdf4.objects import NON_COORDINATE, DatasetInfo, Datasets, Outline
 from nczarr.formats.netcdf4.read_ahead import ReadAhead
@@ -35,12 +38,21 @@ from nczarr.stores import remote_file
 
 
 def look(lib: Library, path: str) -> Survey | Refusal | None:
-    """Return the objects of a file not yet opened by the library; None if HDF5 cannot open it. Raises OSError."""
+    """Return the objects of a file not yet opened by the library; None if HDF5 cannot open it.
+
+    Raises OSError, and SuspectError for a damaged file unless this process is
+    apart.
+    """
     h5 = hdf5(lib)
     with opened_file(h5, path) as file:
         remote = remote_file.at(path)
         ahead = None if remote is None else ReadAhead(h5, remote, base_of(remote))
-        return None if file < 0 else survey(h5, file, ahead)
+        found = None if file < 0 else survey(h5, file, ahead)
+        if not isinstance(found, Survey) or not found.is_damaged:
+            return found
+        if not is_apart():
+            raise SuspectError(path)
+        return scan(h5, file, found, os.path.getsize(path) if remote is None else remote.size)
 
 
 def strange(lib: Library, path: str, found: Survey) -> str | None:
@@ -57,8 +69,15 @@ def unseen(known_groups: Mapping[str, Seen], found: Survey, known: Datasets) -> 
         yield f"the link `{place}` has no target"
     for place in found.elsewhere:
         yield in_other_file(place)
-    hidden = set()
+    hidden = set(found.damaged)
+    for place in found.damaged:
+        yield f"`{place}` is damaged: HDF5 cannot read it"
+    damaged = {(place, name.decode("utf-8", "surrogateescape")) for place, name in found.unreadable}
+    for place, name in sorted(damaged):
+        yield f"attribute `{name}` of `{place}` is damaged: HDF5 cannot read its values"
     for place, what in hidden_objects(found, known_groups):
+        if place in hidden:
+            continue
         hidden.add(place)
         yield f"{what} `{place}` has a type, scale or name that netCDF cannot represent or its library does not show"
     for place, listed in found.objects.items():
@@ -72,6 +91,8 @@ def unseen(known_groups: Mapping[str, Seen], found: Survey, known: Datasets) -> 
             own = known_groups[parent].variables.get(name.removeprefix(NON_COORDINATE), own)
         if listed.attributes - len(own) > listed.reserved:
             for attribute in hidden_attributes(known.h5, known.file, place, own, is_scale=listed.is_scale):
+                if (place, attribute) in damaged:
+                    continue
                 yield f"attribute `{attribute}` of `{place}` has a type or name that netCDF cannot represent"
 
 

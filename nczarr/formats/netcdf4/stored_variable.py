@@ -31,7 +31,8 @@ from nczarr.formats.netcdf4.c_values import c_dtype, unpacked
 from nczarr.formats.netcdf4.filter_plugins import lend_readers
 from nczarr.formats.netcdf4.hdf5 import Hdf5, closing, hdf5, opened_for_values
 from nczarr.formats.netcdf4.inquiry import Inquiry
-from nczarr.formats.netcdf4.library import CallError, Library, called, is_here, library, sizes
+from nczarr.formats.netcdf4.isolation import called, is_here
+from nczarr.formats.netcdf4.library import CallError, Library, library, sizes
 from nczarr.formats.netcdf4.library_file import use_library_file
 from nczarr.formats.netcdf4.objects import FixedText, find, text_of
 from nczarr.formats.netcdf4.omissions import look
@@ -109,7 +110,7 @@ class StoredVariable(Sections):
         try:
             found: dict[str, NDArray[Any]] = called(self.path, StoredVariable.given_here, self, region)
         except OSError as error:
-            if is_here():
+            if is_here(self.path):
                 raise
             path = names.fqn((*self.group, self.name))
             unreadable(self.file.name, f"the values of `{path}` cannot be read: {error.strerror or error}")
@@ -157,7 +158,7 @@ class StoredVariable(Sections):
         start = sizes([part.start for part in region])
         count = sizes(lengths_of(region))
 
-        def read(file: int) -> dict[str, NDArray[Any]]:
+        def read(file: int, _: object) -> dict[str, NDArray[Any]]:
             memory = np.zeros(lengths_of(region), c_dtype(self.type, self.types))
             group, number = self._find(lib, file)
             lib.call("nc_get_vara", c_int(group), c_int(number), start, count, c_void_p(memory.ctypes.data))

@@ -81,6 +81,12 @@ class Survey(NamedTuple):
     """Paths in a remote file of links to other files and of datasets with values there, which are not opened."""
     fatal: tuple[int, ...] = ()
     """Header addresses, relative to HDF5's data, of datasets whose fill value crashes the library."""
+    is_damaged: bool = False
+    """True if HDF5 failed to answer a question about an object that exists."""
+    damaged: tuple[str, ...] = ()
+    """Paths of objects that HDF5 cannot read (`damage.py`)."""
+    unreadable: tuple[tuple[str, bytes], ...] = ()
+    """Path of the object and name of each attribute that HDF5 cannot read (`damage.py`)."""
 
 
 class _Walk:
@@ -93,6 +99,7 @@ class _Walk:
         self.broken: list[str] = []
         self.elsewhere: list[str] = []
         self.fatal: list[int] = []
+        self.is_damaged = False
         self._seen: set[tuple[int, bytes]] = set()
         self._repeated = 0
         self._datasets: dict[tuple[int, bytes], Listed] = {}
@@ -189,6 +196,8 @@ class _Walk:
                 if attributes:
                     scale = _is_scale(h5, dataset)
                     reserved = self._reserved(dataset, (*_FREQUENT, *_OF_SCALES) if scale else _FREQUENT)
+        else:
+            self.is_damaged = True
         if found is not None and is_fatal(found):
             self.fatal.append(int.from_bytes(token[:8], "little"))
         made = self._datasets[identity] = Listed(DATASET, attributes, number, reserved, scale, found)
@@ -204,7 +213,10 @@ class _Walk:
 
     def _reserved(self, opened: int, wanted: tuple[bytes, ...]) -> int:
         """Return how many of these attributes an open object has."""
-        return sum(self._h5.H5Aexists(opened, name) > 0 for name in wanted)
+        answers = [self._h5.H5Aexists(opened, name) for name in wanted]
+        if min(answers, default=0) < 0:
+            self.is_damaged = True
+        return sum(answer > 0 for answer in answers)
 
 
 def survey(h5: Hdf5, file: int, ahead: ReadAhead | None = None) -> Survey | Refusal:
@@ -213,7 +225,8 @@ def survey(h5: Hdf5, file: int, ahead: ReadAhead | None = None) -> Survey | Refu
     refusal = walk.root(file)
     if refusal is not None:
         return refusal
-    return Survey(walk.objects, tuple(walk.broken), tuple(walk.elsewhere), tuple(walk.fatal))
+    fatal = tuple(walk.fatal)
+    return Survey(walk.objects, tuple(walk.broken), tuple(walk.elsewhere), fatal, walk.is_damaged)
 
 
 class Seen(NamedTuple):

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from nczarr.link.processes import Processes, send
+from nczarr.arrays.processes import Processes, send
 
 
 def test_results_are_in_order() -> None:
@@ -34,7 +34,7 @@ def test_a_process_that_ends_is_an_error() -> None:
 
 
 def test_a_process_whose_caller_is_killed_ends_in_silence() -> None:
-    command = [sys.executable, "-m", "nczarr.link.processes"]
+    command = [sys.executable, "-m", "nczarr.arrays.processes"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdin is not None
         assert process.stdout is not None

@@ -15,6 +15,7 @@ from collections.abc import Callable, Generator, Iterable
 from contextlib import suppress
 from functools import partial
 from queue import Empty, SimpleQueue
+from threading import Timer
 from typing import IO, Any
 
 from nczarr.arrays.thread_pool import Crew, Task
@@ -94,6 +95,59 @@ def own_streams() -> tuple[IO[bytes], IO[bytes]]:
     return sys.stdin.buffer, out
 
 
+START = 60.0
+"""Seconds for a process to start."""
+
+
+class TimedProcess:
+    """A process that answers one call at a time within a time limit, and says when it is ready."""
+
+    def __init__(self, module: str, *arguments: str) -> None:
+        self.process = started(module, *arguments)
+        self.late = False
+        """True if it was ended because its time was over."""
+        self.ready = False
+
+    def ask(self, seconds: float, function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[bool, Any]:
+        """Return whether the call succeeded, and its result or error. Raises EOFError, OSError if the process ends."""
+        if not self.ready:  # its start is not the file's fault
+            self._within(START, lambda _, out: receive(out))
+            self.ready = True
+
+        def exchange(source: IO[bytes], out: IO[bytes]) -> Any:
+            send(source, (function, arguments))
+            return receive(out)
+
+        outcome: tuple[bool, Any] = self._within(seconds, exchange)
+        return outcome
+
+    def _within(self, seconds: float, work: Callable[[IO[bytes], IO[bytes]], Any]) -> Any:
+        """Run an exchange over the process's pipes; kill the process after some seconds."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        timer = Timer(seconds, self._end_late)
+        timer.daemon = True
+        timer.start()
+        try:
+            return work(self.process.stdin, self.process.stdout)
+        finally:
+            timer.cancel()
+
+    def _end_late(self) -> None:
+        self.late = True
+        self.process.kill()
+
+    def end(self) -> int:
+        """Kill the process and return its exit status."""
+        self.process.kill()
+        status = self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout):
+            if stream is not None:
+                with suppress(OSError):
+                    stream.close()
+        return status
+
+
 class Processes:
     """Processes that call functions, started on demand and ended with the block."""
 
@@ -126,7 +180,7 @@ class Processes:
         try:
             process = self._idle.get_nowait()
         except Empty:
-            process = started("nczarr.link.processes", apart=True)
+            process = started("nczarr.arrays.processes", apart=True)
             self._all.append(process)
         assert process.stdin is not None
         assert process.stdout is not None

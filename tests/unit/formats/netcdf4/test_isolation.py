@@ -1,0 +1,147 @@
+"""Damaged files: their reading may crash the guard process, and nothing else."""
+
+from __future__ import annotations
+
+import operator
+import os
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nczarr
+from nczarr.formats.netcdf4 import damage, isolation
+from tests.conftest import run_command
+from tests.support.damaged_hdf5 import run_all, write_every_structure
+
+
+def _index(data: bytearray, at: int) -> None:
+    data[at + 16 : at + 18] = (99).to_bytes(2, "little")
+
+
+def _size(data: bytearray, at: int) -> None:
+    data[at + 24 : at + 32] = (1 << 40).to_bytes(8, "little")
+
+
+def _signature(data: bytearray, at: int) -> None:
+    data[at : at + 4] = b"XCOL"
+
+
+def _short(data: bytearray, at: int) -> None:
+    data[at + 8 : at + 16] = (40).to_bytes(8, "little")
+
+
+DAMAGES = [_index, _size, _signature, _short]
+"""Damages of a collection of the global heap at an offset."""
+
+
+def damaged(h5py: ModuleType, path: Path, change: Callable[[bytearray, int], None]) -> None:
+    """Write a file with a number, and an attribute whose texts are in a damaged collection."""
+    with h5py.File(path, "w") as file:
+        file.create_dataset("x", data=np.arange(3.0)).attrs["units"] = np.bytes_("K")
+        file.attrs["names"] = np.array([f"value{number}" for number in range(7)] + [""], object)
+    data = bytearray(path.read_bytes())
+    change(data, data.index(b"GCOL"))
+    path.write_bytes(data)
+
+
+@pytest.fixture
+def guard() -> Iterator[None]:
+    """No guard process before and after."""
+
+    def end() -> None:
+        if isolation._guard is not None:
+            isolation._end(isolation._guard)
+        isolation._suspects.clear()
+        isolation._refused.clear()
+
+    end()
+    yield
+    end()
+
+
+@pytest.mark.parametrize("change", DAMAGES)
+def test_unreadable_attributes_are_left_out(
+    change: Callable[[bytearray, int], None], tmp_path: Path, peer: Callable[[str], ModuleType]
+) -> None:
+    peer("netCDF4")
+    h5py, path = peer("h5py"), tmp_path / "t.h5"
+    damaged(h5py, path, change)
+    status, _, err = run_all([path])
+    assert (status, err) == (0, "")
+    done = run_command("dump", str(path), "-h")
+    assert done.status == 0
+    assert "attribute `names` of `/` is damaged: HDF5 cannot read its values" in done.err
+    with pytest.warns(nczarr.DataWarning, match="names"):
+        dataset = nczarr.open(path)
+    with dataset, h5py.File(path) as file:
+        assert dataset["x"].attributes["units"] == "K"
+        np.testing.assert_array_equal(dataset["x"][:], file["x"][:])
+        with pytest.raises(OSError, match=r"."):
+            file.attrs["names"]
+
+
+def test_other_programs_can_write_a_damaged_file_afterwards(
+    tmp_path: Path, peer: Callable[[str], ModuleType], guard: None
+) -> None:
+    """The file that the netCDF library must not close is closed by HDF5: nothing holds its lock."""
+    netcdf4, h5py, path = peer("netCDF4"), peer("h5py"), tmp_path / "t.h5"
+    damaged(h5py, path, _index)
+    with pytest.warns(nczarr.DataWarning):
+        nczarr.open(path).close()
+    assert str(path) not in {os.path.realpath(f"/proc/self/fd/{each}") for each in os.listdir("/proc/self/fd")}
+    path.unlink()
+    with netcdf4.Dataset(path, "w") as file:
+        file.title = "new"
+    with nczarr.open(path) as dataset:
+        assert dataset.attributes["title"] == "new"
+
+
+def test_whole_files_start_no_process_and_are_not_scanned(
+    tmp_path: Path, peer: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch, guard: None
+) -> None:
+    peer("netCDF4")
+    paths = [tmp_path / f"{version}.h5" for version in ("earliest", "latest")]
+    for path in paths:
+        write_every_structure(peer("h5py"), path, path.stem)
+    used: list[Any] = []
+    monkeypatch.setattr(subprocess, "Popen", lambda *arguments, **_: used.append(arguments))
+    monkeypatch.setattr(damage, "scan", lambda *arguments: used.append(arguments))
+    for path in paths:
+        with pytest.warns(nczarr.DataWarning, match="references"):
+            dataset = nczarr.open(path)
+        with dataset:
+            assert dataset["texts"][:2].tolist() == ["ab", "cde"]
+            assert dataset["g/y"][1, 2] == 8
+    assert used == []
+
+
+def test_a_file_that_crashes_the_guard_is_refused_until_it_changes(tmp_path: Path, guard: None) -> None:
+    path = tmp_path / "t.h5"
+    path.write_bytes(b"1")
+    isolation.suspect(str(path))
+    with pytest.raises(OSError, match=r"the HDF5 library crashed on it \(status -6\)"):
+        isolation.called(str(path), os.abort)
+    with pytest.raises(OSError, match="crashed"):
+        isolation.called(str(path), operator.add, 1, 2)
+    path.write_bytes(b"22")
+    assert isolation.called(str(path), operator.add, 1, 2) == 3
+    isolation.suspect(str(path))
+    assert isolation.called(str(path), operator.add, 1, 2) == 3
+    with pytest.raises(ZeroDivisionError):
+        isolation.called(str(path), operator.floordiv, 1, 0)
+
+
+def test_a_file_that_hangs_the_guard_is_refused(tmp_path: Path, guard: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "t.h5"
+    path.write_bytes(b"1")
+    isolation.suspect(str(path))
+    assert isolation.called(str(path), operator.add, 1, 2) == 3
+    monkeypatch.setattr(isolation, "SECONDS", 0.2)
+    with pytest.raises(OSError, match="did not return within"):
+        isolation.called(str(path), time.sleep, 60)
