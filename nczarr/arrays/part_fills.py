@@ -121,10 +121,10 @@ def all_fill(
     return sources
 
 
-def is_complete(source: ArraySource) -> bool:
-    """Return whether every chunk of a source exists, so that its fill is not visible."""
+def is_complete(source: ArraySource, chunks: tuple[int, ...] | None = None) -> bool:
+    """Return whether all chunks of a grid, by default the source's, meet what exists: its fill is not visible."""
     layout = source.layout
-    chunks = tuple(max(1, length) for length in layout.chunks)
+    chunks = tuple(max(1, length) for length in (layout.chunks if chunks is None else chunks))
     count = math.prod(grid_of(layout.shape, chunks))
     stored, manifest = source.stored, source.manifest()
     if stored is not None and stored.chunks == chunks and manifest is not None:

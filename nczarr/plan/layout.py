@@ -80,7 +80,7 @@ def lay(
         if hidden and not arrays.fill_needed:  # xarray takes every fill value for `_FillValue`
             known_fill = known_fill and bool(own_fills)
         has_fill = known_fill and not (no_fill and source is not None)
-        one = _One(part, source, known, pad, has_fill, _declared_length(variable))
+        one = _One(part, source, known, pad, has_fill, bool(own_fills), _declared_length(variable))
         made, lying = _target(one, variable, checked, arrays, options, storage, shape, shards)
         targets[part.path] = made._replace(separator=_separator(path, checked, arrays, options))
         if lying is not None:
@@ -101,6 +101,8 @@ class _One(NamedTuple):
     """Element of unwritten cells."""
     has_fill: bool
     """True if `pad` may be declared as a fill value."""
+    has_attribute: bool
+    """True if the variable has a `_FillValue`."""
     declared_length: int | None
     """`_nczarr_maxstrlen` of the variable."""
 
@@ -174,7 +176,9 @@ def _target(
     codecs = working(codecs, width(dtype))
     if dtype == "|O" or (type_name == "string" and width(dtype) != POINTER):
         codecs = tuple(codec for codec in codecs if codec.id != CODEC_IDS["shuffle"])
-    if arrays.undefined_fill and storage.no_fill and _is_undefined(one, dtype, itemsize):
+    no_mode = arrays.undefined_fill and storage.no_fill and _is_undefined(one, dtype, itemsize)
+    masks = not (arrays.fill_needed or arrays.by_reference) and _would_mask(one, dtype)
+    if no_mode or (masks and _is_written_whole(one, dtype, chunks, itemsize)):
         fill, sparse = None, False
     else:
         alone = one.has_fill and one.pad.strip(b"\0") and _has_no_attribute(one.pad, storage, dtype, arrays)
@@ -227,6 +231,24 @@ def _hides_fill(part: Part, source: ArraySource, types: Types) -> bool:
     """Return whether no cell of an array of numbers is the fill value of missing chunks."""
     number = part.path == "" and part.type != "string" and is_number(descr(part.type, types))
     return number and is_complete(source)
+
+
+def _would_mask(one: _One, dtype: Descr) -> bool:
+    """Return whether xarray would mask values of an array of numbers if it declared its fill value."""
+    return is_number(dtype) and not one.has_attribute
+
+
+def _is_written_whole(one: _One, dtype: Descr, chunks: tuple[int, ...], itemsize: int) -> bool:
+    """Return whether all chunks of an array are written: there are none yet, or they exist, or they are few.
+
+    Of an array without values none are, except of big-endian numbers (`_fill`).
+    """
+    if 0 in one.shape:
+        return True
+    small, source = math.prod(one.shape) * itemsize <= WHOLE, one.source
+    if source is None or next(iter(source.occupied(chunks)), None) is None:
+        return small and str(dtype)[0] == ">"
+    return small or is_complete(source, chunks)
 
 
 def _decoded_size(source: ArraySource, target: Target) -> int:
@@ -331,7 +353,8 @@ def _fill(one: _One, dtype: Descr, itemsize: int, strings: Strings) -> tuple[byt
     which a record has such a fill. For fixed texts tensorstore expects base64,
     the netCDF library the text. Other fills of texts, opaques and records are
     written out or, in too large arrays, declared in base64, which the library
-    ignores.
+    ignores. xarray takes any fill value for a `_FillValue`, masks what equals
+    it, and makes floats of integers (`_would_mask`).
     """
     small = math.prod(one.shape) * itemsize <= WHOLE
     zero = not one.pad.strip(b"\0")

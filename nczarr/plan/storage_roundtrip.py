@@ -97,7 +97,7 @@ def metadata_storage(layout: Layout, *, texts: bool = False) -> Storage:
         chunks=layout.chunks or None,
         codecs=from_configs(to_configs(layout.codecs, itemsize(layout.dtype))) or (),
         endian="big" if number and dtype[0] == ">" else None,
-        no_fill=number and layout.fill is None,
+        no_fill=number and layout.fill is None and not texts,  # pure Zarr has no fill mode
         element=element_of(layout.dtype) or (text_element(layout.dtype) if texts else None),
     )
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from nczarr import names
 from nczarr.arrays import codecs
 from nczarr.arrays.parts import is_fixed, size
-from nczarr.arrays.source import Parts, itemsize
-from nczarr.ast import Storage
+from nczarr.arrays.source import Parts, is_number, itemsize
+from nczarr.ast import Storage, Variable
 from nczarr.ast.rectilinear import largest, varies, volume
 from nczarr.ast.walk import groups
 from nczarr.capabilities import Format
@@ -77,6 +77,8 @@ def plan_store(
         found += _unmet(path, storage[path], targets[path], checked, form, widths[path])
         found += _nil(path, targets[path], checked, form)
         _check_fill(path, parts[path], checked, report)
+        if not (arrays.fill_needed or arrays.by_reference):
+            _check_masking(path, variable, targets[path], checked, report)
     if by_registry:
         report_unregistered_types(targets, report)
     unreferred = list(_unreferred(targets, checked, options))
@@ -189,6 +191,22 @@ def _check_shards(
             helps = [f"its chunk lengths are {lengths}; `--chunks` requests others"]
             report.error("unmatched-shards", f"variable `{path}`: {wrong}", span, helps=helps)
             return
+
+
+def _check_masking(path: str, variable: Variable, targets: dict[str, Target], checked: Checked, report: Report) -> None:
+    """Report that xarray masks the fill value of missing chunks, which the variable does not call `_FillValue`."""
+    whole, source = targets.get(""), checked.parts.get(path, {}).get("")
+    if whole is None or source is None or whole.layout.fill is None or not is_number(whole.layout.dtype):
+        return
+    if any(each.name == "_FillValue" for each in variable.attributes):
+        return
+    if next(iter(source.occupied(whole.layout.chunks)), None) is None:  # all cells have the value that is masked
+        return
+    text = (
+        f"`{path}` has no `_FillValue`, but its missing chunks need a fill value, which xarray masks wherever it occurs"
+    )
+    helps = ["give it a `_FillValue`, or open the store with `mask_and_scale=False`"]
+    report.warning("masking-fill", text, variable.span, helps=helps)
 
 
 def _check_fill(path: str, parts: Parts, checked: Checked, report: Report) -> None:

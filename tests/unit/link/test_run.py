@@ -54,9 +54,13 @@ def test_edge_chunks_are_full_and_padded_with_fill() -> None:
 def test_chunks_of_fill_are_not_written() -> None:
     values = np.full((4, 4), -2147483647, "i4")
     values[3, 3] = 5
-    assert chunks(one(Variable(name="v", type="int", dimensions=(4, 4), storage=Storage(chunks=(2, 2))), values)) == [
-        "v/1.1"
-    ]
+    fill_value = Attribute(name="_FillValue", value=Constant.numbers("int", [-2147483647]))
+    variable = Variable(name="v", type="int", dimensions=(4, 4), storage=Storage(chunks=(2, 2)))
+    filled = variable.model_copy(update={"attributes": (fill_value,)})
+    assert chunks(one(filled, values)) == ["v/1.1"]
+    whole = one(variable, values)  # xarray would mask the values that equal a declared fill value
+    assert json.loads(whole["v/.zarray"])["fill_value"] is None
+    assert chunks(whole) == ["v/0.0", "v/0.1", "v/1.0", "v/1.1"]
 
 
 def test_fill_is_compared_bit_by_bit() -> None:

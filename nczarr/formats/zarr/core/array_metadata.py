@@ -72,13 +72,17 @@ class Described(NamedTuple):
         """Atomic type of the dtype; one byte of text is char, raw bytes and records None."""
         return plain_type(self.encoding.dtype)
 
-    def storage(self, *, texts: bool) -> Storage:
-        """Return the storage that the documents declare. `texts`: texts of fixed length are elements."""
+    def storage(self, *, texts: bool, fill_mode: bool = True) -> Storage:
+        """Return the storage that the documents declare.
+
+        `texts`: texts of fixed length are elements. `fill_mode`: a missing fill value
+        declares that the variable has none.
+        """
         dtype = self.encoding.dtype
         element = element_of(dtype) or (text_element(dtype) if texts else None)
         number = is_number(dtype)
         endian: Endian = "big" if number and str(dtype)[0] == ">" else None
-        no_fill = number and self.fill is None
+        no_fill = number and self.fill is None and fill_mode
         return made_storage(None, self.chunks or None, self.codecs or (), endian, no_fill, None, element)
 
     def scalar(self) -> Described:

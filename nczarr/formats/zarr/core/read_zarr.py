@@ -182,7 +182,9 @@ class _Hierarchy:
             type=type_name,
             dimensions=self._references(path, described, lengths, called),
             attributes=with_fill(attributes, type_name, types, described, self.reader),
-            storage=normalized(described.storage(texts=True), described.shape, type_name),
+            storage=normalized(
+                described.storage(texts=True, fill_mode=self.reader.fill_mode), described.shape, type_name
+            ),
             span=self.documents.span(described.key),
         )
         own = own_fill(type_name, variable.attributes)

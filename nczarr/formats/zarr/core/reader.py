@@ -40,6 +40,8 @@ class Reader:
     """True if a fill value that plain attributes cannot hold stands for a `_FillValue`."""
     masking_fill = False
     """True if a fill value of an array stands for a `_FillValue`, unless it is netCDF's default."""
+    fill_mode = False
+    """True if an array without fill value has unwritten cells without a value, as in netCDF's mode `nofill`."""
     names: tuple[str, ...]
     """Names of the documents of an array or group."""
 

@@ -63,6 +63,7 @@ class Draft2019Reader(Reader):
     portable_names = True
     named_by_file = False
     fill_stands_for_attribute = False
+    fill_mode = True
     names = ("",)
     documents: NodeDocuments
 
