@@ -16,7 +16,10 @@ from typing import Any, NamedTuple
 from nczarr.ast.types import ATOMIC
 from nczarr.ast.values import SPECIAL_FLOATS, Constant, json_number, pack
 
-HIDDEN = frozenset({"_ARRAY_DIMENSIONS", "_NCProperties", "_nczarr_array", "_nczarr_attr", "_nczarr_group",
+CARRIED = "_nczarr"
+"""Attribute with the metadata of a store of Zarr v3, which xarray carries into other files. It means nothing there."""
+
+HIDDEN = frozenset({"_ARRAY_DIMENSIONS", "_NCProperties", CARRIED, "_nczarr_array", "_nczarr_attr", "_nczarr_group",
                     "_nczarr_superblock"})  # fmt: skip
 """Attribute names reserved by Zarr stores."""
 

@@ -239,9 +239,9 @@ def _would_mask(one: _One, dtype: Descr) -> bool:
 
 
 def _is_written_whole(one: _One, dtype: Descr, chunks: tuple[int, ...], itemsize: int) -> bool:
-    """Return whether all chunks of an array are written: there are none yet, or they exist, or they are few.
+    """Return whether all chunks of an array are written: it has no cells yet, or they all exist, or it is small.
 
-    Of an array without values none are, except of big-endian numbers (`_fill`).
+    An array without values has no chunks, except one of big-endian numbers (`_fill`).
     """
     if 0 in one.shape:
         return True

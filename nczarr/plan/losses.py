@@ -15,7 +15,7 @@ from nczarr.arrays.parts import Types, descr, inner_types, is_fixed
 from nczarr.arrays.source import Descr, fill_of
 from nczarr.ast import ATOMIC, Attribute, CompoundType, Constant, EnumType, Variable
 from nczarr.ast.dataset import VERSION
-from nczarr.ast.plain import HIDDEN, guessed, is_finite, plain
+from nczarr.ast.plain import CARRIED, HIDDEN, guessed, is_finite, plain
 from nczarr.ast.types import is_number
 from nczarr.ast.walk import groups
 from nczarr.capabilities import Arrays, Format
@@ -211,6 +211,8 @@ def _attributes(path: str, attributes: tuple[Attribute, ...]) -> Iterator[Loss]:
         name, value = attribute.name, attribute.value
         where = f"attribute `{name}` of `{path}`"
         shown = plain(value)
+        if name == CARRIED:
+            continue
         if name in HIDDEN:
             text = f"{where} has a name that Zarr stores reserve: it would be left out"
             yield Loss("lost-attribute", "value", path, text, attribute.span)

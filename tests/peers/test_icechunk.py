@@ -59,7 +59,7 @@ def test_xarray_sees_the_same(
     options = {"consolidated": False, "decode_cf": False}
     with xarray.open_zarr(session.store, **options) as found, xarray.open_zarr(store, **options) as wanted:
         for each in (*found.variables.values(), *wanted.variables.values()):
-            each.attrs.pop("_nczarr_array", None)  # it has notes on storage, which references differ in
+            each.attrs.pop("_nczarr", None)  # it has notes on storage, which references differ in
         xarray.testing.assert_identical(found.load(), wanted.load())
 
 

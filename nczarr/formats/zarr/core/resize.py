@@ -22,8 +22,9 @@ GROUPS: tuple[tuple[str, Path], ...] = (
     (".zgroup", ("_NCZARR_GROUP",)),
     (".nczgroup", ()),
     ("zarr.json", ("attributes", "_nczarr_group")),
+    ("zarr.json", ("attributes", "_nczarr", "group")),
 )
-"""Documents of a group, and netCDF-C's metadata in them, of all generations."""
+"""Documents of a group, and netCDF-C's metadata in them, of all generations. `_nczarr` is a text of JSON."""
 
 DIMENSIONS = ("dimensions", "dims")
 """Names of the dimensions in netCDF-C's metadata."""
@@ -79,10 +80,14 @@ def edited(data: bytes, edits: list[Edit]) -> bytes:
     """Return a document in which the integers that exist at some paths have other values. Raises ValueError."""
     text = data.decode("utf-8", "surrogateescape")
     document, places = json.loads(text.removeprefix("\ufeff")), Places(text)
-    changes = []
+    changes: list[tuple[int, bytes, bytes]] = []
+    within: dict[Path, list[Edit]] = {}
     for path, value in edits:
         old = document
-        for step in path:
+        for depth, step in enumerate(path):
+            if isinstance(old, str):
+                within.setdefault(path[:depth], []).append((path[depth:], value))
+                break
             if isinstance(old, dict) and isinstance(step, str):
                 old = old.get(step)
             elif isinstance(old, list) and isinstance(step, int) and step < len(old):
@@ -91,8 +96,20 @@ def edited(data: bytes, edits: list[Edit]) -> bytes:
                 old = None
         if type(old) is int and old != value:
             changes.append((places.start(path), str(old).encode(), str(value).encode()))
+    for path, own in within.items():
+        old = document
+        for step in path:
+            old = old[step]
+        new = edited(old.encode("utf-8", "surrogateescape"), own).decode("utf-8", "surrogateescape")
+        if new != old:
+            changes.append((places.start(path), _literal(old), _literal(new)))
     for start, old_text, new_text in sorted(changes, reverse=True):
         if data[start : start + len(old_text)] != old_text:
-            raise ValueError("a length in a document is not written as an integer")
+            raise ValueError("a length in a document is not written as expected")
         data = data[:start] + new_text + data[start + len(old_text) :]
     return data
+
+
+def _literal(text: str) -> bytes:
+    """Return a text as JSON, as stores are written here."""
+    return json.dumps(text, ensure_ascii=False).encode("utf-8", "surrogateescape")

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from types import MappingProxyType
 
-from nczarr.ast import Attribute
+from nczarr.ast import Attribute, Group, Variable
 from nczarr.ast.plain import Plain, plain
 from nczarr.diagnostics.report import Report
-from nczarr.formats.zarr.core.writer import Entry
+from nczarr.formats.zarr.core.fill_values import Json
+from nczarr.formats.zarr.core.writer import Entry, encode
+from nczarr.formats.zarr.extension.hidden_text import packed
 from nczarr.formats.zarr.nczarr.backend import HiddenAttributes
 from nczarr.formats.zarr.v3.backend import Zarr3Writer
 from nczarr.plan.plans import StorePlan
@@ -20,11 +22,11 @@ def emit(plan: StorePlan, report: Report) -> Iterator[Entry]:
 
 
 class NCZarr3Writer(HiddenAttributes, Zarr3Writer):
-    """NCZarr on Zarr v3, with the hidden attributes in `attributes` of each node.
+    """NCZarr on Zarr v3, with the hidden attributes of each node as one text (`extension/hidden_text.py`).
 
     Unlike in v2, a char has its own type, a scalar has shape `[]`, every array
     has a fill value, and all arrays are listed. `_FillValue` has xarray's
-    encoding, with its type in `_nczarr_attr`.
+    encoding, with its type among the hidden attributes.
     """
 
     superblock = MappingProxyType({"version": "3.0.0", "format": 3})
@@ -32,3 +34,11 @@ class NCZarr3Writer(HiddenAttributes, Zarr3Writer):
     def attribute_form(self, attribute: Attribute) -> Plain:
         """Return an attribute in plain JSON."""
         return self.fill_form(attribute.value) if attribute.name == "_FillValue" else plain(attribute.value)
+
+    def group_attributes(self, path: str, group: Group) -> Json:
+        """Return the attributes of a group, and the hidden ones."""
+        return packed(super().group_attributes(path, group), encode)
+
+    def variable_attributes(self, path: str, variable: Variable) -> Json:
+        """Return the attributes of a variable, and the hidden ones."""
+        return packed(super().variable_attributes(path, variable), encode)

@@ -23,6 +23,7 @@ from nczarr.formats.zarr.core.array_metadata import LARGEST_LENGTH, Described, c
 from nczarr.formats.zarr.core.fill_values import FAULTS
 from nczarr.formats.zarr.core.reader import BadDocumentError, Reader, axes_of
 from nczarr.formats.zarr.core.time_attributes import with_times
+from nczarr.formats.zarr.extension.hidden_text import unpacked
 from nczarr.formats.zarr.nczarr import unread_draft
 from nczarr.formats.zarr.nczarr.pull_request_3068 import DraftMetadata, is_draft
 from nczarr.formats.zarr.v3 import DOCUMENT, dtypes, nz
@@ -91,7 +92,7 @@ class Zarr3Reader(Reader):
         """Return `attributes`, without the types of netCDF-C's draft."""
         document = self._node(prefix)
         found = document.get("attributes")
-        attributes = nz.undeclared(found) if isinstance(found, dict) else {}
+        attributes = unpacked(nz.undeclared(found)) if isinstance(found, dict) else {}
         if self._draft is not None:
             return self._draft.attributes(attributes)
         if prefix not in self._announced:

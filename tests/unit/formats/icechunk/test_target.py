@@ -110,7 +110,7 @@ def test_metadata(tmp_path: Path, metadata: str) -> None:
     opened = ice.Repository.open(ice.local_filesystem_storage(str(tmp_path / "r")))
     group = zarr.open_group(opened.readonly_session("main").store, mode="r")
     assert np.asarray(group["v"][:]).tolist() == [1, 2, 5]
-    assert ("_nczarr_superblock" in group.attrs) == (metadata == "nczarr3")
+    assert ("_nczarr" in group.attrs) == (metadata == "nczarr3")
 
 
 @pytest.mark.parametrize(

@@ -66,3 +66,16 @@ def test_consolidated_metadata_of_version_3() -> None:
     found = resized(store, {"g/v/": (8,)}, {})
     assert json.loads(found["zarr.json"])["consolidated_metadata"]["metadata"]["g/v"]["shape"] == [8]
     assert json.loads(found["g/v/zarr.json"])["shape"] == [8]
+
+
+def test_lengths_in_a_text_change() -> None:
+    group = {"dimensions": {"t": {"size": 3, "unlimited": 1}, "x": 3}}
+    hidden = json.dumps({"group": group, "attr": {"é": "t"}}, ensure_ascii=False)
+    written = json.dumps({"attributes": {"note": "3", "_nczarr": hidden}}, ensure_ascii=False).encode()
+    store = MemoryStore({"zarr.json": written})
+    changed = resized(store, {}, {("", "t"): 12})
+    group["dimensions"]["t"] = {"size": 12, "unlimited": 1}
+    read = json.loads(json.loads(changed["zarr.json"])["attributes"]["_nczarr"])
+    assert read == {"group": group, "attr": {"é": "t"}}
+    assert len(changed["zarr.json"]) == len(written) + 1
+    assert resized(store, {}, {("", "t"): 3}) == {}

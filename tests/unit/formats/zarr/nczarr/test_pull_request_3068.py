@@ -97,7 +97,7 @@ def test_a_conversion_keeps_the_whole_draft(
     nczarr.convert(tmp_path / "s", tmp_path / "t.zarr", format="nczarr3")
     assert nczarr.diff(tmp_path / "s", tmp_path / "t.zarr") == []
     root = json.loads((tmp_path / "t.zarr" / "zarr.json").read_text())["attributes"]
-    assert "nczarr" in root["_nczarr_superblock"]
+    assert "nczarr" in json.loads(root["_nczarr"])["superblock"]
     assert "_nczarr_attrs" not in root
 
 
