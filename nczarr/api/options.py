@@ -31,7 +31,10 @@ class TargetOptions(TypedDict, total=False):
     shards: Mapping[str, Sequence[int] | int | str] | str | None
     """Shard lengths as chunk lengths; `auto` or `none` for all variables, or by path of a variable."""
     codecs: Mapping[str, str] | str | None
-    """Codecs (`zlib:5`) for all variables, or by path of a variable."""
+    """Codecs (`zlib:5`) for all variables, or by path of a variable.
+
+    Before a compressor alone, numbers of several bytes are shuffled, except in Zarr v3; `noshuffle+zlib:5` is exact.
+    """
     order: Literal["C", "F"] | None
     """Order of elements in chunks, where the target has a choice. None: that of the source."""
     separator: Literal[".", "/"] | None

@@ -205,16 +205,28 @@ def from_configs(configs: Sequence[Config]) -> tuple[Codec, ...] | None:
     return tuple(codecs)
 
 
+NO_SHUFFLE = "noshuffle+"
+"""Beginning of a specification without shuffle, also where that helps."""
+
+_SHUFFLED = frozenset(CODEC_IDS[name] for name in ("deflate", "gzip", "zstd", "bzip2"))
+"""Compressors that find more in shuffled numbers. Blosc shuffles by itself."""
+
+
 def parse(text: str) -> tuple[Codec, ...]:
     """Return the chain of a `--codec` specification. Raises ValueError with an explanation.
 
     `none`, or steps joined by `+` in encoding order: `zlib:5`,
     `shuffle+zlib:5`, `zstd:3`, `bz2:9`, `blosc:lz4:5`, `fletcher32`, `gzip:5`,
-    `crc32c`. Levels are optional.
+    `crc32c`. Levels are optional. `noshuffle` before a compressor has no step.
     """
     if text == "none":
         return ()
-    return tuple(_parse_step(step) for step in text.split("+"))
+    return tuple(_parse_step(step) for step in text.removeprefix(NO_SHUFFLE).split("+"))
+
+
+def is_bare(chain: Sequence[Codec], text: str) -> bool:
+    """Return whether a specification names one compressor alone, before which numbers are shuffled."""
+    return len(chain) == 1 and chain[0].id in _SHUFFLED and not text.startswith(NO_SHUFFLE)
 
 
 def _parse_step(step: str) -> Codec:

@@ -55,7 +55,7 @@ def codec_of(level: int | None, *, shuffle: bool) -> str | None:
         if shuffle:
             raise ValueError("-s: shuffling alone does not compress; give a level with `-d`, or `--codec shuffle`")
         return None if level is None else "none"
-    return f"shuffle+zlib:{level}" if shuffle else f"zlib:{level}"
+    return f"shuffle+zlib:{level}" if shuffle else f"noshuffle+zlib:{level}"
 
 
 def chunk_lengths(spec: str) -> list[tuple[str, tuple[int, ...]]]:

@@ -136,8 +136,8 @@ def _add_chunk_options(made: Command) -> None:
         action="append",
         default=[],
         metavar="SPEC",
-        help="codecs of all variables (zlib:5, zstd:3, none) or of one (/g1/temp=zlib:5); repeatable (default: those "
-        "of the source)",
+        help="codecs of all variables (zlib:5, zstd:3, none) or of one (/g1/temp=zlib:5); numbers are shuffled first, "
+        "not in Zarr v3, or with noshuffle+zlib:5; repeatable (default: those of the source)",
     )
     made.option(
         CHUNKS,

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 from nczarr import names
 from nczarr.arrays import codecs
-from nczarr.ast import Codec, Storage, Variable
+from nczarr.arrays.codecs import SHUFFLE
+from nczarr.ast import ATOMIC, Codec, Storage, Variable
 from nczarr.ast.rectilinear import Lengths, largest, varies, within
 from nczarr.capabilities import Arrays
 from nczarr.check.checked import Checked
@@ -29,6 +30,8 @@ class StorageRequests(NamedTuple):
     """Codecs by FQN of a variable."""
     shards: Mapping[str, str | tuple[int, ...]]
     """Shard lengths, `auto` or `none`, by FQN of a variable."""
+    bare: frozenset[str] = frozenset()
+    """Keys of `codecs` that name a compressor alone, before which numbers are shuffled."""
     rectilinear: bool = False
     """True if chunk lengths may differ along a dimension."""
 
@@ -66,6 +69,9 @@ def storage_of(
         storage = storage.model_copy(update={"chunks": _fitted(storage.chunks, shape, requests)})
     chunks = _requested_chunks(path, variable, shape, requests, itemsize)
     codecs = requests.codecs.get(path, requests.codecs.get("") if shape else None)
+    is_bare = codecs and (path if path in requests.codecs else "") in requests.bare
+    if codecs and is_bare and codecs != storage.codecs and _shuffle_helps(variable):  # equal chunks are copied
+        codecs = (Codec(id=SHUFFLE), *codecs)
     if chunks is None and codecs is None:
         return storage
     changes = {
@@ -74,6 +80,13 @@ def storage_of(
         "codecs": storage.codecs if codecs is None else codecs,
     }
     return storage.model_copy(update=changes)
+
+
+def _shuffle_helps(variable: Variable) -> bool:
+    """Return whether the values are numbers of several bytes, or were shuffled before."""
+    atomic = ATOMIC.get(variable.type)
+    is_wide = atomic is not None and atomic.size > 1
+    return is_wide or any(codec.id == SHUFFLE for codec in variable.storage.codecs)
 
 
 def _requested_chunks(
@@ -126,17 +139,21 @@ def storage_requests(
         report.error("unmatched-separator", f"keys of {target} have one separator", helps=["write `zarr3-2019`"])
     _check_lengths(checked, options.shards, "--shards", "unmatched-shards", report)
     chains: dict[str, tuple[Codec, ...]] = {}
+    bare: set[str] = set()
     for name, text in options.codecs.items():
         if name and name not in checked.variables:
             helps = names.suggested(name, checked.variables)
             report.error("bad-codec", f"`--codec` names `{name}`, which is not a variable", helps=helps)
         try:
             chain = chains[name] = codecs.nearest(codecs.parse(text), known)
+            # Zarr v3 has no registered shuffle: few of its readers open what has one
+            if codecs.is_bare(chain, text) and SHUFFLE in known and not (arrays and arrays.registry):
+                bare.add(name)
             if not codecs.expressible(chain, known):
                 report.error("bad-codec", f"`{text}` has a codec that {target} does not have")
         except ValueError as error:
             report.error("bad-codec", f"`{text}` is not a codec: {error}")
-    return StorageRequests(options.chunks, chains, options.shards, options.grid == "rectilinear")
+    return StorageRequests(options.chunks, chains, options.shards, frozenset(bare), options.grid == "rectilinear")
 
 
 def _check_lengths(

@@ -179,7 +179,7 @@ def test_a_format_that_the_source_cannot_have(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "same"),
     [
-        (["-d", "5"], ["--codec", "zlib:5"]),
+        (["-d", "5"], ["--codec", "noshuffle+zlib:5"]),
         (["-d", "5", "-s"], ["--codec", "shuffle+zlib:5"]),
         (["-d", "0"], ["--codec", "none"]),
         (["-c", "time/2,lat/3"], ["--chunks", "time=2,lat=3"]),

@@ -158,7 +158,7 @@ def test_options_of_chunks_and_codecs() -> None:
     assert codes(report) == []
     assert made.targets["/v"][""].layout.chunks == (4, 10)
     assert made.targets["/w"][""].layout.chunks == (50,)
-    assert made.targets["/v"][""].layout.codecs == (Codec(id=32015, parameters=(3,)),)
+    assert made.targets["/v"][""].layout.codecs == (Codec(id=2), Codec(id=32015, parameters=(3,)))
     assert made.targets["/w"][""].layout.codecs == ()
     assert made.targets["/s"][""].layout.codecs == ()
     assert codes(planned(dataset, chunks={"z": (1,)})[1]) == ["unmatched-chunks"]
@@ -215,3 +215,23 @@ def test_default_chunks_are_of_bounded_size(shape: tuple[int, ...]) -> None:
     assert size <= CHUNK_BYTES
     total = int(np.prod(shape, dtype=object)) * 8
     assert size * 4 >= min(total, CHUNK_BYTES)  # never a million tiny ones
+
+
+def test_numbers_are_shuffled_before_a_compressor_alone() -> None:
+    zstd, zlib, shuffle = Codec(id=32015, parameters=(5,)), Codec(id=1, parameters=(5,)), Codec(id=2)
+
+    def chain(text: str, form: str = "nczarr", kind: str = "int", *source: Codec) -> tuple[Codec, ...]:
+        variable = Variable(name="v", type=kind, dimensions=("/x",), storage=Storage(codecs=source))
+        made, _ = planned(Dataset(name="", dimensions=(X,), variables=(variable,)), form=form, codecs={"": text})
+        return made.targets["/v"][""].layout.codecs
+
+    assert chain("zstd:5") == (shuffle, zstd)
+    assert chain("zlib:5", "zarr2") == (shuffle, zlib)
+    assert chain("zstd:5", "nczarr", "int", shuffle, zlib) == (shuffle, zstd)
+    assert chain("zlib:5", "nczarr", "int", zlib) == (zlib,)  # chunks are copied
+    assert chain("noshuffle+zstd:5") == (zstd,)
+    assert chain("noshuffle+zlib:5", "nczarr", "int", shuffle, zlib) == (zlib,)
+    assert chain("zstd:5", kind="byte") == chain("zstd:5", kind="char") == (zstd,)
+    assert chain("zstd:5", "zarr3") == chain("zstd:5", "nczarr3") == (zstd,)  # it has no registered shuffle
+    assert [codec.id for codec in chain("blosc:zstd:5")] == [32001]
+    assert [codec.id for codec in chain("fletcher32")] == [3]

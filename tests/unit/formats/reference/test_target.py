@@ -88,7 +88,7 @@ def test_documents_of_every_format(enhanced: Path, metadata: str, nczarr_command
     found = refs(enhanced, metadata=metadata, inline=0)
     assert ("zarr.json" in found) is metadata.endswith("3")
     assert ("v/c/0/0" in found) is metadata.endswith("3")
-    assert ('"_nczarr_group"' in "".join(map(str, found.values()))) is metadata.startswith("nczarr")
+    assert ("_nczarr" in "".join(map(str, found.values()))) is metadata.startswith("nczarr")
     with nczarr.open(enhanced.with_suffix(".json")) as dataset:
         assert dataset["v"][:].tolist() == [[1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12]]
         assert dataset["names"][:].tolist() == ["a", "b", "", "dd"]
