@@ -8,7 +8,6 @@ differ there, or be empty.
 from __future__ import annotations
 
 import errno
-import itertools
 import math
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -23,9 +22,6 @@ from nczarr.stores.base import Store
 
 FEW = 256
 """Maximum keys that are looked up one by one, instead of listing all."""
-
-MOST_LOOKS = 1 << 14
-"""Missing keys of an archive whose absence is confirmed when it is listed; all others are when they are read."""
 
 
 class Listing:
@@ -72,10 +68,9 @@ class Listing:
 
     def _confirm_absent(self, stored: list[Index]) -> None:
         """Raise OSError if a missing key of an archive is there under a damaged name."""
-        there = set(stored)
-        missing = (index for index in every_index([range(count) for count in self._counts]) if index not in there)
-        for index in itertools.islice(missing, MOST_LOOKS):
-            self._store.confirm_absent(self.chunk_keys.key(index))
+        there, counts = set(stored), self._counts
+        missing = (index for index in every_index([range(count) for count in counts]) if index not in there)
+        self._store.confirm_missing(map(self.chunk_keys.key, missing), math.prod(counts) - len(stored))
 
     def table(self) -> NDArray[np.int64]:
         """Return `stored` as a table: int64, shape (keys, dimensions); cached. Raises OSError."""

@@ -137,6 +137,10 @@ class Store(Protocol):
         """Raise OSError if a missing key may be there under a damaged name."""
         return
 
+    def confirm_missing(self, keys: Iterable[str], count: int) -> None:
+        """Confirm the absence of `count` keys, as far as that is worth its time. Raises OSError."""
+        return
+
     def confirm_name(self, key: str) -> None:
         """Raise OSError if the name of an existing key is damaged."""
         return

@@ -8,13 +8,14 @@ that equal datasets give equal bytes.
 from __future__ import annotations
 
 import errno
+import itertools
 import os
 import struct
 import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from nczarr.stores import ranges, remote_file
 from nczarr.stores.base import ROOT_KEYS, Store, UnsafeKeyError, is_safe, safe_key
@@ -53,6 +54,13 @@ _END = struct.Struct("<4s4H2LH")
 """End of an archive: signature, four counts, size and offset of its directory, length of a comment."""
 
 
+MOST_LOOKS = 1 << 14
+"""Missing keys whose absence is confirmed at once."""
+
+ENTRIES_PER_LOOK = 8
+"""Entries whose names are compared in the time of a look for one missing key."""
+
+
 class ZipStore(Store):
     """Entries of an archive by name, read-only. Names that are invalid keys are ignored."""
 
@@ -66,11 +74,13 @@ class ZipStore(Store):
         self._missed = 0
         """Headers of a remote archive that were requested one by one."""
         self.distant = self._remote is not None
+        self._is_confirmed = False
+        """True once the names of all entries were compared."""
 
     def __getstate__(self) -> dict[str, Any]:
         """Return only the path, without the open archive, and a remote file's description."""
         held = {"file": os.path.abspath(self.file), "path": self.path}
-        return {**held, "_remote": self._remote, "distant": self.distant, "_missed": 0}
+        return {**held, "_remote": self._remote, "distant": self.distant, "_missed": 0, "_is_confirmed": False}
 
     @cached_property
     def _names(self) -> list[str]:
@@ -188,16 +198,32 @@ class ZipStore(Store):
             if info is not None:
                 self._check_name(info)
 
+    def confirm_missing(self, keys: Iterable[str], count: int) -> None:
+        """Raise OSError if one of `count` keys is there, and the directory of the archive names it otherwise.
+
+        Looks for up to `MOST_LOOKS` of the keys, or compares all names once if that is
+        less work. The rest is confirmed when it is read.
+        """
+        entries = self._archive.filelist
+        if self._remote is not None or len(entries) > ENTRIES_PER_LOOK * min(count, MOST_LOOKS):
+            for key in itertools.islice(keys, MOST_LOOKS):
+                self.confirm_absent(key)
+        elif not self._is_confirmed:
+            with open(self.file, "rb") as file:
+                for info in entries:
+                    self._check_name(info, file)
+            self._is_confirmed = True
+
     def confirm_name(self, key: str) -> None:
         """Raise OSError if the directory of the archive does not name an entry as the entry does."""
         info = self._archive.NameToInfo.get(self._folder + key)
         if info is not None:
             self._check_name(info)
 
-    def _check_name(self, info: ZipInfo) -> bytes | None:
+    def _check_name(self, info: ZipInfo, file: BinaryIO | None = None) -> bytes | None:
         """Return the header of an entry; None for other bytes. Raises OSError if it has another name."""
         length = LOCAL_HEADER + len(_encoded(info))
-        header = self._header(info, length)
+        header = self._header(info, length, file)
         if len(header) < LOCAL_HEADER or header[:4] != b"PK\x03\x04":
             return None
         if struct.unpack_from("<H", header, 26)[0] == length - LOCAL_HEADER and header[LOCAL_HEADER:] == _encoded(info):
@@ -206,14 +232,14 @@ class ZipStore(Store):
         where = f"the directory of the archive has `{info.orig_filename}`, and the entry at byte {info.header_offset}"
         raise OSError(errno.EIO, f"a name is damaged: {where} has `{name}`", self.path)
 
-    def _header(self, info: ZipInfo, length: int) -> bytes:
-        """Return the first bytes of an entry. Raises OSError."""
+    def _header(self, info: ZipInfo, length: int, file: BinaryIO | None) -> bytes:
+        """Return the first bytes of an entry. `file`: the open archive, if it is open. Raises OSError."""
         if self._remote is not None:
             self._fetch_headers(info, length)
             return self._remote.read(info.header_offset, length)
-        with open(self.file, "rb") as file:
-            file.seek(info.header_offset)
-            return file.read(length)
+        with nullcontext(file) if file is not None else open(self.file, "rb") as archive:
+            archive.seek(info.header_offset)
+            return archive.read(length)
 
     def _fetch_headers(self, info: ZipInfo, length: int) -> None:
         """Fetch the header of an entry, and after several single ones more and more that follow it. Raises OSError."""
