@@ -9,6 +9,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import BinaryIO
 
 import numpy as np
 import pytest
@@ -306,9 +307,9 @@ def test_few_headers_are_read_for_a_missing_key(tmp_path: Path, monkeypatch: pyt
     seen: list[str] = []
     real = ZipStore._header
 
-    def counted(self: ZipStore, info: zipfile.ZipInfo, length: int) -> bytes:
+    def counted(self: ZipStore, info: zipfile.ZipInfo, length: int, file: BinaryIO | None) -> bytes:
         seen.append(info.filename)
-        return real(self, info, length)
+        return real(self, info, length, file)
 
     monkeypatch.setattr(ZipStore, "_header", counted)
     assert archive.get("v/10") == b"a"
