@@ -10,11 +10,14 @@ from nczarr import names
 from nczarr.ast import ATOMIC, Attribute, Constant
 from nczarr.ast.types import EnumType
 from nczarr.opendap.declarations import FaultError, Scope, opaque_of, whole
-from nczarr.opendap.wire import ATOMIC_OF, LEFT_OUT, VARIABLES, number_of
+from nczarr.opendap.wire import ATOMIC_OF, VARIABLES, number_of
 from nczarr.opendap.xml_reader import Element
 
 MADE_BY = "build_dmrpp_metadata"
 """Container with Hyrax's build information, which is not part of the dataset."""
+
+COUNT = "nczarr:count"
+"""Hint of our server: the number of values that the dataset has. Further ones are for other clients."""
 
 PLAIN = frozenset({"HDF5_GLOBAL", "NC_GLOBAL"})
 """Containers whose attributes belong to the group itself."""
@@ -43,7 +46,7 @@ def _of(element: Element, prefix: str, scope: Scope) -> Iterator[Attribute | tup
             if names.problem(prefix + name) is not None:
                 raise FaultError("netCDF does not allow this attribute name")
             value = _constant(child, kind, scope)
-            if value.count or prefix + name != LEFT_OUT:
+            if value.count or COUNT not in child.attributes:
                 yield Attribute(name=prefix + name, value=value)
         except FaultError as fault:
             yield child, f"attribute `{(prefix + name)[:80]}` is left out: {fault}"
@@ -55,9 +58,9 @@ def _constant(element: Element, kind: str, scope: Scope) -> Constant:
     texts = [value.attributes.get("value", value.text) for value in element.all("Value")]
     if type_name is None:
         return _opaque(element, texts, scope) if kind == "Opaque" else _enum(element, kind, texts, scope)
-    lost = element.attributes.get("nczarr:lost", "")
-    if lost.isdecimal():
-        texts = texts[: int(lost)]
+    count = element.attributes.get(COUNT, "")
+    if count.isdecimal():
+        texts = texts[: int(count)]
     ours = element.attributes.get("nczarr:type")
     exact = element.attributes.get("nczarr:data")
     if exact is not None or ours is not None:
@@ -114,6 +117,8 @@ def _exact(
     given = None if data is None else b"".join(word or b"" for word in data)
     if type_name == "string":
         return Constant.text("".join(texts).encode() if given is None else given)
+    if (ours, type_name) == ("float", "double"):
+        type_name, ours = "float", None
     size = element.attributes.get("_edu.ucar.opaque.size")
     if ours is not None and size is not None and type_name == "ubyte":
         packed = _numbers(texts, type_name).data if given is None else given

@@ -5,12 +5,16 @@ tests/support/peers/dap_rules.py states what each protocol changes. A few files 
 
 from __future__ import annotations
 
+import html
+import re
 import subprocess
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 
 from nczarr.__main__ import main
@@ -37,6 +41,24 @@ data: time = 1, 2 ; late = {1, 2}, {3, 4} ; early = 5, 6 ; b = -1, 1 ; s = "", "
 }
 """
 
+MASKED = """netcdf t {
+dimensions: x = 4 ;
+variables:
+  float own(x) ; own:_FillValue = -9999.f ; own:valid_max = 1.e30f ;
+  float both(x) ; both:_FillValue = 1.e20f ; both:missing_value = 1.e20f ;
+  float others(x) ; others:_FillValue = 1.e20f ; others:missing_value = -9999.f, 5.f ;
+  float missing(x) ; missing:missing_value = -9999.f ;
+  float infinite(x) ; infinite:_FillValue = Infinityf ;
+  float none(x) ; none:_FillValue = NaNf ;
+  double wide(x) ; wide:_FillValue = -9999. ;
+  short packed(x) ; packed:_FillValue = -999s ; packed:scale_factor = 0.01f ; packed:add_offset = 273.15f ;
+  :numbers = 0.1f, -9999.f, NaNf, Infinityf ;
+data:
+  own = 1, 2, -9999, 3 ; both = 1, 1.e20f, 2, 3 ; others = 1.e20f, -9999, 5, 7 ; missing = 1, 2, -9999, 4 ;
+  infinite = 1, Infinityf, 2, 3 ; none = 1, NaN, 3, 4 ; wide = 1, 2, -9999, 4 ; packed = 1, 2, -999, 3 ;
+}
+"""
+
 SAMPLES = ("01-station.cdl", "02-grid-groups.cdl", "04-cmip.cdl")
 
 REAL = exactness.real_folder()
@@ -56,7 +78,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, peer: Callable[[str], Modul
     """Some files of netCDF-4."""
     peer("netCDF4")
     made = tmp_path_factory.mktemp("dap")
-    for name, text in (("grids", GRIDS), ("records", RECORDS)):
+    for name, text in (("grids", GRIDS), ("records", RECORDS), ("masked", MASKED)):
         (made / f"{name}.cdl").write_text(text, encoding="utf-8")
         assert main(["convert", str(made / f"{name}.cdl"), str(made / f"{name}.nc")]) == 0
         (made / f"{name}.cdl").unlink()
@@ -84,7 +106,7 @@ def compared(library: Any, path: Path, other: str | Path, protocol: str) -> list
     return [each for each in found if not any(path.match(key) and text in each for key, text in EXCUSED.items())]
 
 
-NAMES = ("grids.nc", "records.nc", *(f"{Path(name).stem}.nc" for name in SAMPLES))
+NAMES = ("grids.nc", "records.nc", "masked.nc", *(f"{Path(name).stem}.nc" for name in SAMPLES))
 
 
 @pytest.mark.parametrize("protocol", ["dap2", "dap4"])
@@ -111,7 +133,7 @@ def test_commands(
     """Copies by nccopy, by ncdump with ncgen, and by ncks equal the file."""
     library, url, copy = peer("netCDF4"), address(served, protocol, name), tmp_path / "copy.nc"
     if client == "ncdump":
-        text = subprocess.run([tool("ncdump"), url], capture_output=True, check=True, timeout=60).stdout
+        text = subprocess.run([tool("ncdump"), "-p9,17", url], capture_output=True, check=True, timeout=60).stdout
         (tmp_path / "copy.cdl").write_bytes(text)
         subprocess.run([tool("ncgen"), "-4", "-o", copy, tmp_path / "copy.cdl"], check=True, timeout=60)
     else:
@@ -144,6 +166,41 @@ def test_xarray(
                 continue
             assert there.dims == variable.dims, key
             assert variable.astype(there.dtype).equals(there), key
+
+
+@pytest.mark.parametrize("protocol", ["recommended", "dap4"])
+def test_values_are_masked_and_unpacked(
+    protocol: str, folder: Path, served: Served, peer: Callable[[str], ModuleType]
+) -> None:
+    """By the URL that the page recommends, decoded values are those of the file; by DAP4 packed ones are doubles."""
+    library, xarray = peer("netCDF4"), peer("xarray")
+    url = address(served, "dap4", "masked.nc")
+    if protocol == "recommended":
+        page = html.unescape(served.get("/browse/masked.nc").text)
+        (url,) = re.findall(r'xr\.open_dataset\("(.*)", engine="netcdf4"\)', page)
+        assert url == address(served, "dap2", "masked.nc")
+    exact = 0 if protocol == "recommended" else 1e-6
+    with library.Dataset(folder / "masked.nc") as local, library.Dataset(url) as remote:
+        for name, variable in local.variables.items():
+            one, other = variable[...], remote[name][...]
+            assert np.array_equal(np.ma.getmaskarray(one), np.ma.getmaskarray(other)), name
+            assert np.ma.allclose(one, other, rtol=exact, atol=0), name
+        assert np.array_equal(local.numbers, remote.numbers.astype("f4"), equal_nan=True)
+    with (
+        warnings.catch_warnings(action="ignore", category=xarray.SerializationWarning),  # several fill values
+        xarray.open_dataset(folder / "masked.nc", engine="netcdf4") as local,
+        xarray.open_dataset(url, engine="netcdf4") as remote,
+    ):
+        for name in local.variables:
+            one, other = local[name].values, remote[name].values
+            assert np.allclose(one, other, rtol=exact, atol=0, equal_nan=True), name
+            assert protocol == "dap4" or one.dtype == other.dtype, name
+
+
+def test_dap4_is_recommended_where_dap2_lacks_groups(served: Served) -> None:
+    page = html.unescape(served.get("/browse/02-grid-groups.nc").text)
+    assert f'"{address(served, "dap4", "02-grid-groups.nc")}", engine="netcdf4")' in page
+    assert "DAP2 lacks groups or types of this dataset" in page
 
 
 @pytest.mark.slow

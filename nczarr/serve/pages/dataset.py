@@ -16,6 +16,7 @@ from nczarr.arrays.parts import is_fixed, size
 from nczarr.check.checked import Checked
 from nczarr.check.outline import bytes_text, stored_bytes
 from nczarr.diagnostics.report import CompileError
+from nczarr.serve.dap2 import view
 from nczarr.serve.dataset_cache import Opened
 from nczarr.serve.pages.commands import commands
 from nczarr.serve.pages.coordinates import Coordinate, coordinates
@@ -78,6 +79,8 @@ class Told(NamedTuple):
     """Bytes of the encoded chunks by variable, where they are known."""
     file: int | None
     """Bytes of the file; None for a folder."""
+    dap2: bool
+    """True if DAP2 holds the dataset."""
 
     @property
     def title(self) -> str:
@@ -103,7 +106,8 @@ def told(opened: Opened, losses: dict[str, list[str]], place: str) -> Told:
     links = {kind: place + way for kind, way in entry.links.items()}
     services = {kind: place + way for kind, way in entry.services.items()}
     file = None if opened.place.store else os.stat(opened.place.path).st_size
-    return Told(opened, losses, links, services, list(coordinates(checked)), dict(_stored(checked)), file)
+    dap2 = view(opened).is_complete
+    return Told(opened, losses, links, services, list(coordinates(checked)), dict(_stored(checked)), file, dap2)
 
 
 def _stored(checked: Checked) -> Iterator[tuple[str, int]]:
@@ -268,9 +272,10 @@ def _more(found: Told, path: str) -> Iterator[str]:
 def _open(found: Told) -> Iterator[str]:
     name = found.opened.place.segments[-1]
     yield '<section aria-labelledby="open"><h2 id="open">Open it</h2>\n<div class="ways">'
-    for number, each in enumerate(commands(found.links | found.services, shown(name))):
+    for number, each in enumerate(commands(found.links | found.services, shown(name), dap2=found.dap2)):
         yield f'<details class="way"{" open" * (not number)}><summary>{text(each.title)}</summary>'
-        yield f'<pre class="copy" tabindex="0"><code>{text(each.text)}</code></pre></details>\n'
+        note = f'<p class="dim">{text(each.note)}</p>' if each.note else ""
+        yield f'<pre class="copy" tabindex="0"><code>{text(each.text)}</code></pre>{note}</details>\n'
     yield '<details class="way"><summary>Addresses</summary><ul class="links">\n'
     for version in VERSIONS:
         yield f"<li>Zarr v{version.removeprefix('zarr')}: <code>{text(found.links[version])}</code></li>\n"

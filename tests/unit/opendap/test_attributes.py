@@ -66,7 +66,7 @@ def test_faults(attribute: str, reason: str) -> None:
 
 
 def test_messages_about_restored_losses_are_omitted() -> None:
-    given = '<Attribute name="_nczarr_left_out" type="String" nczarr:type="string" nczarr:lost="{}">{}</Attribute>'
+    given = '<Attribute name="_nczarr_left_out" type="String" nczarr:type="string" nczarr:count="{}">{}</Attribute>'
     values = "<Value>one</Value><Value>two</Value>"
     (one,) = found(given.format(1, values))
     assert isinstance(one, Attribute)

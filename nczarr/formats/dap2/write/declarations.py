@@ -18,7 +18,7 @@ from urllib.parse import unquote
 
 from nczarr.ast import CompoundType, EnumType, OpaqueType, Variable, VlenType
 from nczarr.check.checked import Checked
-from nczarr.formats.dap2.wire.element_types import BYTE, ELEMENTS, Element
+from nczarr.formats.dap2.wire.element_types import BYTE, ELEMENTS, WIDE, Element
 from nczarr.formats.dap2.wire.spelling import name_of, wire_name
 
 TEXT_SIZE = 64
@@ -95,6 +95,17 @@ class Mapping(NamedTuple):
     """Identifiers by their decoded spelling."""
     left_out: tuple[str, ...]
     """Messages about variables without a node."""
+
+    @property
+    def is_complete(self) -> bool:
+        """True if clients read all variables under their names and as numbers or texts of the same values."""
+        nested = any(fqn.count("/") > 1 for fqn in self.checked.variables)
+        changed = any(isinstance(node, Record) for node in self.nodes.values())
+        changed |= any(
+            variable.type in WIDE or isinstance(self.checked.types.get(variable.type), EnumType | OpaqueType)
+            for variable in self.checked.variables.values()
+        )
+        return not (self.left_out or nested or changed)
 
 
 class _UnsayableError(Exception):

@@ -9,23 +9,30 @@ namespace have what DAP4 cannot say; other clients ignore them:
 
     nczarr:type     type of a variable, member or attribute; `string`: one string, not chars
     nczarr:data     bytes of an attribute, in base64
-    nczarr:lost     number of values of `_nczarr_left_out` that these attributes do not restore
+    nczarr:count    number of values that the dataset has; further ones are for other clients
+
+libnetcdf (4.9.0 to 4.10.1) converts a Float32 attribute twice, which replaces its
+last three bits. So these attributes are Float64, which has all their values. Only
+`_FillValue` must have the type of its variable: `missing_value` repeats it as Float64.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from nczarr import names
 from nczarr.arrays.parts import Types
 from nczarr.ast import ATOMIC, Attribute, CompoundType, Constant, EnumType, Group, OpaqueType, Variable, VlenType
+from nczarr.ast.values import shortest
 from nczarr.check.checked import Checked
 from nczarr.formats.dap4.write.selection import Projection, Wanted
 from nczarr.opendap.exact_values import numbers_of, texts_of
 from nczarr.opendap.wire import DAP4, LEFT_OUT, OURS, dap4_name, escaped, is_safe_text, shown, tag
 
 STEP = "    "
+FILL, MISSING = "_FillValue", "missing_value"
 
 WORDS = {
     "ubyte": "UInt8", "byte": "Int8", "char": "Char", "short": "Int16", "ushort": "UInt16", "int": "Int32",
@@ -58,7 +65,7 @@ class _Writer:
         yield from self._group(self.checked.dataset, "/", STEP)
         messages = [*self.left_out, *self.restored]
         if messages:
-            hints = {"nczarr__type": "string", "nczarr__lost": len(self.left_out)}
+            hints = {"nczarr__type": "string", "nczarr__count": len(self.left_out)}
             texts = [shown(each.encode("utf-8", "surrogateescape")) for each in messages]
             yield from _lines(LEFT_OUT, "String", hints, texts, STEP)
         yield "</Dataset>"
@@ -99,8 +106,11 @@ class _Writer:
         yield step + _opened(element, given)
         yield from self._members(variable.type, variable.name, step + STEP)
         yield from (step + STEP + line for line in dims)
+        fill = _repeated_fill(variable)
         for attribute in variable.attributes:
-            yield from self._attribute(attribute, step + STEP, wanted.fqn)
+            yield from self._attribute(attribute, step + STEP, wanted.fqn, fill if attribute.name == MISSING else ())
+        if fill and all(attribute.name != MISSING for attribute in variable.attributes):
+            yield from _lines(MISSING, WORDS["double"], {"nczarr__count": 0}, fill, step + STEP)
         yield from (step + STEP + line for line in maps)
         yield f"{step}</{element}>"
 
@@ -134,7 +144,8 @@ class _Writer:
         yield from (step + STEP + tag("Dim", size=length) for length in shape)
         yield f"{step}</{element}>"
 
-    def _attribute(self, attribute: Attribute, step: str, owner: str) -> Iterator[str]:
+    def _attribute(self, attribute: Attribute, step: str, owner: str, further: Sequence[str] = ()) -> Iterator[str]:
+        """Yield the lines of an attribute. `further`: texts of values for other clients."""
         value, declared = attribute.value, self.types.get(attribute.value.type)
         place = f"{owner}@{attribute.name}"
         hints: dict[str, str | int | None] = {}
@@ -149,6 +160,8 @@ class _Writer:
             return
         if value.type in ("char", "string"):
             word, texts = "String", self._texts(value, place, hints)
+        elif value.type == "float" and attribute.name != FILL:
+            word, texts = WORDS["double"], _double_texts(value, hints)
         else:
             word = WORDS[value.type]
             texts, hints["nczarr__data"] = numbers_of(value, value.type)
@@ -156,7 +169,9 @@ class _Writer:
         if not texts:
             self.left_out.append(f"{place}: an attribute has at least one value")
             return
-        yield from _lines(attribute.name, word, hints, texts, step)
+        if further:
+            hints["nczarr__count"] = len(texts)
+        yield from _lines(attribute.name, word, hints, [*texts, *further], step)
 
     def _texts(self, value: Constant, place: str, hints: dict[str, str | int | None]) -> list[str]:
         """Return the texts of an attribute, and add what they do not say to its hints."""
@@ -171,7 +186,26 @@ class _Writer:
         return texts
 
 
-def _lines(name: str, word: str, hints: dict[str, Any], texts: list[str], step: str) -> Iterator[str]:
+def _repeated_fill(variable: Variable) -> tuple[str, ...]:
+    """Return the text of a fill value of floats that `missing_value` must repeat: it lacks it, or is missing."""
+    attributes = {each.name: each.value for each in variable.attributes}
+    fill, missing = attributes.get(FILL), attributes.get(MISSING)
+    if fill is None or fill.type != "float" or fill.count != 1:
+        return ()
+    (number,) = fill.as_numbers()
+    if math.isnan(number) or (missing is not None and missing.type not in ("float", "double")):
+        return ()
+    is_there = missing is not None and number in missing.as_numbers()
+    return () if is_there else (shortest(number, "double"),)
+
+
+def _double_texts(value: Constant, hints: dict[str, str | int | None]) -> list[str]:
+    """Return the texts of floats as doubles, and add their type, and the bits of NaN, to the hints."""
+    hints["nczarr__type"], hints["nczarr__data"] = "float", numbers_of(value, "float")[1]
+    return ["NaN" if math.isnan(number) else shortest(number, "double") for number in value.as_numbers()]
+
+
+def _lines(name: str, word: str, hints: dict[str, Any], texts: Sequence[str], step: str) -> Iterator[str]:
     """Yield the lines of an attribute."""
     yield step + tag("Attribute", name=name, type=word, **hints, closed=False)
     yield from (f"{step}{STEP}<Value>{escaped(text)}</Value>" for text in texts)

@@ -138,3 +138,28 @@ def test_samples(name: str, tmp_path: Path) -> None:
             assert list(found) == list(truth)
             for fqn in truth:
                 assert str(found[fqn][...]) == str(truth[fqn][...]), fqn
+
+
+FLOATS = """netcdf t { dimensions: x = 1 ; variables:
+float a(x) ; a:_FillValue = -9999.f ; a:r = 0.1f, Infinityf ;
+float b(x) ; b:_FillValue = 1.e20f ; b:missing_value = 5.f ;
+float c(x) ; c:_FillValue = 7.f ; c:missing_value = 7. ;
+float d(x) ; d:_FillValue = NaNf ; d:missing_value = "none" ;
+data: a = 1 ; b = 2 ; c = 3 ; d = 4 ; }"""
+
+
+def test_floats_are_doubles_for_other_clients_only(tmp_path: Path) -> None:
+    """libnetcdf damages Float32; `missing_value` repeats a fill value that it damages."""
+    truth = nczarr.from_cdl(FLOATS)
+    text = dap4.dmr(truth.checked, dap4.select(truth.checked, ""), "t.nc")
+    assert text.count('name="missing_value"') == 4
+    assert [line.strip() for line in text.splitlines() if "nczarr:count" in line or "-9999" in line] == [
+        "<Value>-9999.0</Value>",
+        '<Attribute name="missing_value" type="Float64" nczarr:count="0">',
+        "<Value>-9999.0</Value>",
+        '<Attribute name="missing_value" type="Float64" nczarr:type="float" nczarr:count="1">',
+    ]
+    assert 'name="r" type="Float64" nczarr:type="float"' in text
+    with read(body(text=FLOATS), tmp_path) as found:
+        for one, other in zip(found.checked.variables.values(), truth.checked.variables.values(), strict=True):
+            assert one.attributes == other.attributes
