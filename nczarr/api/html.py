@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 from nczarr import names
-from nczarr.api.brief import brief
+from nczarr.api.brief import brief, without_padding
 from nczarr.arrays.parts import is_fixed, size
 from nczarr.ast import Attribute, Dimension, EnumType, Group, UserType, Variable
 from nczarr.check.checked import Checked
@@ -234,11 +234,14 @@ def _storage(checked: Checked, path: str, variable: Variable) -> Iterator[tuple[
 
 
 def _attribute(checked: Checked, attribute: Attribute) -> str:
-    value = value_of(attribute.value, checked.types)
+    exact = value_of(attribute.value, checked.types)
+    value = without_padding(exact)
     shown = value[:LONGEST] + "…" * (len(value) > LONGEST) if isinstance(value, str) else brief(value)
+    count = len(exact) - len(value) if isinstance(exact, str) else 0
+    padding = f", with {count:,} NUL{'s' * (count > 1)} at the end" if count else ""
     return (
         f"<li><span class='nz-name'>{_text(attribute.name)}</span> <span class='nz-value'>{_text(shown)}</span> "
-        f"<span class='nz-dim'>{_text(attribute.value.type)}</span></li>"
+        f"<span class='nz-dim'>{_text(attribute.value.type)}{padding}</span></li>"
     )
 
 

@@ -18,9 +18,10 @@ _WORDS = {"week": "W", "day": "D", "d": "D", "hour": "h", "hr": "h", "h": "h", "
 _UNITS = re.compile(r"(?:([1-9][0-9]*) )?([a-z]+?)s?(?: since (.+))?", re.ASCII | re.IGNORECASE)
 _DATE = re.compile(
     r"([+-]?[0-9]{1,9})-([0-9]{1,2})-([0-9]{1,2})(?:[T ]([0-9]{1,2}):([0-9]{1,2})(?::([0-9]{1,2})(\.[0-9]+)?)?)?"
-    r"(?: ?(?:Z|UTC|[+-]?00?:?00))?",
+    r"(?: ?(?:Z|UTC|([+-])([0-9]{1,2})(?::?([0-9]{2}))?)| 0{1,2}(?::?00)?)?",
     re.ASCII,
 )
+"""Date, time and offset from UTC. Time and offset are optional; an offset without a sign is zero."""
 
 GREGORIAN = "proleptic_gregorian"
 """The calendar of NumPy's dates."""
@@ -50,7 +51,7 @@ class Units(NamedTuple):
 
 def parsed(text: str) -> tuple[Fraction, str | None] | None:
     """Return the seconds of a unit, and the text of its date if there is one; None for other units."""
-    match = _UNITS.fullmatch(text.strip())
+    match = _UNITS.fullmatch(text.rstrip("\0").strip())
     word = match[2].lower() if match is not None else ""
     unit = _WORDS.get(word) or _WORDS.get(word + "s")
     if match is None or unit is None:
@@ -60,7 +61,7 @@ def parsed(text: str) -> tuple[Fraction, str | None] | None:
 
 def dates(text: str, calendar: str) -> Units | None:
     """Return the encoding of dates that `units` and `calendar` name; None if they are no such attributes."""
-    found, known = parsed(text), CALENDARS.get(calendar.lower())
+    found, known = parsed(text), CALENDARS.get(calendar.rstrip("\0").lower())
     if found is None or found[1] is None or known is None:
         return None
     try:
@@ -70,17 +71,21 @@ def dates(text: str, calendar: str) -> Units | None:
 
 
 def date(text: str, calendar: str) -> Fraction:
-    """Return a date in UTC in seconds since 1970-01-01 of its calendar. Raises ValueError for an invalid one."""
+    """Return a date in seconds since 1970-01-01 in UTC of its calendar. Raises ValueError for an invalid one."""
     match = _DATE.fullmatch(text.strip())
     if match is None:
-        raise ValueError(f"{text!r} is not a date in UTC, such as 2000-01-01 12:00:00")
+        raise ValueError(f"{text!r} is not a date, such as 2000-01-01 12:00:00 or 2000-01-01 12:00:00 -06:00")
     year, month, day = (int(part) for part in match.groups()[:3])
     hour, minute, second = (int(part or 0) for part in match.groups()[3:6])
-    if hour > 23 or minute > 59 or second > 59 or not 1 <= month <= 12 or not 1 <= day <= _days(year, month, calendar):
+    hours, minutes = (int(part or 0) for part in match.groups()[8:10])
+    if max(hour, hours) > 23 or max(minute, minutes, second) > 59:
+        raise ValueError(f"{text!r} has no such time")
+    if not 1 <= month <= 12 or not 1 <= day <= _days(year, month, calendar):
         raise ValueError(f"{text!r} is not a date of the calendar {calendar!r}")
     days = _day(year, month, day, calendar) - _day(1970, 1, 1, calendar)
     seconds = Fraction("0" + (match[7] or ".0"))
-    return days * 86400 + hour * 3600 + minute * 60 + second + seconds
+    offset = (hours * 3600 + minutes * 60) * (-1 if match[8] == "-" else 1)
+    return days * 86400 + hour * 3600 + minute * 60 + second + seconds - offset
 
 
 def date_text(seconds: Fraction, calendar: str) -> str:

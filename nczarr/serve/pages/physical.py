@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from nczarr.api.brief import without_padding
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.time_units import CALENDARS, Units, date_text, dates
 from nczarr.ast import EnumType
@@ -97,9 +98,9 @@ def is_numeric(checked: Checked, path: str) -> bool:
 
 
 def attributes_of(checked: Checked, path: str) -> Mapping[str, Any]:
-    """Return the values of the attributes of a variable or group by name."""
+    """Return the values of the attributes of a variable or group by name, texts without NULs at the end."""
     node = checked.variables.get(path) or checked.groups[path]
-    return {each.name: value_of(each.value, checked.types) for each in node.attributes}
+    return {each.name: without_padding(value_of(each.value, checked.types)) for each in node.attributes}
 
 
 def text_of(attributes: Mapping[str, Any], *wanted: str) -> str:

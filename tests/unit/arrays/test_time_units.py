@@ -74,3 +74,20 @@ def test_units_are_lengths_and_dates() -> None:
     assert dates("days", "standard") is None
     assert dates("days since 2000-13-01", "standard") is None
     assert dates("days since 2000-01-01", "lunar") is None
+
+
+def test_offsets_from_utc() -> None:
+    cftime = pytest.importorskip("cftime")
+    for offset in ("-06:00", "-0600", " -06:00", " -0500", " +05:30", " +05", "Z", " UTC", " 0:00", " 00", " +00:00"):
+        text = f"1990-01-01 12:30:00{offset}"
+        found = cftime.date2num(cftime.num2date(0, f"days since {text}"), "seconds since 1970-01-01")
+        assert date(text, "standard") == found, text
+    # cftime ignores an offset with one digit of hours; UDUNITS does not
+    assert date("1990-01-01 00:00:00 -6:00", "standard") == date("1990-01-01 06:00", "standard")
+    for text in ("1990-01-01 00:00 06:00", "1990-01-010", "1990-01-01 00:00 +25:00", "1990-01-01 00:00 +01:60"):
+        with pytest.raises(ValueError, match=r"is not a date|no such time"):
+            date(text, "standard")
+
+
+def test_nuls_at_the_end_are_padding() -> None:
+    assert dates("days since 2000-01-01\0\0", "noleap\0") is not None

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import nczarr
 from nczarr import names
 from nczarr.serve.pages.static_files import FOLDER
 from tests.support.serving import Served, serving
@@ -120,6 +121,37 @@ def test_coordinates_are_told(hostile: Served) -> None:
         "length": 3, "first": "10", "last": "30", "step": "10",
     }  # fmt: skip
     assert (by_path["/t"]["first"], by_path["/t"]["last"]) == ("2000-02-28", "2000-03-01")
+
+
+PADDED = """netcdf p {
+dimensions: t = 2 ; z = 2 ;
+variables: double t(t) ; t:units = "days since 2000-02-28\\000\\000" ; t:calendar = "noleap\\000" ;
+  float z(z) ; z:positive = "down\\000" ; z:units = "m\\000" ; float v(z, t) ; v:long_name = "a\\000b\\000" ;
+:title = "Padded\\000\\000\\000" ;
+data: t = 0, 1 ; z = 5, 10 ; v = 1, 2, 3, 4 ;
+}
+"""
+
+
+def test_nuls_at_the_end_of_attributes_are_padding(tmp_path: Path) -> None:
+    """Pages and the DAS omit them; our client of DAP4 has them."""
+    (tmp_path / "p.cdl").write_text(PADDED, encoding="utf-8")
+    with serving(tmp_path) as served:
+        elements = inert(served.get("/browse/p.cdl").text)
+        told = json.loads(served.get("/view/p.cdl?var=v&format=json").body)
+        das = served.get("/dap2/p.cdl.das").text
+        with nczarr.open(f"dap4:{served.url}dap4/p.cdl") as remote:
+            assert remote.attributes["title"] == "Padded\0\0\0"
+    words = " ".join(elements.words.split())
+    assert "t 2 2000-02-28 2000-03-01 1 day days since 2000-02-28" in words
+    assert "title Padded char, with 3 NULs at the end" in words
+    assert ("h1", {}) in elements.found
+    assert told["y"]["down"] is True
+    assert 'String title "Padded";' in das
+    assert 'String units "days since 2000-02-28";' in das
+    assert '"/v@long_name: it has NULs inside, where clients may end the text"' in das
+    assert '"attributes: NULs at the end of 6 texts"' in das
+    assert das.count("\\x00") == 1
 
 
 def test_every_dataset_has_a_page(served: Served) -> None:

@@ -41,6 +41,8 @@ class _Writer:
         self.checked = known.checked
         self.types: Types = known.checked.types
         self.left_out = list(known.left_out)
+        self.padded = 0
+        """Number of texts with NULs at their end, which other clients refuse or show."""
         self.by_fqn = {leaf.fqn: name for name, node in known.nodes.items() for leaf, _ in leaves(node)} | {
             node.fqn: name for name, node in known.nodes.items() if isinstance(node, Leaf | Record) and node.fqn
         }
@@ -55,6 +57,8 @@ class _Writer:
         for fqn in self.checked.types:
             if isinstance(self.checked.types[fqn], EnumType):
                 self.left_out.append(f"{fqn}: names of the values of an enumeration")
+        if self.padded:
+            self.left_out.append(f"attributes: NULs at the end of {self.padded} text{'s' * (self.padded > 1)}")
         if self.left_out:
             texts = ", ".join(quoted(each.encode("utf-8", "surrogateescape")) for each in self.left_out)
             root.append(f"String {LEFT_OUT} {texts};")
@@ -123,7 +127,7 @@ class _Writer:
                 self.left_out.append(f"{place}: attributes are numbers and texts")
                 return
         if value.type in ("char", "string"):
-            yield _texts(name, value)
+            yield f"String {name} {', '.join(self._texts(value, place))};"
             return
         if not value.count:
             self.left_out.append(f"{place}: an attribute has at least one value")
@@ -134,18 +138,21 @@ class _Writer:
             return
         yield f"{ELEMENTS[value.type].word} {name} {', '.join(_number(each, value.type) for each in numbers)};"
 
+    def _texts(self, value: Constant, place: str) -> Iterator[str]:
+        """Yield the texts of an attribute between quotes, without NULs at the end."""
+        texts = (value.data,) if isinstance(value.data, bytes) else value.data or (b"",)
+        for exact in texts:
+            text = exact.rstrip(b"\0") if isinstance(exact, bytes) else b""
+            self.padded += isinstance(exact, bytes) and text != exact
+            if b"\0" in text:
+                self.left_out.append(f"{place}: it has NULs inside, where clients may end the text")
+            yield quoted(text)
+
 
 def _container(name: str, lines: list[str]) -> Iterator[str]:
     yield f"{name} {{"
     yield from (STEP + line for line in lines)
     yield "}"
-
-
-def _texts(name: str, value: Constant) -> str:
-    if isinstance(value.data, bytes):
-        return f"String {name} {quoted(value.data)};"
-    texts = [quoted(each if isinstance(each, bytes) else b"") for each in value.data] or ['""']
-    return f"String {name} {', '.join(texts)};"
 
 
 def _number(value: int | float, type_name: str) -> str:
