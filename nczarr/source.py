@@ -15,7 +15,7 @@ from mmap import mmap
 from typing import Any
 
 Buffer = bytes | mmap
-"""Data of a text: both slice to bytes, and `re` searches both. Binary files may be remote (`Slices`)."""
+"""Data of a text: both slice to bytes, and `re` searches both. Binary files may be remote, or read by position."""
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 

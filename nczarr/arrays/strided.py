@@ -38,6 +38,7 @@ from nczarr.arrays.occupancy import chunk_ranges
 from nczarr.arrays.source import ArraySource, Layout, Stored, itemsize, numpy_dtype
 from nczarr.arrays.thread_pool import each
 from nczarr.stores import remote_file
+from nczarr.stores.local_file import LocalFile
 from nczarr.stores.ranges import GAP
 from nczarr.stores.remote_file import RemoteFile
 
@@ -72,7 +73,7 @@ class FileBytes:
         self,
         path: str | None,
         size: int,
-        data: Buffer | RemoteFile | None = None,
+        data: Buffer | RemoteFile | LocalFile | None = None,
         modified: int | None = None,
         name: str | None = None,
     ) -> None:
@@ -105,9 +106,8 @@ class FileBytes:
         """The remote file that has the bytes; None for others."""
         return self._data if isinstance(self._data, RemoteFile) else None
 
-    @property
-    def data(self) -> Buffer:
-        """The bytes. Raises OSError if the file is remote, unreadable or has changed in size."""
+    def _local(self) -> Buffer | LocalFile:
+        """Return the bytes. Raises OSError if the file is remote, unreadable or has changed in size."""
         data = self._data
         if isinstance(data, RemoteFile):
             raise OSError(None, "a remote file is read by ranges", self.name)
@@ -122,7 +122,8 @@ class FileBytes:
                     None, f"the file had {self.size} bytes when it was opened, and now has {len(data)}", self.name
                 )
             self._data = data
-            self._hold()
+            if isinstance(data, mmap):
+                self._hold()
         return data
 
     def _hold(self) -> None:
@@ -133,21 +134,23 @@ class FileBytes:
             if oldest is not None and oldest.path is not None:
                 oldest._data = None
 
-    def region(self, base: int, shape: tuple[int, ...], steps: tuple[int, ...], size: int) -> tuple[Buffer, int]:
+    def region(
+        self, base: int, shape: tuple[int, ...], steps: tuple[int, ...], size: int
+    ) -> tuple[Buffer | bytearray, int]:
         """Return a buffer with the elements of a region, and the position of its first element in it.
 
         `base`: position of that in the file; `steps`: strides in bytes; `size`: bytes
-        of an element. Of a remote file just these are requested. Raises OSError.
+        of an element. Of a file without a map just these are read. Raises OSError.
         """
-        remote = self.remote
-        if remote is None:
-            return self.data, base
-        return remote.window(base, _end(base, shape, steps, size), _runs(base, shape, steps, size)), 0
+        file = self.remote or self._local()
+        if isinstance(file, bytes | mmap):
+            return file, base
+        return file.window(base, _end(base, shape, steps, size), _runs(base, shape, steps, size)), 0
 
     def piece(self, start: int, length: int) -> bytes:
         """Return bytes of the file. Raises OSError."""
         remote = self.remote
-        return bytes(self.data[start : start + length]) if remote is None else remote.value(start, start + length)
+        return bytes(self._local()[start : start + length]) if remote is None else remote.value(start, start + length)
 
     def check(self) -> None:
         """Raise OSError if the file is unreachable or has changed; skipped without `modified`."""

@@ -242,11 +242,13 @@ def _answer(
     from nczarr import registry
     from nczarr.serve import sockets
     from nczarr.serve.helpers import Helpers
+    from nczarr.stores.local_file import UNMAPPED
 
     application = _application(arguments, root, metrics)
     server = sockets.server(application, verbose=arguments.verbose)
     gc.set_threshold(*SWEEPING)
     sockets.return_memory()
+    UNMAPPED.set()
     helpers = Helpers(application.limits)
     for name in registry.having("isolates"):
         registry.load(registry.load(registry.ROWS[name]).isolates)(helpers.call)

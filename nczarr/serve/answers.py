@@ -11,9 +11,11 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from email.utils import formatdate, parsedate_to_datetime
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from nczarr.serve.spool import Spool
+from nczarr.stores.local_file import Identity
 from nczarr.stores.ranges import Range, length_of, part_of
 
 Body = bytes | tuple["bytes | Range", ...] | Spool | Iterator[bytes]
@@ -48,6 +50,8 @@ class Answer(NamedTuple):
     """Memory in bytes while a stream is made."""
     size: int = 0
     """Approximate bytes of a stream."""
+    states: Mapping[str, Identity] = MappingProxyType({})
+    """States of the files of the body, by path, from which its ranges must come."""
 
     @property
     def length(self) -> int | None:

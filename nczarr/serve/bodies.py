@@ -5,13 +5,15 @@ from __future__ import annotations
 import errno
 import os
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 from nczarr.arrays.crc32 import crc32
 from nczarr.serve.answers import Answer, Body
 from nczarr.serve.limits import PIECE
 from nczarr.serve.spool import Disk, FullError, Spool
 from nczarr.stores import ranges
+from nczarr.stores.local_file import Identity, ReplacedError, identity_of
 from nczarr.stores.ranges import Range
 
 READY = 1 << 20
@@ -26,16 +28,19 @@ class Held:
 
     `ready` returns bytes in memory without waiting. `making`: memory in bytes
     that a stream needs until its end; `length`: bytes of the whole body, if
-    known.
+    known; `states`: states of files that are known from when the answer was made.
     """
 
-    def __init__(self, body: Body, making: int = 0, length: int = 0) -> None:
+    def __init__(
+        self, body: Body, making: int = 0, length: int = 0, states: Mapping[str, Identity] = MappingProxyType({})
+    ) -> None:
         self._parts: deque[bytes | Range | Spool] = deque()
         self._stream: Iterator[bytes] | None = None
         self._data: bytes = b""
         self._view = memoryview(b"")
         self._read: Range | Spool | None = None
         self._file: tuple[str, int] | None = None
+        self._states = dict(states)
         self._making = making
         self._length = length
         self._taken = 0
@@ -167,6 +172,9 @@ class Held:
             flags = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
             self._file = place.path, os.open(place.path, flags)
         data = os.pread(self._file[1], count, place.offset)
+        identity = identity_of(os.fstat(self._file[1]))
+        if self._states.setdefault(place.path, identity) != identity:
+            raise ReplacedError(place.path)
         if not data:
             raise OSError(errno.EIO, f"the file ends before byte {place.offset + place.length}", place.path)
         return data

@@ -12,6 +12,7 @@ import os
 import time
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from nczarr.serve.limits import Limits
 from nczarr.serve.link_policy import forbidden
 from nczarr.serve.places import Place
 from nczarr.stores.base import ROOT_KEYS
+from nczarr.stores.single import mapped
 
 if TYPE_CHECKING:
     from nczarr.capabilities import Format
@@ -41,6 +43,12 @@ MOST = 1024
 
 SWEPT = 32
 """Dropped datasets before a garbage collection, which closes their files."""
+
+RECENT = 2 * 10**9
+"""Nanoseconds after a change within which a cut file counts as unfinished."""
+
+CUT = frozenset({"missing-values"})
+"""Codes of warnings about files that end too early."""
 
 DOCUMENTS = (".zarray", ".zgroup", ".zattrs", "zarr.json")
 
@@ -139,11 +147,18 @@ class Shelf:
 
         `most`: maximum bytes of a file that must all be read.
         """
-        from nczarr import pipeline
-        from nczarr.endpoints import sources
-
         stamp = stamp_of(place)
         report = Report(limit=100)
+        with _unless_written(place, stamp, report):
+            form, checked = self._checked(place, stamp, report, most)
+        return Opened(place, checked, stamp, form, report.sorted())
+
+    def _checked(self, place: Place, stamp: Stamp, report: Report, most: int) -> tuple[Format, Checked]:
+        """Return the format and content of a dataset. Raises RefusedError, CompileError, OSError."""
+        from nczarr import pipeline
+        from nczarr.endpoints import sources
+        from nczarr.source import Source
+
         source = sources.opened(place.path, report, self.options)
         form = None if source is None else format_of(source)
         if source is None or form is None:
@@ -158,10 +173,12 @@ class Shelf:
         ):
             text = f"error[forbidden-target]: `{place.name}` refers to `{name}`, which is outside all allowed roots"
             raise RefusedError(403, without_home(f"{text}; {ALLOW}", os.path.dirname(place.path)))
+        if isinstance(source, Source) and not form.ranged:
+            _load(source, most)
         checked = pipeline.read(source, report, self.options, form)  # not detected again: a file may have been cut
         if checked is None or report.errors:
             raise CompileError(report.sorted())
-        return Opened(place, checked, stamp, form, report.sorted())
+        return form, checked
 
     def _keep(self, opened: Opened) -> None:
         with self._lock:
@@ -177,6 +194,34 @@ class Shelf:
             gc.collect()  # what is in a circle has its file open until then
 
 
+def _load(source: Source, most: int) -> None:
+    """Put the bytes of a source that is not read by ranges into memory; map them if they are many. Raises OSError."""
+    from nczarr.stores.local_file import LocalFile
+
+    if isinstance(source.data, LocalFile):
+        source.data = source.data[:] if source.data.size <= most else mapped(source.data.path)
+
+
+@contextmanager
+def _unless_written(place: Place, stamp: Stamp, report: Report) -> Iterator[None]:
+    """Open a dataset. Raises RefusedError for a file that another process seems to be writing.
+
+    It changes meanwhile, or it was changed a moment ago and is empty or cut.
+    """
+    try:
+        yield
+    except (CompileError, OSError, RefusedError):
+        _check_written(place, stamp, is_cut=stamp[0] is not None and stamp[0][2] == 0)
+        raise
+    _check_written(place, stamp, is_cut=any(each.code in CUT for each in report.sorted()))
+
+
+def _check_written(place: Place, stamp: Stamp, *, is_cut: bool) -> None:
+    is_recent = not place.store and stamp[0] is not None and time.time_ns() - stamp[0][-1] < RECENT
+    if stamp_of(place) != stamp or (is_cut and is_recent):
+        raise RefusedError(503, f"`{place.name}` is being written", (("Retry-After", "2"),))
+
+
 def format_of(source: Source | Store) -> Format | None:
     """Return the format of a file or store; None if it cannot be read. Raises OSError."""
     from nczarr.endpoints.sources import detected
@@ -190,6 +235,17 @@ def stamp_of(place: Place) -> Stamp:
     if not place.store:
         return (_facts(place.path, missing=False),)
     return tuple(_facts(os.path.join(place.path, key)) for key in ("", *ROOT_KEYS))
+
+
+@contextmanager
+def while_same(opened: Opened) -> Iterator[None]:
+    """Run a block. Raises RefusedError, also instead of its errors, if a file has changed since it was opened."""
+    try:
+        yield
+    except (CompileError, OSError):
+        check_same(opened)
+        raise
+    check_same(opened)
 
 
 def check_same(opened: Opened) -> None:

@@ -78,7 +78,9 @@ class Delivery:
         self.again = again
         self.head = head
         self.count = 0
-        self.held: Held | None = Held(b"" if head else answer.body, answer.need, answer.length or answer.size)
+        self.held: Held | None = Held(
+            b"" if head else answer.body, answer.need, answer.length or answer.size, answer.states
+        )
         self._stream = self.length is None
         self._sum = 0
         self._waited = 0.0
@@ -156,7 +158,7 @@ class Delivery:
         """Make the body again and skip the sent part. Raises BusyError, CutError."""
         answer = await self.again()
         same = (answer.status, answer.length, _tag(answer)) == (self.answer.status, self.length, _tag(self.answer))
-        self.held = held = Held(answer.body, answer.need, answer.length or answer.size)
+        self.held = held = Held(answer.body, answer.need, answer.length or answer.size, answer.states)
         del answer
         if not same:
             raise CutError("the dataset has changed")

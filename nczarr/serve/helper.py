@@ -10,6 +10,7 @@ import sys
 import time
 
 from nczarr.arrays.processes import answer, answer_all, own_streams, send
+from nczarr.stores.local_file import UNMAPPED
 
 LOOK = 1.0
 """Seconds between checks that the server is alive."""
@@ -26,6 +27,7 @@ def main() -> None:
         import resource
 
         resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))  # a library that loops may also take memory
+    UNMAPPED.set()
     source, out = own_streams()
     _warm()
     send(out, (True, None))

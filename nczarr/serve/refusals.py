@@ -12,6 +12,7 @@ from nczarr.serve.answers import HTML, Answer, text
 from nczarr.serve.dataset_cache import FORBIDDEN, RefusedError, words
 from nczarr.serve.pages.errors import error_page
 from nczarr.serve.workers import BusyError
+from nczarr.stores.local_file import ReplacedError
 
 RETRY = (("Retry-After", "2"),)
 """Headers of answers of a busy server."""
@@ -27,6 +28,8 @@ def refused(error: Exception, home: str) -> RefusedError:
         case CompileError():
             status = 403 if any(each.code in FORBIDDEN for each in error.diagnostics) else 500
             return RefusedError(status, words(error.diagnostics, home))
+        case ReplacedError():
+            return RefusedError(503, "the dataset has changed in the meantime", RETRY)
         case OSError():
             return RefusedError(500, f"the dataset cannot be reached: {error.strerror or 'no reason given'}")
         case _:

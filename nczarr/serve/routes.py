@@ -24,7 +24,7 @@ from nczarr.link.tasks import Array
 from nczarr.serve import cdmremote, dap2, dap4, stores
 from nczarr.serve.answers import HTML, XML, Answer, conditional, document, is_had, tag_of, unchanged
 from nczarr.serve.bodies import resolved
-from nczarr.serve.dataset_cache import Opened, RefusedError, Shelf, check_same, format_of, without_home
+from nczarr.serve.dataset_cache import Opened, RefusedError, Shelf, format_of, while_same, without_home
 from nczarr.serve.limits import Limits
 from nczarr.serve.pages import coordinates, dataset, download, plane, view
 from nczarr.serve.pages.catalog import FILE, catalog
@@ -122,23 +122,24 @@ class Routes(NamedTuple):
         opened = self._open(place, at_hand)
         if opened is None or version not in opened.views:
             return Later(place, version)
-        if not place.behind:
-            return self._dataset(opened, asked)
-        key = "/".join(place.behind) + ("/" if segments[-1] == "" else "")
-        view = stores.view(opened, version, self.limits)
-        held = view.documents.get(key)
-        if held is not None:
-            return conditional(Answer(held, "application/json"), asked.headers, opened.modified)
-        found = view.place(key)
-        if found is None:
-            raise RefusedError(404, "there is no such key")
-        array, index = found
-        need = stores.check(array, self.limits)
+        with while_same(opened):
+            if not place.behind:
+                return self._dataset(opened, asked)
+            key = "/".join(place.behind) + ("/" if segments[-1] == "" else "")
+            view = stores.view(opened, version, self.limits)
+            held = view.documents.get(key)
+            if held is not None:
+                return conditional(Answer(held, "application/json"), asked.headers, opened.modified)
+            found = view.place(key)
+            if found is None:
+                raise RefusedError(404, "there is no such key")
+            array, index = found
+            need = stores.check(array, self.limits)
 
-        def work() -> Answer:
-            return self._chunk(opened, version, key, asked, array, index)
+            def work() -> Answer:
+                return self._chunk(opened, version, key, asked, array, index)
 
-        return self._now_or_later(work, need)
+            return self._now_or_later(opened, work, need)
 
     def _chunk(self, opened: Opened, version: str, key: str, asked: Request, array: Array, index: Index) -> Answer:
         """Return the answer for a chunk. Raises RefusedError, CompileError, OSError."""
@@ -152,9 +153,10 @@ class Routes(NamedTuple):
         modified = opened.modified if opened.alone else None
         if tag is None and isinstance(whole, tuple):
             tag = tag_of(whole, *(_state(each.path) for each in made if isinstance(each, Range)))
-        answer = resolved(conditional(Answer(whole, "application/octet-stream"), asked.headers, modified, tag))
-        check_same(opened)
-        return answer
+        state = opened.stamp[0] if opened.alone else None
+        made_of = {} if state is None else {opened.place.path: state}
+        answer = Answer(whole, "application/octet-stream", states=made_of)
+        return resolved(conditional(answer, asked.headers, modified, tag))
 
     def _remote(self, segments: tuple[str, ...], asked: Request, at_hand: Opened | None) -> Answer | Later:
         place = self._found(_trimmed(segments))
@@ -166,14 +168,15 @@ class Routes(NamedTuple):
         opened = self._open(place, at_hand)
         if opened is None:
             return Later(place)
-        location = asked.place + url(CDMREMOTE, *place.segments)
-        wanted = cdmremote.Asked(what, asked.query, location)
-        if what == "data":
-            sections = cdmremote.sections_of(opened, wanted, self.limits, self.root.home)
-            work = partial(cdmremote.data, opened, sections, self.limits, self.disk)
-            return self._now_or_later(work, sections.need)
-        found = cdmremote.answer(opened, wanted, self.limits)
-        return conditional(found, asked.headers, opened.modified)
+        with while_same(opened):
+            location = asked.place + url(CDMREMOTE, *place.segments)
+            wanted = cdmremote.Asked(what, asked.query, location)
+            if what == "data":
+                sections = cdmremote.sections_of(opened, wanted, self.limits, self.root.home)
+                work = partial(cdmremote.data, opened, sections, self.limits, self.disk)
+                return self._now_or_later(opened, work, sections.need)
+            found = cdmremote.answer(opened, wanted, self.limits)
+            return conditional(found, asked.headers, opened.modified)
 
     def _dap2(self, segments: tuple[str, ...], asked: Request, at_hand: Opened | None) -> Answer | Later:
         place, suffix = self._found_with_suffix(segments, dap2.split_suffix)
@@ -182,26 +185,29 @@ class Routes(NamedTuple):
         opened = self._open(place, at_hand)
         if opened is None:
             return Later(place)
-        if suffix in dap2.DOCUMENTS:
-            return conditional(dap2.document(opened, suffix, asked.constraint), asked.headers, opened.modified)
-        values = dap2.values_of(opened, suffix, asked.constraint, self.limits)
-        work = partial(dap2.data, opened, values, self.limits, self.disk)
-        return self._now_or_later(work, values.need)
+        with while_same(opened):
+            if suffix in dap2.DOCUMENTS:
+                return conditional(dap2.document(opened, suffix, asked.constraint), asked.headers, opened.modified)
+            values = dap2.values_of(opened, suffix, asked.constraint, self.limits)
+            work = partial(dap2.data, opened, values, self.limits, self.disk)
+            return self._now_or_later(opened, work, values.need)
 
     def _dap4(self, segments: tuple[str, ...], asked: Request, at_hand: Opened | None) -> Answer | Later:
         place, kind = self._found_with_suffix(segments, dap4.split_suffix)
         opened = self._open(place, at_hand)
         if opened is None:
             return Later(place)
-        if kind == "dmr":
-            return conditional(dap4.document(opened, asked.query), asked.headers, opened.modified)
-        values = dap4.values_of(opened, asked.query, self.limits)
-        work = partial(dap4.data, opened, values, self.limits, self.disk)
-        return self._now_or_later(work, values.need)
+        with while_same(opened):
+            if kind == "dmr":
+                return conditional(dap4.document(opened, asked.query), asked.headers, opened.modified)
+            values = dap4.values_of(opened, asked.query, self.limits)
+            work = partial(dap4.data, opened, values, self.limits, self.disk)
+            return self._now_or_later(opened, work, values.need)
 
-    def _now_or_later(self, work: Callable[[], Answer], need: int) -> Answer | Later:
-        """Return the answer of some work, or the work if it needs much memory."""
-        return work() if need <= self.limits.immediate else Later(work=work, need=need)
+    def _now_or_later(self, opened: Opened, work: Callable[[], Answer], need: int) -> Answer | Later:
+        """Return the answer of some work on a dataset, or the work if it needs much memory."""
+        steady = partial(_while_same, opened, work)
+        return steady() if need <= self.limits.immediate else Later(work=steady, need=need)
 
     def _page(self, segments: tuple[str, ...], asked: Request, at_hand: Opened | None) -> Answer | Later:
         place = self._found(_trimmed(segments))
@@ -213,7 +219,7 @@ class Routes(NamedTuple):
                 return Later(place)
             work = partial(self._dataset, opened, asked)
             need = coordinates.BUDGET if coordinates.paths(opened.checked) else 0
-            return self._now_or_later(work, need)
+            return self._now_or_later(opened, work, need)
         if asked.query.get("q", "").strip():
             words = asked.query["q"].strip()
             hits = self.searched.search(words, place.segments, self.limits.page)
@@ -240,21 +246,21 @@ class Routes(NamedTuple):
         opened = self._open(place, at_hand)
         if opened is None:
             return Later(place)
-        if first == DOWNLOAD:
-            wanted = download.wanted(opened, asked.query, self.limits, self.root.home)
-            return Later(work=partial(download.answer, opened, wanted, self.limits, self.disk), need=wanted.need)
-        seen = plane.view_of(opened.checked, asked.query, self.limits)
-        need = seen.need(opened.checked)
-        form = "json" if asked.wants_json else asked.query.get("format", "html")
-        if form not in ("html", "json", "png"):
-            raise RefusedError(400, "`format` must be one of html, json, png")
+        with while_same(opened):
+            if first == DOWNLOAD:
+                wanted = download.wanted(opened, asked.query, self.limits, self.root.home)
+                return Later(work=partial(download.answer, opened, wanted, self.limits, self.disk), need=wanted.need)
+            seen = plane.view_of(opened.checked, asked.query, self.limits)
+            need = seen.need(opened.checked)
+            form = "json" if asked.wants_json else asked.query.get("format", "html")
+            if form not in ("html", "json", "png"):
+                raise RefusedError(400, "`format` must be one of html, json, png")
 
-        def work() -> Answer:
-            found = view.answer(opened, seen, form)
-            check_same(opened)
-            return conditional(found, asked.headers, None)
+            def work() -> Answer:
+                found = view.answer(opened, seen, form)
+                return conditional(found, asked.headers, None)
 
-        return self._now_or_later(work, need)
+            return self._now_or_later(opened, work, need)
 
     def _listing(self, place: Place, asked: Request) -> Listing:
         """Return one page of a folder. Raises RefusedError for a missing page."""
@@ -318,6 +324,12 @@ def _as_wanted(asked: Request, members: Callable[[], Any], html: Callable[[], st
     """Return a page as JSON or HTML, as the client asks."""
     found = document(members()) if asked.wants_json else Answer(html().encode(), HTML)
     return conditional(found, asked.headers, None)
+
+
+def _while_same(opened: Opened, work: Callable[[], Answer]) -> Answer:
+    """Return the answer of some work. Raises RefusedError if the dataset has changed since it was opened."""
+    with while_same(opened):
+        return work()
 
 
 def _trimmed(segments: tuple[str, ...]) -> tuple[str, ...]:

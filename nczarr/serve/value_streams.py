@@ -12,7 +12,7 @@ from itertools import chain
 
 from nczarr.arrays.source import ArraySource, itemsize
 from nczarr.ast.rectilinear import largest
-from nczarr.serve.dataset_cache import Opened, RefusedError, check_same
+from nczarr.serve.dataset_cache import Opened, RefusedError, while_same
 from nczarr.serve.limits import PIECE, Limits
 from nczarr.serve.spool import Disk, FullError, Spool
 
@@ -53,12 +53,12 @@ def bounded(pieces: Iterator[bytes], limits: Limits) -> Iterator[bytes]:
 def steady(pieces: Iterator[bytes], opened: Opened) -> Iterator[bytes]:
     """Yield the pieces while the file is unchanged. Raises RefusedError.
 
-    A client may read for hours, and the system kills a process that reads the
-    map of a truncated file.
+    A client may read for hours. A piece is checked after it was read, so that
+    values of two states of a file never mix.
     """
     while True:
-        check_same(opened)
-        piece = next(pieces, None)
+        with while_same(opened):
+            piece = next(pieces, None)
         if piece is None:
             return
         yield piece

@@ -7,23 +7,35 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from nczarr.secrets import NO_OPTIONS, StorageOptions
-from nczarr.source import Source
+from nczarr.source import Buffer, Source
 from nczarr.stores import finish
+from nczarr.stores.local_file import UNMAPPED, LocalFile
 from nczarr.stores.signals import unstopped
 from nczarr.stores.url import is_remote
 
 
 def open_source(path: str, name: str | None = None) -> Source:
-    """Open a text or file, memory-mapped if regular; `name`: display name. Raises OSError."""
+    """Open a text or file, memory-mapped if regular; `name`: display name. Raises OSError.
+
+    A process that maps no files gets a `LocalFile` as its bytes.
+    """
     name = path if name is None else name
     with open(path, "rb") as file:
         status = os.fstat(file.fileno())
         if stat.S_ISREG(status.st_mode) and status.st_size:
-            return Source(name, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), path=path)
+            if UNMAPPED.is_set():
+                return Source(name, cast("Buffer", LocalFile(path)), path=path)
+            return Source(name, mapped(path), path=path)
         return Source(name, file.read(), path=path)
+
+
+def mapped(path: str) -> mmap.mmap:
+    """Return the map of a file. Raises OSError, ValueError for an empty one."""
+    with open(path, "rb") as file:
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
 class Unfinished(NamedTuple):

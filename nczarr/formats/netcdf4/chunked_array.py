@@ -38,7 +38,7 @@ from nczarr.arrays.manifest import Columns, Manifest, Place
 from nczarr.arrays.memory import fill_array
 from nczarr.arrays.occupancy import blocks_of_chunks, chunk_ranges, rows_between
 from nczarr.arrays.source import ArraySource, Layout, Stored, itemsize, numpy_dtype
-from nczarr.arrays.strided import FileBytes
+from nczarr.arrays.strided import AffineArray, FileBytes
 from nczarr.formats.netcdf4.chunk_index import ChunkTable, chunk_table, few_chunks
 from nczarr.formats.netcdf4.hdf5 import closing, hdf5, opened_file
 from nczarr.formats.netcdf4.isolation import called, is_here
@@ -434,7 +434,7 @@ class ChunkedArray(ArraySource):
         steps = self._steps(place)
         try:
             if not steps and place.length > MAPPED and not self.distant:
-                return self._mapped(place)
+                return self._unfiltered(place, tuple(map(slice, self.layout.chunks)))
             values = chunk_of(self._bytes(place), self.stored.dtype, steps, self.layout)
         except DECODING_ERRORS as error:
             self._unreadable(str(error) or type(error).__name__, place.offset)
@@ -453,7 +453,7 @@ class ChunkedArray(ArraySource):
         steps = self._steps(place)
         try:
             if not steps and place.length > MAPPED and not self.distant:
-                out[...] = self._mapped(place)[inside]
+                out[...] = self._unfiltered(place, inside)
             else:
                 data = self._bytes(place)
                 put_chunk(out, data, self.stored.dtype, steps, self.layout, inside)
@@ -465,17 +465,16 @@ class ChunkedArray(ArraySource):
         """Return the decoding steps of a chunk that its mask does not skip."""
         return [step for number, step in enumerate(self.steps or ()) if not place.mask >> number & 1]
 
-    def _mapped(self, place: Place) -> NDArray[Any]:
-        """Return an unfiltered chunk as a view of the file, in the chunk's shape and the stored dtype.
+    def _unfiltered(self, place: Place, region: Selection) -> NDArray[Any]:
+        """Return a region of an unfiltered chunk, read from the file alone, in the stored dtype.
 
-        Raises ValueError if the file is too short.
+        Raises ValueError if the file is too short, OSError.
         """
-        dtype, chunks = numpy_dtype(self.stored.dtype), self.layout.chunks
         if place.offset + place.length > self.file.size:
             raise ValueError(misfit(max(0, self.file.size - place.offset), place.length))
-        self.file.seen(place.length)
-        values: NDArray[Any] = np.ndarray(chunks, dtype, self.file.data, place.offset)
-        return values
+        dtype, chunks = self.stored.dtype, self.layout.chunks
+        stride = math.prod(chunks[1:]) * (itemsize(dtype) or 0)
+        return AffineArray(Layout(dtype, chunks, chunks), self.file, place.offset, stride).read(region)
 
     def occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
         """Return the blocks of a region that overlap allocated chunks, in C order.

@@ -42,6 +42,7 @@ from nczarr.names import name_problem, stem
 from nczarr.options import Options
 from nczarr.source import Source
 from nczarr.stores.base import Store, UnsafeKeyError
+from nczarr.stores.local_file import UNMAPPED
 from nczarr.stores.ranges import Range
 
 MAPPED = 64 << 20
@@ -82,7 +83,7 @@ class _Blobs:
     def __getitem__(self, key: str) -> bytes | memoryview:
         try:
             place = self._store.locate(key)
-            if place is not None and place.length >= MAPPED:
+            if place is not None and place.length >= MAPPED and not UNMAPPED.is_set():
                 return self._mapped(place)
             data = self._store.get(key)
         except UnsafeKeyError:

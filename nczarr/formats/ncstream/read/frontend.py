@@ -103,8 +103,10 @@ class InFile:
 
     def tree(self) -> Tree:
         """Return the decoded values. Raises OSError, ValueError."""
-        data = memoryview(self.file.data)[self.offset : self.end]
-        self.file.seen(self.end - self.offset)
+        length = self.end - self.offset
+        self.file.seen(length)
+        found, at = self.file.region(self.offset, (length,), (1,), 1)
+        data = memoryview(found)[at : at + length]
         return decoded(data, self.offset, self.declared)
 
 
