@@ -106,7 +106,8 @@ class FileBytes:
         """The remote file that has the bytes; None for others."""
         return self._data if isinstance(self._data, RemoteFile) else None
 
-    def _local(self) -> Buffer | LocalFile:
+    @property
+    def data(self) -> Buffer | LocalFile:
         """Return the bytes. Raises OSError if the file is remote, unreadable or has changed in size."""
         data = self._data
         if isinstance(data, RemoteFile):
@@ -142,7 +143,7 @@ class FileBytes:
         `base`: position of that in the file; `steps`: strides in bytes; `size`: bytes
         of an element. Of a file without a map just these are read. Raises OSError.
         """
-        file = self.remote or self._local()
+        file = self.remote or self.data
         if isinstance(file, bytes | mmap):
             return file, base
         return file.window(base, _end(base, shape, steps, size), _runs(base, shape, steps, size)), 0
@@ -150,7 +151,7 @@ class FileBytes:
     def piece(self, start: int, length: int) -> bytes:
         """Return bytes of the file. Raises OSError."""
         remote = self.remote
-        return bytes(self._local()[start : start + length]) if remote is None else remote.value(start, start + length)
+        return bytes(self.data[start : start + length]) if remote is None else remote.value(start, start + length)
 
     def check(self) -> None:
         """Raise OSError if the file is unreachable or has changed; skipped without `modified`."""

@@ -10,12 +10,13 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from nczarr.arrays.blocks import Index, grid_of
+from nczarr.ast import Constant
 from nczarr.diagnostics.report import Report
 from nczarr.link.chunk_pieces import Piece, exists
 from nczarr.link.do_task import keys_of, pieces
 from nczarr.link.fill import emit
 from nczarr.link.tasks import Array, arrays
-from nczarr.plan.plans import Loss, StorePlan
+from nczarr.plan.plans import Loss, StorePlan, Target
 
 
 class StoreView(NamedTuple):
@@ -58,6 +59,32 @@ class StoreView(NamedTuple):
             if own.startswith(prefix) or prefix.startswith(own):
                 keys = ((array.key(index), index) for index in array.indices())
                 yield from (key for key, index in keys if key.startswith(prefix) and _exists(array, index))
+
+
+def without_default_fills(plan: StorePlan) -> StorePlan:
+    """Return a plan whose arrays declare no fill values but those of `_FillValue`.
+
+    xarray takes every fill value of Zarr v2 for missing data, which makes integers
+    floats, and puts it before `_FillValue`. Chunks of fill values alone then exist.
+    A format whose arrays need fill values keeps them.
+    """
+    arrays = plan.form.capabilities.arrays
+    if arrays is None or arrays.fill_needed:
+        return plan
+    targets = {}
+    for path, parts in plan.targets.items():
+        variable = plan.checked.variables[path]
+        own = next((each.value for each in variable.attributes if each.name == "_FillValue"), None)
+        targets[path] = {part: _with_own_fill(target, own if part == "" else None) for part, target in parts.items()}
+    return plan._replace(targets=targets)
+
+
+def _with_own_fill(target: Target, own: Constant | None) -> Target:
+    """Return a target whose fill value, if it has one, is that of the attribute."""
+    layout = target.layout
+    if layout.fill is None or (own is not None and own.data in (layout.fill, (layout.fill,))):
+        return target
+    return target._replace(layout=layout._replace(fill=None), sparse=False)
 
 
 def store_view(plan: StorePlan, report: Report) -> StoreView:

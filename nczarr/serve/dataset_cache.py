@@ -22,14 +22,15 @@ from nczarr.options import UNREAD, Following, Options
 from nczarr.serve.limits import Limits
 from nczarr.serve.link_policy import forbidden
 from nczarr.serve.places import Place
+from nczarr.source import Source
 from nczarr.stores.base import ROOT_KEYS
+from nczarr.stores.local_file import LocalFile
 from nczarr.stores.single import mapped
 
 if TYPE_CHECKING:
     from nczarr.capabilities import Format
     from nczarr.check.checked import Checked
     from nczarr.secrets import StorageOptions
-    from nczarr.source import Source
     from nczarr.stores.base import Store
 
 LOOKED = 2.0
@@ -157,7 +158,6 @@ class Shelf:
         """Return the format and content of a dataset. Raises RefusedError, CompileError, OSError."""
         from nczarr import pipeline
         from nczarr.endpoints import sources
-        from nczarr.source import Source
 
         source = sources.opened(place.path, report, self.options)
         form = None if source is None else format_of(source)
@@ -196,8 +196,6 @@ class Shelf:
 
 def _load(source: Source, most: int) -> None:
     """Put the bytes of a source that is not read by ranges into memory; map them if they are many. Raises OSError."""
-    from nczarr.stores.local_file import LocalFile
-
     if isinstance(source.data, LocalFile):
         source.data = source.data[:] if source.data.size <= most else mapped(source.data.path)
 

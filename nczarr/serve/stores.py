@@ -42,7 +42,7 @@ def _made(opened: Opened, version: str, limits: Limits) -> StoreView:
     report = Report(limit=100)
     options = Options(allow_loss=frozenset({"all"}), consolidated=True, memory=limits.memory)
     planned = pipeline.plan_store(opened.checked, form, report, options)
-    made = None if planned is None else store_view.store_view(planned, report)
+    made = None if planned is None else store_view.store_view(store_view.without_default_fills(planned), report)
     if made is None or report.errors:
         raise CompileError(report.sorted())
     return made

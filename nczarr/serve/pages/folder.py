@@ -94,7 +94,7 @@ class Listing(NamedTuple):
         """Return the URL of a page of the folder in some order."""
         given = {"sort": self.sort, **fields}
         wanted = {name: value for name, value in given.items() if (name, value) not in (("sort", "name"), ("page", 1))}
-        here = url(BROWSE, *self.folder.segments).rstrip("/") if self.folder.segments else "/"
+        here = url(BROWSE, *self.folder.segments).rstrip("/") if self.folder.segments else url("")
         return here + (f"?{urlencode(wanted)}" if wanted else "")
 
     def members(self) -> dict[str, Any]:
@@ -144,7 +144,7 @@ def _folder(listing: Listing) -> Iterator[str]:
 
 
 def _search(folder: Place, query: str) -> str:
-    place = attribute(url(BROWSE, *folder.segments)) if folder.segments else "/"
+    place = attribute(url(BROWSE, *folder.segments) if folder.segments else url(""))
     return (
         f'<form class="search" role="search" action="{place}" method="get"><label for="q">Search</label>'
         f'<input type="search" id="q" name="q" value="{attribute(query)}" autocomplete="off" '

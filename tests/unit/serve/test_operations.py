@@ -160,12 +160,16 @@ def test_a_base_path_is_in_every_link(folder: Path, base: str) -> None:
         passed_on, removed = server.get("/deep/data/browse/a.cdl"), server.get("/browse/a.cdl")
         other = server.get("/deep/database")
         listing = json.loads(server.get("/deep/data?format=json").body)
+        root, found = server.get("/").text, server.get("/?q=a").text
         meant = server.get("/", Host="a.org").status
     assert (passed_on.status, removed.status, other.status) == (200, 200, 404)
     assert passed_on.body == removed.body
-    links = re.findall(r'(?:href|src|action)="(/[^"]*)"', passed_on.text)
-    assert links
-    assert all(each.startswith("/deep/data/") for each in links)
+    for page in (passed_on.text, root, found):
+        links = re.findall(r'(?:href|src|action)="(/[^"]*)"', page)
+        assert links
+        assert all(each.startswith("/deep/data/") for each in links)
+    assert 'action="/deep/data/"' in root
+    assert 'href="/deep/data/?sort=-size"' in root or 'href="/deep/data/?sort=size"' in root
     assert listing["entries"][0]["links"]["zarr3"] == "/deep/data/zarr3/a.cdl"
     host = "https://a.org" if base.startswith("https") else f"http://{server.host}:{server.port}"
     assert f"{host}/deep/data/zarr3/a.cdl" in passed_on.text
