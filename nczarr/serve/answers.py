@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from email.utils import formatdate, parsedate_to_datetime
 from types import MappingProxyType
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 from nczarr.serve.spool import Spool
 from nczarr.stores.local_file import Identity
@@ -63,6 +64,14 @@ class Answer(NamedTuple):
         if isinstance(self.body, Spool):
             return self.body.size
         return None
+
+
+def attachment(name: str) -> tuple[str, str]:
+    """Return the header that names the file of an answer: in ASCII, and in Unicode if that differs (RFC 6266)."""
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "_", name) or "data"
+    shown = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    full = "" if plain == name else f"; filename*=UTF-8''{quote(shown, safe='')}"
+    return "Content-Disposition", f'attachment; filename="{plain}"{full}'
 
 
 def text(status: int, words: str, headers: Sequence[tuple[str, str]] = ()) -> Answer:

@@ -17,7 +17,8 @@ VARY = ("Vary", "Accept-Encoding")
 def compressed(answer: Answer, asked: Mapping[str, str]) -> Answer:
     """Return the answer as the client takes it: texts in gzip, unless it asks for a part of them."""
     kind = answer.kind.partition(";")[0]
-    if not (kind.startswith("text/") or kind in _TEXTS or (answer.status == 304 and not kind)):
+    is_text = kind.startswith("text/") or kind.endswith("+xml") or kind in _TEXTS
+    if not (is_text or (answer.status == 304 and not kind)):
         return answer
     wanted = "range" not in asked and _takes_gzip(asked.get("accept-encoding", ""))
     if answer.status == 304:

@@ -6,6 +6,7 @@
 /dap2/PATH.dds, .das, .dods …?CONSTRAINT DAP2
 /dap4/PATH.dmr, .dap?dap4.ce=CONSTRAINT DAP4
 /view/PATH?var=… a picture of a variable; /download/PATH?var=…&format=… a section as a file
+/file/PATH the file of a dataset, as it is
 /catalog/FOLDER/catalog.xml the folder for THREDDS clients
 /static/NAME files of the pages
 """
@@ -22,22 +23,23 @@ from nczarr.arrays.blocks import Index
 from nczarr.diagnostics.report import CompileError
 from nczarr.link.tasks import Array
 from nczarr.serve import cdmremote, dap2, dap4, stores
-from nczarr.serve.answers import HTML, XML, Answer, conditional, document, is_had, tag_of, unchanged
+from nczarr.serve.answers import BYTES, HTML, XML, Answer, attachment, conditional, document, is_had, tag_of, unchanged
 from nczarr.serve.bodies import resolved
 from nczarr.serve.dataset_cache import Opened, RefusedError, Shelf, format_of, while_same, without_home
 from nczarr.serve.limits import Limits
 from nczarr.serve.pages import coordinates, dataset, download, plane, view
-from nczarr.serve.pages.catalog import FILE, catalog
+from nczarr.serve.pages.catalog import DOCUMENT, catalog
 from nczarr.serve.pages.folder import SORTS, Entry, Listing, folder, results, results_members
-from nczarr.serve.pages.markup import BROWSE, CATALOG, CDMREMOTE, DOWNLOAD, STATIC, VIEW
+from nczarr.serve.pages.markup import BROWSE, CATALOG, CDMREMOTE, DOWNLOAD, FILE, STATIC, VIEW
 from nczarr.serve.pages.static_files import static_file
 from nczarr.serve.places import Place, Root
 from nczarr.serve.request import Request, url
 from nczarr.serve.search_index import SearchIndex
 from nczarr.serve.spool import Disk
+from nczarr.stores.local_file import identity_of
 from nczarr.stores.ranges import Range
 
-ROUTES = (BROWSE, *stores.VERSIONS, CDMREMOTE, dap2.DAP2, dap4.DAP4, VIEW, DOWNLOAD, CATALOG, STATIC)
+ROUTES = (BROWSE, *stores.VERSIONS, CDMREMOTE, dap2.DAP2, dap4.DAP4, VIEW, DOWNLOAD, FILE, CATALOG, STATIC)
 """First segments of paths."""
 
 
@@ -88,6 +90,8 @@ class Routes(NamedTuple):
             return self._catalog(rest, asked)
         if first in (VIEW, DOWNLOAD):
             return self._part(first, rest, asked, at_hand)
+        if first == FILE:
+            return self._file(rest, asked)
         if first == STATIC:
             return static_file(rest, asked.headers)
         raise RefusedError(404, "there is no such page; `/` lists what there is")
@@ -230,9 +234,21 @@ class Routes(NamedTuple):
             self.searched.refresh()
         return _as_wanted(asked, listing.members, partial(folder, listing))
 
+    def _file(self, segments: tuple[str, ...], asked: Request) -> Answer:
+        """Return the bytes of a file that is a dataset. Raises RefusedError, OSError."""
+        place = self._found(segments)
+        if place.folder or place.store or place.behind:
+            raise RefusedError(404, "there is no such file")
+        state = identity_of(os.stat(place.path))
+        if self._entry(self._found(segments[:-1]), place.segments[-1]) is None:
+            raise RefusedError(404, f"`{place.name}` is not in a format that can be read")
+        body = (Range(place.path, 0, state[2]),)
+        made = Answer(body, BYTES, headers=(attachment(place.segments[-1]),), states={place.path: state})
+        return conditional(made, asked.headers, state[-1] / 1e9, tag_of(*state))
+
     def _catalog(self, segments: tuple[str, ...], asked: Request) -> Answer:
         """Return the THREDDS catalog of a folder."""
-        place = self._found(segments[:-1]) if segments[-1:] == (FILE,) else None
+        place = self._found(segments[:-1]) if segments[-1:] == (DOCUMENT,) else None
         if place is None or not place.folder:
             raise RefusedError(404, "there is no such catalog; that of a folder is `/catalog/FOLDER/catalog.xml`")
         found = catalog(self._listing(place, asked))

@@ -35,3 +35,15 @@ def test_datasets_are_found_and_read(served: Served) -> None:
     for dataset in (catalog.datasets["one.cdl"], inner.datasets["two &.cdl"]):
         remote = dataset.remote_access(service="CdmRemote")
         assert list(remote.variables["time"][:]) == [0, 6, 12]
+
+
+def test_files_are_downloaded(served: Served, tmp_path: Path) -> None:
+    from siphon.catalog import TDSCatalog
+
+    catalog = TDSCatalog(f"{served.url}catalog/catalog.xml")
+    for dataset, path in (
+        (catalog.datasets["one.cdl"], "one.cdl"),
+        (catalog.catalog_refs["deep er"].follow().datasets["two &.cdl"], "deep er/two &.cdl"),
+    ):
+        dataset.download(str(tmp_path / "copy"))
+        assert (tmp_path / "copy").read_bytes() == (tmp_path / path).read_bytes()

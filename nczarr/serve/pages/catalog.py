@@ -11,10 +11,10 @@ from xml.sax.saxutils import escape, quoteattr
 
 from nczarr import names
 from nczarr.serve.pages.folder import Listing, date_text
-from nczarr.serve.pages.markup import CATALOG, CDMREMOTE, OPENDAP
+from nczarr.serve.pages.markup import CATALOG, CDMREMOTE, FILE, OPENDAP
 from nczarr.serve.request import url
 
-FILE = "catalog.xml"
+DOCUMENT = "catalog.xml"
 """Last segment of a catalog's URL."""
 
 SERVICES = {"dap2": "OPENDAP", "dap4": "DAP4", CDMREMOTE: "CdmRemote"}
@@ -35,23 +35,29 @@ def _catalog(listing: Listing) -> Iterator[str]:
     yield f'name={quoteattr(name)} version="1.2">\n  <service name="all" serviceType="Compound" base="">\n'
     for kind in (*OPENDAP, CDMREMOTE):
         yield f'    <service name="{kind}" serviceType="{SERVICES[kind]}" base="{url(kind)}/" />\n'
+    yield f'    <service name="{FILE}" serviceType="HTTPServer" base="{url(FILE)}/" />\n  </service>\n'
+    yield '  <service name="stores" serviceType="Compound" base="">\n'
+    for kind in (*OPENDAP, CDMREMOTE):
+        yield f'    <service name="{kind}-stores" serviceType="{SERVICES[kind]}" base="{url(kind)}/" />\n'
     yield f"  </service>\n  <dataset name={quoteattr(name)} ID={quoteattr(_path(listing.folder.segments) or '/')}>\n"
     yield '    <metadata inherited="true"><serviceName>all</serviceName></metadata>\n'
     for entry in listing.entries:
         own = quoteattr(names.readable(entry.place.segments[-1]))
         if entry.place.folder:
-            place = quoteattr(url(CATALOG, *entry.place.segments) + f"/{FILE}")
+            place = quoteattr(url(CATALOG, *entry.place.segments) + f"/{DOCUMENT}")
             yield f'    <catalogRef xlink:href={place} xlink:title={own} name="" />\n'
             continue
         path = quoteattr(_path(entry.place.segments))
         yield f"    <dataset name={own} ID={path} urlPath={path}>"
+        if entry.place.store:  # a folder is no file to get
+            yield "<serviceName>stores</serviceName>"
         if entry.size is not None:
             yield f'<dataSize units="bytes">{entry.size}</dataSize>'
         if entry.modified is not None:
             yield f'<date type="modified">{escape(date_text(entry.modified))}</date>'
         yield "</dataset>\n"
     if listing.page < listing.pages:
-        here = url(CATALOG, *listing.folder.segments).rstrip("/") + f"/{FILE}?page={listing.page + 1}"
+        here = url(CATALOG, *listing.folder.segments).rstrip("/") + f"/{DOCUMENT}?page={listing.page + 1}"
         title = quoteattr(f"page {listing.page + 1} of {listing.pages}")
         yield f'    <catalogRef xlink:href={quoteattr(here)} xlink:title={title} name="" />\n'
     yield "  </dataset>\n</catalog>\n"

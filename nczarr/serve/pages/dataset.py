@@ -23,6 +23,7 @@ from nczarr.serve.pages.coordinates import Coordinate, coordinates
 from nczarr.serve.pages.folder import Entry
 from nczarr.serve.pages.markup import (
     CDMREMOTE,
+    FILE,
     OPENDAP,
     VIEW,
     attribute,
@@ -229,7 +230,11 @@ def _facts_line(found: Told) -> Iterator[str]:
     yield f"<code>{text(opened.place.segments[-1])}</code>"
     yield f"Format <code>{text(opened.form.name)}</code>"
     if found.file is not None:
-        yield f"{bytes_text(found.file)} file"
+        yield link(
+            url(FILE, *opened.place.segments),
+            f"{bytes_text(found.file)} file",
+            f"Get the file {opened.place.segments[-1]}",
+        )
     yield f"{bytes_text(found.values)} of values"
     yield f"{counted(len(checked.variables), 'variable')}"
     if len(checked.groups) > 1:

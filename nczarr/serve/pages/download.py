@@ -11,7 +11,6 @@ import io
 import itertools
 import math
 import os
-import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -24,7 +23,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.options import Options, Section, Subset
 from nczarr.select.indexing import read_outer
 from nczarr.select.section_syntax import sections
-from nczarr.serve.answers import Answer
+from nczarr.serve.answers import Answer, attachment
 from nczarr.serve.cdmremote import size_of, wanted_of
 from nczarr.serve.dataset_cache import Opened, RefusedError, check_same, words
 from nczarr.serve.limits import Limits
@@ -111,11 +110,10 @@ def answer(opened: Opened, asked: Wanted, limits: Limits, disk: Disk) -> Answer:
     else:
         body = _file(opened, asked, limits, disk)
     check_same(opened)
-    name = re.sub(r"[^A-Za-z0-9._-]+", "_", names.stem(opened.place.segments[-1]) or "data")
+    name = names.stem(opened.place.segments[-1]) or "data"
     if len(asked.ranges) == 1:
-        name += "-" + re.sub(r"[^A-Za-z0-9._-]+", "_", names.last(next(iter(asked.ranges))))
-    headers = (("Content-Disposition", f'attachment; filename="{name[:100]}{asked.suffix}"'),)
-    return Answer(body, KINDS[asked.suffix], headers=headers, need=asked.need)
+        name += "-" + names.last(next(iter(asked.ranges)))
+    return Answer(body, KINDS[asked.suffix], headers=(attachment(name[:100] + asked.suffix),), need=asked.need)
 
 
 def _file(opened: Opened, asked: Wanted, limits: Limits, disk: Disk) -> Spool:

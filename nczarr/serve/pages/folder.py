@@ -14,6 +14,7 @@ from nczarr.serve.pages.markup import (
     CATALOG,
     CDMREMOTE,
     DOWNLOAD,
+    FILE,
     OPENDAP,
     VIEW,
     attribute,
@@ -55,6 +56,7 @@ class Entry(NamedTuple):
     def links(self) -> dict[str, str]:
         """URLs of the entry by kind."""
         kinds = (BROWSE,) if self.place.folder else (BROWSE, *VERSIONS, CDMREMOTE, VIEW, DOWNLOAD)
+        kinds += () if self.place.folder or self.place.store else (FILE,)
         return {kind: url(kind, *self.place.segments) for kind in kinds}
 
     @property
@@ -176,7 +178,9 @@ def _row(entry: Entry) -> str:
     size = "" if entry.size is None else bytes_text(entry.size)
     titles = {each: f"Zarr v{each.removeprefix('zarr')}" for each in VERSIONS}
     ways = [link(links[each] + "/", title, f"{title} of {name}") for each, title in titles.items()]
+    ways.append(link(entry.services["dap2"], "OPeNDAP", f"OPeNDAP form of {name}"))
     ways.append(link(f"{links[CDMREMOTE]}?req=form", "CDM Remote", f"CDM Remote form of {name}"))
+    ways += [link(links[FILE], "File", f"File {name}")] if FILE in links else []
     return (
         f'<tr><th scope="row">{first}</th><td>{text(entry.form or "unknown")}</td><td class="n">{size}</td>{when}'
         f'<td class="ways-of">{" ".join(ways)}</td></tr>\n'

@@ -10,6 +10,7 @@ from nczarr import __version__, names
 from nczarr.serve.request import url
 
 BROWSE, CDMREMOTE, STATIC, VIEW, DOWNLOAD, CATALOG = "browse", "cdmremote", "static", "view", "download", "catalog"
+FILE = "file"
 """First segments of URLs."""
 
 OPENDAP = ("dap2", "dap4")

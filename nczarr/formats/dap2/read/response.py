@@ -67,16 +67,19 @@ def refuse_error(source: Source, report: Report) -> bool:
 
 
 def dataset(tree: Tree, das: Source | None, report: Report) -> Dataset | None:
-    """Return the dataset of a tree with the attributes of a DAS; None after an error. Reports `bad-dap2`."""
+    """Return the dataset of a tree with the attributes of a DAS; None after an error.
+
+    Reports `bad-dap2`; `foreign-member` for an invalid DAS.
+    """
     attributes = Attributes(tree, report)
     if das is not None:
         if refuse_error(das, report):
             return None
         try:
             attributes.assign(parse_das(das))
-        except TextFaultError as fault:
-            report.error("bad-dap2", str(fault), Span(das, fault.start, fault.end))
-            return None
+        except TextFaultError as fault:  # the values and their declarations are those of other documents
+            text = f"the attributes are invalid, and left out: {fault}"
+            report.warning("foreign-member", text, Span(das, fault.start, fault.end))
     tree.restore_chars()
     dimensions, variables = tree.nodes(attributes.unlimited)
     return Dataset(

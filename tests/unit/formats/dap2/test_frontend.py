@@ -162,6 +162,20 @@ def test_numbers_that_do_not_fit_stay_texts(tmp_path: Path) -> None:
     assert values == {"a": b"70000", "b": b"c"}
 
 
+def test_invalid_attributes_are_left_out(tmp_path: Path) -> None:
+    report = Report()
+    path = tmp_path / "sample.dods"
+    path.write_bytes(dods("Int32 t;", units(1)))
+    (tmp_path / "sample.das").write_text('Attributes {\n t { String a "one" two; }\n}')
+    checked = pipeline.read_path(str(path), report, Options())
+    assert checked is not None
+    assert checked.dataset.variables[0].attributes == ()
+    (found,) = report.sorted()
+    span = found.primary.span
+    assert (found.code, span.source.place(span.start)) == ("foreign-member", "2:21")
+    assert "the attributes are invalid, and left out" in found.message
+
+
 @pytest.mark.parametrize(
     ("response", "words", "place"),
     [
