@@ -16,7 +16,7 @@ from nczarr.check.checked import Checked
 from nczarr.select.indexing import read_outer
 from nczarr.serve.dataset_cache import RefusedError
 from nczarr.serve.limits import Limits
-from nczarr.serve.pages.cost import cost
+from nczarr.serve.pages.cost import FEW, cost, stored_blocks
 from nczarr.serve.pages.physical import Physical, attributes_of, is_numeric, physical, text_of
 from nczarr.serve.value_streams import chunk_size
 
@@ -34,6 +34,9 @@ FEWEST = 48
 
 BUDGET = 64 << 20
 """Bytes above which axes are decimated further."""
+
+SPARSE = 16
+"""Cells of a view for each stored chunk from which on stored chunks alone are read."""
 
 TIMES = 3
 """Copies of the values in memory while a page is made."""
@@ -202,8 +205,53 @@ def read(checked: Checked, view: View) -> NDArray[Any]:
     ]
     if not all(view.ranges):
         return np.empty([0] * len(view.shown))
-    values = read_outer(checked, view.path, keys)
+    values = _sparse(checked, view)
+    if values is None:
+        values = read_outer(checked, view.path, keys)
     return values.T if view.y is not None and view.x is not None and view.x < view.y else values
+
+
+def _sparse(checked: Checked, view: View) -> NDArray[Any] | None:
+    """Return the values of a view that is mostly beyond stored chunks, of which these alone are read; else None.
+
+    All other cells equal the first that is in no stored chunk. Raises CompileError, OSError.
+    """
+    parts = checked.parts.get(view.path, {})
+    part = parts.get("")
+    if len(parts) != 1 or part is None or not is_numeric(checked, view.path):
+        return None
+    cells = math.prod(map(len, view.ranges))
+    if cells <= FEW or not chunk_size(part):
+        return None
+    blocks = stored_blocks(part, view.ranges, cells // SPARSE)
+    if len(blocks) > cells // SPARSE:
+        return None
+    inside = [tuple(_within(each, span) for each, span in zip(view.ranges, block, strict=True)) for block in blocks]
+    boxes = [box for box in inside if all(box)]
+    covered = np.zeros(tuple(map(len, view.ranges)), bool)
+    for box in boxes:
+        covered[_slices(box)] = True
+    if covered.all():
+        return None
+    place = np.unravel_index(int(covered.argmin()), covered.shape)
+    unwritten = [each[int(number)] for each, number in zip(view.ranges, place, strict=True)]
+    values = np.full(covered.shape, read_outer(checked, view.path, unwritten))
+    for box in boxes:
+        found = [each[numbers.start : numbers.stop] for each, numbers in zip(view.ranges, box, strict=True)]
+        values[_slices(box)] = read_outer(
+            checked, view.path, [slice(each.start, each.stop, each.step) for each in found]
+        )
+    return values[tuple(slice(None) if axis in view.shown else 0 for axis in range(covered.ndim))]
+
+
+def _within(taken: range, span: range) -> range:
+    """Return the places in `taken`, which ascends, of its indices within a span."""
+    begin = max(0, -(-(span.start - taken.start) // taken.step))
+    return range(begin, max(begin, min(len(taken), -(-(span.stop - taken.start) // taken.step))))
+
+
+def _slices(box: tuple[range, ...]) -> tuple[slice, ...]:
+    return tuple(slice(each.start, each.stop) for each in box)
 
 
 def axis_of(checked: Checked, view: View, axis: int) -> Axis:
