@@ -11,6 +11,7 @@ import html
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from nczarr import names
 from nczarr.api.brief import brief, without_padding
@@ -33,12 +34,16 @@ _EMPTY = "<p class='nz-dim'>Nothing, or not shown.</p>"
 """Content of a group without members, or for which there is no room."""
 
 
-More = Callable[[str], Iterator[str]]
-"""Yields further HTML for a variable, by FQN, above its attributes."""
+class More(NamedTuple):
+    """What a page adds to the variables of a dataset."""
+
+    note: Callable[[str], str]
+    """Returns a text for the line of a variable, by FQN."""
+    details: Callable[[str], Iterator[str]]
+    """Yields HTML for a variable, by FQN, above its attributes."""
 
 
-def _nothing(path: str) -> Iterator[str]:
-    return iter(())
+NOTHING = More(lambda path: "", lambda path: iter(()))
 
 
 def group_html(checked: Checked, path: str, title: str) -> str:
@@ -82,7 +87,7 @@ def _text(text: str) -> str:
     return html.escape(names.readable(text, keep="\t\n"))
 
 
-def _sections(checked: Checked, path: str, group: Group, left: list[int], more: More = _nothing) -> Iterator[str]:
+def _sections(checked: Checked, path: str, group: Group, left: list[int], more: More = NOTHING) -> Iterator[str]:
     """Yield the sections of a group. `left`: characters that may still be written, one item, which is updated."""
     types = (f"<li>{_type(each)}</li>" for each in group.types)
     dimensions = (f"<li>{_dimension(each)}</li>" for each in group.dimensions)
@@ -149,7 +154,9 @@ def _group(checked: Checked, path: str, group: Group, left: list[int], more: Mor
 
 def _variable(checked: Checked, path: str, variable: Variable, left: list[int], more: More) -> str:
     words = "".join(_words(checked, path, variable))
-    content = "".join(more(path)) + "".join(_details(checked, path, variable, [min(left[0], 20_000)]))
+    note = more.note(path)
+    words += f"<span class='nz-note'>{_text(note)}</span>" if note else ""
+    content = "".join(more.details(path)) + "".join(_details(checked, path, variable, [min(left[0], 20_000)]))
     return f"<li><details><summary>{words}</summary><div class='nz-inner'>{content}</div></details></li>"
 
 

@@ -12,6 +12,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from itertools import islice
 from threading import Event, Lock, Thread, get_native_id
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -145,6 +146,7 @@ class SearchIndex:
         end = time.monotonic() + SECONDS
         seen: set[tuple[str, ...]] = set()
         weight, full = 0, False
+        self._name_all()
         for place in self._places():
             if self._ended.is_set():
                 return
@@ -153,6 +155,8 @@ class SearchIndex:
                 break
             record = self._record(place)
             if record is None:
+                with self._lock:
+                    self._records.pop(place.segments, None)
                 continue
             seen.add(record.segments)
             weight += record.weight
@@ -161,6 +165,15 @@ class SearchIndex:
         with self._lock:
             self._records = {key: record for key, record in self._records.items() if key in seen}
             self._full = full
+
+    def _name_all(self) -> None:
+        """Make the names of all datasets searchable before any is read, which takes long."""
+        for place in islice(self._places(), MOST):
+            if self._ended.is_set():
+                return
+            record = Record(place.segments, (), text=place.name.casefold())
+            with self._lock:
+                self._records.setdefault(place.segments, record)
 
     def _places(self) -> Iterator[Place]:
         """Yield the datasets below the root; folders that cannot be listed have none."""

@@ -12,10 +12,11 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.serve.pages import coastlines
 from nczarr.serve.pages.markup import number_text, text
 from nczarr.serve.pages.physical import Physical
 from nczarr.serve.pages.picture import colour_bar, indices, png
-from nczarr.serve.pages.plane import Axis
+from nczarr.serve.pages.plane import Axis, Scale
 
 TICKS = 5
 """Approximate number of ticks of an axis."""
@@ -27,8 +28,17 @@ BINS = 40
 """Bars of a histogram."""
 
 
-LONG = 30
-"""Characters of all labels below an axis above which narrow pages leave out every other one."""
+WIDE, NARROW = 90, 38
+"""Characters of labels that fit below a frame, on wide and on narrow pages."""
+
+GAP = 2
+"""Characters between two labels."""
+
+SHORT, DATE = 7, 10
+"""Characters of labels at the left for which a chart has room, and for which it has more room."""
+
+UNEVEN = 4
+"""Ratio of a step to the usual one from which on an axis is uneven."""
 
 
 class Tick(NamedTuple):
@@ -66,9 +76,12 @@ def _tick_text(value: float, low: float, high: float) -> str:
 
 
 def cell_ticks(axis: Axis) -> list[Tick]:
-    """Return ticks of an axis whose values have cells of equal width, in their order."""
+    """Return ticks of an axis whose values have cells of equal width, in their order.
+
+    They are round numbers where the values are even; else, and for times, values.
+    """
     count = len(axis.values)
-    if axis.monotonic and axis.physical.times is None:
+    if axis.monotonic and axis.physical.times is None and _is_even(axis.values):
         places = np.arange(count) + 0.5
         low, high = float(axis.values.min()), float(axis.values.max())
         order = slice(None) if axis.values[0] < axis.values[-1] else slice(None, None, -1)
@@ -81,27 +94,50 @@ def cell_ticks(axis: Axis) -> list[Tick]:
     return [Tick((each + 0.5) / count, axis.text(each)) for each in chosen]
 
 
+def _is_even(values: NDArray[np.float64]) -> bool:
+    """Return whether the steps of monotonic values are alike, so that round numbers have places of their own."""
+    steps = np.abs(np.diff(values))
+    return bool(steps.max() <= UNEVEN * np.median(steps) and steps.min() * UNEVEN >= np.median(steps))
+
+
 def point_ticks(axis: Axis, shares: NDArray[np.float64]) -> list[Tick]:
     """Return ticks of an axis whose values are points at these shares."""
     if axis.physical.times is None and axis.monotonic:
         low, high = float(axis.values.min()), float(axis.values.max())
         return [Tick((each - low) / (high - low), _tick_text(each, low, high)) for each in nice(low, high)]
     count = len(shares)
-    chosen = range(0, count, max(1, -(-count // TICKS)))
-    return [Tick(float(shares[each]), axis.text(each)) for each in chosen]
+    if count < 2:
+        return [Tick(float(shares[each]), axis.text(each)) for each in range(count)]
+    wanted = np.linspace(0, 1, TICKS) if axis.monotonic else np.linspace(0, 1, min(count, TICKS))
+    nearest = dict.fromkeys(int(np.abs(shares - each).argmin()) for each in wanted)
+    return [Tick(float(shares[each]), axis.text(each)) for each in nearest]
 
 
 def _percent(share: float) -> str:
     return f"{100 * share:.3f}%"
 
 
+def spaced(ticks: Sequence[Tick], width: float) -> list[Tick]:
+    """Return the ticks whose labels do not overlap below a frame of `width` characters, from the first on."""
+    found: list[Tick] = []
+    end = -math.inf
+    for each in sorted(ticks, key=lambda tick: tick.share):
+        half = len(each.label) / 2
+        middle = min(max(each.share * width, half), width - half)
+        if middle - half >= end + GAP:
+            found.append(each)
+            end = middle + half
+    return found
+
+
 def _bottom(ticks: Sequence[Tick], title: str) -> str:
-    are_long = sum(len(each.label) for each in ticks) > LONG
+    shown = spaced(ticks, WIDE)
+    narrow = spaced(shown, NARROW)
     marks = "".join(
-        f"<g{' class=wide' * (are_long and number % 2)}>"
+        f"<g{'' if each in narrow else ' class=wide'}>"
         f'<line x1="{_percent(each.share)}" x2="{_percent(each.share)}" y1="0" y2="6"/>'
-        f'<text x="{_percent(each.share)}" y="20" text-anchor="{_anchor(each.share)}">{text(each.label)}</text></g>'
-        for number, each in enumerate(ticks)
+        f'<text x="{_percent(each.share)}" y="20" text-anchor="{_anchor(each)}">{text(each.label)}</text></g>'
+        for each in shown
     )
     return (
         f'<svg class="bottom" aria-hidden="true">{marks}'
@@ -109,8 +145,10 @@ def _bottom(ticks: Sequence[Tick], title: str) -> str:
     )
 
 
-def _anchor(share: float) -> str:
-    return "start" if share < 0.04 else "end" if share > 0.96 else "middle"
+def _anchor(tick: Tick) -> str:
+    """Return the side of a label that stands at its tick, so that it stays below the frame."""
+    half = max(0.04, len(tick.label) / 2 / NARROW)
+    return "start" if tick.share < half else "end" if tick.share > 1 - half else "middle"
 
 
 def _side(ticks: Sequence[Tick], kind: str) -> str:
@@ -151,7 +189,7 @@ def line(axis: Axis, values: NDArray[np.float64], scale: Physical, title: str, l
         for each in ticks
     )
     return (
-        f'<div class="chart lines"><p class="title">{text(title)}</p>{_side(ticks, "left")}'
+        f'<div class="chart lines{_wide(ticks)}"><p class="title">{text(title)}</p>{_side(ticks, "left")}'
         f'<svg class="frame" role="img" aria-label="{text(label)}">{grid}'
         f'<svg viewBox="0 0 1000 1000" preserveAspectRatio="none">{lines}</svg>{marks}</svg>'
         f"{_bottom(point_ticks(axis, shares), axis.title)}</div>\n"
@@ -181,24 +219,54 @@ def _runs(shares: NDArray[np.float64], heights: NDArray[np.float64]) -> Iterator
         yield " ".join(run)
 
 
-def plane(x: Axis, y: Axis, values: NDArray[np.float64], title: str, label: str) -> str:
+def plane(x: Axis, y: Axis, values: NDArray[np.float64], scale: Scale, title: str, label: str) -> str:
     """Return the picture of a plane with its axes and colour bar. `values`: float64 of shape (y, x), NaN missing."""
-    finite = values[np.isfinite(values)]
-    low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 0.0)
+    low, high = scale.range_of(values)
     columns, rows = directions(x, y)
     cells = indices(values[rows, columns], low, high)
     right = [each._replace(share=1 - each.share) if columns.step == -1 else each for each in cell_ticks(x)]
     up = [each._replace(share=1 - each.share) if rows.step != -1 else each for each in cell_ticks(y)]
-    height = round(1000 * min(1.0, max(0.35, cells.shape[0] / max(1, cells.shape[1]))))
-    bar = f'<image href="{_data(colour_bar())}" width="100%" height="100%" preserveAspectRatio="none"/>'
+    height = _height(x, y, cells.shape)
+    bar = f'<image href="{_data(colour_bar(scale.palette))}" width="100%" height="100%" preserveAspectRatio="none"/>'
+    coast = "".join(_coast(x, y, columns, rows, height)) if coastlines.are_geographic(x, y) else ""
     return (
-        f'<div class="chart plane"><p class="title">{text(title)}</p>'
+        f'<div class="chart plane{_wide(up)}"><p class="title">{text(title)}</p>'
         f'<p class="title up">{text(y.title)}</p>{_side(up, "left")}'
         f'<svg class="frame" viewBox="0 0 1000 {height}" role="img" aria-label="{text(label)}">'
-        f'<image href="{_data(png(cells))}" width="1000" height="{height}" preserveAspectRatio="none"/></svg>'
+        f'<image href="{_data(png(cells, scale.palette))}" width="1000" height="{height}" preserveAspectRatio="none"/>'
+        f"{coast}</svg>"
         f'<svg class="bar" aria-hidden="true">{bar}</svg>{_side(value_ticks(low, high), "right")}'
         f"{_bottom(right, x.title)}</div>\n"
     )
+
+
+def _height(x: Axis, y: Axis, shape: tuple[int, ...]) -> int:
+    """Return the height of a plane of width 1000: a degree has the same length along both axes."""
+    if coastlines.is_degrees(x) and coastlines.is_degrees(y):
+        wide, high = (
+            abs(each.values[-1] - each.values[0]) * len(each.values) / (len(each.values) - 1) for each in (x, y)
+        )
+        return round(1000 * min(1.4, max(0.2, float(high / wide))))
+    return round(1000 * min(1.0, max(0.35, shape[0] / max(1, shape[1]))))
+
+
+def _coast(x: Axis, y: Axis, columns: slice, rows: slice, height: int) -> Iterator[str]:
+    """Yield the coastlines of a plane, dark lines over light ones that show on every colour."""
+    lines = []
+    for run in coastlines.paths(x, y):
+        across = 1 - run[:, 0] if columns.step == -1 else run[:, 0]
+        down = 1 - run[:, 1] if rows.step == -1 else run[:, 1]
+        points = dict.fromkeys(zip((1000 * across).round().tolist(), (height * down).round().tolist(), strict=True))
+        lines.append("M" + " ".join(f"{right:.0f},{below:.0f}" for right, below in points))
+    if lines:
+        for kind in ("halo", "coast"):
+            yield f'<path class="{kind}" d="{"".join(lines)}"/>'
+
+
+def _wide(ticks: Sequence[Tick]) -> str:
+    """Return the class of a chart whose labels at the left are long."""
+    longest = max((len(each.label) for each in ticks), default=0)
+    return "" if longest <= SHORT else " long" if longest <= DATE else " longer"
 
 
 def directions(x: Axis, y: Axis) -> tuple[slice, slice]:

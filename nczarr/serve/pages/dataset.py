@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 from nczarr import names
 from nczarr.api.brief import brief
-from nczarr.api.html import tree_html
+from nczarr.api.html import More, tree_html
 from nczarr.arrays.parts import is_fixed, size
 from nczarr.check.checked import Checked
 from nczarr.check.outline import bytes_text, stored_bytes
@@ -198,7 +198,11 @@ def _dataset(found: Told) -> Iterator[str]:
         )
         yield "</section>\n"
     yield '<section aria-labelledby="content"><h2 id="content">Content</h2>\n'
-    yield tree_html(checked, partial(_more, found)) if _is_there(checked) else "<p>The dataset is empty.</p>"
+    yield (
+        tree_html(checked, More(partial(_note, checked), partial(_more, found)))
+        if _is_there(checked)
+        else "<p>The dataset is empty.</p>"
+    )
     yield "</section>\n"
     yield from _losses(found)
 
@@ -258,6 +262,13 @@ def _coordinate(each: Coordinate) -> str:
         f'<tr><th scope="row"><code>{name}</code>{label}{grows}</th><td class="n">{each.length:,}</td>{cells}'
         f"<td>{text(each.units)}</td></tr>\n"
     )
+
+
+def _note(checked: Checked, path: str) -> str:
+    """Return the name for people and the units of a variable."""
+    attributes = attributes_of(checked, path)
+    label, units = text_of(attributes, "long_name", "standard_name"), text_of(attributes, "units")
+    return f"{label} ({units})" if label and units else label or units
 
 
 def _more(found: Told, path: str) -> Iterator[str]:

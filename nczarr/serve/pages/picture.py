@@ -1,7 +1,7 @@
-"""Pictures of planes: viridis colours, and PNG files of palette indices.
+"""Pictures of planes: colours, and PNG files of palette indices.
 
-PNG: W3C Recommendation "Portable Network Graphics", second edition. Colours:
-viridis by S. van der Walt and N. Smith, dedicated to the public domain (CC0);
+PNG: W3C Recommendation "Portable Network Graphics", second edition. The first
+palette is viridis by S. van der Walt and N. Smith, dedicated to the public domain (CC0);
 33 of its 256 colours, between which others are interpolated.
 """
 
@@ -21,6 +21,18 @@ VIRIDIS = (
 )
 """Evenly spaced colours of the map."""
 
+PALETTES = {
+    "viridis": VIRIDIS,
+    "heat": "0c0b1f 3a1059 781f6c b63655 e7652e f8a533 f6e47d",
+    "grey": "121212 f4f4f4",
+    "blue-red": "1b3b6d 2f6ba8 70a9d2 b9d6e8 f5f5f5 f1c5af df8564 b8443b 6f1424",
+    "brown-green": "553309 8d5b1c bf9046 e2c995 f5f4ef a9d9ce 58ac9e 1c7b6d 07423b",
+}
+"""Evenly spaced colours of each palette, from low to high values."""
+
+DIVERGING = frozenset({"blue-red", "brown-green"})
+"""Palettes whose middle colour is for zero."""
+
 COLOURS = 255
 """Number of colours; the palette index 0 is for missing values."""
 
@@ -28,9 +40,9 @@ _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 
 @cache
-def palette() -> bytes:
+def palette(name: str) -> bytes:
     """Return the red, green and blue bytes of all colours, from low to high values."""
-    known = np.array([list(bytes.fromhex(each)) for each in VIRIDIS.split()], "f8")
+    known = np.array([list(bytes.fromhex(each)) for each in PALETTES[name].split()], "f8")
     places = np.linspace(0, len(known) - 1, COLOURS)
     columns = [np.interp(places, np.arange(len(known)), known[:, band]) for band in range(3)]
     return np.stack(columns, axis=1).round().astype("u1").tobytes()
@@ -48,7 +60,7 @@ def indices(values: NDArray[np.float64], low: float, high: float) -> NDArray[np.
     return found.astype("u1")
 
 
-def png(cells: NDArray[np.uint8]) -> bytes:
+def png(cells: NDArray[np.uint8], name: str) -> bytes:
     """Return the PNG file of palette indices, uint8 of shape (rows, columns); index 0 is transparent."""
     rows, columns = cells.shape
     lines = np.zeros((rows, columns + 1), "u1")  # each line begins with its filter, 0: none
@@ -56,7 +68,7 @@ def png(cells: NDArray[np.uint8]) -> bytes:
     return b"".join((
         _SIGNATURE,
         _chunk(b"IHDR", struct.pack(">IIBBBBB", columns, rows, 8, 3, 0, 0, 0)),
-        _chunk(b"PLTE", b"\0\0\0" + palette()),
+        _chunk(b"PLTE", b"\0\0\0" + palette(name)),
         _chunk(b"tRNS", b"\0"),
         _chunk(b"IDAT", zlib.compress(lines.tobytes(), 6)),
         _chunk(b"IEND", b""),
@@ -67,7 +79,7 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
 
-def colour_bar() -> bytes:
+def colour_bar(name: str) -> bytes:
     """Return the PNG file of all colours, the highest at the top."""
     scale: NDArray[Any] = np.arange(COLOURS, 0, -1)
-    return png(scale.astype("u1").reshape(-1, 1))
+    return png(scale.astype("u1").reshape(-1, 1), name)

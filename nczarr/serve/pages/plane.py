@@ -18,6 +18,7 @@ from nczarr.serve.dataset_cache import RefusedError
 from nczarr.serve.limits import Limits
 from nczarr.serve.pages.cost import FEW, cost, stored_blocks
 from nczarr.serve.pages.physical import Physical, attributes_of, is_numeric, physical, text_of
+from nczarr.serve.pages.picture import DIVERGING, PALETTES
 from nczarr.serve.value_streams import chunk_size
 
 MOST_POINTS = 2000
@@ -42,6 +43,26 @@ TIMES = 3
 """Copies of the values in memory while a page is made."""
 
 
+class Scale(NamedTuple):
+    """Choice of the colours of a plane."""
+
+    palette: str = next(iter(PALETTES))
+    """Name of the palette."""
+    low: float | None = None
+    """Value of the first colour; None: the smallest value."""
+    high: float | None = None
+    """Value of the last colour; None: the largest value."""
+
+    def range_of(self, values: NDArray[np.float64]) -> tuple[float, float]:
+        """Return the values of the first and last colour. Zero is in the middle of a diverging palette, if possible."""
+        finite = values[np.isfinite(values)]
+        low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
+        if self.palette in DIVERGING and self.low is None and self.high is None and low < 0 < high:
+            low, high = min(low, -high), max(high, -low)
+        low, high = low if self.low is None else self.low, high if self.high is None else self.high
+        return (low, high) if low <= high else (low, low) if self.high is None else (high, high)
+
+
 class View(NamedTuple):
     """A line or plane of a variable, before it is read."""
 
@@ -57,6 +78,8 @@ class View(NamedTuple):
     """Indices before decimation."""
     cost: int
     """Bytes that are read or decoded."""
+    scale: Scale = Scale()
+    """Colours of a plane."""
 
     @property
     def shown(self) -> tuple[int, ...]:
@@ -103,8 +126,10 @@ def view_of(checked: Checked, query: Mapping[str, str], limits: Limits) -> View:
 
     `var`: variable; `x`, `y`: numbers of axes, `y=none` for a line; `iN`: index
     along axis N; `aN`, `bN`: first and last index along a shown axis; `of`:
-    variable that all these belong to: for another one they are ignored.
+    variable that all these belong to: for another one they are ignored;
+    `palette`, `low`, `high`: colours of a plane.
     """
+    scale = _scale(query)
     path = variable_of(checked, query)
     if query.get("of", path) != path:
         query = {}
@@ -118,13 +143,35 @@ def view_of(checked: Checked, query: Mapping[str, str], limits: Limits) -> View:
     for ranges in _decimations(windows, most):
         least = cost(checked, path, ranges)
         if chosen is None and least <= limits.response:
-            chosen = View(path, x, y, ranges, windows, least)
+            chosen = View(path, x, y, ranges, windows, least, scale)
         if least <= BUDGET:
-            return View(path, x, y, ranges, windows, least)
+            return View(path, x, y, ranges, windows, least, scale)
     if chosen is not None:
         return chosen
     text = f"even few values of `{names.readable(path)}` need {least} bytes: its chunks are large; the limit"
     raise RefusedError(413, f"{text} of an answer is {limits.response}")
+
+
+def _scale(query: Mapping[str, str]) -> Scale:
+    """Return the colours that a query requests. Raises RefusedError."""
+    palette = query.get("palette", "") or Scale().palette
+    if palette not in PALETTES:
+        raise RefusedError(400, f"`palette` must be one of {', '.join(PALETTES)}")
+    low, high = (_bound(query, name) for name in ("low", "high"))
+    if low is not None and high is not None and low >= high:
+        raise RefusedError(400, "`low` must be less than `high`")
+    return Scale(palette, low, high)
+
+
+def _bound(query: Mapping[str, str], name: str) -> float | None:
+    text = query.get(name, "").strip()
+    try:
+        found = float(text) if text else None
+    except ValueError:
+        found = math.nan
+    if found is not None and not math.isfinite(found):
+        raise RefusedError(400, f"`{name}` must be a number")
+    return found
 
 
 def variable_of(checked: Checked, query: Mapping[str, str]) -> str:

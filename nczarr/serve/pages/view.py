@@ -19,7 +19,7 @@ from nczarr.serve.pages import chart
 from nczarr.serve.pages.download import FORMATS
 from nczarr.serve.pages.markup import DOWNLOAD, VIEW, attribute, crumbs, number_text, page, shown, table, text
 from nczarr.serve.pages.physical import Physical, is_numeric, physical
-from nczarr.serve.pages.picture import indices, png
+from nczarr.serve.pages.picture import PALETTES, indices, png
 from nczarr.serve.pages.plane import Axis, View, axis_at, axis_of, read
 from nczarr.serve.request import url
 
@@ -123,9 +123,8 @@ def _picture(seen: Seen) -> bytes:
     if seen.x is None or seen.y is None:
         raise RefusedError(400, "a picture needs two axes")
     columns, rows = chart.directions(seen.x, seen.y)
-    finite = seen.values[np.isfinite(seen.values)]
-    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
-    return png(indices(seen.values[rows, columns], low, high))
+    scale = seen.view.scale
+    return png(indices(seen.values[rows, columns], *scale.range_of(seen.values)), scale.palette)
 
 
 def _page(opened: Opened, view: View, content: Iterator[str]) -> str:
@@ -170,6 +169,8 @@ def _controls(opened: Opened, view: View) -> str:
     for number, length in enumerate(checked.shapes[view.path]):
         if number not in view.shown and length > 1:
             found.append(_index(checked, view, number, length))
+    if view.y is not None:
+        found += _colours(view)
     found += _part(checked, view)
     found.append('<p class="do"><button class="main" type="submit">Show</button></p></form>\n')
     return "".join(found)
@@ -208,6 +209,22 @@ def _with_units(axis: Axis) -> str:
     return axis.text(0) + (f" {axis.physical.units}" if axis.physical.times is None else "")
 
 
+def _colours(view: View) -> Iterator[str]:
+    """Yield the fields of the palette and its range, which holds for all places along other axes."""
+    scale = view.scale
+    is_set = scale != type(scale)()
+    yield f'<details class="part"{" open" * is_set}><summary>Colours</summary>'
+    yield _select("palette", "Palette", [(name, name) for name in PALETTES], scale.palette)
+    yield '<p class="pair"><span>Range</span>'
+    for name, value in (("low", scale.low), ("high", scale.high)):
+        shown = "" if value is None else repr(value)
+        yield (
+            f'<input type="number" step="any" name="{name}" value="{shown}" placeholder="automatic" '
+            f'aria-label="value of the {name}est colour">'
+        )
+    yield "</p></details>"
+
+
 def _part(checked: Checked, view: View) -> Iterator[str]:
     """Yield the fields of the first and last index along shown axes."""
     shape = checked.shapes[view.path]
@@ -241,7 +258,7 @@ def _picture_page(opened: Opened, seen: Seen) -> Iterator[str]:
         yield chart.line(seen.x, seen.values, seen.physical, seen.physical.axis, label) + "</div>"
     else:
         yield f'<div class="drawn" data-values="{html.escape(_address(opened, view))}">'
-        yield chart.plane(seen.x, seen.y, seen.values, seen.physical.axis, label) + "</div>"
+        yield chart.plane(seen.x, seen.y, seen.values, view.scale, seen.physical.axis, label) + "</div>"
     if view.decimated:
         steps = " and ".join(
             f"every {_ordinal(view.ranges[axis].step)} along <code>"

@@ -23,10 +23,10 @@ from nczarr.diagnostics.report import Report
 from nczarr.options import Options
 from nczarr.select.indexing import read_outer
 from nczarr.serve.limits import Limits
-from nczarr.serve.pages import chart, picture, plane
+from nczarr.serve.pages import chart, coastlines, picture, plane
 from nczarr.serve.pages.cost import cost
 from nczarr.serve.pages.physical import Physical, physical
-from nczarr.serve.pages.plane import BUDGET, MOST_CELLS, axis_of, read, view_of
+from nczarr.serve.pages.plane import BUDGET, MOST_CELLS, Axis, Scale, axis_of, read, view_of
 from tests.support.serving import Served, serving
 
 PACKED = """netcdf p {
@@ -194,7 +194,7 @@ def test_pictures_are_png_files(looked: Served) -> None:
 
 
 def test_colours_become_lighter() -> None:
-    colours = np.frombuffer(picture.palette(), "u1").reshape(-1, 3).astype("f8")
+    colours = np.frombuffer(picture.palette("viridis"), "u1").reshape(-1, 3).astype("f8")
     light = colours @ [0.2126, 0.7152, 0.0722]
     assert (np.diff(light) > -0.6).all()
     values = np.array([0.0, 1.0, 0.5, np.nan, -np.inf, np.inf, 2.0])
@@ -370,3 +370,64 @@ def test_the_cost_of_a_huge_array_is_that_of_its_stored_chunks(tmp_path: Path) -
     seen = plane.view_of(checked, {}, Limits())
     assert seen.cost == 8_000_000
     assert [len(each) for each in seen.ranges] == [480, 480]
+
+
+def axis(values: Any, units: str = "", **attributes: Any) -> Axis:
+    return Axis("a", np.asarray(values, "f8"), Physical(units=units), **attributes)
+
+
+def test_labels_neither_overlap_nor_vanish() -> None:
+    uneven = axis([1, 2, 5, 10, 30, 70, 100, 250, 500, 700, 850, 1000])
+    for ticks in (chart.cell_ticks(uneven), chart.cell_ticks(axis([1, 2, 3, 1000]))):
+        assert len(ticks) >= 4
+        assert (np.diff([each.share for each in ticks]) > 0.1).all()
+    long = [chart.Tick(share, "2000-01-01 12:00") for share in (0, 0.2, 0.25, 0.5, 0.75, 1)]
+    assert [each.share for each in chart.spaced(long, 90)] == [0, 0.5, 0.75]
+    assert [each.share for each in chart.spaced(long, 38)] == [0, 1]
+    assert [each.label for each in chart.point_ticks(axis([0, 1, 2]), np.array([0, 0.5, 1]))] != []
+
+
+def test_degrees_have_one_length() -> None:
+    x, y = axis(np.arange(-170, 180, 10), "degrees_east"), axis(np.arange(0, 41, 2), "degrees_north")
+    made = chart.plane(x, y, np.zeros((21, 35)), Scale(), "", "")
+    assert 'viewBox="0 0 1000 120"' not in made  # flat pictures have a least height
+    assert 'viewBox="0 0 1000 200"' in made
+    half = chart.plane(x, axis(np.arange(-85, 90, 10), "degreeN"), np.zeros((18, 35)), Scale(), "", "")
+    assert 'viewBox="0 0 1000 514"' in half
+    assert 'class="coast"' in half
+    assert 'class="coast"' not in chart.plane(x, axis(np.arange(18), "m"), np.zeros((18, 35)), Scale(), "", "")
+
+
+@pytest.mark.parametrize("longitudes", [np.arange(-179.5, 180), np.arange(0.5, 360), np.arange(359.5, 0, -1)])
+def test_coastlines_are_where_they_are(longitudes: Any) -> None:
+    """The southern tip of Africa is at 20 E, 35 S; no land is near 0 E, 45 S."""
+    x, y = axis(longitudes, "degrees_east"), axis(np.arange(-89.5, 90), "degrees_north")
+    points = np.concatenate(list(coastlines.paths(x, y)))
+    assert ((points >= 0) & (points <= 1)).all()
+
+    def distance(east: float, north: float) -> float:
+        place = (
+            coastlines.shares(x, np.array([east % 360 if longitudes.max() > 180 else east])),
+            coastlines.shares(y, np.array([north])),
+        )
+        return float(np.hypot(*(np.ptp(a.values) * (points[:, n] - place[n]) for n, a in enumerate((x, y)))).min())
+
+    assert distance(20, -34.8) < 1
+    assert distance(-5.4, 36) < 1
+    assert distance(1, -45) > 8
+
+
+def test_colours_are_chosen(looked: Served) -> None:
+    first = looked.get("/view/p.cdl?var=packed")
+    other = looked.get("/view/p.cdl?var=packed&palette=blue-red&low=-10&high=40")
+    assert (first.status, other.status) == (200, 200)
+    assert '<option value="blue-red" selected>' in other.text
+    assert 'name="low" value="-10.0"' in other.text
+    later = looked.get("/view/p.cdl?var=packed&palette=blue-red&low=-10&high=40&i0=1")
+    bars = [re.findall(r'class="right".*?</svg></svg>', each.text) for each in (other, later)]
+    assert bars[0] == bars[1] != []
+    for wrong in ("palette=none", "low=5&high=5", "low=x", "high=inf"):
+        assert looked.get(f"/view/p.cdl?var=packed&{wrong}").status == 400
+    assert Scale("blue-red").range_of(np.array([-3.0, np.nan, 1])) == (-3, 3)
+    assert Scale("viridis", low=0).range_of(np.array([-3.0, np.nan, 1])) == (0, 1)
+    assert Scale(high=-5).range_of(np.array([-3.0, 1])) == (-5, -5)
