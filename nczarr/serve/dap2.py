@@ -3,7 +3,7 @@
     .dds  .das  .ver    declarations, attributes, versions
     .dods               declarations and values in XDR
     .ascii  .asc        values as text
-    .html  .info        the page of the dataset
+    .html  .info        the form of the dataset, which is also at the URL without suffix
 
 Refusals are the protocol's error documents, so that its clients show the text.
 """
@@ -53,6 +53,12 @@ def split_suffix(name: str) -> tuple[str, str]:
         known = ", ".join(f".{each}" for each in (*DOCUMENTS, *VALUES, *PAGES))
         raise RefusedError(404, f"an URL ends in one of {known}")
     return stem, suffix
+
+
+def has_suffix(name: str) -> bool:
+    """Return whether a last segment ends in a suffix of the protocol."""
+    stem, _, suffix = name.rpartition(".")
+    return bool(stem) and suffix in (*DOCUMENTS, *VALUES, *PAGES)
 
 
 def document(opened: Opened, suffix: str, expression: str) -> Answer:

@@ -32,6 +32,7 @@ from nczarr.serve.pages.catalog import DOCUMENT, catalog
 from nczarr.serve.pages.folder import SORTS, Entry, Listing, folder, results, results_members
 from nczarr.serve.pages.markup import BROWSE, CATALOG, CDMREMOTE, DOWNLOAD, FILE, STATIC, VIEW
 from nczarr.serve.pages.static_files import static_file
+from nczarr.serve.pages.subset_form import subset_form
 from nczarr.serve.places import Place, Root
 from nczarr.serve.request import Request, url
 from nczarr.serve.search_index import SearchIndex
@@ -183,13 +184,21 @@ class Routes(NamedTuple):
             return conditional(found, asked.headers, opened.modified)
 
     def _dap2(self, segments: tuple[str, ...], asked: Request, at_hand: Opened | None) -> Answer | Later:
-        place, suffix = self._found_with_suffix(segments, dap2.split_suffix)
+        if segments and not dap2.has_suffix(segments[-1]):
+            place, suffix = self._found(_trimmed(segments)), ""
+            if place.folder or place.behind:
+                raise RefusedError(404, "there is no such dataset")
+        else:
+            place, suffix = self._found_with_suffix(segments, dap2.split_suffix)
         if suffix in dap2.PAGES:
-            return Answer(b"", status=303, headers=(("Location", url(BROWSE, *place.segments)),))
+            return Answer(b"", status=303, headers=(("Location", url(dap2.DAP2, *place.segments)),))
         opened = self._open(place, at_hand)
         if opened is None:
             return Later(place)
         with while_same(opened):
+            if not suffix:
+                form = subset_form(opened, dap2.view(opened), asked.query, asked.place)
+                return Answer(form.encode("utf-8", "replace"), HTML)
             if suffix in dap2.DOCUMENTS:
                 return conditional(dap2.document(opened, suffix, asked.constraint), asked.headers, opened.modified)
             values = dap2.values_of(opened, suffix, asked.constraint, self.limits)

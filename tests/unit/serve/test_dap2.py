@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import html
+import re
 from pathlib import Path
+from urllib.parse import unquote
 
 import numpy as np
 import pytest
@@ -22,7 +25,7 @@ def test_documents(served: Served) -> None:
         assert (head.status, head.body) == (200, b"")
     assert "DAP/2.0" in served.get("/dap2/cmip.nc.ver").text
     page = served.get("/dap2/cmip.nc.html")
-    assert (page.status, page.headers["location"]) == (303, "/browse/cmip.nc")
+    assert (page.status, page.headers["location"]) == (303, "/dap2/cmip.nc")
 
 
 def test_values_of_every_format(served: Served, datasets: Path, tmp_path: Path) -> None:
@@ -67,3 +70,48 @@ def test_limits(tmp_path: Path) -> None:
         whole = served.get("/dap2/t.cdl.dods?w[0:1999998]")
         assert whole.status == 200
         assert len(whole.body.partition(b"Data:\n")[2]) == 8 + 4 * 1999999
+
+
+GRID = """netcdf g { dimensions: time = 4 ; lat = 5 ; x = 3 ; n = 2 ;
+variables: double time(time) ; time:units = "days since 2000-01-01" ; float lat(lat) ; lat:units = "degrees_north" ;
+  int v(time, lat, x) ; char c(x, n) ; int s ;
+data: time = 0, 1.5, 2, 3 ; lat = 80, 40, 0, -40, -80 ; c = "ab", "cd", "ef" ; s = 7 ; }
+"""
+
+
+@pytest.mark.parametrize(
+    ("query", "constraint"),
+    [
+        ("var=v", "v[0:1:3][0:1:4][0:1:2]"),
+        ("var=v&from0=2000-01-02&to0=2000-01-03&from1=-50&to1=41&step2=2", "v[1:1:2][1:1:3][0:2:2]"),
+        ("var=v&from0=1.5&from1=41&to1=-50", "v[1:1:3][1:1:3][0:1:2]"),
+        ("var=lat&from0=0", "lat[0:1:2]"),
+        ("var=c&from0=1", "c[1:1:2]"),
+        ("var=s", "s"),
+    ],
+)
+def test_the_form_makes_addresses(query: str, constraint: str, tmp_path: Path) -> None:
+    (tmp_path / "g.cdl").write_text(GRID, encoding="utf-8")
+    with serving(tmp_path) as served:
+        page = html.unescape(served.get(f"/dap2/g.cdl?{query}").text)
+        (address,) = re.findall(r"<code>http[^<]*(/dap2/g\.cdl\.dods\?[^<]*)</code>", page)
+        assert unquote(address.partition("?")[2]) == constraint
+        assert served.get(address).status == 200
+        for link in re.findall(r'href="(/(?:dap2|download)/g\.cdl[^"]*)"', page):
+            assert served.get(link).status == 200, link
+
+
+def test_refusals_of_the_form(served: Served, tmp_path: Path) -> None:
+    (tmp_path / "g.cdl").write_text(GRID, encoding="utf-8")
+    with serving(tmp_path) as one:
+        for query, words in {
+            "var=none": "there is no variable", "var=v&from1=x": "is not a number along",
+            "var=v&from0=soon": "is not a date or number", "var=v&from1=85": "no value of `lat",
+            "var=v&step1=0": "the step along",
+        }.items():  # fmt: skip
+            reply = one.get(f"/dap2/g.cdl?{query}")
+            assert (reply.status, words in reply.text) == (400, True), reply.text
+        assert one.get("/dap2/g.cdl?var=v&from0=-1e400").status == 200
+    assert served.get("/dap2/stores").status == 404
+    for path in ("groups.nc", "types.nc", "stores/cmip.zarr", "stores/strings.zarr3"):
+        assert served.get(f"/dap2/{path}").status == 200, path

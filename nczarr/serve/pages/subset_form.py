@@ -1,0 +1,180 @@
+"""Form of a dataset at its OPeNDAP URL: a variable and ranges of its coordinates become addresses.
+
+It works without scripts: the page of a query shows the form as it was filled,
+and the addresses of the section.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+from urllib.parse import quote, urlencode
+
+from nczarr import dap2, names
+from nczarr.arrays.lazy_numpy import np
+from nczarr.arrays.time_units import CALENDARS, date
+from nczarr.select.section_syntax import written
+from nczarr.serve.dataset_cache import Opened, RefusedError
+from nczarr.serve.pages.markup import DOWNLOAD, OPENDAP, attribute, crumbs, link, page, table, text
+from nczarr.serve.pages.plane import Axis, axis_at
+from nczarr.serve.request import url
+
+MOST_VARIABLES = 1000
+"""Maximum variables to choose from."""
+
+MOST_VALUES = 1_000_000
+"""Length of a dimension above which ranges are those of indices."""
+
+ROUNDING = 1e-6
+"""Share of a step by which a value may be outside of a range, because texts of coordinates are rounded."""
+
+DOWNLOADS = {"nc": "netCDF", "csv": "CSV"}
+"""Formats of files by suffix."""
+
+
+class Side(NamedTuple):
+    """One dimension of a variable in the form."""
+
+    title: str
+    """Name with units."""
+    ends: tuple[str, str]
+    """First and last coordinate."""
+    bounds: tuple[str, str]
+    """Coordinates of the first and last chosen index."""
+    length: int
+    """Length of the dimension."""
+    chosen: range
+    """Chosen indices."""
+
+
+def subset_form(opened: Opened, known: dap2.Mapping, query: Mapping[str, str], place: str) -> str:
+    """Return the form. `known`: the dataset in DAP2; `place`: scheme and host. Raises RefusedError, OSError."""
+    name = query.get("var") or next(iter(known.nodes), "")
+    if name not in known.nodes and query.get("var"):
+        raise RefusedError(400, f"there is no variable `{names.readable(name)}`")
+    title = f"OPeNDAP: {opened.place.segments[-1]}"
+    return page(title, _form(opened, known, name, query, place), scripts=("pages.js",))
+
+
+def _form(opened: Opened, known: dap2.Mapping, name: str, query: Mapping[str, str], place: str) -> Iterator[str]:
+    here = url(OPENDAP[0], *opened.place.segments)
+    yield crumbs(opened.place.segments, last="OPeNDAP")
+    yield f'<p>Address for clients: <code>{text(place + here)}</code></p>\n<ul class="buttons">'
+    for suffix in ("dds", "das", "ascii"):
+        yield f"<li>{link(f'{here}.{suffix}', suffix.upper(), kind='button')}</li>"
+    yield "</ul>\n"
+    if not known.nodes:
+        yield "<p>DAP2 holds no variable of this dataset.</p>\n"
+        return
+    yield f'<form class="look" action="{html.escape(here)}" method="get"><label for="var">Variable</label>'
+    yield '<select id="var" name="var">'
+    for each in list(known.nodes)[:MOST_VARIABLES]:
+        yield f'<option value="{attribute(each)}"{" selected" * (each == name)}>{text(each)}</option>'
+    yield '</select><button type="submit">Choose</button></form>\n'
+    leaf = next(each for each, _ in dap2.leaves(known.nodes[name]))
+    sides = [_side(opened, leaf.fqn, number, query) for number in range(len(opened.checked.shapes[leaf.fqn]))]
+    if sides:
+        yield from _ranges(here, name, sides)
+    yield from _addresses(opened, known, name, leaf.fqn, sides, place)
+
+
+def _side(opened: Opened, path: str, number: int, query: Mapping[str, str]) -> Side:
+    """Return a dimension of a variable with the indices that a query chooses. Raises RefusedError, OSError."""
+    checked = opened.checked
+    length = checked.shapes[path][number]
+    taken = range(length) if length <= MOST_VALUES else range(0, length, length - 1)
+    axis = axis_at(checked, checked.variables[path].dimensions[number], taken, number)
+    low, high = (_value(axis, query.get(f"{word}{number}", "")) for word in ("from", "to"))
+    step = query.get(f"step{number}", "").strip() or "1"
+    if not step.isascii() or not step.isdigit() or not 0 < len(step) < 19 or not int(step):
+        raise RefusedError(400, f"the step along `{axis.title}` must be a number from 1 on")
+    if length > MOST_VALUES:  # coordinates would take too long: indices
+        first, last = (
+            (0 if low is None else int(max(0, low))),
+            (length - 1 if high is None else int(min(length - 1, high))),
+        )
+        if first > last:
+            raise RefusedError(400, f"no index along axis {number} is in this range")
+        chosen = range(first, last + 1, int(step))
+        return Side(f"axis {number}, index", ("0", str(length - 1)), (str(first), str(last)), length, chosen)
+    steps = np.abs(np.diff(axis.values))
+    slack = ROUNDING * float(steps.min()) if len(steps) else 0.0
+    low, high = (low, high) if low is None or high is None or low <= high else (high, low)
+    inside = np.flatnonzero(
+        (axis.values >= (-np.inf if low is None else low - slack))
+        & (axis.values <= (np.inf if high is None else high + slack))
+    )
+    if not len(inside):
+        raise RefusedError(400, f"no value of `{axis.title}` is in this range")
+    first, last = int(inside[0]), int(inside[-1])
+    ends = axis.text(0), axis.text(length - 1)
+    return Side(axis.title, ends, (axis.text(first), axis.text(last)), length, range(first, last + 1, int(step)))
+
+
+def _value(axis: Axis, words: str) -> float | None:
+    """Return a coordinate that a client wrote: a number, or a date of times. Raises RefusedError."""
+    words, times = words.strip(), axis.physical.times
+    if not words:
+        return None
+    try:
+        if times is not None and not _is_number(words):
+            seconds = date(words, CALENDARS[(times.calendar or "").lower()])
+            return float((seconds - times.start) / times.unit)
+        return float(words)
+    except ValueError:
+        wanted = "a date or number" if times is not None else "a number"
+        raise RefusedError(400, f"`{names.readable(words[:40])}` is not {wanted} along `{axis.title}`") from None
+
+
+def _is_number(words: str) -> bool:
+    try:
+        return float(words) == float(words)
+    except ValueError:
+        return False
+
+
+def _ranges(here: str, name: str, sides: list[Side]) -> Iterator[str]:
+    """Yield the form of ranges."""
+    yield f'<form action="{html.escape(here)}" method="get">'
+    yield f'<input type="hidden" name="var" value="{attribute(name)}">\n'
+    rows = (_row(number, side) for number, side in enumerate(sides))
+    yield table(("Dimension", "First", "Last", "From", "To", "Step"), rows, label="Ranges of coordinates")
+    yield '<p><button class="main" type="submit">Show addresses</button></p></form>\n'
+
+
+def _row(number: int, side: Side) -> str:
+    cells = "".join(f"<td>{text(each)}</td>" for each in side.ends)
+    for word, bound in zip(("from", "to"), side.bounds, strict=True):
+        cells += (
+            f'<td><input type="text" name="{word}{number}" value="{attribute(bound)}" size="14" '
+            f'aria-label="{text(f"{word} along {side.title}")}"></td>'
+        )
+    cells += (
+        f'<td><input type="number" name="step{number}" min="1" max="{side.length}" value="{side.chosen.step}" '
+        f'aria-label="{text(f"step along {side.title}")}"></td>'
+    )
+    return f'<tr><th scope="row">{text(side.title)}</th>{cells}</tr>\n'
+
+
+def _addresses(
+    opened: Opened, known: dap2.Mapping, name: str, path: str, sides: list[Side], place: str
+) -> Iterator[str]:
+    """Yield the addresses of the chosen section."""
+    chosen = [side.chosen for side in sides]
+    node = known.nodes[name]
+    axes = node.array.axes if isinstance(node, dap2.Grid) else node.axes
+    slabs = "".join(f"[{each[0]}:{each.step}:{each[-1]}]" for each in chosen[: len(axes)])
+    constraint = quote(name, safe="") + quote(slabs, safe=":")
+    here = url(OPENDAP[0], *opened.place.segments)
+    yield '<section aria-labelledby="section"><h2 id="section">Section</h2>\n'
+    yield f'<pre class="copy" tabindex="0"><code>{text(f"{place}{here}.dods?{constraint}")}</code></pre>\n'
+    yield f'<ul class="buttons"><li>{link(f"{here}.ascii?{constraint}", "ASCII", kind="button")}</li>'
+    yield f"<li>{link(f'{here}.dods?{constraint}', 'DODS', kind='button')}</li>"
+    section = written(names.split(path), tuple(chosen))
+    for suffix, title in DOWNLOADS.items():
+        where = (
+            f"{url(DOWNLOAD, *opened.place.segments)}?{urlencode({'var': names.to_bytes(section), 'format': suffix})}"
+        )
+        yield f"<li>{link(where, title, kind='button')}</li>"
+    yield "</ul></section>\n"
