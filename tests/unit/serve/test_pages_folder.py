@@ -7,14 +7,16 @@ import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
 from nczarr.serve import search_index
+from nczarr.serve.dataset_cache import Opened
 from nczarr.serve.limits import Limits
-from nczarr.serve.places import Root
+from nczarr.serve.places import Place, Root
 from nczarr.serve.search_index import SearchIndex
 from tests.support.serving import Served, serving
 
@@ -207,3 +209,23 @@ def test_catalogs_have_pages(tmp_path: Path) -> None:
         assert following == "/catalog/catalog.xml?page=2"
         last = ElementTree.fromstring(served.get(following).body)
         assert [each.get("urlPath") for each in last.iter(f"{NAMESPACE}dataset")][1:] == ["d0200.cdl"]
+
+
+def test_names_are_found_before_any_file_is_read(tmp_path: Path) -> None:
+    for name in ("first", "second", "third"):
+        (tmp_path / f"{name}.cdl").write_text(cdl(name, "x"), encoding="utf-8")
+    begun, ended = Event(), Event()
+
+    def read(place: Place, most: int) -> Opened:
+        begun.set()
+        ended.wait(60)
+        raise OSError
+
+    index = SearchIndex(Root(str(tmp_path)), read)
+    index.refresh()
+    assert begun.wait(60)
+    hits = index.search("third", (), 10)
+    assert [each.segments for each in hits.found] == [("third.cdl",)]
+    assert not hits.complete
+    ended.set()
+    index.close()
