@@ -234,11 +234,7 @@ def _facts_line(found: Told) -> Iterator[str]:
     yield f"<code>{text(opened.place.segments[-1])}</code>"
     yield f"Format <code>{text(opened.form.name)}</code>"
     if found.file is not None:
-        yield link(
-            url(FILE, *opened.place.segments),
-            f"{bytes_text(found.file)} file",
-            f"Get the file {opened.place.segments[-1]}",
-        )
+        yield link(url(FILE, *opened.place.segments), f"{bytes_text(found.file)} file")
     yield f"{bytes_text(found.values)} of values"
     yield f"{counted(len(checked.variables), 'variable')}"
     if len(checked.groups) > 1:
