@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Protocol
 
@@ -24,6 +25,9 @@ ROOT_KEYS = (
     *("root.group.json", "root.array.json"),
 )
 """Root keys; every store has one of them."""
+
+LAST = "\U0010ffff"
+"""Character after all that keys contain."""
 
 HELD = 64 << 20
 """Maximum bytes of a key's pieces in memory."""
@@ -197,6 +201,11 @@ def is_safe(key: str) -> bool:
     except UnsafeKeyError:
         return False
     return True
+
+
+def with_prefix(keys: Sequence[str], prefix: str) -> Sequence[str]:
+    """Return those of some sorted keys that begin with a prefix."""
+    return keys[bisect_left(keys, prefix) : bisect_left(keys, prefix + LAST)]
 
 
 def next_segments(keys: Iterable[str], prefix: str) -> list[str]:

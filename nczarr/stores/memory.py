@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from nczarr.stores.base import Store, safe_key
+from nczarr.stores.base import Store, safe_key, with_prefix
 from nczarr.stores.ranges import Range
 
 
@@ -18,6 +18,7 @@ class MemoryStore(Store):
     def __init__(self, content: Mapping[str, bytes] | None = None) -> None:
         self.content: dict[str, bytes] = dict(content or {})
         self.finished = False
+        self._sorted: list[str] = []
 
     def lacks(self, key: str) -> bool:
         """Return whether there is no such key."""
@@ -33,7 +34,9 @@ class MemoryStore(Store):
 
     def keys(self, prefix: str = "") -> Iterator[str]:
         """Return all keys with `prefix`, sorted."""
-        return iter(sorted(key for key in self.content if key.startswith(prefix)))
+        if len(self._sorted) != len(self.content):  # keys are only added
+            self._sorted = sorted(self.content)
+        return iter(with_prefix(self._sorted, prefix))
 
     def finish(self) -> None:
         """Mark the store as finished."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from nczarr.stores.base import Store, cut
+from nczarr.stores.base import Store, cut, with_prefix
 from nczarr.stores.ranges import Range
 from nczarr.stores.reference import Reference
 
@@ -30,6 +30,7 @@ class Overlay(Store):
         self.documents = documents
         self.moved = moved
         self.removed = removed
+        self._added = sorted({*documents, *moved})
         self.path = base.path
         self.distant, self.listed, self.refers = base.distant, base.listed, base.refers
         self.archive, self.versioned, self.fill_places = base.archive, base.versioned, base.fill_places
@@ -69,8 +70,7 @@ class Overlay(Store):
 
     def keys(self, prefix: str = "") -> Iterator[str]:
         """Return all keys with `prefix`, sorted."""
-        added = (key for key in (*self.documents, *self.moved) if key.startswith(prefix))
-        return iter(sorted(({*self.base.keys(prefix), *added}) - self.removed))
+        return iter(sorted(({*self.base.keys(prefix), *with_prefix(self._added, prefix)}) - self.removed))
 
     def children(self, prefix: str) -> list[str]:
         """Return the next segments after `prefix` in the base, which has all nodes already."""

@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import errno
 import re
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from nczarr.secrets import NO_OPTIONS, StorageOptions
-from nczarr.stores.base import Store, cut, next_segments, safe_key
+from nczarr.stores.base import Store, cut, next_segments, safe_key, with_prefix
 from nczarr.stores.connection import WEB, Connection
 from nczarr.stores.memory import is_metadata
 from nczarr.stores.reference import Reference
@@ -109,11 +108,9 @@ class RemoteStore(Store):
             self._sorted = sorted(self._told)
             self._surveyed = True
 
-    def _below(self, prefix: str) -> list[str]:
+    def _below(self, prefix: str) -> Sequence[str]:
         """Return the surveyed keys with `prefix`."""
-        begin = bisect_left(self._sorted, prefix)
-        end = bisect_left(self._sorted, prefix[:-1] + "0") if prefix else len(self._sorted)  # `0` follows on `/`
-        return self._sorted[begin:end]
+        return with_prefix(self._sorted, prefix)
 
     def _read(self, key: str) -> bytes | None:
         """Return the bytes of a key as listed. Raises OSError on failure."""

@@ -18,7 +18,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from nczarr.stores import ranges, remote_file
-from nczarr.stores.base import ROOT_KEYS, Store, UnsafeKeyError, is_safe, safe_key
+from nczarr.stores.base import ROOT_KEYS, Store, UnsafeKeyError, is_safe, safe_key, with_prefix
 from nczarr.stores.finish import partial, put_in_place, unfinished
 from nczarr.stores.ranges import Range
 from nczarr.stores.remote_file import BLOCK
@@ -84,8 +84,8 @@ class ZipStore(Store):
 
     @cached_property
     def _names(self) -> list[str]:
-        """Names of all entries that are valid keys."""
-        return [name for name in self._archive.NameToInfo if is_safe(name)]
+        """Names of all entries that are valid keys, sorted."""
+        return sorted(name for name in self._archive.NameToInfo if is_safe(name))
 
     @cached_property
     def _folder(self) -> str:
@@ -166,8 +166,8 @@ class ZipStore(Store):
 
     def keys(self, prefix: str = "") -> Iterator[str]:
         """Return all keys with `prefix`, sorted."""
-        cut, whole = len(self._folder), self._folder + prefix
-        return iter(sorted(name[cut:] for name in self._names if name.startswith(whole)))
+        cut = len(self._folder)
+        return (name[cut:] for name in with_prefix(self._names, self._folder + prefix))
 
     def children(self, prefix: str) -> list[str]:
         """Return the next segments after `prefix`."""
