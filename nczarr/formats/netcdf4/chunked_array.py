@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
@@ -36,11 +36,11 @@ from nczarr.arrays.lengths import linked_length, misfit
 from nczarr.arrays.library_lock import LOCK
 from nczarr.arrays.manifest import Columns, Manifest, Place
 from nczarr.arrays.memory import fill_array
-from nczarr.arrays.occupancy import blocks_of_chunks, chunk_ranges, rows_between
+from nczarr.arrays.occupancy import blocks_of_chunks, chunk_ranges, chunks_in, rows_between
 from nczarr.arrays.source import ArraySource, Layout, Stored, itemsize, numpy_dtype
 from nczarr.arrays.strided import AffineArray, FileBytes
 from nczarr.formats.netcdf4.chunk_index import ChunkTable, chunk_table, few_chunks
-from nczarr.formats.netcdf4.hdf5 import closing, hdf5, opened_file
+from nczarr.formats.netcdf4.hdf5 import Hdf5, closing, hdf5, opened_file
 from nczarr.formats.netcdf4.isolation import called, is_here
 from nczarr.formats.netcdf4.library import library
 from nczarr.formats.netcdf4.objects import find
@@ -50,7 +50,6 @@ from nczarr.stores.ranges import Range
 
 MAPPED = 8 << 20
 """Size in bytes above which an unfiltered chunk is mapped instead of read whole."""
-
 
 FEW = 32
 """Maximum chunks that are looked up one by one."""
@@ -243,18 +242,10 @@ class ChunkedArray(ArraySource):
 
     def looked_up(self) -> ChunkTable:
         """Read the chunk table with the HDF5 library of this process. Raises OSError."""
-        assert self.file.path is not None
         self.file.check()
-        variable, h5 = self.library.sections, hdf5(library())
-        assert isinstance(variable, StoredVariable)
         remote = self.file.remote
-        with (
-            LOCK,
-            nullcontext() if remote is None else remote.reading_index(),
-            opened_file(h5, self.file.path, needed=True) as file,
-            closing(h5, "H5Dclose", find(h5, file, variable.group, variable.name)) as it,
-        ):
-            table = chunk_table(h5, it, self.layout.chunks, self.extent, self.layout.shape)
+        with nullcontext() if remote is None else remote.reading_index(), self._opened() as (h5, dataset):
+            table = chunk_table(h5, dataset, self.layout.chunks, self.extent, self.layout.shape)
         return self._masked(table)
 
     def looked_up_few(self, chunks: NDArray[np.int64]) -> ChunkTable:
@@ -262,16 +253,22 @@ class ChunkedArray(ArraySource):
 
         `chunks`: int64, shape (chunks, dimensions), indices in C order.
         """
+        with self._opened() as (h5, dataset):
+            table = few_chunks(h5, dataset, chunks, self.layout.chunks, self.extent, self.layout.shape)
+        return self._masked(table)
+
+    @contextmanager
+    def _opened(self) -> Iterator[tuple[Hdf5, int]]:
+        """Open the dataset with the HDF5 library of this process. Raises OSError."""
         assert self.file.path is not None
         variable, h5 = self.library.sections, hdf5(library())
         assert isinstance(variable, StoredVariable)
         with (
             LOCK,
             opened_file(h5, self.file.path, needed=True) as file,
-            closing(h5, "H5Dclose", find(h5, file, variable.group, variable.name)) as it,
+            closing(h5, "H5Dclose", find(h5, file, variable.group, variable.name)) as dataset,
         ):
-            table = few_chunks(h5, it, chunks, self.layout.chunks, self.extent, self.layout.shape)
-        return self._masked(table)
+            yield h5, dataset
 
     def _masked(self, table: ChunkTable) -> ChunkTable:
         """Return a table in which chunks that exceed the extent have the mask of their filters."""
@@ -285,9 +282,7 @@ class ChunkedArray(ArraySource):
         table = self._table.chunk
         counts = grid_of(self.layout.shape, self.layout.chunks)
         chunks = unraveled(table[rows_between(table, counts, ranges)], counts)
-        first = np.array([part.start for part in ranges], np.int64)
-        end = np.array([part.stop for part in ranges], np.int64)
-        return indices_of(chunks[((chunks >= first) & (chunks < end)).all(axis=1)])
+        return indices_of(chunks_in(chunks, (1,) * len(counts), tuple(ranges)))
 
     def _indices(self, table: ChunkTable) -> NDArray[np.int64]:
         """Return the grid indices of all allocated chunks in C order: int64, shape (chunks, dimensions)."""
