@@ -35,7 +35,7 @@ _EMPTY = "<p class='nz-dim'>Nothing, or not shown.</p>"
 
 
 class More(NamedTuple):
-    """What a page adds to the variables of a dataset."""
+    """Additions of a page to the variables of a dataset."""
 
     note: Callable[[str], str]
     """Returns a text for the line of a variable, by FQN."""
