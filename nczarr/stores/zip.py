@@ -209,7 +209,7 @@ class ZipStore(Store):
             for key in itertools.islice(keys, MOST_LOOKS):
                 self.confirm_absent(key)
         elif not self._is_confirmed:
-            with open(self.file, "rb") as file:
+            with open(self.file, "rb", buffering=0) as file:
                 for info in entries:
                     self._check_name(info, file)
             self._is_confirmed = True
@@ -237,7 +237,7 @@ class ZipStore(Store):
         if self._remote is not None:
             self._fetch_headers(info, length)
             return self._remote.read(info.header_offset, length)
-        with nullcontext(file) if file is not None else open(self.file, "rb") as archive:
+        with nullcontext(file) if file is not None else open(self.file, "rb", buffering=0) as archive:
             archive.seek(info.header_offset)
             return archive.read(length)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import os
 import pickle
@@ -186,6 +187,8 @@ RUN: dict[str, Callable[[Case, Path, Path], None]] = {
 
 def measured(case: Case, folder: Path) -> Work | None:
     """Run an operation in a forked process; None if it makes no sense for the source."""
+    for library in ("netCDF4", "pyarrow.parquet", "xarray", "zarr"):  # their import is no cost of an operation
+        importlib.import_module(library)
     source = made(SHAPES[case.shape], case.form, folder)
     if source is None:
         return None

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from array import array
+from collections.abc import Iterable, Sequence
 from ctypes import byref, c_int, c_uint, c_uint64
 from typing import Any, NamedTuple
 
@@ -45,6 +46,35 @@ class ChunkTable(NamedTuple):
     """Size in bytes."""
     mask: NDArray[np.int32]
     """Filter mask."""
+
+
+class KnownChunks:
+    """Places of an array's chunks in one process, as far as they were asked for; also the array's cache key."""
+
+    def __init__(self) -> None:
+        self.table: ChunkTable | None = None
+        """The chunk table, once it was needed."""
+        self.rows: dict[int, tuple[int, int, int] | None] = {}
+        """Offset, length and mask of chunks that were looked up one by one; None: not allocated."""
+        self.lengths: dict[int, int | None] = {}
+        """Size of a chunk in bytes by mask of skipped steps; None if it depends on the values."""
+
+    def unknown(self, numbers: Sequence[int]) -> list[int]:
+        """Return the rows of chunk numbers that were not looked up."""
+        return [row for row, number in enumerate(numbers) if number not in self.rows]
+
+    def note(self, numbers: Iterable[int], table: ChunkTable) -> None:
+        """Record the table of chunks that were looked up."""
+        places = zip(table.offset.tolist(), table.length.tolist(), table.mask.tolist(), strict=True)
+        rows: dict[int, tuple[int, int, int] | None] = dict.fromkeys(numbers)
+        rows.update(zip(table.chunk.tolist(), places, strict=True))
+        self.rows.update(rows)
+
+    def few(self, numbers: Iterable[int]) -> ChunkTable:
+        """Return the table of some chunks that were looked up."""
+        rows = [(number, *row) for number in sorted(numbers) if (row := self.rows[number]) is not None]
+        columns = np.array(rows, np.int64).reshape(-1, 4).T.copy()
+        return ChunkTable(columns[0], columns[1], columns[2], columns[3].astype(np.int32))
 
 
 class _Turn(NamedTuple):

@@ -39,7 +39,7 @@ from nczarr.arrays.memory import fill_array
 from nczarr.arrays.occupancy import blocks_of_chunks, chunk_ranges, chunks_in, rows_between
 from nczarr.arrays.source import ArraySource, Layout, Stored, itemsize, numpy_dtype
 from nczarr.arrays.strided import AffineArray, FileBytes
-from nczarr.formats.netcdf4.chunk_index import ChunkTable, chunk_table, few_chunks
+from nczarr.formats.netcdf4.chunk_index import ChunkTable, KnownChunks, chunk_table, few_chunks
 from nczarr.formats.netcdf4.hdf5 import Hdf5, closing, hdf5, opened_file
 from nczarr.formats.netcdf4.isolation import called, is_here
 from nczarr.formats.netcdf4.library import library
@@ -52,22 +52,13 @@ MAPPED = 8 << 20
 """Size in bytes above which an unfiltered chunk is mapped instead of read whole."""
 
 FEW = 32
-"""Maximum chunks that are looked up one by one."""
+"""Maximum chunks of a remote file that are looked up one by one."""
+
+FEW_LOCAL = 4
+"""Maximum chunks of a local file that are looked up one by one: HDF5 may walk through the index for each."""
 
 MANY = 1 << 12
 """Chunks of a local array from which some are looked up one by one: the whole table is read at once below."""
-
-
-class _Known:
-    """Chunk table and lengths of an array in one process; its identity is the array's cache key."""
-
-    def __init__(self) -> None:
-        self.table: ChunkTable | None = None
-        """The chunk table, once it was needed."""
-        self.rows: dict[int, tuple[int, int, int] | None] = {}
-        """Offset, length and mask of chunks that were looked up one by one; None: not allocated."""
-        self.lengths: dict[int, int | None] = {}
-        """Size of a chunk in bytes by mask of skipped steps; None if it depends on the values."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,7 +84,7 @@ class ChunkedArray(ArraySource):
     undefined: bool = False
     """True if HDF5 does not initialize unwritten cells."""
     _own: list[Any] = field(default_factory=list, repr=False)
-    """Process-local `_Known`, in a list that is empty until the first lookup."""
+    """Process-local `KnownChunks`, in a list that is empty until the first lookup."""
     _at_hand: Mapping[int, bytes] = field(default_factory=dict, repr=False)
     """Encoded chunks fetched from a remote file, by offset."""
 
@@ -153,11 +144,17 @@ class ChunkedArray(ArraySource):
         return replace(self, _own=self._own, _at_hand=dict(zip(offsets, data, strict=True)))
 
     def _near(self, selection: Selection) -> ChunkedArray:
-        """Return the array with the chunks of a region in memory, if the file is remote."""
-        if not self.distant or self._at_hand:
+        """Return the array with the chunks of a region in memory, if the file is remote; else look up their places."""
+        if self.distant and self._at_hand:
             return self
         bounds = (part.indices(length)[:2] for part, length in zip(selection, self.layout.shape, strict=True))
-        return self.fetched([tuple(slice(start, max(start, stop)) for start, stop in bounds)])
+        region = tuple(slice(start, max(start, stop)) for start, stop in bounds)
+        if self.distant:
+            return self.fetched([region])
+        touched = (-(-part.stop // n) - part.start // n for part, n in zip(region, self.layout.chunks, strict=True))
+        if self._known.table is None and math.prod(touched) > FEW_LOCAL:
+            self._table  # noqa: B018 - one walk through the index, instead of one for each of the first chunks
+        return self
 
     def manifest(self, region: Region | None = None) -> Manifest:
         """Return the allocated chunks whose bytes alone define their values. Raises OSError."""
@@ -185,22 +182,21 @@ class ChunkedArray(ArraySource):
         return np.asarray(is_short.any(axis=1))
 
     @property
-    def _known(self) -> _Known:
+    def _known(self) -> KnownChunks:
         """Chunk table and lengths of the array in this process."""
         if not self._own:
             with LOCK:
                 if not self._own:
-                    self._own.append(_Known())
-        known: _Known = self._own[0]
+                    self._own.append(KnownChunks())
+        known: KnownChunks = self._own[0]
         return known
 
     @property
     def _table(self) -> ChunkTable:
         """Chunk table, read from HDF5 once in a process. Raises OSError."""
         known = self._known
-        if known.table is None and not is_here(
-            str(self.file.path)
-        ):  # two threads may ask; nothing waits for a file that hangs
+        path = str(self.file.path)
+        if known.table is None and not is_here(path):  # two threads may ask; nothing waits for a file that hangs
             known.table = called(str(self.file.path), ChunkedArray.looked_up, self)
         if known.table is None:
             with LOCK:
@@ -217,18 +213,13 @@ class ChunkedArray(ArraySource):
         if known.table is not None or len(chunks) > FEW or not (self.distant or math.prod(counts) > MANY):
             return self._table
         numbers = raveled(chunks, counts).tolist()
-        new = [row for row, number in enumerate(numbers) if number not in known.rows]
-        if new and not self.distant and len(known.rows) + len(new) > FEW:
+        new = known.unknown(numbers)
+        if new and not self.distant and len(known.rows) + len(new) > FEW_LOCAL:
             return self._table
         if new:
-            table: ChunkTable = called(str(self.file.path), ChunkedArray.looked_up_few, self, chunks[new])
-            allocated = zip(table.offset.tolist(), table.length.tolist(), table.mask.tolist(), strict=True)
-            looked_up: dict[int, tuple[int, int, int] | None] = dict.fromkeys(numbers[row] for row in new)
-            looked_up.update(zip(table.chunk.tolist(), allocated, strict=True))
-            known.rows.update(looked_up)
-        rows = [(number, *row) for number in sorted(numbers) if (row := known.rows[number]) is not None]
-        columns = np.array(rows, np.int64).reshape(-1, 4).T.copy()
-        return ChunkTable(columns[0], columns[1], columns[2], columns[3].astype(np.int32))
+            looked_up = called(str(self.file.path), ChunkedArray.looked_up_few, self, chunks[new])
+            known.note([numbers[row] for row in new], looked_up)
+        return known.few(numbers)
 
     def _table_in(self, region: Region | None) -> ChunkTable:
         """Return a chunk table that has the chunks with an index of a region; None: all. Raises OSError."""
