@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ import pytest
 from tests.conftest import ROOT, run_command, shared_folder
 from tests.support.fuzz_limits import judge
 from tests.support.proof import PART, PARTS
+from tests.support.work import counted
 
 """The part of the slow cases that is run: `1/10` is a fixed tenth."""
 
@@ -115,10 +115,9 @@ def test_pathological(data: bytes) -> None:
 
 
 def test_a_huge_declaration_costs_nothing(tmp_path: Path) -> None:
-    """10^12 bytes declared in 70: a store of a few keys, in under a second."""
-    text = b"netcdf t {dimensions: x = 1000000000000; variables: byte v(x); data: v = 1;}"
-    start = time.perf_counter()
-    done = run_command("compile", "-", "-o", str(tmp_path / "t.zarr"), stdin=text)
-    assert time.perf_counter() - start < 1
+    """10^12 bytes declared in 70: a store of a few keys, made by few calls."""
+    text = b"netcdf t {dimensions: x = 1000000000000; variables: byte v(x); v:_FillValue = -127b; data: v = 1;}"
+    with counted(1_000_000):
+        done = run_command("compile", "-", "-o", str(tmp_path / "t.zarr"), stdin=text)
     assert (done.status, done.err) == (0, "")
     assert len([path for path in (tmp_path / "t.zarr").rglob("*") if path.is_file()]) <= 6

@@ -20,6 +20,7 @@ from nczarr.formats.reference import expansion, wire
 from nczarr.formats.reference.limits import DEFAULT, Limits
 from nczarr.source import Source
 from tests.conftest import ROOT, Ran, shared_folder
+from tests.support.work import counted
 
 FOLDER = shared_folder()
 VECTORS = [] if FOLDER is None else json.loads((FOLDER / "data/references/index.json").read_text())["vectors"]
@@ -138,9 +139,8 @@ def test_refused_expressions_are_named(url: str, message: str) -> None:
     ],
 )  # fmt: skip
 def test_attacks_in_texts_are_refused_at_once(url: str) -> None:
-    began = time.process_time()
-    assert isinstance(text(url, u="x", f="{{c}}{{c}}"), list) or url.startswith("{{(")
-    assert time.process_time() - began < 1
+    with counted(2_000_000):
+        assert isinstance(text(url, u="x", f="{{c}}{{c}}"), list) or url.startswith("{{(")
 
 
 @pytest.mark.parametrize(
@@ -167,18 +167,18 @@ def test_attacks_on_documents_are_refused_in_little_time_and_memory(document: An
     path = tmp_path / "t.json"
     path.write_bytes(document if isinstance(document, bytes) else json.dumps(document).encode())
     # the peak of a process counts what the one that started it had; that of its own memory is in `/proc`
-    code = "import resource, sys; from nczarr.__main__ import main; status = main(sys.argv[1:]); "
-    code += "used = resource.getrusage(resource.RUSAGE_SELF); lines = open('/proc/self/status').read().split('\\n'); "
-    code += "peak = next(line.split()[1] for line in lines if line.startswith('VmHWM')); "
-    code += "print(status, peak, used.ru_utime)"
+    code = "import sys; from nczarr.__main__ import main; from tests.support.work import counted\n"
+    code += "with counted(3_000_000) as work: status = main(sys.argv[1:])\n"
+    code += "lines = open('/proc/self/status').read().split('\\n')\n"
+    code += "print(status, next(line.split()[1] for line in lines if line.startswith('VmHWM')), work.calls)"
     call = [sys.executable, "-c", code, "refs", "expand", str(path)]
     done = subprocess.run(call, capture_output=True, text=True, cwd=ROOT, check=False)
-    status, memory, seconds = map(float, done.stdout.split())
+    status, memory, calls = map(float, done.stdout.split())
+    assert calls > 0
     assert status == 1, done.stderr
     assert "error[" in done.stderr
     assert "internal-error" not in done.stderr
     assert memory * 1024 < 200e6
-    assert seconds < 1
 
 
 @pytest.mark.slow
@@ -273,11 +273,10 @@ def test_command_writes_whole_documents_or_none(nczarr_command: Callable[..., Ra
 
 def test_many_faults_take_little_time() -> None:
     document = {"version": 1, "templates": {"u": "x"}, "refs": {f"a{n}": [f"{{{{u.x{n}}}}}"] for n in range(3000)}}
-    began = time.process_time()
-    found, why = expanded(document)
+    with counted(3_000_000):
+        found, why = expanded(document)
     assert found is None
     assert len(why) == 1000
-    assert time.process_time() - began < 5  # some 0.7 s on an idle machine
 
 
 def test_documents_of_other_tools_are_compacted_without_loss(shared: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable
 from types import ModuleType
@@ -30,6 +29,7 @@ from nczarr.formats.awkward0.columns.nodes import (
     Union,
 )
 from nczarr.formats.awkward0.write.serialize import LostPartsWarning, serialize
+from tests.support.work import counted
 
 try:
     import awkward as ak
@@ -109,12 +109,11 @@ def test_types_of_numbers_come_back(dtype: str) -> None:
 
 
 def test_nothing_is_copied_or_looked_at() -> None:
-    """Ten million values within milliseconds."""
+    """Ten million values stay where they are."""
     values, offsets = np.zeros(10_000_000), np.arange(0, 10_000_001, 4)
-    before = time.perf_counter()
-    array = to_awkward(Table(("x",), (Lists(offsets, Flat(values)),), len(offsets) - 1))
-    column = of_awkward(array)
-    assert time.perf_counter() - before < 0.1
+    with counted(10_000):
+        array = to_awkward(Table(("x",), (Lists(offsets, Flat(values)),), len(offsets) - 1))
+        column = of_awkward(array)
     assert isinstance(column, Table)
     assert isinstance(column.columns[0], Lists)
     assert isinstance(column.columns[0].content, Flat)
