@@ -27,6 +27,7 @@ from nczarr.stores.memory import MeasuringStore
 from tests.conftest import run_command
 from tests.support.making import checked
 from tests.support.targets import content, store
+from tests.support.work import counted
 
 FORM = named("zarr3")
 assert FORM is not None
@@ -217,3 +218,14 @@ def test_shards_that_do_not_suit(arguments: tuple[str, ...]) -> None:
     assert ran.status == 1
     assert "error[unmatched-shards]" in ran.err
     assert not ran.out
+
+
+def test_the_missing_chunks_of_a_sparse_shard_cost_no_work() -> None:
+    shape, fill = (1000, 1000), np.int16(-9).tobytes()
+    layout = Layout("<i2", shape, (1000, 1000), fill=fill)
+    values = Runs(layout, [5, 999_999], [0, 1, 2], np.array([1, 2], "<i2"))
+    variable = Variable(name="v", type="short", dimensions=shape, attributes=(NINE,), storage=Storage(chunks=(2, 2)))
+    with counted(300_000):  # of 250,000 chunks two are stored
+        found = keys(variable, values, shards={"/v": shape})
+    chunks = parsed(found["0/0"], 250_000)
+    assert [number for number, chunk in enumerate(chunks) if chunk is not None] == [2, 249_999]
