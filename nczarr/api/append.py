@@ -24,6 +24,7 @@ def append(
     region: Literal["auto"] | None = None,
     variables: Iterable[str] = (),
     groups: Iterable[str] = (),
+    coordinates: bool = True,
     allow_loss: Iterable[str] = (),
     memory: int = DEFAULT_MEMORY,
     workers: int | None = None,
@@ -50,6 +51,9 @@ def append(
         an error.
     variables, groups : Iterable of str
         Restrict the sources to these.
+    coordinates : bool
+        Add the coordinates of `variables`, and other variables that they name as
+        related.
     allow_loss : Iterable of str
         Codes of value losses that are accepted; `all` accepts every one.
     memory : int
@@ -129,7 +133,7 @@ def append(
         for number, each in enumerate(given, 1)
     ]
     words = (along,) if isinstance(along, str) else tuple(along)
-    path, subset = os.fspath(target), Subset(tuple(variables), tuple(groups))
+    path, subset = os.fspath(target), Subset(tuple(variables), tuple(groups), related=coordinates)
     with passing():
         command = extension.fingerprint(given, path, words, region, subset, options)
         order = extension.Order(words, region == "auto", command, discard=discard)

@@ -104,9 +104,9 @@ def combine(
     storage_options : Mapping, optional
         Options of a URL's protocol, as fsspec takes them.
     **options
-        The options of `nczarr.convert`. For a target of references, `workers` and
-        `dask` are the processes or the cluster that read the sources, and `resume`
-        does not read sources again that an earlier run has read.
+        The options of `nczarr.convert`; `dims`, `sel` and `nearest` cut the result. For
+        a target of references, `workers` and `dask` are the processes or the cluster that read the
+        sources, and `resume` does not read sources again that an earlier run has read.
 
     Returns
     -------
@@ -131,13 +131,15 @@ def combine(
     >>> nczarr.refs.combine(days, along="t")["v"][:].tolist()
     [1, 2, 3]
     """
+    from nczarr import pipeline
     from nczarr.api.convert import convert
     from nczarr.api.handle import DatasetHandle, handle_of
+    from nczarr.api.options import subset_from
     from nczarr.combine import Recoding, Wanted, combined, journal_of
     from nczarr.combine.sources import for_reading, home_of
     from nczarr.diagnostics.report import CompileError, Report
     from nczarr.endpoints import targets
-    from nczarr.options import Options, Subset
+    from nczarr.options import Options
     from nczarr.registry import REFERENCE
     from nczarr.secrets import StorageOptions
     from nczarr.stores.spool import passing
@@ -145,12 +147,11 @@ def combine(
     report = Report()
     given = [source if isinstance(source, DatasetHandle) else os.fspath(source) for source in sources]
     reading = for_reading(Options(storage=StorageOptions(storage_options), following=following))
-
     form = None if target is None else targets.target_format(os.fspath(target), format, report)
     if report.errors:
         raise CompileError(report.sorted())
+    subset = subset_from(report, variables=variables, groups=groups, **_cuts(options))
     words = (along,) if isinstance(along, str) else tuple(along)
-    subset = Subset(tuple(variables), tuple(groups))
     recoding = Recoding(units) if units is not None or decode_times else None
     wanted = Wanted(words, new_dim, recoding=recoding, rectilinear=options.get("grid") == "rectilinear")
     if form is not None and form.name == REFERENCE:
@@ -169,7 +170,7 @@ def combine(
     def read() -> Combined:
         found = combined(
             inputs,
-            subset,
+            subset.choice,
             wanted,
             report,
             storage=reading.storage.of("source"),
@@ -178,9 +179,10 @@ def combine(
             journal=journal_of(place, wanted, len(inputs), resume=resume),
             asked=repr(following),
         )
-        if found is None:
+        checked = found and pipeline.select(found.checked, subset.cuts, report)
+        if found is None or checked is None:
             raise CompileError(report.sorted())
-        return found
+        return found._replace(checked=checked)
 
     if target is None:
         return handle_of(read().checked, report)
@@ -195,6 +197,11 @@ def combine(
     return done._replace(diagnostics=(*handle.diagnostics, *done.diagnostics))
 
 
+def _cuts(options: dict[str, Any]) -> Any:
+    """Remove and return the options that cut the result, which a conversion of the result must not do again."""
+    return {name: options.pop(name) for name in ("dims", "sel", "nearest", "coordinates") if name in options}
+
+
 def append(
     document: str | os.PathLike[str],
     sources: Iterable[Dataset],
@@ -204,6 +211,7 @@ def append(
     units: str | None = None,
     variables: Iterable[str] = (),
     groups: Iterable[str] = (),
+    coordinates: bool = True,
     writing: Writing = WRITING,
     following: Following = FOLLOWING,
     storage_options: Mapping[str, Any] | None = None,
@@ -231,6 +239,9 @@ def append(
         Count all times in these units.
     variables, groups : Iterable of str
         Restrict the sources to these.
+    coordinates : bool
+        Add the coordinates of `variables`, and other variables that they name as
+        related.
     writing : nczarr.refs.Writing
         Options for the new references; the format of the metadata is that of the
         document.
@@ -294,7 +305,7 @@ def append(
     inputs = [_input(source, number, reading, absolute=dask is not None) for number, source in enumerate(given, 1)]
     words = (along,) if isinstance(along, str) else tuple(along)
     recoding = Recoding(units) if units is not None or decode_times else None
-    subset = Subset(tuple(variables), tuple(groups))
+    subset = Subset(tuple(variables), tuple(groups), related=coordinates)
     path, done = os.fspath(document), None
     with passing(), locked(path, report, options) as lock:
         made = None if lock is None else Extension.of(path, inputs, words, recoding, subset, options, report)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Unpack
 
 from nczarr.api.handle import DatasetHandle, report_losses
-from nczarr.api.options import ConvertOptions, WriteOptions, options_from, takes
+from nczarr.api.options import ConvertOptions, WriteOptions, options_from, subset_from, takes
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
 from nczarr.endpoints import targets
-from nczarr.options import Section, Subset, part_in_words
+from nczarr.options import Subset, part_in_words
 from nczarr.plan.plans import Conversion
 
 if TYPE_CHECKING:
@@ -72,13 +72,11 @@ def convert(
     from nczarr.stores.spool import passing
 
     report, fixed = Report(), options.get("fixed", False)
-    variables, groups = tuple(options.get("variables", ())), tuple(options.get("groups", ()))
-    sections = tuple(options.get("sections", ()))
+    wanted = subset_from(report, **options)
     settings = options_from(**options)._replace(
         source=None if isinstance(source, DatasetHandle) else os.fspath(source),
-        part=part_in_words(variables, groups, sections, fixed=fixed),
+        part=part_in_words(wanted, fixed=fixed),
     )
-    wanted = Subset(variables, groups, _sections(sections, report))
     form = targets.target_format(path := os.fspath(target), format, report)
     checked = done = None
     with passing():
@@ -97,16 +95,6 @@ def _finished(done: Conversion | None, path: str, report: Report) -> Conversion:
     if done is None or any(each.severity is Severity.ERROR for each in found):
         raise CompileError(found)
     return done._replace(diagnostics=tuple(found))
-
-
-def _sections(texts: Iterable[str], report: Report) -> tuple[Section, ...]:
-    """Parse section expressions and report invalid ones."""
-    found: list[Section] = []
-    for text in texts:
-        from nczarr.select.section_syntax import sections
-
-        found += sections(text, report, "section")
-    return tuple(found)
 
 
 def _part(

@@ -9,12 +9,16 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, TypedDict, TypeVar, Unpack
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack
 
 from nczarr import names
 from nczarr.ast.kinds import KIND_SPELLINGS
-from nczarr.options import Following, Options, Writing
+from nczarr.options import Following, Options, Section, Subset, Writing
 from nczarr.secrets import StorageOptions
+
+if TYPE_CHECKING:
+    from nczarr.diagnostics.report import Report
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -76,17 +80,38 @@ class WriteOptions(TargetOptions, total=False):
     """Address of the scheduler of a cluster that does the work."""
 
 
-class ConvertOptions(WriteOptions, total=False):
-    """Options of a source, of a target and of the run."""
+class SubsetOptions(TypedDict, total=False):
+    """Options that select a part of a source."""
 
-    from_format: str | None
-    """Format of the source. None: found by its content."""
     variables: Iterable[str]
     """Variables to convert; empty: all."""
     groups: Iterable[str]
     """Groups to convert; empty: all."""
     sections: Iterable[str]
     """Sections to convert, such as `temp(0:9:2, :, 5)`."""
+    dims: Mapping[str, slice | int]
+    """Indices of dimensions in all variables, as Python counts them: `{"time": slice(0, 12)}`.
+
+    An integer leaves a dimension of length 1. Slices are clipped.
+    """
+    sel: Mapping[str, Any]
+    """Values of coordinates: one value, or the bounds of a range, both included: `{"lat": (-30, 30)}`.
+
+    A bound is None, a number, a text, or a date of Python, NumPy or cftime. A text is
+    a date where the coordinate has units of time, and means the whole period:
+    `{"time": ("2000-01", "2000-12")}` is a year.
+    """
+    nearest: Mapping[str, Any]
+    """Values of coordinates, as in `sel`; the nearest cell is selected, of two the one with the larger value."""
+    coordinates: bool
+    """Add the coordinates of selected variables, and other variables that they name as related."""
+
+
+class ConvertOptions(WriteOptions, SubsetOptions, total=False):
+    """Options of a source, of a target and of the run."""
+
+    from_format: str | None
+    """Format of the source. None: found by its content."""
     fixed: bool
     """Give every unlimited dimension its current length."""
     verify: bool
@@ -163,6 +188,36 @@ def options_from(**given: Unpack[ConvertOptions]) -> Options:
     )
 
 
+def subset_from(report: Report, **given: Unpack[ConvertOptions]) -> Subset:
+    """Return the requested part of a source. Reports bad-section. Raises TypeError, ValueError."""
+    found: list[Section] = []
+    for text in given.get("sections", ()):
+        from nczarr.select.section_syntax import sections
+
+        found += sections(text, report, "section")
+    subset = Subset(
+        tuple(given.get("variables", ())),
+        tuple(given.get("groups", ())),
+        tuple(found),
+        related=given.get("coordinates", True),
+    )
+    dims, sel, nearest = given.get("dims") or {}, given.get("sel") or {}, given.get("nearest") or {}
+    for option, cuts, example in (("dims", dims, _DIMS), ("sel", sel, _SEL), ("nearest", nearest, _SEL)):
+        if not isinstance(cuts, Mapping):
+            raise TypeError(f"{option}={cuts!r}: a mapping is expected, such as {example!r}")
+    if not (dims or sel or nearest):
+        return subset
+    from nczarr.select.cut_syntax import coordinate_ranges_of, dimension_ranges_of
+
+    return subset._replace(dimensions=dimension_ranges_of(dims), labels=coordinate_ranges_of(sel, nearest))
+
+
+_DIMS = {"time": slice(0, 12)}
+"""Example of cuts by indices."""
+
+_SEL = {"lat": 45.5}
+"""Example of values of coordinates."""
+
 _MAPPINGS: dict[str, Mapping[str, object]] = {
     "chunks": {"time": 10},
     "shards": {"time": 100},
@@ -171,15 +226,17 @@ _MAPPINGS: dict[str, Mapping[str, object]] = {
 """Options that are mappings, with an example."""
 
 _SAME = ConvertOptions.__annotations__.keys() & set(Options._fields) - {
-    *("kind", "chunks", "shards", "codecs", "allow_loss", "variables", "groups")
+    *("kind", "chunks", "shards", "codecs", "allow_loss", *SubsetOptions.__annotations__)
 }
 """Options passed on unchanged."""
 
 _DEFAULTS: Mapping[str, Any] = {
     **Options._field_defaults,
     **dict.fromkeys(("chunks", "shards", "codecs", "storage_options", "from_format")),
-    **dict.fromkeys(("allow_loss", "sections"), ()),
+    **dict.fromkeys(("allow_loss", "variables", "groups", "sections"), ()),
+    **dict.fromkeys(("dims", "sel", "nearest"), MappingProxyType({})),
     "fixed": False,
+    "coordinates": True,
 }
 """Defaults shown in signatures."""
 

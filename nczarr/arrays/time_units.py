@@ -23,6 +23,12 @@ _DATE = re.compile(
 )
 """Date, time and offset from UTC. Time and offset are optional; an offset without a sign is zero."""
 
+_PERIOD = re.compile(
+    r"([+-]?[0-9]{4,9})(?:-([0-9]{1,2})(?:-([0-9]{1,2})(?:[T ]([0-9]{1,2})(?::([0-9]{1,2})(:[0-9.]+)?)?"
+    r"(?: ?(?:Z|UTC|[+-]?00?:?00))?)?)?)?",
+    re.ASCII,
+)
+
 GREGORIAN = "proleptic_gregorian"
 """The calendar of NumPy's dates."""
 
@@ -86,6 +92,31 @@ def date(text: str, calendar: str) -> Fraction:
     seconds = Fraction("0" + (match[7] or ".0"))
     offset = (hours * 3600 + minutes * 60) * (-1 if match[8] == "-" else 1)
     return days * 86400 + hour * 3600 + minute * 60 + second + seconds - offset
+
+
+def period(text: str, calendar: str) -> tuple[Fraction, Fraction]:
+    """Return the first second of a date and of what follows it: `2000-01` is a month, `2000-01-01 12` an hour.
+
+    Both are seconds since 1970-01-01 of a calendar (a value of `CALENDARS`). A date
+    with seconds is an instant: both are equal. Raises ValueError for an invalid one.
+    """
+    match = _PERIOD.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(f"{text!r} is not a date in UTC, such as 2000, 2000-01, 2000-01-31 or 2000-01-31T12:00")
+    year, month, day, hour, minute, second = match.groups()
+    if minute is not None:
+        first = date(text, calendar)
+        return first, first + (60 if second is None else 0)
+    first = date(f"{year}-{month or '01'}-{day or '01'} {hour or '00'}:00", calendar)
+    if hour is not None:
+        return first, first + 3600
+    if day is not None:
+        return first, first + 86400
+    number = int(year)
+    if month is None or int(month) == 12:
+        following = number + 1 if number != -1 or calendar not in ("standard", "julian") else 1
+        return first, date(f"{following}-01-01", calendar)
+    return first, date(f"{year}-{int(month) + 1:02}-01", calendar)
 
 
 def date_text(seconds: Fraction, calendar: str) -> str:

@@ -71,7 +71,7 @@ def parser() -> Command:
         choices=("auto",),
         help="replace the records whose coordinates the target has already (default: they are an error)",
     )
-    add_subset_options(made, sections=False)
+    add_subset_options(made, related=True)
     add_allow_loss(made)
     add_commit_options(made)
     made.option(

@@ -33,8 +33,8 @@ WAYS = ("referenced", "copied", "gathered", "transcoded", "rechunked", "encoded"
 EXAMPLES = (
     ("convert netCDF to a compressed Zarr v3 store", "convert ocean.nc ocean.zarr --to zarr3 --codec zstd:5"),
     (
-        "extract one variable at the first ten times",
-        "convert ocean.nc part.nc --var temp --section 'temp(0:9, :, :)'",
+        "extract one variable in January 2020, with its coordinates",
+        "convert ocean.nc part.nc --var temp --sel time=2020-01",
     ),
 )
 
@@ -52,7 +52,7 @@ def parser() -> Command:
     made.option(ARGUMENTS, "sources", metavar="SRC", nargs="+", help="file, store or URL; - is standard input")
     made.option(ARGUMENTS, "target", metavar="DST", help="target; - is standard output")
     add_target_options(made, to="format of the target (default: by its suffix)")
-    add_subset_options(made)
+    add_subset_options(made, sections=True, cuts=True, related=True)
     add_nccopy_options(made)
     add_verify(made)
     made.option(RUN, "--resume", action="store_true", help="resume a target that the same command has begun")
@@ -148,8 +148,7 @@ class _Work:
         checked = pipeline.select(checked, self.subset, report)
         if checked is None or report.errors:
             return
-        asked = self.arguments
-        part = part_in_words(asked.variables, asked.groups, asked.sections, fixed=asked.fixed)
+        part = part_in_words(self.subset, fixed=self.arguments.fixed)
         if self.arguments.fixed:
             from nczarr.select.subset import fixed
 

@@ -48,7 +48,7 @@ def parser() -> Command:
         metavar="T",
         help="allowed difference of numbers: absolute (1e-6) or relative to the greater one (rel:1e-6) (default: 0)",
     )
-    add_subset_options(made, sections=False)
+    add_subset_options(made)
     return made
 
 

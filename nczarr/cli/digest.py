@@ -58,7 +58,7 @@ def parser() -> Command:
     made.option(TEXT, "--parts", action="store_true", help="print digests of variables and groups as well")
     add_memory(made, DEFAULT_MEMORY)
     add_workers(made)
-    add_subset_options(made, sections=False)
+    add_subset_options(made)
     return made
 
 

@@ -76,7 +76,7 @@ def parser() -> Command:
     add_references(made)
     add_memory(made, DEFAULT_MEMORY)
     add_workers(made)
-    add_subset_options(made, sections=False)
+    add_subset_options(made, related=True)
     add_verify(made)
     made.option(RUN, "--dry-run", action="store_true", help="show the route of each part; write nothing")
     made.option(RUN, "--dask", metavar="URL", help="use a dask cluster with the scheduler at this address")

@@ -72,7 +72,7 @@ def parser() -> Command:
     )
     add_recoding(made)
     add_target_options(made, to="format of the target (default: by its suffix, else reference)")
-    add_subset_options(made, sections=False)
+    add_subset_options(made, cuts=True, related=True)
     add_verify(made)
     made.option(RUN, "--resume", action="store_true", help="resume a target that the same command has begun")
     made.option(RUN, "--dry-run", action="store_true", help="show the route of each part; write nothing")
@@ -134,6 +134,7 @@ def _work(arguments: argparse.Namespace, options: Options, report: Report, done:
     from nczarr.combine.sources import home_of
     from nczarr.endpoints import targets
     from nczarr.link.cluster_limits import indivisible, is_scheduler
+    from nczarr.options import part_in_words
 
     target = arguments.target
     subset = subset_of(arguments, report)
@@ -154,14 +155,17 @@ def _work(arguments: argparse.Namespace, options: Options, report: Report, done:
     if target is not None and not is_remote(target) and not targets.is_free(target, form, report, options):
         return
     options = options._replace(writing=options.writing._replace(home=home_of(arguments.sources)), dask=arguments.dask)
+    options = options._replace(part=part_in_words(subset, fixed=False))
     recoding = Recoding(arguments.units) if arguments.units is not None or arguments.decode_times else None
     rectilinear = options.grid == "rectilinear"
     wanted = Wanted(tuple(arguments.along), arguments.new_dim, recoding=recoding, rectilinear=rectilinear)
     if form.name == REFERENCE:
         wanted = wanted._replace(addressable=options.writing.embed, inline=options.writing.inline)
-    made = _combined(arguments, options, subset, wanted, report)
-    if made is None or report.errors:
+    made = _combined(arguments, options, subset.choice, wanted, report)
+    checked = None if made is None or report.errors else pipeline.select(made.checked, subset.cuts, report)
+    if made is None or checked is None or report.errors:
         return
+    made = made._replace(checked=checked)
     if form.name == REFERENCE:  # one process writes a document
         options = options._replace(dask=None)
     if arguments.dry_run:

@@ -1,4 +1,4 @@
-"""Options that select a part of a dataset: `--var`, `--group`, `--section`."""
+"""Options that select a part of a dataset: `--var`, `--group`, `--dim`, `--sel`, `--section`."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import argparse
 from typing import TYPE_CHECKING
 
 from nczarr.cli.parser import SELECTION, Command
-from nczarr.options import Section, Subset
+from nczarr.options import CoordinateRange, DimensionRange, Section, Subset
 
 if TYPE_CHECKING:
     from nczarr.diagnostics.report import Report
 
 
-def add_subset_options(made: Command, *, sections: bool = True) -> None:
-    """Add these options."""
+def add_subset_options(made: Command, *, sections: bool = False, cuts: bool = False, related: bool = False) -> None:
+    """Add the options of variables and groups, and these: of sections, of dimensions, of related variables."""
     made.option(
         SELECTION,
         "--var",
@@ -23,6 +23,14 @@ def add_subset_options(made: Command, *, sections: bool = True) -> None:
         metavar="NAME,…",
         help="select variables, with the dimensions and types that they use; repeatable",
     )
+    if related:
+        made.option(
+            SELECTION,
+            "--no-coordinates",
+            dest="exact",
+            action="store_true",
+            help="select exactly the variables of `--var`, without their coordinates and other related variables",
+        )
     made.option(
         SELECTION,
         "--group",
@@ -32,6 +40,8 @@ def add_subset_options(made: Command, *, sections: bool = True) -> None:
         metavar="NAME,…",
         help="select groups with their content; repeatable",
     )
+    if cuts:
+        _add_cuts(made)
     if sections:
         made.option(
             SELECTION,
@@ -40,20 +50,57 @@ def add_subset_options(made: Command, *, sections: bool = True) -> None:
             action="append",
             default=[],
             metavar="SECTION",
-            help="select a part of a variable, such as `temp(0:9:2,:,5)`; indices start at 0, the last one is "
+            help="select a part of one variable, such as `temp(0:9:2,:,5)`; indices start at 0, the last one is "
             "included; repeatable",
         )
 
 
+def _add_cuts(made: Command) -> None:
+    made.option(
+        SELECTION,
+        "--dim",
+        dest="dimensions",
+        action="append",
+        default=[],
+        metavar="NAME=FIRST:LAST",
+        help="select indices of a dimension in all variables, such as `time=0:11`, `time=-12:` or `x=0:99:2`; the last "
+        "one is included; negative ones count from the end; repeatable",
+    )
+    made.option(
+        SELECTION,
+        "--sel",
+        dest="labels",
+        action="append",
+        default=[],
+        metavar="NAME=LOW:HIGH",
+        help="select by values of a coordinate, such as `time=2000-01:2000-12`, `lat=-30:30`, `lev=500`, or "
+        "`lat~45.3` for the nearest value; bounds are included; repeatable",
+    )
+
+
 def subset_of(arguments: argparse.Namespace, report: Report) -> Subset | None:
-    """Return the selected part; None (reported) for an invalid section."""
+    """Return the selected part; None (reported) for an invalid section, cut or value."""
     before = report.errors
-    found: list[Section] = []
+    sections: list[Section] = []
+    dimensions: list[DimensionRange | None] = []
+    labels: list[CoordinateRange | None] = []
     if getattr(arguments, "sections", None):
-        from nczarr.select.section_syntax import sections
+        from nczarr.select.section_syntax import sections as parsed_sections
 
         for text in arguments.sections:
-            found += sections(text, report)
+            sections += parsed_sections(text, report)
+    if getattr(arguments, "dimensions", None) or getattr(arguments, "labels", None):
+        from nczarr.select.cut_syntax import coordinate_range, dimension_range
+
+        dimensions = [dimension_range(text, report) for text in arguments.dimensions]
+        labels = [coordinate_range(text, report) for text in arguments.labels]
     if report.errors > before:
         return None
-    return Subset(tuple(arguments.variables), tuple(arguments.groups), tuple(found))
+    return Subset(
+        tuple(arguments.variables),
+        tuple(arguments.groups),
+        tuple(sections),
+        tuple(cut for cut in dimensions if cut is not None),
+        tuple(cut for cut in labels if cut is not None),
+        not getattr(arguments, "exact", True),
+    )

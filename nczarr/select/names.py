@@ -13,6 +13,7 @@ from nczarr import names
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.options import Section
+from nczarr.source import Span
 
 
 def variables_named(word: str, checked: Checked, report: Report) -> list[str]:
@@ -25,6 +26,15 @@ def groups_named(word: str, checked: Checked, report: Report) -> list[str]:
     return _named(word, "group", checked.groups, report)
 
 
+def dimensions_named(word: str, dimensions: Mapping[str, object], span: Span, report: Report) -> list[str]:
+    """Return the FQNs among these dimensions that a word matches. Reports unmatched-name."""
+    matches = meant(word, dimensions)
+    if not matches:
+        text = f"no selected variable has the dimension `{word}`"
+        report.error("unmatched-name", text, span, helps=hint(word, dimensions))
+    return matches
+
+
 def named_in(
     word: str, what: str, known: tuple[Mapping[str, object], Mapping[str, object]], report: Report
 ) -> tuple[list[str], list[str]]:
@@ -35,17 +45,18 @@ def named_in(
 
 
 def _named(word: str, what: str, known: Mapping[str, object], report: Report) -> list[str]:
-    found = _meant(word, known)
+    found = meant(word, known)
     if found:
         return found
     pieces = word.split(",") if "," in word else [word]
-    missing = [piece for piece in pieces if not _meant(piece, known)]
+    missing = [piece for piece in pieces if not meant(piece, known)]
     for piece in missing:
         unmatched(what, piece, known, report)
-    return [] if missing else [fqn for piece in pieces for fqn in _meant(piece, known)]
+    return [] if missing else [fqn for piece in pieces for fqn in meant(piece, known)]
 
 
-def _meant(word: str, known: Mapping[str, object]) -> list[str]:
+def meant(word: str, known: Mapping[str, object]) -> list[str]:
+    """Return the FQNs that a simple name or a path matches."""
     return of_name(word, known) or (at_path(word, known) if word else [])
 
 

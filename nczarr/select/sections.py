@@ -4,7 +4,7 @@ A section gives its variable new lengths. A dimension is cut whole, and retains
 its name, if all its variables agree: each has the same section there. Some
 variables follow without a vote, unless they have a section themselves: the
 coordinate variable (of the dimension's name, in its group), the variables that
-it or the sectioned variable names as related (`BELONGING`), and those that
+it or the sectioned variable names as related (`CELLS`), and those that
 these name in turn.
 
 If the others disagree, the dimension is unchanged, and each section of it gets
@@ -14,7 +14,7 @@ because the coordinates stay with the old one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -23,13 +23,9 @@ from nczarr.ast import Dimension, DimensionRef, VlenType
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.options import Extents, Section
+from nczarr.select.related import CELLS, mentioned
 
 Ranges = tuple[range, ...]
-
-BELONGING = frozenset(
-    ("coordinates", "bounds", "climatology", "formula_terms", "cell_measures", "ancillary_variables"),
-)
-"""Attributes that name related variables (CF conventions)."""
 
 
 class Cuts(NamedTuple):
@@ -90,17 +86,41 @@ def _of_cells(section: Section, fqn: str, checked: Checked) -> Extents:
     return extents[:rank] if 0 < len(behind) <= ragged and not any(behind) else extents
 
 
-def settle(variables: list[str], sections: Mapping[str, Ranges], checked: Checked, report: Report) -> Cuts:
-    """Return the effect of sections on the dimensions of these variables."""
+def _with_dimensions(
+    variables: Iterable[str], sections: Mapping[str, Ranges], cut: Mapping[str, range], checked: Checked, report: Report
+) -> dict[str, Ranges]:
+    """Return the indices of these variables with the dimensions `cut`. Reports a section of a cut dimension."""
+    found = dict(sections)
+    for fqn in variables:
+        ranges = list(_ranges(fqn, sections, checked))
+        for axis, reference in enumerate(checked.variables[fqn].dimensions):
+            if not isinstance(reference, str) or reference not in cut:
+                continue
+            if ranges[axis] != range(checked.shapes[fqn][axis]):
+                text = f"the section of `{fqn}` and another option cut the dimension `{reference}`"
+                report.error("unmatched-section", text, helps=["write `:` for it in the section"])
+            ranges[axis] = cut[reference]
+        if any(reference in cut for reference in checked.variables[fqn].dimensions):
+            found[fqn] = tuple(ranges)
+    return found
+
+
+def settle(
+    variables: list[str], sections: Mapping[str, Ranges], checked: Checked, report: Report, cut: Mapping[str, range]
+) -> Cuts:
+    """Return the effect of sections, and of dimensions `cut` in all variables, on the dimensions of these variables."""
     followers = _followers(checked, sections)
+    sections = _with_dimensions(variables, sections, cut, checked, report)
     opinions: dict[str, set[range]] = {}
     for fqn in variables:
         for reference, indices in zip(checked.variables[fqn].dimensions, _ranges(fqn, sections, checked), strict=True):
             if isinstance(reference, str) and (fqn, reference) not in followers:
                 opinions.setdefault(reference, set()).add(indices)
-    agreed: dict[str, range] = {}
+    agreed = dict(cut)
     split: dict[str, dict[range, str]] = {}
-    dimensions: dict[str, Dimension] = {}
+    dimensions: dict[str, Dimension] = {
+        fqn: checked.dimensions[fqn].model_copy(update={"size": len(indices)}) for fqn, indices in cut.items()
+    }
     taken = {names.last(fqn) for fqn in (*checked.dimensions, *checked.variables)}
     for fqn, given in opinions.items():
         whole = range(checked.dimensions[fqn].size)
@@ -146,25 +166,8 @@ def _followers(checked: Checked, sections: Mapping[str, Ranges]) -> set[tuple[st
         fqn, dimension = pending.pop()
         if (fqn, dimension) not in found and dimension in checked.variables[fqn].dimensions:
             found.add((fqn, dimension))
-            pending += [(path, dimension) for path in _mentioned(fqn, checked)]
+            pending += [(path, dimension) for path in mentioned(checked, fqn, CELLS)]
     return {(fqn, dimension) for fqn, dimension in found if fqn not in sections}
-
-
-def _mentioned(fqn: str, checked: Checked) -> Iterator[str]:
-    """Yield the variables that a variable names as related: in its group, else the nearest enclosing one."""
-    for attribute in checked.variables[fqn].attributes:
-        value = attribute.value
-        if attribute.name not in BELONGING or value.type not in ("char", "string"):
-            continue
-        texts = [value.data] if isinstance(value.data, bytes) else value.data
-        for word in b" ".join(text for text in texts if isinstance(text, bytes)).replace(b"\0", b" ").split():
-            name, group = names.normal(word.decode("utf-8", "surrogateescape")), fqn
-            while group != "/":
-                group = names.parent(group)
-                path = names.join(group, name)
-                if path in checked.variables:
-                    yield path
-                    break
 
 
 def _warn(
@@ -175,11 +178,22 @@ def _warn(
     report: Report,
 ) -> None:
     for fqn, each in split.items():
-        for own in each.values():
+        for indices, own in each.items():
             users = [path for path, given in references.items() if own in given]
             text = (
                 f"{', '.join(f'`{path}`' for path in users)} {'has' if len(users) == 1 else 'have'} the dimension "
                 f"`{own}` of length {dimensions[own].size} instead of `{fqn}`, which others use whole or cut otherwise"
             )
-            helps = ["give the same section to all variables of the dimension, or choose variables with `--var`"]
+            helps = [
+                "give the same section to all variables of the dimension, or choose variables with `--var`",
+                f"`--dim {names.last(fqn)}={_indices_text(indices)}` cuts the dimension in all variables",
+            ]
             report.warning("split-dimension", text, checked.variables[users[0]].span, helps=helps)
+
+
+def _indices_text(indices: range) -> str:
+    """Return indices in the syntax of `--dim`, the last one included."""
+    if len(indices) == 1:
+        return str(indices.start)
+    step = f":{indices.step}" if indices.step > 1 else ""
+    return f"{indices.start}:{indices[-1]}{step}"

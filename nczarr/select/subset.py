@@ -1,12 +1,16 @@
 """Subsets of a dataset: variables, groups, sections. From `Checked` to `Checked`.
 
 Selected variables include their dimensions, types and enclosing groups with
-attributes; selected groups include their content and what it uses of other
+attributes, and with `Subset.related` their coordinates and other variables that
+they need; selected groups include their content and what it uses of other
 groups. A section cuts its variable, and selects it if anything is selected. For
-the effect on shared dimensions see `sections.py`.
+the effect on shared dimensions see `sections.py`. A cut of a dimension, by
+indices or by values of a coordinate (`dimension_ranges.py`), is one of all its
+variables.
 
-Expects: a checked dataset. Ensures: a checked dataset; values are not read.
-Reports: unmatched-name, unmatched-section, split-dimension.
+Expects: a checked dataset. Ensures: a checked dataset; only coordinates that
+select values are read.
+Reports: unmatched-name, unmatched-section, unmatched-selection, split-dimension.
 """
 
 from __future__ import annotations
@@ -23,12 +27,14 @@ from nczarr.ast.walk import G, building, mapped
 from nczarr.check.checked import Checked, remaining, resized
 from nczarr.diagnostics.report import Report
 from nczarr.options import Subset
+from nczarr.select.dimension_ranges import dimension_ranges
 from nczarr.select.names import groups_named, place_of, variables_named
+from nczarr.select.related import with_related
 from nczarr.select.sections import Cuts, ranges_of, settle
 
 
 def subset(checked: Checked, wanted: Subset, report: Report) -> Checked | None:
-    """Return the wanted part of a dataset; None after an error."""
+    """Return the wanted part of a dataset; None after an error. Raises OSError, CompileError."""
     if not wanted:
         return checked
     before = report.errors
@@ -40,9 +46,17 @@ def subset(checked: Checked, wanted: Subset, report: Report) -> Checked | None:
         return None
     kept = _everything(checked)
     if wanted.variables or wanted.groups:
-        kept = _closed([*variables, *ranges], groups, checked)
+        chosen = [*variables, *ranges]
+        kept = _closed(with_related(chosen, checked) if wanted.related else chosen, groups, checked)
     chosen = [fqn for fqn in checked.variables if fqn in kept.variables]
-    cuts = settle(chosen, ranges, checked, report)
+    cut: dict[str, range] = {}
+    if wanted.dimensions or wanted.labels:
+        cut = dimension_ranges(wanted, [fqn for fqn in checked.dimensions if fqn in kept.dimensions], checked, report)
+    if report.errors > before:
+        return None
+    cuts = settle(chosen, ranges, checked, report, cut)
+    if report.errors > before:
+        return None
     with building():
         return _made(checked, kept, cuts)
 

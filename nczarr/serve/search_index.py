@@ -229,7 +229,7 @@ def _named(place: Place, stamp: Stamp) -> Record:
 
 def _record(place: Place, stamp: Stamp, checked: Checked) -> Record:
     """Return the texts of an open dataset."""
-    from nczarr.serve.pages.physical import attributes_of, text_of
+    from nczarr.select.physical import attributes_of, text_of
 
     title = text_of(attributes_of(checked, "/"), "title")[:500]
     found: dict[str, None] = {}

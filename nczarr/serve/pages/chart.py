@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from nczarr.arrays.lazy_numpy import NDArray, np
+from nczarr.select.physical import Physical
 from nczarr.serve.pages import coastlines
 from nczarr.serve.pages.markup import number_text, text
-from nczarr.serve.pages.physical import Physical
 from nczarr.serve.pages.picture import colour_bar, indices, png
 from nczarr.serve.pages.plane import Axis, Scale
 

@@ -10,8 +10,8 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import CompileError
 from nczarr.select.indexing import read_outer
+from nczarr.select.physical import Physical, attributes_of, is_numeric, physical, text_of
 from nczarr.serve.pages.cost import cost
-from nczarr.serve.pages.physical import Physical, attributes_of, is_numeric, physical, text_of
 
 BUDGET = 8 << 20
 """Maximum bytes that are read for the coordinates of one page."""

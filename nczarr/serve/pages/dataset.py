@@ -16,6 +16,7 @@ from nczarr.arrays.parts import is_fixed, size
 from nczarr.check.checked import Checked
 from nczarr.check.outline import bytes_text, stored_bytes
 from nczarr.diagnostics.report import CompileError
+from nczarr.select.physical import attributes_of, text_of
 from nczarr.serve.dap2 import view
 from nczarr.serve.dataset_cache import Opened
 from nczarr.serve.pages.commands import commands
@@ -36,7 +37,6 @@ from nczarr.serve.pages.markup import (
     table,
     text,
 )
-from nczarr.serve.pages.physical import attributes_of, text_of
 from nczarr.serve.pages.plane import variable_of
 from nczarr.serve.request import url
 from nczarr.serve.stores import VERSIONS

@@ -22,12 +22,12 @@ from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.options import Options, Section, Subset
 from nczarr.select.indexing import read_outer
+from nczarr.select.physical import is_numeric, physical
 from nczarr.select.section_syntax import sections
 from nczarr.serve.answers import Answer, attachment
 from nczarr.serve.cdmremote import size_of, wanted_of
 from nczarr.serve.dataset_cache import Opened, RefusedError, check_same, words
 from nczarr.serve.limits import Limits
-from nczarr.serve.pages.physical import is_numeric, physical
 from nczarr.serve.pages.plane import Axis, axis_at
 from nczarr.serve.spool import Disk, FullError, Spool
 from nczarr.serve.value_streams import bounded, chunk_size, whole

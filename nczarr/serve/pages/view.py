@@ -12,13 +12,13 @@ from nczarr import names
 from nczarr.api.brief import brief
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.check.checked import Checked
+from nczarr.select.physical import Physical, is_numeric, physical
 from nczarr.select.section_syntax import written
 from nczarr.serve.answers import HTML, JSON, Answer
 from nczarr.serve.dataset_cache import Opened, RefusedError
 from nczarr.serve.pages import chart
 from nczarr.serve.pages.download import FORMATS
 from nczarr.serve.pages.markup import DOWNLOAD, VIEW, attribute, crumbs, number_text, page, shown, table, text
-from nczarr.serve.pages.physical import Physical, is_numeric, physical
 from nczarr.serve.pages.picture import PALETTES, indices, png
 from nczarr.serve.pages.plane import Axis, View, axis_at, axis_of, read
 from nczarr.serve.request import url

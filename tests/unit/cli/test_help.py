@@ -38,7 +38,20 @@ data:
 
 METAVARS = {
     *("A", "ADDRESS", "B", "CODE", "COMMAND | TOPIC", "DST", "FILE", "FORMAT", "KIND", "N", "NAME", "NAME,…"),
-    *("NAME=TEXT", "NAME=VALUE", "ORIGIN", "READER", "ROOT", "SCHEMA", "SECONDS", "SECTION", "SHELL", "SIZE"),
+    *(
+        "NAME=FIRST:LAST",
+        "NAME=LOW:HIGH",
+        "NAME=TEXT",
+        "NAME=VALUE",
+        "ORIGIN",
+        "READER",
+        "ROOT",
+        "SCHEMA",
+        "SECONDS",
+        "SECTION",
+        "SHELL",
+        "SIZE",
+    ),
     *("DOC", "SPEC", "SRC", "T", "TEXT", "UNITS", "URL"),
 }
 """One word for each kind of value, in all commands."""

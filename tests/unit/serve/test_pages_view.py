@@ -22,10 +22,10 @@ from nczarr import pipeline
 from nczarr.diagnostics.report import Report
 from nczarr.options import Options
 from nczarr.select.indexing import read_outer
+from nczarr.select.physical import Physical, physical
 from nczarr.serve.limits import Limits
 from nczarr.serve.pages import chart, coastlines, picture, plane
 from nczarr.serve.pages.cost import cost
-from nczarr.serve.pages.physical import Physical, physical
 from nczarr.serve.pages.plane import BUDGET, MOST_CELLS, Axis, Scale, axis_of, read, view_of
 from tests.support.serving import Served, serving
 
