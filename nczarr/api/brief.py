@@ -13,13 +13,6 @@ CHARACTERS = 300
 """Maximum characters of a value."""
 
 
-def without_padding(value: Any) -> Any:
-    """Return the value of an attribute; texts lack the NULs at their end, which are padding."""
-    if isinstance(value, list):
-        return [without_padding(each) for each in value]
-    return value.rstrip("\0") if isinstance(value, str) else value
-
-
 def brief(value: Any) -> str:
     """Return a value in a bounded text: the first elements of an array, the beginning of a text."""
     if isinstance(value, list):

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nczarr import names
-from nczarr.api.brief import brief, without_padding
+from nczarr.api.brief import brief
 from nczarr.arrays.parts import is_fixed, size
 from nczarr.ast import Attribute, Dimension, EnumType, Group, UserType, Variable
 from nczarr.check.checked import Checked
 from nczarr.check.outline import bytes_text, codec_text, type_text
-from nczarr.select.constants import value_of
+from nczarr.select.constants import value_of, without_padding
 
 BUDGET = 400_000
 """Approximate maximum characters of the HTML of one handle."""

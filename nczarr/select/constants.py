@@ -11,6 +11,13 @@ from nczarr.ast import CompoundType, Constant
 from nczarr.select.reader import dtype_of
 
 
+def without_padding(value: Any) -> Any:
+    """Return the value of an attribute; texts lack the NULs at their end, which are padding."""
+    if isinstance(value, list):
+        return [without_padding(each) for each in value]
+    return value.rstrip("\0") if isinstance(value, str) else value
+
+
 def value_of(constant: Constant, types: Types) -> Any:
     """Return a constant as a Python value.
 

@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from nczarr.api.brief import without_padding
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.time_units import CALENDARS, Units, date_text, dates
 from nczarr.ast import EnumType
 from nczarr.check.checked import Checked
-from nczarr.select.constants import value_of
+from nczarr.select.constants import value_of, without_padding
 
 NUMBERS = frozenset(("byte", "ubyte", "short", "ushort", "int", "uint", "int64", "uint64", "float", "double"))
 """Atomic types of numbers."""
