@@ -134,6 +134,10 @@ def nearest(codecs: Sequence[Codec], known: frozenset[int]) -> tuple[Codec, ...]
     )
 
 
+REGISTERED = frozenset(("gzip", "zstd", "blosc", "crc32c"))
+"""Names of numcodecs codecs that the registry of Zarr v3 has too."""
+
+
 def registered(codecs: Sequence[Codec]) -> tuple[Codec, ...]:
     """Return the chain in codecs of the registry of Zarr v3, which decode to the same bytes.
 

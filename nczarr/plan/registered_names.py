@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from nczarr.arrays.codecs import registered
+from nczarr.arrays.codecs import REGISTERED, registered, to_configs
+from nczarr.arrays.source import itemsize
 from nczarr.ast import Codec, Storage
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.plan.plans import Target
@@ -23,6 +24,23 @@ def with_registered_codecs(storage: Mapping[str, Storage], report: Report) -> di
         text = f"chunks of {_listed(paths)} are encoded again: {before} becomes {after}, which is registered"
         report.add(Diagnostic("encoded-again", Severity.NOTE, text))
     return found
+
+
+def report_unregistered_codecs(targets: Mapping[str, Mapping[str, Target]], report: Report) -> None:
+    """Report codecs that only zarr-python names, as `numcodecs.zlib`: unregistered-codec."""
+    users: dict[str, dict[str, None]] = {}
+    for path, parts in targets.items():
+        for target in parts.values():
+            for config in to_configs(target.layout.codecs, itemsize(target.layout.dtype)):
+                if config["id"] not in REGISTERED:
+                    users.setdefault(str(config["id"]), {})[path] = None
+    if users:
+        names = ", ".join(f"`numcodecs.{name}`" for name in users)
+        paths = list({path: None for users_of_name in users.values() for path in users_of_name})
+        verb = "is no registered codec" if len(users) == 1 else "are no registered codecs"
+        text = f"{_listed(paths)}: {names} {verb} of Zarr v3; zarr-python and xarray decode the chunks, others may not"
+        helps = ["`--zarr-names registered` encodes the chunks again with registered codecs, for every reader"]
+        report.warning("unregistered-codec", text, helps=helps)
 
 
 def report_unregistered_types(targets: Mapping[str, Mapping[str, Target]], report: Report) -> None:

@@ -22,7 +22,7 @@ from nczarr.plan.keys import check_keys
 from nczarr.plan.layout import lay
 from nczarr.plan.losses import losses, report_losses
 from nczarr.plan.plans import Loss, StorePlan, Target
-from nczarr.plan.registered_names import report_unregistered_types, with_registered_codecs
+from nczarr.plan.registered_names import report_unregistered_codecs, report_unregistered_types, with_registered_codecs
 from nczarr.plan.requested_storage import storage_of, storage_requests
 from nczarr.plan.simple_dimension_names import axes
 from nczarr.plan.storage_roundtrip import metadata_storage, normalized, unkept
@@ -81,6 +81,8 @@ def plan_store(
             _check_masking(path, variable, targets[path], checked, report)
     if by_registry:
         report_unregistered_types(targets, report)
+    elif arrays.registry:
+        report_unregistered_codecs(targets, report)
     unreferred = list(_unreferred(targets, checked, options))
     found += unreferred
     report_losses(found, form, options, report)
