@@ -23,9 +23,9 @@ DEFLATE, SHUFFLE, FLETCHER32, BZIP2, BLOSC, ZSTD, GZIP, CRC32C = (
 NUMCODECS = frozenset({DEFLATE, SHUFFLE, FLETCHER32, BZIP2, BLOSC, ZSTD})
 """Filters that numcodecs also has, with the same encoded bytes."""
 
-LZF = 32000
+LZF, LZ4, BITSHUFFLE = 32000, 32004, 32008
 
-DECODED = NUMCODECS | {LZF}
+DECODED = NUMCODECS | {LZF, LZ4, BITSHUFFLE}
 """Filters that we decode."""
 
 POINTER = 8
@@ -44,7 +44,12 @@ CONFIG_IDS = {"zlib": DEFLATE, "shuffle": SHUFFLE, "fletcher32": FLETCHER32, "bz
               "zstd": ZSTD, "gzip": GZIP, "crc32c": CRC32C}  # fmt: skip
 """Filters by numcodecs name."""
 
-_CONFIG_NAMES = {LZF: "lzf", **{number: name for name, number in CONFIG_IDS.items()}}
+_CONFIG_NAMES = {
+    LZF: "lzf",
+    LZ4: "hdf5_lz4",
+    BITSHUFFLE: "hdf5_bitshuffle",
+    **{number: name for name, number in CONFIG_IDS.items()},
+}
 _NAMES = {**CONFIG_IDS, "deflate": DEFLATE, "bzip2": BZIP2}
 """Filters by `--codec` name."""
 
@@ -64,6 +69,8 @@ def _sane(codec: Codec) -> bool:
         case 32001:
             level, shuffle, compressor = _blosc(codec)
             return level <= 9 and shuffle <= 2 and compressor < len(BLOSC_COMPRESSORS) and compressor != 3
+        case 32008:
+            return len(codec.parameters) > 2 and _bitshuffle(codec)[2] in (0, 2, 3)
         case 1 | 307 | 32015 | 65537:
             low, high = _LEVELS[codec.id]
             return len(codec.parameters) <= 1 and low <= level_of(codec) <= high
@@ -81,6 +88,12 @@ def _blosc(codec: Codec) -> tuple[int, int, int]:
     given = codec.parameters[4:7]
     level, shuffle, compressor = (*given, *(5, 1, 0)[len(given) :])
     return level, shuffle, compressor
+
+
+def _bitshuffle(codec: Codec) -> tuple[int, int, int]:
+    """Return width, block length and compressor of bitshuffle: parameters 2, 3, 4 (the first two are its version)."""
+    width, block, compressor = (*codec.parameters[2:5], *(0, 0, 0)[len(codec.parameters[2:5]) :])
+    return width, block, compressor
 
 
 def same_bytes(one: Sequence[Codec], other: Sequence[Codec], itemsize: int) -> bool:
@@ -186,6 +199,9 @@ def _config(codec: Codec, itemsize: int) -> Config:
         raise ValueError(f"no numcodecs name for filter {codec.id}")
     if codec.id == SHUFFLE:
         return {"id": name, "elementsize": itemsize}
+    if codec.id == BITSHUFFLE:
+        width, block, compressor = _bitshuffle(codec)
+        return {"id": name, "elementsize": width, "blocksize": block, "compressor": compressor}
     if codec.id == BLOSC:
         level, shuffle, compressor = _blosc(codec)
         return {"id": name, "cname": BLOSC_COMPRESSORS[compressor], "clevel": level, "shuffle": shuffle, "blocksize": 0}

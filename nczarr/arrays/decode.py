@@ -17,7 +17,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nczarr.arrays import bounded_decompression
+from nczarr.arrays import bounded_decompression, hdf5_filters
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.lengths import texts_end
 
@@ -25,8 +25,8 @@ Config = Mapping[str, Any]
 
 HARMLESS = frozenset(
     {"zlib", "gzip", "bz2", "lzma", "zstd", "lz4", "blosc", "shuffle", "fletcher32", "crc32c", "crc32", "adler32",
-     "lzf", "delta", "fixedscaleoffset", "quantize", "bitround", "packbits", "astype", "base64",
-     "jenkins_lookup3", "categorize", "json2", "msgpack2"}
+     "lzf", "hdf5_lz4", "hdf5_bitshuffle", "delta", "fixedscaleoffset", "quantize", "bitround", "packbits", "astype",
+     "base64", "jenkins_lookup3", "categorize", "json2", "msgpack2"}
 )  # fmt: skip
 """Codecs that only turn bytes into bytes, numbers or texts."""
 
@@ -86,6 +86,10 @@ def _step(step: Config, data: bytes, itemsize: int, limit: int) -> bytes:
             return _crc32c(data)
         case "lzf":
             return bounded_decompression.lzf(data, limit)
+        case "hdf5_lz4":
+            return hdf5_filters.lz4(data, limit)
+        case "hdf5_bitshuffle":
+            return hdf5_filters.bitshuffle(data, step["elementsize"], step["blocksize"], step["compressor"], limit)
         case "shuffle":
             width = step.get("elementsize") or itemsize
             return unshuffled(data, width if isinstance(width, int) and width > 0 else itemsize)

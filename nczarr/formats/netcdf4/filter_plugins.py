@@ -7,6 +7,7 @@ the library lock.
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterable
 from ctypes import CFUNCTYPE, POINTER, Structure, c_char_p, c_int, c_size_t, c_uint, c_void_p
 from typing import Any
 
@@ -19,8 +20,14 @@ BUILT_IN = frozenset({codecs.DEFLATE, codecs.SHUFFLE, codecs.FLETCHER32})
 OURS = codecs.NUMCODECS - BUILT_IN
 """Filters that Python can encode and decode: bzip2, blosc, zstd."""
 
-READ = frozenset({codecs.LZF})
+READ = frozenset({codecs.LZF, codecs.LZ4, codecs.BITSHUFFLE})
 """Filters that Python can only decode."""
+
+NAMES = {4: "szip", 5: "nbit", 6: "scaleoffset", 307: "bzip2", 32001: "blosc", 32006: "cbf", 32009: "SPDP",
+         32010: "LPC-Rice", 32011: "ccsds-123", 32012: "jpeg-ls", 32013: "zfp", 32014: "fpzip", 32015: "zstd",
+         32016: "B3D", 32017: "SZ", 32018: "fcidecomp", 32019: "jpeg", 32022: "granular bitround", 32024: "SZ3",
+         32026: "blosc2", 32030: "JPEG-XL"}  # fmt: skip
+"""Names of registered filters by number, for messages."""
 
 REVERSE = 0x0100
 """HDF5's flag for decoding."""
@@ -56,6 +63,12 @@ def available(lib: Library, number: int) -> bool:
     if number == codecs.BLOSC:
         return False  # the usual plug-in fails on a chunk that does not get smaller
     return bool(lib.dll.H5Zfilter_avail(c_int(number)) > 0)
+
+
+def missing_filters(lib: Library, numbers: Iterable[int]) -> list[str]:
+    """Return the filters among these that HDF5 does not have, in words."""
+    missing = [number for number in numbers if lib.dll.H5Zfilter_avail(c_int(number)) <= 0]
+    return [f"{number} ({NAMES[number]})" if number in NAMES else str(number) for number in missing]
 
 
 def is_lent(number: int) -> bool:

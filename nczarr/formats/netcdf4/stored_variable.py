@@ -11,7 +11,7 @@ import errno
 import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
-from ctypes import byref, c_char_p, c_int, c_void_p
+from ctypes import byref, c_char_p, c_int, c_size_t, c_uint, c_void_p
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NoReturn
@@ -28,7 +28,7 @@ from nczarr.arrays.source import Layout, numpy_dtype
 from nczarr.arrays.strided import FileBytes
 from nczarr.ast import UserType
 from nczarr.formats.netcdf4.c_values import c_dtype, unpacked
-from nczarr.formats.netcdf4.filter_plugins import lend_readers
+from nczarr.formats.netcdf4.filter_plugins import lend_readers, missing_filters
 from nczarr.formats.netcdf4.hdf5 import Hdf5, closing, hdf5, opened_for_values
 from nczarr.formats.netcdf4.inquiry import Inquiry
 from nczarr.formats.netcdf4.isolation import called, is_here
@@ -132,7 +132,7 @@ class StoredVariable(Sections):
                     return {"": read_texts(hdf5(lib), self.path, self.group, self.name, self.fixed, region)}
                 return self._by_hdf5(lib, region) if self.is_found else self._by_netcdf(lib, region)
             except (CallError, OSError) as error:
-                self._unreadable(error)
+                self._unreadable(lib, error)
 
     def _by_hdf5(self, lib: Library, region: Selection) -> dict[str, NDArray[Any]]:
         """Return the parts of a region, read by HDF5 in the C layout that it has for the stored type."""
@@ -171,10 +171,34 @@ class StoredVariable(Sections):
 
         return use_library_file(lib, self.path, look(lib, self.path), read)
 
-    def _unreadable(self, error: Exception) -> NoReturn:
+    def _unreadable(self, lib: Library, error: Exception) -> NoReturn:
+        """Raise `unreadable-chunk` with the filters that HDF5 lacks, else with its message."""
         path = names.fqn((*self.group, self.name))
-        helps = ("leave the variable out, or install the plug-in of its filter and set HDF5_PLUGIN_PATH",)
-        unreadable(self.file.name, f"the values of `{path}` cannot be read: {error}", helps=helps)
+        missing = missing_filters(lib, self._filters(lib))
+        if missing:
+            text = f"the values of `{path}` cannot be read: HDF5 lacks filter {', '.join(missing)}"
+            helps = ("install the plug-in of the filter and set HDF5_PLUGIN_PATH, or leave the variable out",)
+        else:
+            text = f"the values of `{path}` cannot be read: {error}"
+            helps = ("the file may be damaged; leave the variable out to read the others",)
+        unreadable(self.file.name, text, helps=helps)
+
+    def _filters(self, lib: Library) -> list[int]:
+        """Return the numbers of the filters of the dataset; empty if HDF5 does not find it."""
+        h5 = hdf5(lib)
+        try:
+            with (
+                opened_for_values(h5, self.path) as file,
+                closing(h5, "H5Dclose", find(h5, file, self.group, self.name)) as dataset,
+                closing(h5, "H5Pclose", h5.do("H5Dget_create_plist", dataset)) as created,
+            ):
+                count = h5.H5Pget_nfilters(created)
+                return [
+                    h5.do("H5Pget_filter2", created, place, byref(c_uint()), byref(c_size_t()), None, 0, None, None)
+                    for place in range(count)
+                ]
+        except OSError:  # the message of the failed read says more
+            return []
 
     def _find(self, lib: Library, file: int) -> tuple[int, int]:
         """Return group and variable ids; names outside NFC, which the library misses, are compared."""
