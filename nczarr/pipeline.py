@@ -135,7 +135,7 @@ def write(
     if it holds every value. `watch` is called with the bytes written. `lock`: that
     of the target, if the caller has it. Raises OSError if the file system refuses.
     """
-    if lock is not None or form.commits:  # a commit is compared with its branch when it is made
+    if lock is not None:
         return _write(checked, path, form, report, options, watch, lock)
     with targets.locked_place(path, report, options, replaces=options.overwrite or options.resume) as own:
         return None if own is None else _write(checked, path, form, report, options, watch, own)

@@ -141,19 +141,27 @@ def following(path: str, plan: Plan) -> Following:
 def locked_place(path: str, report: Report, options: Options, *, replaces: bool) -> Iterator[Lock | None]:
     """Hold the lock of the target at a path or URL; None after a reported error.
 
-    Reports bad-url, missing-library, busy-target, unlocked-target. Raises OSError.
+    All branches of a local repository share a lock: icechunk replaces files of a
+    folder without a condition. In a bucket its commits are conditional, and need
+    none. Reports bad-url, missing-library, busy-target, unlocked-target. Raises OSError.
     """
     from nczarr.stores.connection import MissingProtocolError
+    from nczarr.stores.lock import NoLock
     from nczarr.stores.locking import locked
 
     place = located(path, report)
     if place is None:
         yield None
         return
+    repository = place.repository
+    if repository is not None and not repository.local:
+        yield NoLock(None)
+        return
+    target = trimmed(place.path) if repository is None else repository.place
     with ExitStack() as stack:
         try:
             storage = options.storage.at("target", place.server)
-            lock = stack.enter_context(locked(trimmed(place.path), report, storage, replaces=replaces))
+            lock = stack.enter_context(locked(target, report, storage, replaces=replaces))
         except (BadURLError, MissingProtocolError) as failure:
             unusable(path, failure, report)
             lock = None

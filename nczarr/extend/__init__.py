@@ -70,7 +70,7 @@ def append(
         return None
     path, storage = trimmed(place.path), options.storage.at("target", place.server)
     options = options._replace(storage=storage)
-    if order.rehearsal or place.repository:  # a commit is compared with its branch when it is made
+    if order.rehearsal:
         return _extended(sources, path, order, report, options, watch, NoLock(None))
     with targets.locked_place(place.path, report, options, replaces=True) as lock:
         return None if lock is None else _extended(sources, path, order, report, options, watch, lock)

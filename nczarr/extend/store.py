@@ -10,7 +10,6 @@ from nczarr import registry
 from nczarr.arrays.chunk_keys import Listing
 from nczarr.arrays.counts import Counts, Watcher
 from nczarr.arrays.thread_pool import limited
-from nczarr.capabilities import Format
 from nczarr.check.checked import Checked
 from nczarr.combine.spec import Way
 from nczarr.diagnostics.report import CompileError, Report
@@ -90,23 +89,24 @@ def extended(
         if target.outer.extends is None:
             _write(target, found, order, options, counts, report, lock)
         else:
-            _commit(target.path, target.outer, target.store, found, options, counts)
+            _commit(target, found, options, counts, report, lock)
     if report.errors:
         return None
     return Appended(conversion_of(target.path, plan, counts), found.lengths, (), rewritten)
 
 
-def _commit(path: str, outer: Format, base: Store, found: Changes, options: Options, counts: Counts) -> None:
-    """Write everything into a new commit. Raises OSError."""
-    assert outer.extends is not None
-    store = registry.load(outer.extends)(path, options, base)
+def _commit(target: Target, found: Changes, options: Options, counts: Counts, report: Report, lock: Lock) -> None:
+    """Write everything into a new commit. Reports busy-target; raises OSError, CompileError with busy-target."""
+    assert target.outer.extends is not None
+    store = registry.load(target.outer.extends)(target.path, options, target.store)
     try:
         for key in sorted(found.documents, key=extension.turn):
             store.put(key, found.documents[key])
         writing = _Writing(store, frozenset(), frozenset())
         link(enumerate(change.array for change in found.arrays), writing, options, counts)
         store.remove(_vanished(found.arrays, writing))
-        store.finish()
+        if assure(lock, target.path, report):
+            store.finish()
     finally:
         store.abort()
 

@@ -45,6 +45,16 @@ def make_repository(folder: Path, name: str = "repo") -> tuple[Path, list[str]]:
     return folder / name, [first, session.commit("second")]
 
 
+def commit_attribute(path: Path) -> None:
+    """Make a commit with another program: the main branch gets an attribute."""
+    import zarr
+
+    ice = icechunk()
+    session = ice.Repository.open(ice.local_filesystem_storage(str(path))).writable_session("main")
+    zarr.open_group(session.store).attrs["note"] = "of another program"
+    session.commit("By another program")
+
+
 TELLS_PLACES = find_spec("icechunk") is not None and hasattr(
     __import__("icechunk").IcechunkStore, "array_chunk_iterator"
 )

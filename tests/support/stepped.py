@@ -14,7 +14,9 @@ import signal
 import sys
 from collections.abc import Callable
 from multiprocessing.connection import Connection
+from types import ModuleType
 from typing import Any, Literal, NamedTuple
+from unittest import mock
 
 How = Literal["count", "pause", "kill"]
 
@@ -26,7 +28,7 @@ CALLS = (
     ("nczarr.stores.finish", None, "_exchanged"),
     ("nczarr.stores.connection", "Connection", "_tried"),
     ("nczarr.stores.ranges", None, "write"),
-    ("nczarr.stores.repository.session_store", "SessionStore", "finish"),
+    *(("nczarr.formats.icechunk.target", "RepositoryTarget", name) for name in ("_begin", "put", "seal", "_publish")),
 )
 """Functions whose calls are steps: module, class, name."""
 
@@ -51,7 +53,8 @@ class Running:
         self._here, there = context.Pipe()
         environment = {name: text for name, text in os.environ.items() if name.startswith("AWS_")}
         self._process = context.Process(target=_work, args=(there, folder, arguments, how, at, environment))
-        self._process.start()
+        with mock.patch.dict(sys.modules, __main__=ModuleType("__main__")):  # else each process imports that of pytest
+            self._process.start()
         there.close()
         self._ended: Ended | None = None
 

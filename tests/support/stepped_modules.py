@@ -1,5 +1,7 @@
 """Modules that processes of `stepped` share: imported once, by the server that forks them."""
 
+import contextlib
+import gc
 import importlib
 import pkgutil
 
@@ -17,9 +19,17 @@ SKIPPED = (
     *("nczarr.stores.repository", "nczarr.formats.icechunk"),  # their library has threads, which a fork does not copy
 )
 
+LIBRARIES = ("netCDF4", "h5py", "pandas", "pyarrow.parquet", "zarr", "icechunk")
+
+for name in LIBRARIES:
+    with contextlib.suppress(ImportError):
+        importlib.import_module(name)
+
 for module in pkgutil.walk_packages(nczarr.__path__, "nczarr."):
     if not module.name.startswith(SKIPPED):
         try:
             importlib.import_module(module.name)
         except ImportError:  # of a library that is not installed
             continue
+
+gc.freeze()  # a collection in a forked process would copy their pages

@@ -136,8 +136,8 @@ class Place:
 
 def refused(ended: Ended) -> bool:
     """Return whether a run says that it was refused."""
-    codes = ("busy-target", "misplaced-records", "target-exists", "unextendable-target", "another writer has changed")
-    return ended.status in (1, 2, 3) and any(code in ended.err for code in codes)
+    codes = ("busy-target", "misplaced-records", "target-exists", "unextendable-target")
+    return ended.status in (1, 2) and any(code in ended.err for code in codes)
 
 
 def check_pairs(place: Place, pairs: int, *, coordinate: bool = False) -> Counter[str]:

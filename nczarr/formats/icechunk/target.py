@@ -32,7 +32,7 @@ from nczarr.secrets import StorageOptions, shown
 from nczarr.stores.base import Store, safe_key
 from nczarr.stores.finish import obstacle, partial, put_in_place, unfinished
 from nczarr.stores.memory import is_metadata
-from nczarr.stores.repository.library import failing, is_conflict, library, listed, result
+from nczarr.stores.repository.library import failing, is_conflict, is_foreign, library, listed, result
 from nczarr.stores.repository.sessions import configuration, is_repository, open_repository
 from nczarr.stores.repository.storage import forget, retrying, storage_of
 from nczarr.stores.repository.virtual_chunks import Container, File, containers_for, file_at, register, unchanged_since
@@ -97,12 +97,21 @@ def _check_grids(plan: StorePlan) -> None:
 
 
 def extend(path: str, options: Options, base: SessionStore) -> RepositoryTarget:
-    """Return a new commit that begins with `base`, the content of its branch. Raises OSError if that has moved."""
+    """Return a new commit that begins with `base`, the content of its branch.
+
+    Raises OSError, CompileError with `busy-target` if the branch has moved.
+    """
     made = RepositoryTarget(_repository(path), options, cleared=False)
     if made.base != base.snapshot:
-        text = f"another writer has changed the branch `{base.repository.revision}` meanwhile"
-        raise OSError(errno.EBUSY, text, base.path)
+        raise _moved(base.repository)
     return made
+
+
+def _moved(repository: Repository) -> CompileError:
+    """Return the error for a branch that another writer has moved."""
+    text = f"another writer has changed the branch `{repository.revision}` of `{shown(repository.place)}` meanwhile"
+    helps = ("run the command again when that writer has ended",)
+    return CompileError([Diagnostic("busy-target", Severity.ERROR, text, helps=helps)])
 
 
 def is_free(path: str, report: Report, options: Options) -> bool:
@@ -264,7 +273,7 @@ class RepositoryTarget(Store):
             self.sealed = self._growing._replace(kind="snapshot", revision=self._snapshot).text
 
     def finish(self) -> None:
-        """Move the branch to the snapshot. Raises OSError, also if the branch moved meanwhile."""
+        """Move the branch to the snapshot. Raises OSError, CompileError with `busy-target` if it moved meanwhile."""
         self.seal()
         with unstopped():
             self._publish()
@@ -276,21 +285,22 @@ class RepositoryTarget(Store):
         branch, place = self._repository.revision, self._repository.place
         try:
             with failing(place, self._storage):
-                if self._base is None:
-                    self._opened.create_branch(branch, self._snapshot)
-                else:
-                    self._reset(branch)
+                self._move(branch)
         except OSError as error:
             error.add_note(f"the branch `{branch}` is unchanged")
             raise
 
-    def _reset(self, branch: str) -> None:
+    def _move(self, branch: str) -> None:
+        """Create or move the branch. Raises what icechunk raises, CompileError with `busy-target`."""
         try:
-            self._opened.reset_branch(branch, self._snapshot, from_snapshot_id=self._base)
+            if self._base is None:
+                self._opened.create_branch(branch, self._snapshot)
+            else:
+                self._opened.reset_branch(branch, self._snapshot, from_snapshot_id=self._base)
         except BaseException as error:
-            if is_conflict(error):
-                text = f"another writer has changed the branch `{branch}` meanwhile"
-                raise OSError(errno.EBUSY, text, shown(self._repository.place)) from None
+            is_new = self._base is None and is_foreign(error)
+            if is_conflict(error) or (is_new and branch in self._opened.list_branches()):
+                raise _moved(self._repository) from None
             raise
 
     def abort(self) -> None:

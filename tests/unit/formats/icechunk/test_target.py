@@ -14,7 +14,7 @@ from nczarr.arrays.chunked_store import StoredArray
 from nczarr.diagnostics.report import CompileError
 from nczarr.formats.icechunk import target
 from tests.conftest import ROOT, run_command
-from tests.support.repositories import icechunk
+from tests.support.repositories import commit_attribute, icechunk
 
 TEXT = "netcdf t { dimensions: x = 3 ; variables: int v(x) ; data: v = 1, 2, VALUE ; }"
 SAMPLES = sorted((ROOT / "samples").glob("*.cdl"))
@@ -213,6 +213,7 @@ def test_a_run_that_differs_is_not_published(tmp_path: Path, monkeypatch: pytest
 
 
 def test_another_writer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lock refuses another run; the commit sees that of another program."""
     path = tmp_path / "r"
     nczarr.write(dataset(3), f"icechunk:{path}")
     original = target.RepositoryTarget.seal
@@ -220,12 +221,16 @@ def test_another_writer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     def late(self: target.RepositoryTarget) -> None:
         original(self)
         monkeypatch.setattr(target.RepositoryTarget, "seal", original)
-        nczarr.write(dataset(4), f"icechunk:{path}", overwrite=True)
+        with pytest.raises(CompileError, match=r"busy-target: `.*r` is being written by another run"):
+            nczarr.write(dataset(4), f"icechunk:{path}", overwrite=True)
+        commit_attribute(path)
 
     monkeypatch.setattr(target.RepositoryTarget, "seal", late)
-    with pytest.raises(OSError, match="another writer has changed the branch `main`"):
+    with pytest.raises(CompileError, match="busy-target: another writer has changed the branch `main`"):
         nczarr.write(dataset(5), f"icechunk:{path}", overwrite=True)
-    assert values(path) == [1, 2, 4]
+    assert values(path) == [1, 2, 3]
+    assert [message for message, _ in history(path)] == ["By another program", "Write a dataset"]
+    assert os.listdir(tmp_path) == ["r"]
 
 
 def test_memory(tmp_path: Path) -> None:
