@@ -40,7 +40,7 @@ class Messages:
     """
 
     def __init__(self, options: argparse.Namespace) -> None:
-        self.report = Report(strict=options.strict)
+        self._begin(strict=options.strict)
         self._format = options.message_format
         self._quiet = options.quiet
         self._verbose = options.verbose
@@ -49,6 +49,12 @@ class Messages:
             from nczarr.diagnostics.sarif import Log
 
             self._log = Log()
+
+    def _begin(self, *, strict: bool) -> None:
+        """Begin the report of a task."""
+        self.report = Report(strict=strict)
+        self.report.announce = self._announce
+        self._announced: set[tuple[object, ...]] = set()
 
     def guard(self, *works: Callable[[], None]) -> int:
         """Run tasks, each with its own report, and return the worst exit status.
@@ -60,7 +66,7 @@ class Messages:
         try:
             for number, work in enumerate(works):
                 if number:
-                    self.report = Report(strict=self.report.strict)
+                    self._begin(strict=self.report.strict)
                 self._attempt(work)
                 status = max(status, self._print())
                 clear_fetched()
@@ -106,15 +112,29 @@ class Messages:
         except Exception as error:
             self._crashed(error)
 
+    def _announce(self) -> None:
+        """Print the diagnostics of a task before its long work; SARIF is one document at the end."""
+        if self._log is None:
+            self._write(self._lines(self._unprinted()))
+
+    def _visible(self) -> list[Diagnostic]:
+        """Return the diagnostics of the task that are asked for."""
+        stored = self.report.sorted()
+        return [each for each in stored if each.severity is Severity.ERROR] if self._quiet else stored
+
+    def _unprinted(self) -> list[Diagnostic]:
+        """Return the visible diagnostics that were not printed yet, and count them as printed."""
+        new = [each for each in self._visible() if each.sort_key() not in self._announced]
+        self._announced.update(each.sort_key() for each in new)
+        return new
+
     def _print(self) -> int:
         """Print the diagnostics of one task and return its exit status."""
-        found = self.report.sorted()
-        if self._quiet:
-            found = [diagnostic for diagnostic in found if diagnostic.severity is Severity.ERROR]
+        found = self._visible()
         if self._log is not None:
             self._log.add(found, self.report.dropped)
         elif found:
-            self._write(self._lines(found))
+            self._write([*self._lines(self._unprinted()), *self._summary(found)])
         return max((STATUS.get(each.code, FAULTY) for each in found if each.severity is Severity.ERROR), default=DONE)
 
     def _lines(self, found: list[Diagnostic]) -> Iterator[str]:
@@ -124,7 +144,12 @@ class Messages:
             yield from render.json_lines(found)
             return
         yield from render.human(found, colour=render.wants_colour(sys.stderr))
-        yield f"{render.summary(found, self.report.dropped)}\n"
+
+    def _summary(self, found: list[Diagnostic]) -> Iterator[str]:
+        from nczarr.diagnostics import render
+
+        if self._format == "human":
+            yield f"{render.summary(found, self.report.dropped)}\n"
 
     def _close(self, status: int) -> None:
         if self._log is not None:

@@ -6,7 +6,7 @@ for Python callers, and contains all diagnostics of a run.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -94,14 +94,16 @@ class Report:
 
     `limit` bounds the stored number, and so the memory; `dropped` counts the
     rest. Errors are stored before value losses, and these before others.
-    `strict` turns every warning into an error.
+    `strict` turns every warning into an error. `announce` shows what is stored
+    so far, where long work begins; it does nothing unless a command sets it.
     """
 
-    __slots__ = ("_errors", "_hushed", "_kept", "_worst", "dropped", "limit", "losses", "strict")
+    __slots__ = ("_errors", "_hushed", "_kept", "_worst", "announce", "dropped", "limit", "losses", "strict")
 
     def __init__(self, limit: int = 1000, *, strict: bool = False) -> None:
         self.limit = limit
         self.strict = strict
+        self.announce: Callable[[], None] = _nothing
         self.dropped = 0
         self.losses: list[Diagnostic] = []
         """Losses in reading that the run allows, `limit` of them at most."""
@@ -204,6 +206,10 @@ class Report:
     def sorted(self) -> list[Diagnostic]:
         """Return all stored diagnostics, ordered by place."""
         return sorted(self._kept.values(), key=Diagnostic.sort_key)
+
+
+def _nothing() -> None:
+    """Announce nothing. Reports can be pickled."""
 
 
 def _with_offsets(diagnostic: Diagnostic) -> Diagnostic:

@@ -93,6 +93,8 @@ def _store(
     if not has_room(path, plan, report):
         return False
     warn_of_files(path, plan, report)
+    if report.errors:  # a strict run ends before the work
+        return False
     target = None
     try:
         try:

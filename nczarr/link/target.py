@@ -55,7 +55,7 @@ MANY_FILES = 100_000
 
 
 def warn_of_files(path: str, plan: StorePlan, report: Report) -> None:
-    """Report many-files for a folder that would get one file for each of very many chunks."""
+    """Report many-files, before the work, for a folder that would get one file for each of very many chunks."""
     if is_remote(path) or path.lower().endswith(".zip") or plan.form.begins is not None:
         return
     count = 0
@@ -73,6 +73,7 @@ def warn_of_files(path: str, plan: StorePlan, report: Report) -> None:
     report.warning(
         "many-files", text, helps=[f"`{sharded}` stores many chunks in one file", "or give longer `--chunks`"]
     )
+    report.announce()
 
 
 def _folder(path: str, plan: StorePlan) -> Begun:

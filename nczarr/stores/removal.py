@@ -40,9 +40,12 @@ _removers: list[subprocess.Popen[bytes]] = []
 def sibling(path: str, word: str) -> str:
     """Return a new sibling name, `<name>.<word>-<id>`, cut to a valid length."""
     folder, name = os.path.split(path)
-    end = f".{word}-{os.urandom(4).hex()}"
-    begin = os.fsdecode(os.fsencode(name)[: _LONGEST_NAME - len(end)])
-    return os.path.join(folder, begin + end)
+    return os.path.join(folder, _extended(name, f".{word}-{os.urandom(4).hex()}"))
+
+
+def _extended(name: str, end: str) -> str:
+    """Return a name with an end, cut to a valid length."""
+    return os.fsdecode(os.fsencode(name)[: _LONGEST_NAME - len(end)]) + end
 
 
 def remove_folder(path: str, *, patience: float | None = None) -> str | None:
@@ -63,12 +66,12 @@ def remove_folder(path: str, *, patience: float | None = None) -> str | None:
 def leftovers(path: str) -> list[tuple[str, str]]:
     """Return what runs have left beside a local target: `partial`, `replaced` or `removed`, and the path. Sorted."""
     folder, name = os.path.split(os.path.abspath(path))
-    found = []
-    for each in sorted(os.listdir(folder)):
-        match = _WORD.search(each)
-        if match is not None and each[: match.start()] == name:
-            found.append((match[1], os.path.join(folder, each)))
-    return found
+    matches = ((entry, _WORD.search(entry)) for entry in sorted(os.listdir(folder)))
+    return [
+        (match[1], os.path.join(folder, entry))
+        for entry, match in matches
+        if match is not None and entry == _extended(name, match[0])
+    ]
 
 
 def go_on(folder: str) -> None:

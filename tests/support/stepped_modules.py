@@ -6,6 +6,7 @@ import importlib
 import pkgutil
 
 import nczarr
+from nczarr.stores.repository.library import MissingIcechunkError, library
 
 SKIPPED = (
     *(
@@ -19,11 +20,14 @@ SKIPPED = (
     *("nczarr.stores.repository", "nczarr.formats.icechunk"),  # their library has threads, which a fork does not copy
 )
 
-LIBRARIES = ("netCDF4", "h5py", "pandas", "pyarrow.parquet", "zarr", "icechunk")
+LIBRARIES = ("netCDF4", "h5py", "pandas", "pyarrow.parquet", "zarr")
 
 for name in LIBRARIES:
     with contextlib.suppress(ImportError):
         importlib.import_module(name)
+
+with contextlib.suppress(MissingIcechunkError):
+    library()
 
 for module in pkgutil.walk_packages(nczarr.__path__, "nczarr."):
     if not module.name.startswith(SKIPPED):
