@@ -6,7 +6,7 @@ for Python callers, and contains all diagnostics of a run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -231,6 +231,9 @@ def _with_offset(label: Label) -> Label:
 class CompileError(ValueError):
     """Error for input that does not compile.
 
+    Its text has the first errors with their remedies. Options are named as keyword
+    arguments there; `diagnostics` has them as the command line spells them.
+
     Attributes
     ----------
     diagnostics : list of Diagnostic
@@ -249,13 +252,21 @@ class CompileError(ValueError):
     def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
         self.diagnostics = list(diagnostics)
         errors = [found for found in self.diagnostics if found.severity is Severity.ERROR]
-        lines = [f"{found.code}: {found.message}{_place(found.primary)}" for found in errors[:5]]
+        lines = [line for found in errors[:5] for line in _in_words(found)]
         if len(errors) > 5:
             lines.append(f"and {len(errors) - 5} more")
         super().__init__("\n".join(lines) or "compilation failed")
 
     def __reduce__(self) -> tuple[type[CompileError], tuple[list[Diagnostic]]]:
         return CompileError, (self.diagnostics,)
+
+
+def _in_words(diagnostic: Diagnostic) -> Iterator[str]:
+    """Yield the lines of a diagnostic for a Python caller."""
+    from nczarr.diagnostics.python_terms import in_python
+
+    yield f"{diagnostic.code}: {in_python(diagnostic.message)}{_place(diagnostic.primary)}"
+    yield from (f"  help: {in_python(text)}" for text in diagnostic.helps)
 
 
 class DataWarning(UserWarning):

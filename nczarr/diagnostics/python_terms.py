@@ -1,0 +1,119 @@
+"""Options of the command line in texts of diagnostics, as keyword arguments of the Python functions.
+
+A diagnostic names options as the command line spells them: `--allow-loss lost-mask`.
+A Python caller reads `allow_loss=["lost-mask"]`.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from typing import NamedTuple
+
+
+class Form(Enum):
+    """Form in which a keyword argument takes the value of an option."""
+
+    SWITCH = "{}=True"
+    TEXT = '{}="{}"'
+    LIST = '{}=["{}"]'
+    NUMBER = "{}={}"
+
+
+class Keyword(NamedTuple):
+    """Keyword argument that has the meaning of an option."""
+
+    name: str
+    """Name of the argument, or of a field of `holder`."""
+    form: Form = Form.TEXT
+    """Form of its value."""
+    holder: str = ""
+    """Argument whose value has the field: `writing`, `following` or `limits`."""
+
+
+KEYWORDS = {
+    "allow-loss": Keyword("allow_loss", Form.LIST),
+    "along": Keyword("along"),
+    "base": Keyword("base", holder="writing"),
+    "chunks": Keyword("chunks", Form.NUMBER),
+    "codec": Keyword("codecs"),
+    "consolidated": Keyword("consolidated", Form.SWITCH),
+    "dask": Keyword("dask"),
+    "declare": Keyword("declare"),
+    "decode-times": Keyword("decode_times", Form.SWITCH),
+    "discard": Keyword("discard", Form.SWITCH),
+    "embed": Keyword("embed", Form.NUMBER, "writing"),
+    "grid": Keyword("grid"),
+    "group": Keyword("groups", Form.LIST),
+    "inline": Keyword("inline", Form.NUMBER, "writing"),
+    "kind": Keyword("kind"),
+    "max-entries": Keyword("entries", Form.NUMBER, "limits"),
+    "max-output": Keyword("output", Form.NUMBER, "limits"),
+    "max-size": Keyword("max_size", Form.NUMBER),
+    "memory": Keyword("memory", Form.NUMBER),
+    "metadata": Keyword("metadata", holder="writing"),
+    "new-dim": Keyword("new_dim"),
+    "overwrite": Keyword("overwrite", Form.SWITCH),
+    "region": Keyword("region"),
+    "resume": Keyword("resume", Form.SWITCH),
+    "section": Keyword("sections", Form.LIST),
+    "shards": Keyword("shards"),
+    "source-jinja": Keyword("jinja", Form.SWITCH, "following"),
+    "source-root": Keyword("roots", Form.LIST, "following"),
+    "to": Keyword("format"),
+    "units": Keyword("units"),
+    "var": Keyword("variables", Form.LIST),
+    "verify": Keyword("verify", Form.SWITCH),
+    "virtual": Keyword("virtual", Form.SWITCH),
+    "zarr-names": Keyword("zarr_names"),
+}
+"""Keyword arguments by option."""
+
+_COMMAND = re.compile(r"`nczarr [^`]*`")
+_OPTION = re.compile(
+    r"--(?P<name>[a-z][a-z-]*)"
+    r"(?P<value>[ =](?!--|or\b|and\b|for\b|of\b|to\b)[\w/.:-]*\w(?: or nc\d)?)?"
+    r"(?P<next> (?=--))?"
+)
+
+
+def in_python(text: str) -> str:
+    """Return a text with keyword arguments instead of options; whole command lines stay as they are.
+
+    Examples
+    --------
+    >>> in_python("read the rest with `--allow-loss lost-mask`")
+    'read the rest with `allow_loss=["lost-mask"]`'
+    """
+    parts, end = [], 0
+    for command in _COMMAND.finditer(text):
+        parts += [_OPTION.sub(_keyword, text[end : command.start()]), command[0]]
+        end = command.end()
+    return "".join([*parts, _OPTION.sub(_keyword, text[end:])])
+
+
+def _keyword(option: re.Match[str]) -> str:
+    """Return the keyword argument of an option, or the option itself if no function takes it."""
+    keyword = KEYWORDS.get(option["name"])
+    if keyword is None:
+        return option[0]
+    value, rest = (option["value"] or ""), ""
+    if keyword.form is Form.SWITCH:
+        value, rest = "", value
+    argument = _argument(keyword, value[1:])
+    return argument + rest + (", " if option["next"] else "")
+
+
+def _argument(keyword: Keyword, value: str) -> str:
+    """Return a keyword argument with a value; an upper-case value is a placeholder."""
+    if keyword.form is Form.SWITCH:
+        argument = Form.SWITCH.value.format(keyword.name)
+    elif not value:
+        argument = f"{keyword.name}="
+    else:
+        first, *others = value.split(" or ")
+        form = Form.NUMBER if value.isupper() and keyword.form is Form.TEXT else keyword.form
+        argument = form.value.format(keyword.name, first) + "".join(f' or "{each}"' for each in others)
+    if keyword.holder:
+        return f"{keyword.holder}={keyword.holder.title()}({argument})"
+    return argument
