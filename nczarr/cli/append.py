@@ -6,7 +6,6 @@ import argparse
 from functools import partial
 from typing import TYPE_CHECKING
 
-from nczarr.cli.convert import summary
 from nczarr.cli.inputs import read_input
 from nczarr.cli.parser import (
     ARGUMENTS,
@@ -21,6 +20,7 @@ from nczarr.cli.parser import (
     storage_of,
 )
 from nczarr.cli.progress import json_steps, progress, text_steps
+from nczarr.cli.result import Result, summary
 from nczarr.cli.shared import Messages
 from nczarr.cli.streams import write_product
 from nczarr.cli.subsets import add_subset_options, subset_of
@@ -103,7 +103,8 @@ def run(arguments: argparse.Namespace) -> int:
     done: list[Appended] = []
     status = messages.guard(lambda: _work(arguments, options, messages.report, done))
     for each in done:
-        messages.remark(f"`{shown(arguments.target)}`: {_summary(each, len(arguments.sources))}")
+        text = f"`{shown(arguments.target)}`: {_summary(each, len(arguments.sources))}"
+        messages.result(text, _result(each, arguments))
     return status
 
 
@@ -135,6 +136,20 @@ def _work(arguments: argparse.Namespace, options: Options, report: Report, done:
     write_product(line.encode("utf-8", "surrogateescape") for line in lines)
     if not json and made.rewritten:
         write_product([f"{_keys(made.rewritten)} of the target would be replaced\n".encode()])
+
+
+def _result(done: Appended, arguments: argparse.Namespace) -> Result:
+    """Return the result of the command."""
+    return Result(
+        "append",
+        arguments.target,
+        len(arguments.sources),
+        () if done.completed else (done.conversion,),
+        lengths={path: new for path, (_, new) in done.lengths.items()},
+        previous_lengths={path: old for path, (old, _) in done.lengths.items()},
+        replaced_keys=done.rewritten,
+        completed=done.completed,
+    )
 
 
 def _summary(done: Appended, number: int) -> str:

@@ -14,6 +14,7 @@ from nczarr.cli.inputs import read_input
 from nczarr.cli.nccopy import add_nccopy_options, chunk_lengths, codec_of, whole_lengths
 from nczarr.cli.parser import ARGUMENTS, RUN, Command, add_verify, command
 from nczarr.cli.progress import json_steps, progress, text_steps
+from nczarr.cli.result import Result, summary
 from nczarr.cli.shared import Messages
 from nczarr.cli.streams import misuse, write_product
 from nczarr.cli.subsets import add_subset_options, subset_of
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
     from nczarr.capabilities import Format
     from nczarr.check.checked import Checked
     from nczarr.plan.plans import Conversion
-
-WAYS = ("referenced", "copied", "gathered", "transcoded", "rechunked", "encoded")
-"""Routes of chunks in the summary."""
 
 EXAMPLES = (
     ("convert netCDF to a compressed Zarr v3 store", "convert ocean.nc ocean.zarr --to zarr3 --codec zstd:5"),
@@ -199,31 +197,6 @@ class _Work:
         where = f"`{shown(self.done[0].target)}`"
         if self.folder is not None:
             where = f"{len(self.done)} of {self.number} in `{shown(self.folder)}`"
-        self.messages.remark(f"{where}: {summary(self.done)}")
-
-
-def summary(done: list[Conversion]) -> str:
-    """Return one line with formats, variables, chunks by route, and bytes."""
-    from nczarr.check.outline import bytes_text
-
-    variables = sum(each.variables for each in done)
-    words = list(dict.fromkeys(each.format for each in done))
-    words.append(f"{variables} variable{'s' * (variables != 1)}")
-    counts = {way: sum(getattr(each, f"{way}_chunks") for each in done) for way in WAYS}
-    total = sum(counts.values())
-    if total:
-        ways = ", ".join(f"{count} {way}" for way, count in counts.items() if count)
-        words.append(f"{total} chunk{'s' * (total != 1)} ({ways})")
-    skipped = sum(each.skipped_keys for each in done)
-    if skipped:
-        words.append(f"{skipped} key{'s' * (skipped != 1)} of data {'were' if skipped != 1 else 'was'} already written")
-    size = sum(each.bytes or _size(each.target) for each in done)
-    readers = sorted({reader for each in done for reader in each.verified_with[1:]})
-    if any(each.verified_with for each in done):
-        words.append(" ".join(["verified", *(f"with {reader}" for reader in readers)]))
-    return ", ".join([*words, bytes_text(size)] if size else words)
-
-
-def _size(path: str) -> int:
-    """Return the size of a single-file target."""
-    return os.path.getsize(path) if os.path.isfile(path) else 0
+        target = self.done[0].target if self.folder is None else self.folder
+        result = Result("convert", target, self.number, tuple(self.done))
+        self.messages.result(f"{where}: {summary(self.done)}", result)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from nczarr.cli.convert import summary
 from nczarr.cli.parser import (
     ARGUMENTS,
     COMBINATION,
@@ -22,6 +21,7 @@ from nczarr.cli.parser import (
 )
 from nczarr.cli.progress import counting, progress
 from nczarr.cli.refs_combine import add_recoding, input_of, plan_lines
+from nczarr.cli.result import Result, summary
 from nczarr.cli.shared import Messages
 from nczarr.cli.streams import misuse, write_product
 from nczarr.cli.subsets import add_subset_options, subset_of
@@ -32,6 +32,8 @@ from nczarr.registry import REFERENCE
 from nczarr.secrets import shown
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from nczarr.combine.append import Extension
     from nczarr.plan.plans import Conversion
 
@@ -88,16 +90,15 @@ def run(arguments: argparse.Namespace) -> int:
     if "-" in (arguments.document, *arguments.sources):
         return misuse("refs append", "standard input cannot be read again: name files")
     messages = Messages(arguments)
-    done: list[Conversion] = []
+    done: list[Result] = []
     status = messages.guard(lambda: _work(arguments, messages.report, done))
-    if done:
-        count = len(arguments.sources)
-        words = f"{count} more source{'s' * (count != 1)}, {summary(done)}"
-        messages.remark(f"`{shown(done[0].target)}`: {words}")
+    for result in done:
+        words = f"{result.sources} more source{'s' * (result.sources != 1)}, {summary(result.done)}"
+        messages.result(f"`{shown(result.target)}`: {words}", result)
     return status
 
 
-def _work(arguments: argparse.Namespace, report: Report, done: list[Conversion]) -> None:
+def _work(arguments: argparse.Namespace, report: Report, done: list[Result]) -> None:
     """Read, combine, write. Raises OSError, CompileError."""
     from nczarr.combine.append import locked, write
     from nczarr.link.cluster_limits import is_scheduler
@@ -116,7 +117,19 @@ def _work(arguments: argparse.Namespace, report: Report, done: list[Conversion])
         with progress(arguments, arguments.document, made.combined.checked) as watch:
             conversion = write(made, lock, report, watch)
     if conversion is not None:
-        done.append(conversion)
+        done.append(_result(conversion, made.combined.lengths, len(arguments.sources)))
+
+
+def _result(conversion: Conversion, lengths: Mapping[str, Sequence[int]], sources: int) -> Result:
+    """Return the result of the command; the first of the lengths is that of the old document."""
+    return Result(
+        "refs append",
+        conversion.target,
+        sources,
+        (conversion,),
+        lengths={path: sum(every) for path, every in lengths.items()},
+        previous_lengths={path: every[0] for path, every in lengths.items()},
+    )
 
 
 def _options_of(arguments: argparse.Namespace) -> Options:

@@ -7,10 +7,10 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING
 
-from nczarr.cli.convert import summary
 from nczarr.cli.inputs import read_input
 from nczarr.cli.parser import ARGUMENTS, COMBINATION, RUN, TARGET, Command, add_verify, command
 from nczarr.cli.progress import counting, json_sources, json_steps, progress, text_sources, text_steps
+from nczarr.cli.result import Result, summary
 from nczarr.cli.shared import Messages
 from nczarr.cli.streams import misuse, write_product
 from nczarr.cli.subsets import add_subset_options, subset_of
@@ -21,7 +21,7 @@ from nczarr.secrets import shown
 from nczarr.stores.url import is_remote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from nczarr.capabilities import Format
     from nczarr.combine import Combined, Wanted
@@ -107,10 +107,12 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.dry_run and arguments.target is None:
         return misuse("refs combine", "name the target of a dry run with -o")
     messages = Messages(arguments)
-    done: list[Conversion] = []
+    done: list[tuple[Conversion, Mapping[str, int]]] = []
     status = messages.guard(lambda: _work(arguments, options, messages.report, done))
-    if done:
-        messages.remark(f"`{shown(done[0].target)}`: {len(arguments.sources)} sources, {summary(done)}")
+    for conversion, lengths in done:
+        count = len(arguments.sources)
+        result = Result("refs combine", conversion.target, count, (conversion,), lengths)
+        messages.result(f"`{shown(conversion.target)}`: {count} sources, {summary([conversion])}", result)
     return status
 
 
@@ -126,7 +128,9 @@ def input_of(path: str, options: Options, form: str | None) -> Input:
     return Input(path, read, path != "-")
 
 
-def _work(arguments: argparse.Namespace, options: Options, report: Report, done: list[Conversion]) -> None:
+def _work(
+    arguments: argparse.Namespace, options: Options, report: Report, done: list[tuple[Conversion, Mapping[str, int]]]
+) -> None:
     """Read, combine, write. Raises OSError, CompileError."""
     from nczarr import pipeline
     from nczarr.combine import Recoding, Wanted
@@ -179,7 +183,7 @@ def _work(arguments: argparse.Namespace, options: Options, report: Report, done:
         conversion = pipeline.write(made.checked, target, form, report, options, watch)
     if conversion is not None:
         made.forget()
-        done.append(conversion)
+        done.append((conversion, {path: sum(every) for path, every in made.lengths.items()}))
 
 
 def _combined(

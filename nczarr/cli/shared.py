@@ -14,6 +14,7 @@ from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
 from nczarr.secrets import shown
 
 if TYPE_CHECKING:
+    from nczarr.cli.result import Result
     from nczarr.diagnostics.sarif import Log
 
 STATUS = {
@@ -87,6 +88,14 @@ class Messages:
         """Print a line for people, unless only errors or machine-readable diagnostics are asked for."""
         if not self._quiet and self._format == "human":
             self._write([f"{text}\n"])
+
+    def result(self, text: str, result: Result) -> None:
+        """Print the result of the command: a line for people, or the last JSON object."""
+        self.remark(text)
+        if self._format == "json" and not self._quiet:
+            import json
+
+            self._write([json.dumps(result.record(), ensure_ascii=True) + "\n"])
 
     def _attempt(self, work: Callable[[], None]) -> None:
         try:
