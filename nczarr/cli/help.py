@@ -16,12 +16,46 @@ if TYPE_CHECKING:
     from nczarr.cli.parser import Command
 
 TASKS = {
-    "write datasets": ("convert", "compile", "append", "serve"),
+    "write datasets": ("convert", "compile", "append", "combine", "serve"),
     "inspect datasets": ("dump", "check", "diff", "digest"),
     "work with reference documents": ("refs combine", "refs append", "refs verify", "refs expand", "refs compact"),
     "get help": ("help", "explain", "formats", "completion"),
 }
 """Commands by task."""
+
+OTHER_NAMES = {
+    "merge": "combine",
+    "concat": "combine",
+    "concatenate": "combine",
+    "join": "combine",
+    "mergetime": "combine",
+    "ncrcat": "combine",
+    "ncecat": "combine",
+    "cat": "dump",
+    "show": "dump",
+    "info": "dump",
+    "ls": "dump",
+    "list": "dump",
+    "print": "dump",
+    "ncdump": "dump",
+    "copy": "convert",
+    "cp": "convert",
+    "nccopy": "convert",
+    "export": "convert",
+    "subset": "convert",
+    "ncks": "convert",
+    "ncgen": "compile",
+    "extend": "append",
+    "validate": "check",
+    "lint": "check",
+    "compare": "diff",
+    "cmp": "diff",
+    "checksum": "digest",
+    "hash": "digest",
+    "verify": "refs verify",
+    "version": "--version",
+}
+"""Commands by the name that other programs give them."""
 
 TOPICS = Path(__file__).with_name("topics")
 """Folder of the topics: one Markdown file for each."""
@@ -121,7 +155,7 @@ def _unknown(name: str) -> str:
 
     if name in {*CODES, *KINDS}:
         return f"`{name}` is a diagnostic code; `nczarr explain {name}` explains it"
-    meant = closest(name, [*topics(), *COMMANDS])
+    meant = OTHER_NAMES.get(name) or closest(name, [*topics(), *COMMANDS])
     return f"unknown command or topic `{name}`; " + (
         f"did you mean `{meant}`?" if meant else "`nczarr help` lists the commands and topics"
     )
@@ -152,6 +186,6 @@ def without_command(arguments: list[str]) -> int:
 def _not_known(name: str, known: list[str]) -> str:
     from nczarr.names import closest
 
-    meant = closest(name, known)
+    meant = OTHER_NAMES.get(name) or closest(name, known)
     what = "option" if name.startswith("-") else "command"
     return f"unknown {what} `{name}`" + (f"; did you mean `{meant}`?" if meant else "")

@@ -1,4 +1,4 @@
-"""`nczarr refs combine SRC…`: combine datasets into one."""
+"""`nczarr combine SRC… DST`, also spelt `nczarr refs combine SRC… -o DST`: combine datasets into one."""
 
 from __future__ import annotations
 
@@ -29,35 +29,54 @@ if TYPE_CHECKING:
     from nczarr.options import Options, Subset
     from nczarr.plan.plans import Conversion
 
-EXAMPLES = (
-    (
-        "join files along an existing dimension, by references",
-        "refs combine day1.nc day2.nc -o all.json --along time",
+COMBINE, REFS_COMBINE = "combine", "refs combine"
+
+JOIN = "join files along an existing dimension, by references"
+STACK = "stack files along a new dimension, as a Zarr store"
+
+EXAMPLES = {
+    COMBINE: (
+        (JOIN, "combine day1.nc day2.nc series.json --along time"),
+        (STACK, "combine run1.nc run2.nc stacked.zarr --new-dim run"),
     ),
-    (
-        "stack files along a new dimension, as a Zarr store",
-        "refs combine run1.nc run2.nc -o runs.zarr --new-dim run",
+    REFS_COMBINE: (
+        (JOIN, "refs combine day1.nc day2.nc -o all.json --along time"),
+        (STACK, "refs combine run1.nc run2.nc -o runs.zarr --new-dim run"),
     ),
-)
+}
+"""Examples by spelling of the command."""
+
+
+def combine() -> Command:
+    """Return the parser of `combine`, whose last argument is the target, as in `convert` and `append`."""
+    return _parser(COMBINE, "[OPTION]… SRC… DST")
 
 
 def parser() -> Command:
-    """Return the parser of `refs combine`."""
+    """Return the parser of `refs combine`, whose arguments are all sources."""
+    return _parser(REFS_COMBINE, "[OPTION]… SRC… [-o DST]")
+
+
+def _parser(name: str, usage: str) -> Command:
     made = command(
-        "refs combine",
-        "[OPTION]… SRC… [-o DST]",
+        name,
+        usage,
         "Combine datasets into one: join them along a dimension that they have, or stack them along a new one. Sources "
         "are reference documents, files and stores of any format. The target is a reference document, which points to "
         "the chunks of the sources, or a store or file, which holds them.",
-        EXAMPLES,
+        EXAMPLES[name],
         form=True,
     )
+    made.set_defaults(command=name)
     made.option(
         ARGUMENTS, "sources", metavar="SRC", nargs="+", help="file, store or URL, in order; - is standard input"
     )
-    made.option(
-        TARGET, "-o", dest="target", metavar="DST", help="target (default: a reference document on standard output)"
-    )
+    if name == COMBINE:  # the sources take every argument: `run` takes the last of them
+        made.option(
+            ARGUMENTS, "last", metavar="DST", nargs="?", help="target; - is a reference document on standard output"
+        )
+    instead = "the last argument" if name == COMBINE else "a reference document on standard output"
+    made.option(TARGET, "-o", dest="target", metavar="DST", help=f"target (default: {instead})")
     made.option(
         COMBINATION,
         "--along",
@@ -98,20 +117,26 @@ def add_recoding(made: Command) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Combine; return the status."""
+    name = arguments.command
+    if name == COMBINE and arguments.target is None:
+        if len(arguments.sources) < 2:
+            return misuse(name, "name the sources and, as the last argument, the target")
+        *arguments.sources, target = arguments.sources
+        arguments.target = None if target == "-" else target
     if not arguments.along and arguments.new_dim is None:
-        return misuse("refs combine", "name a dimension of the sources with --along, or a new one with --new-dim")
+        return misuse(name, "name a dimension of the sources with --along, or a new one with --new-dim")
     try:
         options = options_of(arguments)._replace(verify=arguments.verify)
     except ValueError as error:
-        return misuse("refs combine", str(error))
+        return misuse(name, str(error))
     if arguments.dry_run and arguments.target is None:
-        return misuse("refs combine", "name the target of a dry run with -o")
+        return misuse(name, "name the target of a dry run")
     messages = Messages(arguments)
     done: list[tuple[Conversion, Mapping[str, int]]] = []
     status = messages.guard(lambda: _work(arguments, options, messages.report, done))
     for conversion, lengths in done:
         count = len(arguments.sources)
-        result = Result("refs combine", conversion.target, count, (conversion,), lengths)
+        result = Result(name, conversion.target, count, (conversion,), lengths)
         messages.result(f"`{shown(conversion.target)}`: {count} sources, {summary([conversion])}", result)
     return status
 

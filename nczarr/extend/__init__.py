@@ -34,8 +34,9 @@ from nczarr.source import Source
 from nczarr.stores import extension
 from nczarr.stores.base import JOURNAL, Store
 from nczarr.stores.lock import Lock, NoLock
+from nczarr.stores.repository.layout import is_repository
 from nczarr.stores.stat import identity
-from nczarr.stores.url import is_remote, trimmed
+from nczarr.stores.url import Repository, is_remote, trimmed
 
 LACKING = frozenset({"unseen-object", "missing-values"})
 """Warnings of files that are not read whole. A file that is written again would lose the rest."""
@@ -61,6 +62,9 @@ def append(
     misplaced-records, and those of `combine` and of the pipeline. Raises OSError.
     """
     place = endpoints.located(path, report)
+    if place is not None and not place.remote and is_repository(place.path):
+        path = Repository(place.path).text
+        place = endpoints.located(path, report)
     if place is None:
         return None
     known = registry.named(registry.REPOSITORY) if place.repository else None

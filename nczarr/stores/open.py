@@ -41,10 +41,22 @@ def open_path(
         return _open_remote(path, storage, is_ranged)
     path = place.path
     if os.path.isdir(path):
-        from nczarr.stores.directory import DirectoryStore
-
-        return DirectoryStore(path)
+        return _open_folder(path, storage)
     return _open_file(path, path)
+
+
+def _open_folder(path: str, storage: StorageOptions) -> Store:
+    """Open a folder: the branch `main` if it is a repository, else its files."""
+    from nczarr.stores.repository.layout import is_repository
+
+    if is_repository(path):
+        from nczarr.stores.repository.session_store import RepositoryStore
+        from nczarr.stores.url import Repository
+
+        return RepositoryStore(Repository(path), storage)
+    from nczarr.stores.directory import DirectoryStore
+
+    return DirectoryStore(path)
 
 
 def _open_service(url: str, protocol: str, storage: StorageOptions) -> Source:

@@ -8,6 +8,7 @@ from nczarr import registry
 from nczarr.capabilities import Format
 from nczarr.source import HEAD
 from nczarr.stores.directory import DirectoryStore
+from nczarr.stores.repository.layout import is_repository
 from nczarr.stores.url import BadURLError, location
 
 _ARCHIVE = b"PK"
@@ -46,5 +47,7 @@ def _by_suffix(path: str) -> bool:
 
 def _is_claimed_store(path: str) -> bool:
     """Return whether a folder has a claimed format. Raises OSError."""
+    if is_repository(path):
+        return True
     store = DirectoryStore(path)
     return any(row.holds is not None and registry.load(row.holds)(store) for row in _claimed())

@@ -71,6 +71,35 @@ def test_references(days: list[str], tmp_path: Path) -> None:
     assert (found["result"], found["lengths"], found["previous_lengths"]) == ("refs append", {"/t": 6}, {"/t": 4})
 
 
+def test_combine_takes_its_target_last(days: list[str], tmp_path: Path) -> None:
+    target, other = str(tmp_path / "a.json"), str(tmp_path / "b.json")
+    found = result("combine", *days, target, "--along", "t")
+    assert (found["result"], found["sources"], found["target"], found["lengths"]) == ("combine", 3, target, {"/t": 6})
+    assert result("combine", *days, "-o", other, "--along", "t")["sources"] == 3
+    assert Path(target).read_bytes() == Path(other).read_bytes()
+    printed = run_command("combine", *days, "-", "--along", "t")
+    assert printed.out == run_command("refs", "combine", *days, "--along", "t").out
+    assert json.loads(printed.out)["refs"]
+    alone = run_command("combine", days[0], "--along", "t")
+    assert (alone.status, alone.err) == (
+        2,
+        "nczarr combine: name the sources and, as the last argument, the target\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        *(("merge", "combine"), ("concat", "combine"), ("cat", "dump"), ("info", "dump"), ("ls", "dump")),
+        *(("copy", "convert"), ("version", "--version"), ("combin", "combine")),
+    ],
+)
+def test_names_of_other_programs_suggest_a_command(name: str, meant: str) -> None:
+    ran = run_command(name, "a.nc")
+    assert ran.status == 2
+    assert f"unknown command `{name}`; did you mean `{meant}`?" in ran.err
+
+
 def test_no_result_without_a_target(days: list[str], tmp_path: Path) -> None:
     failed = run_command("convert", days[0], str(tmp_path / "a.nope"), "--message-format", "json")
     assert failed.status != 0

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import sys
 from pathlib import Path
 
 import pytest
 
 import nczarr
+from nczarr.stores.repository.layout import MAGIC, is_repository
 from tests.conftest import run_command
 from tests.support.repositories import FIRST, SECOND, TELLS_PLACES, make_repository
 
@@ -40,6 +42,44 @@ def test_commands(tmp_path: Path) -> None:
         ran = run_command("convert", now, str(tmp_path / name), "--verify")
         assert ran.status == 0, ran.err
         assert nczarr.diff(now, tmp_path / name) == []
+
+
+def test_a_local_folder_needs_no_prefix(tmp_path: Path) -> None:
+    import xarray
+
+    path, _ = make_repository(tmp_path)
+    assert nczarr.diff(str(path), f"icechunk:{path}") == []
+    assert pickle.loads(pickle.dumps(nczarr.open(path)))["a"][:].tolist() == SECOND
+    assert "a = 8, 8, 8, 8, 8, 1, 2, 3, 4, 5 ;" in run_command("dump", str(path)).out.decode()
+    assert run_command("check", str(path)).status == 0
+    with xarray.open_dataset(path) as guessed, xarray.open_dataset(path, engine="nczarr") as dataset:
+        assert guessed["a"].values.tolist() == dataset["a"].values.tolist() == SECOND
+
+
+def test_append_needs_no_prefix(tmp_path: Path) -> None:
+    text = "netcdf d {{ dimensions: t = UNLIMITED ; variables: int v(t) ; data: v = {} ; }}"
+    target = tmp_path / "repo"
+    nczarr.write(nczarr.from_cdl(text.format("1, 2")), f"icechunk:{target}")
+    nczarr.append(nczarr.from_cdl(text.format("3")), target, along="t")
+    assert nczarr.open(f"icechunk:{target}")["v"][:].tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        ({"repo": MAGIC + b"ic", "snapshots/A": b""}, True),
+        ({"refs/branch.main/ref.json": b"{}", "snapshots/A": b""}, True),
+        ({"refs/branch.main/ref.json": b"{}"}, False),
+        ({"repo": b"another document", "snapshots/A": b""}, False),
+        ({"refs/branch.main/ref.json": b"{}", "snapshots/A": b"", "zarr.json": b"{}"}, False),
+        ({"snapshots/A": b""}, False),
+    ],
+)
+def test_a_repository_is_recognized_by_its_layout(keys: dict[str, bytes], expected: bool, tmp_path: Path) -> None:
+    for key, data in keys.items():
+        (tmp_path / key).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / key).write_bytes(data)
+    assert is_repository(str(tmp_path)) is expected
 
 
 def test_virtual_chunks_in_a_reference_document(tmp_path: Path) -> None:
