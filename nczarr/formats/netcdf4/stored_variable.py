@@ -180,7 +180,7 @@ class StoredVariable(Sections):
             helps = ("install the plug-in of the filter and set HDF5_PLUGIN_PATH, or leave the variable out",)
         else:
             text = f"the values of `{path}` cannot be read: {error}"
-            helps = ("the file may be damaged, or lack a file that it refers to; leave the variable out to read the others",)
+            helps = ("the file may be damaged, or lack a file that it refers to; leave the variable out",)
         unreadable(self.file.name, text, helps=helps)
 
     def _filters(self, lib: Library) -> list[int]:
