@@ -20,7 +20,7 @@ SKIPPED = (
     *("nczarr.stores.repository", "nczarr.formats.icechunk"),  # their library has threads, which a fork does not copy
 )
 
-LIBRARIES = ("netCDF4", "h5py", "pandas", "pyarrow.parquet", "zarr")
+LIBRARIES = ("netCDF4", "h5py", "pandas", "pyarrow.parquet", "zarr", "s3fs", "aiobotocore.session")
 
 for name in LIBRARIES:
     with contextlib.suppress(ImportError):
