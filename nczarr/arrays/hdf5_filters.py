@@ -24,7 +24,7 @@ FEWEST = 128
 """Minimum elements of a block whose length is not stated."""
 
 LZ4, ZSTD = 2, 3
-"""Compressors of bitshuffle by number; 0 is none."""
+"""Compressors of bitshuffle by number; 0: no compressor."""
 
 
 def lz4(data: bytes, limit: int) -> bytes:

@@ -52,10 +52,15 @@ def remove_folder(path: str, *, patience: float | None = None) -> str | None:
     """Remove a folder; return the name under which a process goes on removing it, None if it is gone.
 
     `patience`: seconds that it may take here; None: until a signal arrives. Raises
-    OSError if it cannot be renamed.
+    FileNotFoundError.
     """
     removed = sibling(_WORD.sub("", path), "removed")
-    os.rename(path, removed)
+    try:
+        os.rename(path, removed)
+    except FileNotFoundError:
+        raise
+    except OSError:  # it is removed where it is
+        removed = path
     end = None if patience is None else time.monotonic() + patience
     if _is_emptied(removed, lambda: is_signalled() or (end is not None and time.monotonic() >= end)):
         shutil.rmtree(removed, ignore_errors=True)
