@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from nczarr.check.checked import Checked
 
+    Openable = str | os.PathLike[str] | bytes | bytearray | memoryview | Mapping[str, Any] | Any
+
 
 class DatasetHandle(GroupHandle):
     """An open dataset: the root group, and its text forms.
@@ -311,7 +313,7 @@ def _compiled(format_name: str, text: str | bytes, name: str, kind: str | None) 
 
 
 def open_dataset(
-    path: str | os.PathLike[str],
+    path: Openable,
     *,
     kind: str | None = None,
     storage_options: Mapping[str, Any] | None = None,
@@ -321,8 +323,9 @@ def open_dataset(
 
     Parameters
     ----------
-    path : str or os.PathLike
-        Path or URL.
+    path : str, os.PathLike, bytes, file, Mapping or zarr.abc.store.Store
+        Path or URL; or the content of a file as bytes or as an open binary file; or the
+        keys of a store as a mapping to bytes or as a store of zarr-python.
     kind : str, optional
         Kind of netCDF file that the dataset must fit, in any spelling of `ncgen -k`.
     storage_options : Mapping, optional
@@ -342,6 +345,8 @@ def open_dataset(
         If the path is unreachable.
     CompileError
         If the content has errors; `.diagnostics` has all of them.
+    TypeError
+        If an object of another type is given, or a file that is open as text.
 
     Warns
     -----
@@ -353,14 +358,17 @@ def open_dataset(
     >>> import nczarr
     >>> nczarr.open("samples/01-station.cdl")["time"][...].tolist()
     [0.0, 6.0, 12.0]
+    >>> with open("samples/01-station.cdl", "rb") as file:
+    ...     nczarr.open(file)["time"][...].tolist()
+    [0.0, 6.0, 12.0]
     """
-    found = opened(os.fspath(path), kind, storage_options, following)
+    found = opened(path, kind, storage_options, following)
     warn_of_losses(found)
     return found
 
 
 def opened(
-    path: str,
+    path: Openable,
     kind: str | None = None,
     storage_options: Mapping[str, Any] | None = None,
     following: Following = FOLLOWING,
@@ -371,8 +379,20 @@ def opened(
 
     report = Report()
     options = options_from(kind=kind, allow_loss=UNREAD, storage_options=storage_options, following=following)
-    checked = pipeline.read_path(path, report, options)
-    return handle_of(checked, report, pickling.opening(open_dataset, path, following, kind=kind))
+    if not isinstance(path, str | os.PathLike):
+        return opened_object(path, options)
+    place = os.fspath(path)
+    checked = pipeline.read_path(place, report, options)
+    return handle_of(checked, report, pickling.opening(open_dataset, place, following, kind=kind))
+
+
+def opened_object(given: Any, options: Options) -> DatasetHandle:
+    """Return the dataset in an object that is not a path. Raises OSError, CompileError, TypeError."""
+    from nczarr import pipeline
+    from nczarr.stores import objects
+
+    report = Report()
+    return handle_of(pipeline.read(objects.opened_object(given), report, options), report)
 
 
 def handle_of(

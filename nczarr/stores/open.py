@@ -42,7 +42,7 @@ def open_path(
     path = place.path
     if os.path.isdir(path):
         return _open_folder(path, storage)
-    return _open_file(path, path)
+    return open_file(path, path)
 
 
 def _open_folder(path: str, storage: StorageOptions) -> Store:
@@ -67,7 +67,7 @@ def _open_service(url: str, protocol: str, storage: StorageOptions) -> Source:
     return openers[protocol](url, storage)
 
 
-def _open_file(path: str, name: str) -> Source | Store:
+def open_file(path: str, name: str) -> Source | Store:
     """Open an archive or file; `name` is its display name."""
     source = open_source(path, name)
     if not source.data[:4].startswith(_ZIP):
@@ -97,7 +97,7 @@ def _open_remote(url: str, storage: StorageOptions, is_ranged: Callable[[bytes],
         return store
     from nczarr.stores.spool import fetched
 
-    return _open_file(fetched(connection), store.path)
+    return open_file(fetched(connection), store.path)
 
 
 def _first_bytes(connection: Connection, *, missing: bool = False) -> RemoteFile | None:

@@ -13,7 +13,7 @@ from xarray.backends.common import BackendEntrypoint
 from xarray.backends.store import StoreBackendEntrypoint
 
 from nczarr import names, pipeline
-from nczarr.api.handle import DatasetHandle, handle_of, omission
+from nczarr.api.handle import DatasetHandle, handle_of, omission, opened_object
 from nczarr.api.node_handles import GroupHandle
 from nczarr.api.options import options_from
 from nczarr.diagnostics.report import Report
@@ -26,7 +26,7 @@ from nczarr.xarray.opened import Opened
 from nczarr.xarray.scopes import apart
 from nczarr.xarray.warnings import warn
 
-Openable = str | os.PathLike[str] | GroupHandle
+Openable = str | os.PathLike[str] | GroupHandle | Any
 
 
 class NczarrBackendEntrypoint(BackendEntrypoint):
@@ -47,7 +47,7 @@ class NczarrBackendEntrypoint(BackendEntrypoint):
             return True
         return isinstance(filename_or_obj, str | os.PathLike) and claims(os.fspath(filename_or_obj))
 
-    def open_dataset(  # type: ignore[override]
+    def open_dataset(
         self,
         filename_or_obj: Openable,
         *,
@@ -67,8 +67,9 @@ class NczarrBackendEntrypoint(BackendEntrypoint):
 
         Parameters
         ----------
-        filename_or_obj : str, os.PathLike, nczarr.DatasetHandle or GroupHandle
-            Path or URL of any readable format, an open dataset, or one of its groups.
+        filename_or_obj : str, os.PathLike, bytes, file, Mapping, zarr.abc.store.Store, DatasetHandle or GroupHandle
+            Path, URL or object that `nczarr.open` takes, an open dataset, or one of its
+            groups.
         mask_and_scale, decode_times, concat_characters, decode_coords, use_cftime, decode_timedelta
             xarray's own options of decoding.
         drop_variables : str or iterable of str, optional
@@ -107,7 +108,7 @@ class NczarrBackendEntrypoint(BackendEntrypoint):
         path = _group_path(opened, top, group)
         return _dataset(opened, path, source, drop_variables, decoders)
 
-    def open_groups_as_dict(  # type: ignore[override]
+    def open_groups_as_dict(
         self,
         filename_or_obj: Openable,
         *,
@@ -133,7 +134,7 @@ class NczarrBackendEntrypoint(BackendEntrypoint):
         opened, source, top = _opened(filename_or_obj, kind, storage_options, following)
         return _tree(opened, source, _group_path(opened, top, group), drop_variables, decoders)[0]
 
-    def open_datatree(  # type: ignore[override]
+    def open_datatree(
         self,
         filename_or_obj: Openable,
         *,
@@ -173,27 +174,34 @@ def _opened(
 ) -> tuple[Opened, str, str]:
     """Return the dataset, the source that encodings name, without secrets, and the FQN of the given group.
 
-    Raises TypeError for anything else than a path or a handle.
+    Raises TypeError for an object that is no dataset.
     """
     if isinstance(given, GroupHandle):
         return Opened(given.root), given.root.name, given.path
+    options = options_from(
+        kind=kind, allow_loss=UNREAD, storage_options=StorageOptions(storage_options), following=following
+    )._replace(masking_fill=True)
     if not isinstance(given, str | os.PathLike):
-        raise TypeError(f"the engine nczarr opens paths, URLs and its own handles, not {type(given).__name__}")
+        handle = opened_object(given, options)
+        _warn_of_losses(handle)
+        return Opened(handle), handle.dataset.name or "", "/"
     path = os.fspath(given)
     repository = location(path).repository
     if repository is not None:
         path = repository.absolute.text
     if not is_remote(path) and "://" not in path:
         path = os.path.abspath(os.path.expanduser(path))
-    options = options_from(
-        kind=kind, allow_loss=UNREAD, storage_options=StorageOptions(storage_options), following=following
-    )
-    again = partial(_read, path, options._replace(masking_fill=True))
+    again = partial(_read, path, options)
     handle = again()
+    _warn_of_losses(handle)
+    return Opened(handle, again), shown(path), "/"
+
+
+def _warn_of_losses(handle: DatasetHandle) -> None:
+    """Warn of content that was omitted."""
     text = omission(handle)
     if text:
         warn(text)
-    return Opened(handle, again), shown(path), "/"
 
 
 def _read(path: str, options: Options) -> DatasetHandle:

@@ -77,3 +77,13 @@ def test_links_of_the_long_description_work_outside_the_repository(home: str, mo
     assert all(link.startswith("https://") for link in links)
     assert bool(home) == (f"{home}CONTRIBUTING.md" in links)
     assert "CONTRIBUTING.md" in given["long_description"]
+
+
+def test_the_extra_all_has_every_extra_of_users() -> None:
+    import tomllib
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    (all_of_them,) = extras["all"]
+    assert all_of_them.startswith("nczarr[")
+    assert set(all_of_them[len("nczarr[") : -1].split(",")) == set(extras) - {"all", "dev", "docs", "peers"}

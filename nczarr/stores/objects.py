@@ -1,0 +1,129 @@
+"""Python objects as sources: open binary files, bytes, mappings of keys, and stores of zarr-python."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from nczarr.source import HEAD, Source
+from nczarr.stores.base import Store, safe_key, with_prefix
+
+EXPECTED = "a path, a URL, bytes, an open binary file, a mapping of keys to bytes, or a store of zarr-python"
+"""Objects that `nczarr.open` takes, in words."""
+
+
+def opened_object(given: Any) -> Source | Store:
+    """Return an object as a file or a store. Raises OSError, and TypeError for any other object.
+
+    A file is read from its first byte, whatever its position, and may be closed
+    afterwards.
+    """
+    if isinstance(given, bytes | bytearray | memoryview):
+        return _file(bytes(given), "bytes")
+    if isinstance(given, Mapping):
+        return MappingStore(given)
+    if _is_zarr_store(given):
+        return ZarrStore(given)
+    if callable(getattr(given, "read", None)):
+        return _open_file(given)
+    raise TypeError(f"a dataset is opened from {EXPECTED}, not from {type(given).__name__}")
+
+
+def _file(data: bytes, name: str) -> Source | Store:
+    """Return the content of a file as a source, or as a store if it is an archive.
+
+    Binary content goes to a temporary file: libraries of HDF5 and archives read
+    files alone.
+    """
+    if b"\0" not in data[:HEAD]:
+        return Source(name, data)
+    from nczarr.stores.open import open_file
+    from nczarr.stores.spool import kept
+
+    return open_file(kept(data, io.BytesIO()), name)
+
+
+def _open_file(file: Any) -> Source | Store:
+    """Return an open file by its path if it is a file of this system, else its content."""
+    from nczarr.stores.open import open_file
+
+    name = getattr(file, "name", None)
+    if isinstance(file, io.IOBase) and isinstance(name, str) and _is_same_file(file, name):
+        if isinstance(file, io.TextIOBase):
+            raise TypeError("the file is open as text; open it with mode 'rb'")
+        return open_file(name, name)
+    if file.seekable():
+        file.seek(0)
+    data = file.read()
+    if not isinstance(data, bytes):
+        raise TypeError("the file is open as text; open it with mode 'rb'")
+    return _file(data, name if isinstance(name, str) else type(file).__name__)
+
+
+def _is_same_file(file: io.IOBase, path: str) -> bool:
+    """Return whether a path still names the regular file that is open."""
+    try:
+        return os.path.isfile(path) and os.path.samestat(os.fstat(file.fileno()), os.stat(path))
+    except OSError:
+        return False
+
+
+class MappingStore(Store):
+    """Keys of a mapping, such as a dict or a mapper of fsspec."""
+
+    def __init__(self, mapping: Mapping[str, Any]) -> None:
+        self.mapping = mapping
+        self.path = type(mapping).__name__
+
+    def get(self, key: str) -> bytes | None:
+        """Return the bytes of a key, or None."""
+        try:
+            return bytes(self.mapping[safe_key(key)])
+        except KeyError:
+            return None
+
+    def keys(self, prefix: str = "") -> Iterator[str]:
+        """Return all keys with `prefix`, sorted."""
+        return iter(with_prefix(sorted(self.mapping), prefix))
+
+
+class ZarrStore(Store):
+    """Keys of a store of zarr-python, whose event loop answers.
+
+    Stores of other kinds than folders and memory may have credentials and a network.
+    """
+
+    def __init__(self, store: Any) -> None:
+        from zarr.core.sync import sync
+        from zarr.storage import LocalStore, MemoryStore, StorePath
+
+        sync(StorePath.open(store, ""))  # opens a store that is not open yet
+        self.store = store
+        self.distant = not isinstance(store, LocalStore | MemoryStore)
+        self.path = str(store)
+
+    def get(self, key: str) -> bytes | None:
+        """Return the bytes of a key, or None."""
+        from zarr.core.buffer import default_buffer_prototype
+        from zarr.core.sync import sync
+
+        found = sync(self.store.get(safe_key(key), default_buffer_prototype()))
+        return None if found is None else bytes(found.to_bytes())
+
+    def keys(self, prefix: str = "") -> Iterator[str]:
+        """Return all keys with `prefix`, sorted."""
+        from zarr.core.sync import sync
+
+        async def listed() -> list[str]:
+            return [key async for key in self.store.list()]
+
+        return iter(with_prefix(sorted(sync(listed())), prefix))
+
+
+def _is_zarr_store(given: Any) -> bool:
+    """Return whether an object is a store of zarr-python, which is imported if there is one."""
+    module = sys.modules.get("zarr.abc.store")
+    return module is not None and isinstance(given, module.Store)
