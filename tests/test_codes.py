@@ -27,6 +27,7 @@ PROVOKED = {
     "internal-error",
     "many-files",
     "missing-library",
+    "tiny-chunks",
     "unequal-digest",
     "unequal-target",
     "unread-variable",

@@ -117,6 +117,7 @@ class _Work(NamedTuple):
         whatever our own reader says.
         """
         from nczarr import peers, pipeline
+        from nczarr.check.chunk_advice import advise
         from nczarr.endpoints import sources
         from nczarr.peers.rule import Peer
 
@@ -149,6 +150,7 @@ class _Work(NamedTuple):
         if checked is not None:
             found += sum(self._declaration(checked, peer, path) for peer in undeclared)
         if checked is not None and self.report.errors == before:
+            advise(checked, self.report)
             self._rehearse(checked)
         return found
 
