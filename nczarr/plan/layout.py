@@ -22,12 +22,13 @@ from nczarr.arrays.part_fills import fill_parts, is_complete, patterns
 from nczarr.arrays.parts import Part, Types, descr, parts, size
 from nczarr.arrays.source import ArraySource, Descr, Layout, Order, Parts, fill_of, is_number
 from nczarr.arrays.source import itemsize as width
-from nczarr.ast import Storage, Variable
+from nczarr.ast import ATOMIC, Storage, Variable
 from nczarr.ast.plain import is_finite
 from nczarr.ast.rectilinear import volume
 from nczarr.ast.storage import CODEC_IDS
 from nczarr.capabilities import Arrays
 from nczarr.check.checked import Checked
+from nczarr.check.fill_values import default_fill
 from nczarr.options import Options
 from nczarr.plan.chunk_lengths import ShardRequest, can_shard, default_chunks, fits, inner_chunks, problem, shard_shape
 from nczarr.plan.plans import Target
@@ -80,7 +81,10 @@ def lay(
         if hidden and not arrays.fill_needed:  # xarray takes every fill value for `_FillValue`
             known_fill = known_fill and bool(own_fills)
         has_fill = known_fill and not (no_fill and source is not None)
-        one = _One(part, source, known, pad, has_fill, bool(own_fills), _declared_length(variable))
+        usual = default_fill(part.type, checked.types) if part.type in ATOMIC else None
+        default = usual.data if usual is not None and part.path == "" else elements[part.path][0]
+        states_fill = bool(own_fills) or pad != default or (own is not None and storage.element is not None)
+        one = _One(part, source, known, pad, has_fill, states_fill, _declared_length(variable))
         made, lying = _target(one, variable, checked, arrays, options, storage, shape, shards)
         targets[part.path] = made._replace(separator=_separator(path, checked, arrays, options))
         if lying is not None:
@@ -101,8 +105,8 @@ class _One(NamedTuple):
     """Element of unwritten cells."""
     has_fill: bool
     """True if `pad` may be declared as a fill value."""
-    has_attribute: bool
-    """True if the variable has a `_FillValue`."""
+    states_fill: bool
+    """True if the variable has a `_FillValue`, or its source a fill value other than netCDF's default."""
     declared_length: int | None
     """`_nczarr_maxstrlen` of the variable."""
 
@@ -235,7 +239,7 @@ def _hides_fill(part: Part, source: ArraySource, types: Types) -> bool:
 
 def _would_mask(one: _One, dtype: Descr) -> bool:
     """Return whether xarray would mask values of an array of numbers if it declared its fill value."""
-    return is_number(dtype) and not one.has_attribute
+    return is_number(dtype) and not one.states_fill
 
 
 def _is_written_whole(one: _One, dtype: Descr, chunks: tuple[int, ...], itemsize: int) -> bool:

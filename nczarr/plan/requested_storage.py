@@ -146,8 +146,8 @@ def storage_requests(
             report.error("bad-codec", f"`--codec` names `{name}`, which is not a variable", helps=helps)
         try:
             chain = chains[name] = codecs.nearest(codecs.parse(text), known)
-            # Zarr v3 has no registered shuffle: few of its readers open what has one
-            if codecs.is_bare(chain, text) and SHUFFLE in known and not (arrays and arrays.registry):
+            # Zarr v3 and its draft have no registered shuffle: few of their readers open what has one
+            if codecs.is_bare(chain, text) and SHUFFLE in known and not (arrays and arrays.fill_needed):
                 bare.add(name)
             if not codecs.expressible(chain, known):
                 report.error("bad-codec", f"`{text}` has a codec that {target} does not have")
