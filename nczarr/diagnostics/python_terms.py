@@ -41,6 +41,7 @@ KEYWORDS = {
     "dask": Keyword("dask"),
     "declare": Keyword("declare"),
     "decode-times": Keyword("decode_times", Form.SWITCH),
+    "dim": Keyword("dims"),
     "discard": Keyword("discard", Form.SWITCH),
     "embed": Keyword("embed", Form.NUMBER, "writing"),
     "grid": Keyword("grid"),

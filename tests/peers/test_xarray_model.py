@@ -372,8 +372,10 @@ def test_sources_that_xarray_takes_by_itself(xr: ModuleType, tmp_path: Path) -> 
     assert [each for each in refused if engine.guess_can_open(each)] == []
     taken = ["/nowhere.cdl", "cdmremote:http://h/a", "https://h/a.ncs?x=y", "s3://b/a.parq"]
     assert [each for each in taken if not engine.guess_can_open(each)] == []
-    with pytest.raises(TypeError, match="opens paths, URLs and its own handles, not bytes"):
+    with pytest.raises(nczarr.CompileError, match="`bytes` is not in a format that can be read"):
         engine.open_dataset(b"CDF")
+    with pytest.raises(TypeError, match="int"):
+        engine.open_dataset(3)
     with pytest.raises(FileNotFoundError):
         xr.open_dataset(tmp_path / "nowhere.nc", engine="nczarr")
 
