@@ -116,7 +116,8 @@ def cases() -> Iterator[tuple[str, str | None]]:
     yield "refs combine s3.nc s3.nc -o o.zarr --new-dim run --along temperature", None
     yield "refs combine s3.nc s3.nc -o o.ncs --new-dim run --along temperature", "ncstream"
     yield "append s3.nc s3.zarr --along time --region auto", None
-    yield "refs append s3.json s3.nc --along time --dry-run", None
+    yield "refs append first.json rest.nc --along time --dry-run", None
+    yield "combine s3.nc s3.zarr o.json --along time", None
     yield "refs verify s3.json", None
     yield "refs verify s4.parq", "references"
     yield "refs expand s3.json", None
@@ -144,6 +145,8 @@ def make_sources() -> None:
     made += ["draft.zarr --to zarr3-2019", "zstd.zarr --codec zstd:3", "s.ncz", "s.ast.json"]
     lines = [f"convert s.cdl {each}" for each in made]
     lines += [f"convert s{n}.nc s{n}.json --relative --inline 0" for n in (3, 4)]
+    lines += ["convert s3.nc first.nc --dim time=0:0", "convert s3.nc rest.nc --dim time=1:2"]
+    lines += ["convert first.nc first.json --relative --inline 0"]
     lines += ["convert s4.nc s4.parq --relative", "convert s4.nc s4.nc.dmrpp", "convert s3.nc s3.zarr"]
     for line in lines:
         if nczarr([*line.split(), "-q", "--allow-loss", "all"]) != 0:
