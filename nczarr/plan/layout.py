@@ -22,13 +22,12 @@ from nczarr.arrays.part_fills import fill_parts, is_complete, patterns
 from nczarr.arrays.parts import Part, Types, descr, parts, size
 from nczarr.arrays.source import ArraySource, Descr, Layout, Order, Parts, fill_of, is_number
 from nczarr.arrays.source import itemsize as width
-from nczarr.ast import ATOMIC, Storage, Variable
+from nczarr.ast import Storage, Variable
 from nczarr.ast.plain import is_finite
 from nczarr.ast.rectilinear import volume
 from nczarr.ast.storage import CODEC_IDS
 from nczarr.capabilities import Arrays
 from nczarr.check.checked import Checked
-from nczarr.check.fill_values import default_fill
 from nczarr.options import Options
 from nczarr.plan.chunk_lengths import ShardRequest, can_shard, default_chunks, fits, inner_chunks, problem, shard_shape
 from nczarr.plan.plans import Target
@@ -81,9 +80,8 @@ def lay(
         if hidden and not arrays.fill_needed:  # xarray takes every fill value for `_FillValue`
             known_fill = known_fill and bool(own_fills)
         has_fill = known_fill and not (no_fill and source is not None)
-        usual = default_fill(part.type, checked.types) if part.type in ATOMIC else None
-        default = usual.data if usual is not None and part.path == "" else elements[part.path][0]
-        states_fill = bool(own_fills) or pad != default or (own is not None and storage.element is not None)
+        differs = pad != elements[part.path][0]
+        states_fill = bool(own_fills) or differs or (own is not None and storage.element is not None)
         one = _One(part, source, known, pad, has_fill, states_fill, _declared_length(variable))
         made, lying = _target(one, variable, checked, arrays, options, storage, shape, shards)
         targets[part.path] = made._replace(separator=_separator(path, checked, arrays, options))
