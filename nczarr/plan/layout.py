@@ -80,7 +80,7 @@ def lay(
         if hidden and not arrays.fill_needed:  # xarray takes every fill value for `_FillValue`
             known_fill = known_fill and bool(own_fills)
         has_fill = known_fill and not (no_fill and source is not None)
-        differs = pad != elements[part.path][0]
+        differs = bool(pad.strip(b"\0")) and pad != elements[part.path][0]  # zeros stand for an undeclared fill value
         states_fill = bool(own_fills) or differs or (own is not None and storage.element is not None)
         one = _One(part, source, known, pad, has_fill, states_fill, _declared_length(variable))
         made, lying = _target(one, variable, checked, arrays, options, storage, shape, shards)
