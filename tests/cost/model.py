@@ -1,4 +1,4 @@
-"""What an operation must touch, and how much it may take for that: one table of costs."""
+"""Model of costs: the data that an operation must touch, and the resources that it may use for them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FACTOR = 3.0
 
 
 class Touched(NamedTuple):
-    """What an operation must touch."""
+    """Data that an operation must touch."""
 
     runs: float
     """Once for each run."""

@@ -51,7 +51,7 @@ class Case(NamedTuple):
 
 
 class Work(NamedTuple):
-    """What an operation took."""
+    """Resources that an operation used."""
 
     seconds: float
     """Processor time of the operation and its processes."""

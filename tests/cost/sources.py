@@ -25,7 +25,7 @@ VARIABLES = 10_000
 
 
 class Shape(NamedTuple):
-    """What a source declares and stores."""
+    """Declared and stored content of a source."""
 
     name: str
     lengths: tuple[int, ...]

@@ -35,7 +35,7 @@ def streams() -> list[bytes]:
 
 
 def looked_at(data: bytes, options: Options) -> str:
-    """What becomes of a stream, in few calls."""
+    """Return the outcome of reading a stream, in few calls."""
     with counted(CALLS):
         return _looked_at(data, options)
 

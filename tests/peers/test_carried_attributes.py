@@ -1,4 +1,4 @@
-"""What other programs do with the metadata of `nczarr3`, which they do not know."""
+"""Other programs read stores of `nczarr3`, whose metadata they do not know."""
 
 from __future__ import annotations
 

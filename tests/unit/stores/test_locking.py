@@ -1,4 +1,4 @@
-"""What a run says of the runs before it: those that were killed, and what they left beside the target."""
+"""Messages of a run about killed runs, and about the files that they left beside the target."""
 
 from __future__ import annotations
 

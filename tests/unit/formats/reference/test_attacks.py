@@ -27,7 +27,7 @@ print('@', status, peak, file=sys.stderr)
 
 
 def refused(*call: str) -> str:
-    """What is said of a document, which takes less than 200 MB and few calls."""
+    """Return the messages about a document; reading it takes less than 200 MB and few calls."""
     done = subprocess.run([sys.executable, "-c", CODE, *call], capture_output=True, text=True, cwd=ROOT, check=False)
     *lines, last = done.stderr.splitlines()
     _, status, peak = last.split()
