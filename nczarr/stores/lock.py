@@ -190,7 +190,8 @@ class LockFile(Lock):
             with suppress(OSError):
                 os.unlink(self.path)
         _inherited.discard(self._file)
-        os.close(self._file)
+        with suppress(OSError):  # nothing was written to it, and the system releases its lock even if this fails
+            os.close(self._file)
 
 
 _inherited: set[int] = set()

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 from nczarr.diagnostics.report import Report
 from nczarr.secrets import StorageOptions, shown
 from nczarr.stores.lock import BusyError, Lock, LockFile, NoLock, lock_file
+from nczarr.stores.signals import unstopped
 from nczarr.stores.url import is_remote
 
 
@@ -23,21 +24,24 @@ def locked(path: str, report: Report, storage: StorageOptions, *, replaces: bool
     `replaces`: something is replaced there, so a place without locks is worth a
     warning. Reports busy-target, unlocked-target. Raises OSError.
     """
+    steps = nullcontext if is_remote(path) else unstopped  # a server may answer late: there a signal is heard
+    lock: Lock | None = None
     try:
-        lock = _taken(path, storage, replaces=replaces)
-    except BusyError as busy:
-        _report_busy(path, busy, report)
-        yield None
-        return
-    if isinstance(lock, NoLock) and lock.reason is not None and replaces:
-        text = f"`{shown(path)}` is written without a lock: {lock.reason}"
-        report.warning("unlocked-target", text, helps=["let no other run write it at the same time"])
-    try:
+        try:
+            with steps():
+                lock = _taken(path, storage, replaces=replaces)
+        except BusyError as busy:
+            _report_busy(path, busy, report)
+        if isinstance(lock, NoLock) and lock.reason is not None and replaces:
+            text = f"`{shown(path)}` is written without a lock: {lock.reason}"
+            report.warning("unlocked-target", text, helps=["let no other run write it at the same time"])
         yield lock
     finally:
         if isinstance(lock, LockFile) and lock.killed:
             _report_leftovers(path, report)
-        lock.release()
+        if lock is not None:
+            with steps():
+                lock.release()
 
 
 def _taken(path: str, storage: StorageOptions, *, replaces: bool) -> Lock:

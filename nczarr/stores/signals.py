@@ -35,7 +35,7 @@ def unstopped() -> Iterator[None]:
                 signal.signal(number, lambda number, frame: kept.append(number))
         yield
     finally:
-        _delayed.remove(kept)
+        _delayed.pop()  # blocks are nested
         for number, handler in known.items():
             signal.signal(number, handler)
         for number in kept[:1]:

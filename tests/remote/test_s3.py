@@ -25,17 +25,17 @@ from tests.support.proof import part, share
 
 pytestmark = pytest.mark.peer
 
-CHUNKS = 120
-"""Chunks of the file that is sent again and again."""
+CHUNKS = 125
+"""Chunks of the file that is sent again and again. Five are never written; a small array is sent whole."""
 
 SAMPLES = sorted((ROOT / "samples").glob("*.cdl"))
 
 
 @pytest.fixture(scope="session")
 def chunky(tmp_path_factory: pytest.TempPathFactory, peer: object) -> Path:
-    """A netCDF-4 file of 120 deflated chunks of some kilobytes, of which a part is never written."""
+    """A netCDF-4 file of 120 deflated chunks of some kilobytes, and five that are never written."""
     path = tmp_path_factory.mktemp("chunky") / "chunky.nc"
-    make_chunky(path, CHUNKS, 3000)
+    make_chunky(path, CHUNKS - 5, 3000)
     return path
 
 
@@ -139,7 +139,7 @@ def test_one_request_a_chunk_and_sixteen_at_once(s3: S3, chunky: Path, tmp_path:
     assert set(sent.values()) == {1}
     documents = sum(request.method == "PUT" for request in s3.proxy.requests) - len(sent)
     others = len(s3.proxy.requests) - len(sent) - documents
-    assert others <= 8
+    assert others <= 9  # three of them look at the lock, and remove it
     assert 12 <= s3.proxy.most <= 16
     s3.proxy.clear()
     assert s3.run("convert", url, str(tmp_path / "back.nc"), **s3.counted).status == 0
@@ -156,7 +156,7 @@ def test_large_objects_are_sent_in_parts(s3: S3, tmp_path: Path) -> None:
     make_chunky(source, 9, 2_000_000, 2**31)
     s3.proxy.clear()
     assert s3.run("convert", str(source), s3.url("large.nc"), **s3.counted).status == 0
-    sent = [request.path for request in s3.proxy.requests if request.method == "PUT" and "large.nc" in request.path]
+    sent = [request.path for request in s3.proxy.requests if request.method == "PUT" and "/large.nc" in request.path]
     assert len(sent) == 5
     assert all("partNumber=" in path for path in sent)
     assert nczarr.diff(source, s3.url("large.nc")) == []

@@ -167,3 +167,19 @@ def test_runs_that_are_ended_at_any_moment(name: str, tmp_path: Path) -> None:
         run.wait()
         assert [each.name for each in target.parent.iterdir()] == [name]
         assert nczarr.open(target)["v"].shape == (4000,)
+
+
+@pytest.mark.usefixtures("heard")
+def test_a_signal_in_an_outer_block_waits_for_its_end() -> None:
+    done = []
+
+    def blocks() -> None:
+        with unstopped():
+            with unstopped():
+                done.append("inner")
+            signal.raise_signal(signal.SIGTERM)
+            done.append("outer")
+
+    with pytest.raises(KeyboardInterrupt):
+        blocks()
+    assert done == ["inner", "outer"]
