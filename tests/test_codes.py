@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 import shlex
@@ -16,9 +15,9 @@ from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.diagnostics.value_losses import VALUE_LOSSES
 from nczarr.options import Options
 from nczarr.source import Source
-from tests.conftest import ROOT, run_command
+from tests.conftest import run_command
+from tests.support.facts import Module, modules
 
-PACKAGE = ROOT / "nczarr"
 PROVOKED = {
     "abandoned-target",
     "bad-constant",
@@ -42,18 +41,9 @@ PROVOKED = {
 """Codes that no text provokes: a tree made by hand does, or a fault put into a pass (tests/unit/cli/test_cli.py)."""
 
 
-def sources() -> list[Path]:
-    return [
-        path
-        for path in sorted(PACKAGE.rglob("*.py"))
-        if "_generated" not in path.parts and path.name != "value_losses.py"  # a list of codes is no use of them
-    ]
-
-
-def texts_of(path: Path) -> set[str]:
-    """Every string constant of a module that could be a code."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    return {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+def sources() -> list[Module]:
+    """Modules that may use codes; a list of codes is no use of them."""
+    return [module for module in modules() if module.path.name != "value_losses.py"]
 
 
 REPORTING = {"error", "warning", "lost", "warn", "Diagnostic", "RefusedError", "BadHeaderError", "_LiteralError"}
@@ -61,16 +51,13 @@ REPORTING |= {"_error", "_stop", "_add", "Rule"}
 """Functions of ours whose first argument is a code."""
 
 
-def reported(path: Path) -> set[tuple[str, str]]:
+def reported(module: Module) -> set[tuple[str, str]]:
     """Codes that a module hands to a report as a literal first argument, and the function that took each."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if not isinstance(node, ast.Call) or not node.args or not isinstance(node.args[0], ast.Constant):
-            continue
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        if name in REPORTING and isinstance(node.args[0].value, str):
-            found.add((name, node.args[0].value))
-    return found
+    return {
+        (call.function, call.first)
+        for call in module.calls
+        if call.function in REPORTING and isinstance(call.first, str)
+    }
 
 
 @pytest.mark.parametrize("code", [*CODES.values(), *KINDS.values()], ids=[*CODES, *KINDS])
@@ -96,23 +83,23 @@ def test_a_name_of_a_code_and_of_a_kind_has_both_pages() -> None:
 
 @pytest.mark.slow
 def test_codes_that_the_source_uses_are_declared() -> None:
-    used = {(str(path.relative_to(ROOT)), code) for path in sources() for _, code in reported(path)}
-    assert not {(path, code) for path, code in used if code not in CODES}
+    used = {(module.name, code) for module in sources() for _, code in reported(module)}
+    assert not {(name, code) for name, code in used if code not in CODES}
 
 
 @pytest.mark.slow
 def test_severities_are_those_declared() -> None:
     wrong = []
-    for path in sources():
-        for function, code in reported(path):
+    for module in sources():
+        for function, code in reported(module):
             if function in ("error", "warning") and str(CODES[code].severity) != function:
-                wrong.append(f"{path.name} reports {code} as {function}")
+                wrong.append(f"{module.name} reports {code} as {function}")
     assert not wrong
 
 
 @pytest.mark.slow
 def test_declared_codes_are_used() -> None:
-    used = set().union(*map(texts_of, sources()))
+    used = {text for module in sources() for _, text in module.strings}
     assert not set(CODES) - used
 
 
@@ -142,10 +129,8 @@ def test_example_of_a_difference(kind: Code, tmp_path: Path, monkeypatch: pytest
 def test_kinds_of_difference_are_those_that_are_found() -> None:
     missing = {"group", "type", "dimension", "variable", "attribute"}
     found = {f"missing-{what}" for what in missing}
-    for path in sources():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Difference":
-                found |= {str(node.args[0].value)} if isinstance(node.args[0], ast.Constant) else set()
+    calls = [call for module in sources() for call in module.calls if call.function == "Difference"]
+    found |= {str(call.first) for call in calls}
     assert found == set(KINDS)
 
 
@@ -224,12 +209,9 @@ def test_losses_that_can_be_allowed_are_those_that_are_found() -> None:
     store cannot be read is lost when it is read.
     """
     found = {"format-conflict", "duplicate-name"}
-    for path in sources():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and len(node.args) > 1 and isinstance(node.args[0], ast.Constant):
-                name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-                value = isinstance(node.args[1], ast.Constant) and node.args[1].value == "value"
-                if name in ("_lose", "lost", "UnsayableError") or (name == "Loss" and value):
-                    found.add(str(node.args[0].value))
+    for module in sources():
+        for name, first, second, count in module.calls:
+            if count > 1 and (name in ("_lose", "lost", "UnsayableError") or (name == "Loss" and second == "value")):
+                found.add(str(first))
     assert found == VALUE_LOSSES
     assert found <= set(CODES)

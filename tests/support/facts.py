@@ -1,0 +1,234 @@
+"""Facts about the source of the package, for the rules of the house: every module is parsed once a process."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.conftest import ROOT
+
+PACKAGE = ROOT / "nczarr"
+
+COMMENT = re.compile(r"(?:^|(?<=\s))#\s.*")
+
+
+class Import(NamedTuple):
+    """A module that a module imports."""
+
+    name: str
+    inside: bool
+    """True if a function imports it, so that loading the module does not."""
+    typing: bool
+    """True if it is imported for the type checker alone."""
+
+
+class Function(NamedTuple):
+    """A function or method."""
+
+    name: str
+    lines: int
+    """Lines without those of docstrings."""
+
+
+class Class(NamedTuple):
+    """A class."""
+
+    name: str
+    bases: tuple[str, ...]
+    """Names of its bases that are no attributes of a module."""
+    is_dataclass: bool
+    methods: frozenset[str]
+    bare_fields: tuple[str, ...]
+    """Public annotated fields without a docstring below them."""
+
+
+class Text(NamedTuple):
+    """A string, comment or docstring."""
+
+    line: int
+    text: str
+
+
+class Call(NamedTuple):
+    """A call whose first argument is a constant."""
+
+    function: str
+    first: object
+    second: object
+    """Second argument if it is a constant, else None."""
+    count: int
+    """Number of positional arguments."""
+
+
+class Module(NamedTuple):
+    """What the rules need to know of a module."""
+
+    path: Path
+    name: str
+    lines: int
+    """Lines without those of docstrings."""
+    imports: tuple[Import, ...]
+    functions: tuple[Function, ...]
+    classes: tuple[Class, ...]
+    strings: tuple[Text, ...]
+    """All strings, docstrings included."""
+    docstrings: tuple[Text, ...]
+    comments: tuple[Text, ...]
+    messages: tuple[Text, ...]
+    """Messages and remedies in calls of a report or an error."""
+    calls: tuple[Call, ...]
+    asked: frozenset[str]
+    """Names of the classes that it asks a value for."""
+
+    def imported(self, *, top: bool = False, types: bool = False) -> tuple[str, ...]:
+        """Return the modules that it imports; `top`: only at loading; `types`: also those for the type checker."""
+        return tuple(one.name for one in self.imports if (types or not one.typing) and not (top and one.inside))
+
+
+@cache
+def modules() -> tuple[Module, ...]:
+    """Return the modules of the package without generated ones, sorted by path."""
+    return tuple(_module(path) for path in sorted(PACKAGE.rglob("*.py")) if "_generated" not in path.parts)
+
+
+def name_of(path: Path) -> str:
+    """Return the dotted name of a module."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def _module(path: Path) -> Module:
+    text = path.read_text(encoding="utf-8")
+    tree = ast.parse(text)
+    nodes = list(ast.walk(tree))
+    docstrings = [node for node in nodes if _is_docstring(node)]
+    spans = [(node.lineno, node.end_lineno or 0) for node in docstrings]
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
+    return Module(
+        path,
+        name_of(path),
+        text.count("\n") - _height(spans, 0, text.count("\n") + 1),
+        tuple(_imports(tree, name_of(path))),
+        tuple(_functions(nodes, spans)),
+        tuple(_class(node) for node in nodes if isinstance(node, ast.ClassDef)),
+        tuple(Text(node.lineno, node.value) for node in nodes if _is_text(node)),
+        tuple(Text(node.lineno, node.value.value) for node in docstrings),
+        tuple(_comments(text)),
+        tuple(message for node in calls for message in _messages(node)),
+        tuple(_call(node) for node in calls if node.args and isinstance(node.args[0], ast.Constant)),
+        _asked(nodes),
+    )
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _is_docstring(node: ast.AST) -> bool:
+    return isinstance(node, ast.Expr) and _is_text(node.value)
+
+
+def _height(spans: list[tuple[int, int]], first: int, last: int) -> int:
+    """Return the lines of the docstrings between two lines."""
+    return sum(end - start + 1 for start, end in spans if first <= start <= last)
+
+
+def _imports(node: ast.AST, module: str, *, inside: bool = False, typing: bool = False) -> Iterator[Import]:
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
+            continue
+        if isinstance(child, ast.Import):
+            yield from (Import(alias.name, inside, typing) for alias in child.names)
+        elif isinstance(child, ast.ImportFrom) and child.module:
+            assert not child.level, f"{module} has a relative import"
+            yield from (Import(_imported(child.module, alias.name), inside, typing) for alias in child.names)
+        else:
+            is_function = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef)
+            is_typing = isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test)
+            yield from _imports(child, module, inside=inside or is_function, typing=typing or is_typing)
+
+
+@cache
+def _imported(module: str, name: str) -> str:
+    """Return what `from module import name` imports: a module below it, or the module itself."""
+    below = ROOT.joinpath(*module.split("."), name)
+    is_module = below.with_suffix(".py").exists() or (below / "__init__.py").exists()
+    return f"{module}.{name}" if is_module else module
+
+
+def _functions(nodes: list[ast.AST], spans: list[tuple[int, int]]) -> Iterator[Function]:
+    for node in nodes:
+        if isinstance(node, ast.FunctionDef):
+            last = node.end_lineno or 0
+            yield Function(node.name, last - node.lineno - _height(spans, node.lineno, last))
+
+
+def _class(node: ast.ClassDef) -> Class:
+    bases = tuple(base.id for base in node.bases if isinstance(base, ast.Name))
+    is_dataclass = any("dataclass" in ast.unparse(decorator) for decorator in node.decorator_list)
+    fields = [
+        ast.unparse(field.target)
+        for field, below in itertools.zip_longest(node.body, node.body[1:])
+        if isinstance(field, ast.AnnAssign)
+        and not (isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant))
+    ]
+    methods = frozenset(member.name for member in node.body if isinstance(member, ast.FunctionDef))
+    return Class(node.name, bases, is_dataclass, methods, tuple(name for name in fields if not name.startswith("_")))
+
+
+def _comments(text: str) -> Iterator[Text]:
+    """Find comments by their form: a string with a `# ` in it counts as well."""
+    for number, line in enumerate(text.split("\n"), 1):
+        comment = COMMENT.search(line) if "#" in line else None
+        if comment is not None:
+            yield Text(number, comment[0])
+
+
+def _function_name(node: ast.Call) -> str:
+    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+
+
+def _call(node: ast.Call) -> Call:
+    first, second = node.args[0], node.args[1] if len(node.args) > 1 else None
+    value = first.value if isinstance(first, ast.Constant) else None
+    return Call(_function_name(node), value, second.value if isinstance(second, ast.Constant) else None, len(node.args))
+
+
+def _messages(node: ast.Call) -> Iterator[Text]:
+    """Lines and texts of the messages and remedies in a call of a report or an error."""
+    name = _function_name(node)
+    texts = list(node.args[1:2]) if name in ("error", "warning", "lose") else []
+    texts += node.args[2:3] if name == "Diagnostic" else []
+    texts += node.args if name.endswith("Error") else []
+    for keyword in node.keywords:
+        if keyword.arg in ("helps", "notes"):
+            texts += keyword.value.elts if isinstance(keyword.value, ast.List | ast.Tuple) else []
+    for text in texts:
+        if isinstance(text, ast.JoinedStr):
+            parts = [part.value if isinstance(part, ast.Constant) else "`x`" for part in text.values]
+            yield Text(text.lineno, "".join(map(str, parts)))
+        elif isinstance(text, ast.Constant) and isinstance(text.value, str):
+            yield Text(text.lineno, text.value)
+
+
+def _asked(nodes: list[ast.AST]) -> frozenset[str]:
+    """Return the names of the classes that a module asks for."""
+    classes: list[ast.AST] = []
+    for node in nodes:
+        match node:
+            case ast.Call(func=ast.Name(id="isinstance" | "issubclass"), args=[_, one]):
+                classes.append(one)
+            case ast.MatchClass(cls=one):
+                classes.append(one)
+            case ast.Compare(left=ast.Call(func=ast.Name(id="type")), comparators=several):
+                classes += several
+    inner = [part for one in classes for part in ast.walk(one)]
+    names = {part.id for part in inner if isinstance(part, ast.Name)}
+    return frozenset(
+        names | {part.attr for part in inner if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name)}
+    )
