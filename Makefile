@@ -2,6 +2,7 @@
 # the first task that needs the environment makes .venv from requirements-lock.txt.
 
 SHELL := /bin/bash
+unexport PYTHONDONTWRITEBYTECODE # hundreds of tests start an interpreter, and each would compile the package anew
 PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
