@@ -10,9 +10,11 @@ from tests.remote.conftest import S3
 from tests.support.proof import share
 from tests.support.writers import check_kills, check_pairs, make
 
-PAIRS, KILLS = 200, 100
+PAIRS, KILLS, REPLACED = 200, 100, 40
 
 KINDS = ("zarr2", "zarr3", "nczarr", "netcdf4", "json")
+
+REPLACING = [("overwrite", "zarr3"), ("overwrite", "netcdf4"), ("resume", "nczarr"), ("combine", "json")]
 
 pytestmark = pytest.mark.peer
 
@@ -34,3 +36,9 @@ def test_pairs(s3: S3, tmp_path: Path, kind: str, coordinate: bool) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_kills(s3: S3, tmp_path: Path, kind: str) -> None:
     print(kind, check_kills(make(tmp_path, kind, s3, coordinate=True), share(KILLS)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("command", "kind"), REPLACING)
+def test_pairs_that_replace(s3: S3, tmp_path: Path, command: str, kind: str) -> None:
+    print(command, kind, check_pairs(make(tmp_path, kind, s3, coordinate=True, command=command), share(REPLACED)))

@@ -1,24 +1,32 @@
 """Two writers of one target, and writers that are killed: no committed record is lost, and none is half written.
 
-A pair pauses one `append` at a step, runs another to its end, and lets the first go on. A kill ends one at a step.
+A pair pauses one writer at a step, runs another to its end, and lets the first go on. A kill ends one at a step.
+Writers append, overwrite, resume or combine.
 """
 
 from __future__ import annotations
 
 import shutil
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 import nczarr
+from nczarr.stores.base import JOURNAL
+from nczarr.stores.lock import SUFFIX
+from tests.conftest import run_command
 from tests.remote.conftest import S3
 from tests.support.repositories import icechunk
-from tests.support.stepped import Ended, Running, run
+from tests.support.stepped import Ended, How, Running
 
 WIDTH = 5
+
+REPEATED = 10
+"""Kills of which one is followed by two further runs."""
 
 
 class Kind(NamedTuple):
@@ -26,23 +34,34 @@ class Kind(NamedTuple):
 
     suffix: str
     """End of its name."""
-    options: dict[str, object]
-    """Options that make it."""
-    command: tuple[str, ...] = ("append",)
-    """Command that extends it."""
+    options: tuple[str, ...]
+    """Options of `convert` that make it."""
+    is_reference: bool = False
+    """True for a reference document."""
 
 
 KINDS = {
-    "zarr2": Kind(".zarr", {"format": "zarr2", "consolidated": True}),
-    "zarr3": Kind(".zarr", {"format": "zarr3", "consolidated": True}),
-    "nczarr": Kind(".zarr", {"format": "nczarr"}),
-    "nczarr3-shards": Kind(".zarr", {"format": "nczarr3", "shards": {"/v": (8, 3)}}),
-    "netcdf4": Kind(".nc", {"kind": "nc4"}),
-    "netcdf3": Kind(".nc", {"kind": "nc3"}),
-    "json": Kind(".json", {}, ("refs", "append")),
-    "parquet": Kind(".parq", {}, ("refs", "append")),
-    "icechunk": Kind(".repository", {}),
+    "zarr2": Kind(".zarr", ("--to", "zarr2", "--consolidated")),
+    "zarr3": Kind(".zarr", ("--to", "zarr3", "--consolidated")),
+    "nczarr": Kind(".zarr", ("--to", "nczarr")),
+    "nczarr3-shards": Kind(".zarr", ("--to", "nczarr3", "--shards", "/v=8,3")),
+    "netcdf4": Kind(".nc", ("--kind", "nc4")),
+    "netcdf3": Kind(".nc", ("--kind", "nc3")),
+    "json": Kind(".json", (), is_reference=True),
+    "parquet": Kind(".parq", (), is_reference=True),
+    "icechunk": Kind(".repository", ()),
 }
+
+REFUSALS = {
+    "append": ("busy-target", "misplaced-records"),
+    "overwrite": ("busy-target",),
+    "resume": ("busy-target", "unequal-target"),
+    "combine": ("busy-target",),
+}
+"""Codes of refused runs by command."""
+
+RESUMED = 0.6
+"""Part of its steps that a run does before it is killed, and then resumed."""
 
 
 def records(count: int, seed: int, *, start: int | None = None) -> nczarr.DatasetHandle:
@@ -62,143 +81,217 @@ def values(seed: int, count: int) -> np.ndarray:
 
 
 class Place:
-    """A target that is made anew from what it was, local or in a bucket."""
+    """A target that is made anew from what it was, local or in a bucket, and the command of its writers."""
 
-    def __init__(self, folder: Path, kind: str, s3: S3 | None, *, coordinate: bool) -> None:
+    def __init__(self, folder: Path, kind: str, s3: S3 | None, *, coordinate: bool, command: str) -> None:
         self.kind = KINDS[kind]
+        self.command = command
         self.folder = folder
-        self.references = self.kind.command[0] == "refs"
-        counts = (8, 8, 8) if self.references else (6, 7, 5)  # references need whole chunks
+        counts = (8, 8, 8) if self.kind.is_reference else (6, 7, 5)  # references need whole chunks
         starts = np.cumsum([0, *counts])
         self.counts = counts
         for number, name in enumerate(("base", "one", "other")):
             start = int(starts[1 if number else 0]) if coordinate else None
             made = records(counts[number], number, start=start)
             nczarr.write(made, folder / f"{name}.nc", kind="nc3" if kind == "netcdf3" else "nc4")
-        self.before = folder / f"before{self.kind.suffix}"
-        self.local = folder / f"t{self.kind.suffix}"
-        self.is_repository = kind == "icechunk"
-        self.target = f"icechunk:{self.local}" if self.is_repository else str(self.local)
-        if self.references:
-            nczarr.refs.combine([folder / "base.nc"], self.before, along="time")
-        elif self.is_repository:
-            nczarr.convert(folder / "base.nc", f"icechunk:{self.before}")
-        else:
-            nczarr.convert(folder / "base.nc", self.before, **self.kind.options)  # type: ignore[arg-type]
+        self.saved = folder / "saved"
+        self.saved.mkdir()
+        name = f"t{self.kind.suffix}"
+        self.scheme = "icechunk:" if kind == "icechunk" else ""
         self.s3 = s3
-        if s3 is not None:
-            self.target = s3.url(f"writers/{folder.name}/t{self.kind.suffix}")
+        self.place = str(folder / name) if s3 is None else s3.url(f"writers/{folder.name}/{name}")
+        self.target = f"{self.scheme}{self.place}"
+        if command == "resume":
+            self._save_unfinished()
+            return
+        before = f"{self.scheme}{self.saved / name}"
+        words = ["refs", "combine", "-o", before] if self.kind.is_reference else ["convert", "--to", "icechunk"]
+        words = words if self.kind.is_reference or self.scheme else ["convert", *self.kind.options]
+        source = str(folder / "base.nc")
+        done = run_command(*words, source, *(["--along", "time"] if self.kind.is_reference else [before]))
+        assert done.status == 0, done.err
+
+    def _save_unfinished(self) -> None:
+        """Save what a killed run leaves."""
+        steps = self.run("one").steps
+        self.clear()
+        killed = self.run("one", how="kill", at=int(RESUMED * steps))
+        assert killed.status == -9, killed
+        system, folder = self._files()
+        for path in system.find(folder):
+            if self._is_ours(path) and not path.endswith(SUFFIX):
+                system.get_file(path, self._made(self.saved / path.removeprefix(folder).lstrip("/")))
+        assert list(self.saved.iterdir()), "nothing is left to resume"
+
+    def _files(self) -> tuple[Any, str]:
+        """Return the file system of the target, and the folder of the target in it."""
+        import fsspec
+
+        protocol = "file" if self.s3 is None else "s3"
+        system = fsspec.filesystem(protocol, skip_instance_cache=True, use_listings_cache=False)
+        return system, self.place.removeprefix("s3://").rpartition("/")[0]
+
+    def _is_ours(self, path: str) -> bool:
+        """Return whether a path is in the target or beside it, and not of the harness."""
+        name = path.removeprefix(self._files()[1]).lstrip("/").partition("/")[0]
+        return f"t{self.kind.suffix}" in name
+
+    @staticmethod
+    def _made(path: Path) -> str:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return str(path)
+
+    def clear(self) -> None:
+        """Remove the target, and everything beside it."""
+        system, folder = self._files()
+        if self.s3 is not None:
+            for path in system.find(folder):
+                system.rm_file(path)
+            return
+        for path in self.folder.glob(f"*t{self.kind.suffix}*"):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
 
     def reset(self) -> None:
         """Make the target as it was, and nothing beside it."""
-        if self.s3 is None:
-            for path in self.folder.glob(f"*t{self.kind.suffix}*"):
-                shutil.rmtree(path) if path.is_dir() else path.unlink()
-            (shutil.copytree if self.before.is_dir() else shutil.copy2)(self.before, self.local)
-            return
-        import fsspec
-
-        system = fsspec.filesystem("s3", skip_instance_cache=True, use_listings_cache=False)
-        root = self.target.removeprefix("s3://")
-        for path in system.find(root.rpartition("/")[0]):
-            system.rm_file(path)
-        if self.before.is_file():
-            system.pipe_file(root, self.before.read_bytes())
-            return
-        for path in self.before.rglob("*"):
-            if path.is_file():
-                system.pipe_file(f"{root}/{path.relative_to(self.before)}", path.read_bytes())
+        self.clear()
+        system, folder = self._files()
+        for path in sorted(self.saved.rglob("*")):
+            name = path.relative_to(self.saved)
+            if self.s3 is not None and path.is_file():
+                system.pipe_file(f"{folder}/{name}", path.read_bytes())
+            elif self.s3 is None and path.is_dir():
+                (self.folder / name).mkdir()
+            elif self.s3 is None:
+                shutil.copy2(path, self.folder / name)
 
     def beside(self) -> list[str]:
         """Names in the folder of the target that a run has left."""
-        if self.s3 is None:
-            return sorted(p.name for p in self.folder.glob(f"*t{self.kind.suffix}*") if p != self.local)
-        import fsspec
-
-        system = fsspec.filesystem("s3", skip_instance_cache=True, use_listings_cache=False)
-        root = self.target.removeprefix("s3://")
-        return [path for path in system.find(root.rpartition("/")[0]) if not f"{path}/".startswith(f"{root}/")]
+        system, folder = self._files()
+        names = {path.removeprefix(folder).lstrip("/").partition("/")[0] for path in system.find(folder, withdirs=True)}
+        return sorted(name for name in names if self._is_ours(f"{folder}/{name}") and name != f"t{self.kind.suffix}")
 
     def arguments(self, source: str) -> list[str]:
-        path = str(self.folder / f"{source}.nc")
-        if self.references:
-            return ["refs", "append", self.target, path, "--along", "time", "--workers", "1"]
-        return ["append", path, self.target, "--along", "time", "--workers", "1"]
+        """Return the command line of the writer of a source."""
+        path, single = str(self.folder / f"{source}.nc"), ["--workers", "1"]
+        along = ["--along", "time"]
+        if self.command == "combine":
+            sources = [str(self.folder / "base.nc"), path]
+            return ["refs", "combine", *sources, *along, "-o", self.target, "--overwrite", *single]
+        if self.command != "append":
+            return ["convert", path, self.target, *self.kind.options, f"--{self.command}", *single]
+        if self.kind.is_reference:
+            return ["refs", "append", self.target, path, *along, *single]
+        return ["append", path, self.target, *along, *single]
 
-    def read(self) -> np.ndarray:
+    def start(self, source: str, *, how: How = "count", at: int = 0) -> Running:
+        """Start the writer of a source."""
+        return Running(str(self.folder), self.arguments(source), how=how, at=at)
+
+    def run(self, source: str, *, how: How = "count", at: int = 0) -> Ended:
+        """Run the writer of a source to its end."""
+        return self.start(source, how=how, at=at).end()
+
+    def read(self) -> np.ndarray | None:
+        """Return the values of the target; None without a finished one."""
+        system, _ = self._files()
+        there = self.place.removeprefix("s3://")
+        if self.command == "resume" and (not system.exists(there) or system.exists(f"{there}/{JOURNAL}")):
+            return None
         with nczarr.open(self.target) as dataset:
             return np.asarray(dataset["v"][:])
 
-    def is_state(self, found: np.ndarray, *numbers: int) -> bool:
-        """Return whether values are those of the base and of these sources, in this order."""
-        right = np.concatenate([values(number, self.counts[number]) for number in (0, *numbers)])
-        return found.shape == right.shape and bool((found == right).all())
+    def state(self, *wrote: int) -> np.ndarray | None:
+        """Return the values after these sources were written, in this order."""
+        if self.command in ("append", "combine"):
+            order = (0, *(wrote if self.command == "append" else wrote[-1:]))
+            return np.concatenate([values(number, self.counts[number]) for number in order])
+        if not wrote:
+            return None if self.command == "resume" else values(0, self.counts[0])
+        return values(wrote[-1], self.counts[wrote[-1]])
+
+    def is_state(self, *wrote: int) -> bool:
+        """Return whether the target holds what it has after these sources, in this order."""
+        there, right = self.read(), self.state(*wrote)
+        if there is None or right is None:
+            return there is right
+        return there.shape == right.shape and bool((there == right).all())
+
+    def refuses(self, ended: Ended) -> bool:
+        """Return whether a run says that it was refused."""
+        codes = (f"error[{code}]" for code in REFUSALS[self.command])
+        return ended.status in (1, 2) and any(code in ended.err for code in codes)
 
 
-def refused(ended: Ended) -> bool:
-    """Return whether a run says that it was refused."""
-    codes = ("busy-target", "misplaced-records", "target-exists", "unextendable-target")
-    return ended.status in (1, 2) and any(code in ended.err for code in codes)
+def stepped(steps: int, count: int) -> Iterator[int]:
+    """Yield steps of a run from its last, every second one of its last third, where it commits; the others of all."""
+    third, places = max(1, steps // 3), (count + 1) // 2
+    for number in range(count):
+        length, place = (third if number % 2 else steps), number // 2
+        last = place * length // places if places < length else place % length
+        yield steps - last
 
 
 def check_pairs(place: Place, pairs: int, *, coordinate: bool = False) -> Counter[str]:
     """Pause one run at steps of its way, run another beside it; return how often which of them wrote."""
     place.reset()
-    steps = run(str(place.folder), place.arguments("one")).steps
-    assert place.is_state(place.read(), 1)
-    seen: Counter[str] = Counter()
-    for number in range(pairs):
-        at = 1 + number * steps // pairs if pairs < steps else 1 + number % steps
+    steps = place.run("one").steps
+    assert place.is_state(1)
+    outcomes: Counter[str] = Counter()
+    for number, at in enumerate(stepped(steps, pairs)):
         place.reset()
-        one = Running(str(place.folder), place.arguments("one"), how="pause", at=at)
-        one.paused()
-        other = run(str(place.folder), place.arguments("other"))
-        first = one.end()
-        told = f"step {at} of {steps}: {first}, {other}"
-        assert first.status == 0 or refused(first), told
-        assert other.status == 0 or refused(other), told
-        assert "Traceback" not in first.err + other.err
-        found = place.read()
-        wrote = tuple(n for n, ended in ((1, first), (2, other)) if ended.status == 0)
-        assert wrote, told
-        assert place.is_state(found, *wrote) or place.is_state(found, *wrote[::-1]), told
-        assert not (coordinate and len(wrote) == 2), told
-        assert place.beside() == [], told
-        seen[str(wrote)] += 1
-    return seen
+        paused = place.start("one", how="pause", at=at)
+        paused.paused()
+        is_same = place.command == "resume" and number % 4 < 2
+        other = place.run("one" if is_same else "other")
+        one = paused.end()
+        text = f"step {at} of {steps}: {one}, {other}"
+        assert one.status == 0 or place.refuses(one), text
+        assert other.status == 0 or place.refuses(other), text
+        assert "Traceback" not in one.err + other.err
+        wrote = [n for n, ended in ((1, one), (1 if is_same else 2, other)) if ended.status == 0]
+        assert wrote, text
+        assert place.is_state(*wrote) or place.is_state(*reversed(wrote)), text
+        assert not (coordinate and place.command == "append" and len(wrote) == 2), text
+        assert [name for name in place.beside() if not (place.command == "resume" and ".partial-" in name)] == [], text
+        codes = {code for code in REFUSALS[place.command] if code in one.err + other.err}
+        outcomes[f"wrote {wrote}, refused {sorted(codes)}"] += 1
+    return outcomes
 
 
 def check_kills(place: Place, kills: int) -> Counter[str]:
     """Kill a run at steps of its way, and run it again; return how often it had written, and what the next said."""
     place.reset()
-    steps = run(str(place.folder), place.arguments("one")).steps
-    seen: Counter[str] = Counter()
-    for number in range(kills):
-        at = 1 + number * steps // kills if kills < steps else 1 + number % steps
+    steps = place.run("one").steps
+    outcomes: Counter[str] = Counter()
+    for number, at in enumerate(stepped(steps, kills)):
         place.reset()
-        killed = run(str(place.folder), place.arguments("one"), how="kill", at=at)
+        killed = place.run("one", how="kill", at=at)
         assert killed.status == -9, f"step {at} of {steps}: {killed}"
-        found = place.read()
-        before, after = place.is_state(found), place.is_state(found, 1)
+        before, after = place.is_state(), place.is_state(1)
         assert before or after, f"step {at} of {steps}"
         left = [name for name in place.beside() if ".partial-" in name or ".replaced-" in name]
-        again = run(str(place.folder), place.arguments("one"))
-        told = f"step {at} of {steps}: {again}, {left}"
-        assert all(name in again.err for name in left), told
-        assert again.status == 0 or (after and again.status == 1 and "misplaced-records" in again.err), told
-        assert place.is_state(place.read(), 1), told
-        repeated = run(str(place.folder), place.arguments("one"))
-        assert (repeated.status, "misplaced-records" in repeated.err) == (1, True), repeated
-        assert place.is_state(place.read(), 1), told
-        assert not [name for name in place.beside() if ".partial-" not in name and ".replaced-" not in name], told
-        seen[f"{'after' if after else 'before'}, then {again.status}"] += 1
-    return seen
+        again = place.run("one")
+        text = f"step {at} of {steps}: {again}, {left}"
+        assert place.command == "resume" or all(name in again.err for name in left), text
+        appended = place.command == "append"
+        assert again.status == 0 or (appended and after and again.status == 1 and "misplaced-records" in again.err), (
+            text
+        )
+        assert place.is_state(1), text
+        if appended and number % REPEATED == 0:
+            repeated = place.run("one")
+            assert (repeated.status, "misplaced-records" in repeated.err) == (1, True), repeated
+            assert place.is_state(1), text
+        assert not [name for name in place.beside() if ".partial-" not in name and ".replaced-" not in name], text
+        outcomes[f"{'after' if after else 'before'}, then {again.status}"] += 1
+    outcomes["steps"] = steps
+    return outcomes
 
 
-def make(folder: Path, kind: str, s3: S3 | None = None, *, coordinate: bool) -> Place:
-    """Make a target of a kind, or skip the test visibly."""
-    if KINDS[kind].command[0] == "refs":
+def make(folder: Path, kind: str, s3: S3 | None = None, *, coordinate: bool, command: str = "append") -> Place:
+    """Make a target of a kind and the command of its writers, or skip the test visibly."""
+    if KINDS[kind].is_reference:
         pytest.importorskip("pyarrow")
     if kind == "icechunk":
         icechunk()
-    return Place(folder, kind, s3, coordinate=coordinate)
+    return Place(folder, kind, s3, coordinate=coordinate, command=command)
