@@ -27,7 +27,7 @@ from nczarr.stores import extension
 from nczarr.stores.base import JOURNAL, Store
 from nczarr.stores.extension import STAGED, Extensible, Extension
 from nczarr.stores.lock import Lock, NoLock
-from nczarr.stores.locking import assure
+from nczarr.stores.locking import assure, changed
 from nczarr.stores.ranges import Range
 from nczarr.stores.single import named
 
@@ -146,15 +146,8 @@ def _write(
     writing = _Writing(store, visible, done)
     try:
         link(enumerate(change.array for change in found.arrays), writing, options, counts)
-        now = extension.parsed(store.get(JOURNAL) or b"")
-        if now is None or now.run != journal.run:
-            _report_changed(target.path, report)
-            return
-        if _digest(store, found) != journal.base:
-            _undo(found, store)
-            _report_changed(target.path, report)
-            return
-        if not assure(lock, target.path, report):
+        if not _is_ours(found, store, journal, lock):
+            report.add(changed(f"`{shown(target.path)}`"))
             return
     except OSError as error:
         if order.command is None:
@@ -209,22 +202,36 @@ def _begun(
             return None
         store.tidy()
         store.remove([JOURNAL])
-    if not store.claim(journal._replace(command=None).bytes()):
-        text = f"`{shown(target.path)}` is being extended by another run"
-        report.error("busy-target", text, helps=["run the command again when that run has ended"])
-        return None
-    if _digest(store, found) != journal.base:
-        store.remove([JOURNAL])
-        _report_changed(target.path, report)
+    if not _is_claimed(found, store, journal):
+        report.add(changed(f"`{shown(target.path)}`"))
         return None
     _clean(target.checked, found, store, old)
     store.put(JOURNAL, journal.bytes())
     return journal, frozenset()
 
 
-def _report_changed(path: str, report: Report) -> None:
-    text = f"another writer has changed `{shown(path)}` meanwhile"
-    report.error("busy-target", text, helps=["append again"])
+def _is_claimed(found: Changes, store: Extensible, journal: Extension) -> bool:
+    """Put the journal without its command; return False if another run has the store, or changed it. Raises OSError."""
+    if not store.claim(journal._replace(command=None).bytes()):
+        return False
+    is_same = _digest(store, found) == journal.base
+    if not is_same:
+        store.remove([JOURNAL])
+    return is_same
+
+
+def _is_ours(found: Changes, store: Extensible, journal: Extension, lock: Lock) -> bool:
+    """Return whether the run may commit: journal and lock are its own, the documents as they were. Raises OSError.
+
+    Under documents that have changed, what was put is removed.
+    """
+    now = extension.parsed(store.get(JOURNAL) or b"")
+    if now is None or now.run != journal.run:
+        return False
+    if _digest(store, found) != journal.base:
+        _undo(found, store)
+        return False
+    return lock.is_held()
 
 
 def _undo(found: Changes, store: Extensible) -> None:

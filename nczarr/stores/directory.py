@@ -22,6 +22,7 @@ from nczarr.stores import ranges
 from nczarr.stores.base import JOURNAL, Store, safe_key
 from nczarr.stores.finish import Journal, parsed, partial, put_in_place, unfinished
 from nczarr.stores.ranges import Range
+from nczarr.stores.removal import leftovers
 from nczarr.stores.signals import unstopped
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
@@ -260,11 +261,8 @@ class DirectoryTarget(DirectoryStore):
 
 def _begun(path: str, journal: Journal) -> str | None:
     """Return an unfinished sibling folder of the same run, or None. Raises OSError."""
-    folder, name = os.path.split(path)
-    for each in sorted(os.listdir(folder or ".")):
-        if each.startswith(f"{name}.partial-"):
-            found = os.path.join(folder, each)
-            data = DirectoryStore(found).get(JOURNAL)
-            if data is not None and parsed(data).is_of(journal):
-                return found
+    for word, place in leftovers(path):
+        data = DirectoryStore(place).get(JOURNAL) if word == "partial" else None
+        if data is not None and parsed(data).is_of(journal):
+            return place
     return None

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 
-from nczarr.diagnostics.report import Report
+from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.secrets import StorageOptions, shown
 from nczarr.stores.lock import BusyError, Lock, LockFile, NoLock, lock_file
 from nczarr.stores.signals import unstopped
@@ -76,6 +76,12 @@ def assure(lock: Lock, path: str, report: Report) -> bool:
     """Return whether a run may replace the target: its lock is not lost. Reports busy-target; raises OSError."""
     if lock.is_held():
         return True
-    text = f"another writer has changed or taken over `{shown(path)}` meanwhile"
-    report.error("busy-target", text, helps=["run the command again when that writer has ended"])
+    report.add(changed(f"`{shown(path)}`"))
     return False
+
+
+def changed(target: str, *helps: str) -> Diagnostic:
+    """Return busy-target for a target, as messages name it, that another writer has changed."""
+    text = f"another writer has changed or taken over {target} meanwhile"
+    again = "run the command again when that writer has ended"
+    return Diagnostic("busy-target", Severity.ERROR, text, helps=(again, *helps))

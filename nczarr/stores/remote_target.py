@@ -21,11 +21,13 @@ from collections.abc import Iterable
 from contextlib import suppress
 from threading import Lock
 
+from nczarr.diagnostics.report import CompileError
 from nczarr.secrets import NO_OPTIONS, StorageOptions
 from nczarr.stores import ranges
 from nczarr.stores.base import HELD, JOURNAL, safe_key
 from nczarr.stores.connection import Connection
 from nczarr.stores.finish import Journal, parsed
+from nczarr.stores.locking import changed
 from nczarr.stores.memory import is_metadata
 from nczarr.stores.ranges import Range
 from nczarr.stores.remote import TRIES, RemoteStore, Told, md5, md5_of
@@ -37,7 +39,8 @@ class RemoteTarget(RemoteStore):
     """An unfinished store.
 
     Raises FileExistsError for content that is neither resumable nor to be
-    overwritten, OSError if the place is unreachable.
+    overwritten, CompileError with busy-target for one that another run has just
+    begun, OSError if the place is unreachable.
     """
 
     def __init__(
@@ -81,8 +84,8 @@ class RemoteTarget(RemoteStore):
     def _claim(self, journal: Journal) -> None:
         """Put the journal at a free place, so that one of two concurrent runs gets it.
 
-        Raises FileExistsError if the other run gets it, where the protocol can
-        detect this.
+        Raises CompileError with busy-target if the other run gets it, where the
+        protocol can detect this.
         """
         data = journal.bytes()
         with suppress(OSError):  # not all know how to create; what is there then tells
@@ -90,7 +93,7 @@ class RemoteTarget(RemoteStore):
         there = self._fetch(JOURNAL, None)
         other = parsed(there or b"")
         if there != data and (other.fingerprint is not None or other.run):
-            raise FileExistsError(errno.EEXIST, "has just been started by another run", self.path)
+            raise CompileError([changed(f"`{self.path}`")])
         if there != data:
             self._put(JOURNAL, data)
 
@@ -183,14 +186,13 @@ class RemoteTarget(RemoteStore):
         return there is not None and parsed(there).run == self._journal.run
 
     def seal(self) -> None:
-        """Check that all sent keys exist and no other run interfered. Raises OSError."""
+        """Check that all sent keys exist. Raises OSError, CompileError with busy-target if another run interfered."""
         listed = self._list()
         journal = listed.get(JOURNAL)
         if not self._is_own(journal):
             self._open = False  # it is the other's
-            words = "finished or removed it" if journal is None else "started it again"
-            text = f"another run has {words} in the meantime; the target may contain data of both runs: write it again"
-            raise OSError(errno.EBUSY, text, self.path)
+            mixed = "write it again with `--overwrite`: it may contain data of both runs"
+            raise CompileError([changed(f"`{self.path}`", mixed)])
         there: dict[str, list[int]] = {}
         for key, told in listed.items():
             found = there.setdefault(key.rpartition("/")[0], [0, 0])
@@ -204,7 +206,7 @@ class RemoteTarget(RemoteStore):
                 raise OSError(errno.EIO, text, self._shown(folder))
 
     def finish(self) -> None:
-        """Check the store and remove the journal. Raises OSError."""
+        """Check the store and remove the journal. Raises OSError, CompileError with busy-target."""
         self.seal()
         self.connection.remove([JOURNAL])
         self._open = False

@@ -32,6 +32,8 @@ STRIDE = 64
 
 _REMOVE = "import shutil, sys; shutil.rmtree(sys.argv[1], ignore_errors=True)"
 
+_LONGEST_END = len(".replaced-00000000")
+
 _WORD = re.compile(r"\.(partial|replaced|removed)-[0-9a-f]{8}$")
 
 _removers: list[subprocess.Popen[bytes]] = []
@@ -39,14 +41,20 @@ _removers: list[subprocess.Popen[bytes]] = []
 
 
 def sibling(path: str, word: str) -> str:
-    """Return a new sibling name, `<name>.<word>-<id>`, cut to a valid length."""
+    """Return a new sibling name, `<name>.<word>-<id>`; of a long name a digest stands for its end."""
     folder, name = os.path.split(path)
     return os.path.join(folder, _extended(name, f".{word}-{os.urandom(4).hex()}"))
 
 
 def _extended(name: str, end: str) -> str:
-    """Return a name with an end, cut to a valid length."""
-    return os.fsdecode(os.fsencode(name)[: _LONGEST_NAME - len(end)]) + end
+    """Return a name with an end. A long name is cut, and ends with its digest: two targets never share a sibling."""
+    data = os.fsencode(name)
+    if len(data) > _LONGEST_NAME - _LONGEST_END:
+        import hashlib
+
+        digest = f"~{hashlib.sha256(data).hexdigest()[:16]}"
+        name = os.fsdecode(data[: _LONGEST_NAME - _LONGEST_END - len(digest)]) + digest
+    return name + end
 
 
 def remove_folder(path: str, *, patience: float | None = None) -> str | None:

@@ -31,6 +31,7 @@ from nczarr.plan.plans import StorePlan
 from nczarr.secrets import StorageOptions, shown
 from nczarr.stores.base import Store, safe_key
 from nczarr.stores.finish import obstacle, partial, put_in_place, unfinished
+from nczarr.stores.locking import changed
 from nczarr.stores.memory import is_metadata
 from nczarr.stores.repository.library import failing, is_conflict, is_foreign, library, listed, result
 from nczarr.stores.repository.sessions import configuration, is_repository, open_repository
@@ -109,9 +110,7 @@ def extend(path: str, options: Options, base: SessionStore) -> RepositoryTarget:
 
 def _moved(repository: Repository) -> CompileError:
     """Return the error for a branch that another writer has moved."""
-    text = f"another writer has changed the branch `{repository.revision}` of `{shown(repository.place)}` meanwhile"
-    helps = ("run the command again when that writer has ended",)
-    return CompileError([Diagnostic("busy-target", Severity.ERROR, text, helps=helps)])
+    return CompileError([changed(f"the branch `{repository.revision}` of `{shown(repository.place)}`")])
 
 
 def is_free(path: str, report: Report, options: Options) -> bool:

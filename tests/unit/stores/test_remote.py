@@ -492,7 +492,7 @@ def test_of_two_runs_that_begin_at_once_one_gets_the_place() -> None:
             FlakyFileSystem().pipe_file("/bucket/t.zarr/.nczarr-journal", Journal("other").bytes())
 
     FlakyFileSystem.faults = staticmethod(other)
-    with pytest.raises(FileExistsError, match="just been started by another run"):
+    with pytest.raises(nczarr.CompileError, match="busy-target"):
         RemoteTarget(URL, journal=Journal("mine"))
     assert parsed(content()["/bucket/t.zarr/.nczarr-journal"]) == Journal("other")
 
@@ -505,7 +505,7 @@ def test_of_two_equal_runs_that_begin_at_once_one_gets_the_place(journal: Journa
             FlakyFileSystem().pipe_file("/bucket/t.zarr/.nczarr-journal", journal.bytes())
 
     FlakyFileSystem.faults = staticmethod(other)
-    with pytest.raises(FileExistsError, match="just been started by another run"):
+    with pytest.raises(nczarr.CompileError, match="busy-target"):
         RemoteTarget(URL, journal=journal._replace(run="mine"))
 
 
@@ -515,7 +515,7 @@ def test_a_run_whose_place_another_has_taken_does_not_finish_nor_remove_it(finge
     first.put("v/0", b"1")
     second = RemoteTarget(URL, journal=Journal(fingerprint, run="second"), overwrite=True)
     second.put("v/0", b"2")
-    with pytest.raises(OSError, match="another run has started it again"):
+    with pytest.raises(nczarr.CompileError, match="busy-target: another writer has changed or taken over"):
         first.finish()
     first.abort()
     third = RemoteTarget(URL, journal=Journal(fingerprint, run="third"), overwrite=True)
@@ -523,6 +523,24 @@ def test_a_run_whose_place_another_has_taken_does_not_finish_nor_remove_it(finge
     third.put("v/0", b"3")
     third.finish()
     assert list(content()) == ["/bucket/t.zarr/v/0"]
+
+
+@pytest.mark.parametrize("journal", [None, Journal("other", run="other").bytes()])
+def test_a_run_whose_journal_is_gone_says_that_the_target_is_busy(
+    source: Path, journal: bytes | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = RemoteTarget.seal
+
+    def late(self: RemoteTarget) -> None:
+        name = "/bucket/t.zarr/.nczarr-journal"
+        FlakyFileSystem().rm_file(name) if journal is None else FlakyFileSystem().pipe_file(name, journal)
+        original(self)
+
+    monkeypatch.setattr(RemoteTarget, "seal", late)
+    done = run_command("convert", str(source), URL)
+    assert done.status == 2
+    assert f"error[busy-target]: another writer has changed or taken over `{URL}` meanwhile" in done.err
+    assert "write it again with `--overwrite`" in done.err
 
 
 def test_unknown_protocols_and_options_are_told() -> None:

@@ -160,3 +160,35 @@ def test_of_several_sources_only_the_rest_is_made(tmp_path: Path) -> None:
     assert done.status == 0, done.err
     assert len(list((tmp_path / "out").iterdir())) == 4
     assert {path: path.stat().st_mtime_ns for path in before} == before
+
+
+@pytest.mark.parametrize("length", [237, 238, 250, 255])
+def test_a_target_with_a_long_name_is_resumed(tmp_path: Path, length: int) -> None:
+    name = "ü" * 100 + "t" * (length - 205) + ".zarr"
+    other = name.replace("t.zarr", "u.zarr")
+    first = DirectoryTarget(str(tmp_path / name), journal=Journal("x"), resume=True)
+    first.put("v/0", b"whole")
+    beside = DirectoryTarget(str(tmp_path / other), journal=Journal("x"), resume=True)
+    assert beside.path != first.path
+    second = DirectoryTarget(str(tmp_path / name), journal=Journal("x"), resume=True)
+    assert second.path == first.path
+    assert second.is_done("v/0")
+    second.finish()
+    assert files(tmp_path / name) == {"v/0": b"whole"}
+    assert len(partials(tmp_path)) == 1
+
+
+@pytest.mark.parametrize("length", [237, 255])
+def test_a_command_continues_a_target_with_a_long_name(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, length: int
+) -> None:
+    target = tmp_path / ("t" * (length - 5) + ".zarr")
+    with monkeypatch.context() as patch:
+        patch.setattr("nczarr.link.fill.put_metadata", _no_space)
+        assert run_command("convert", str(source), str(target), "--resume").status == 3
+    assert len(partials(tmp_path)) == 1
+    done = run_command("convert", str(source), str(target), "--resume")
+    assert done.status == 0, done.err
+    assert "already" in done.err
+    assert nczarr.diff(source, target) == []
+    assert partials(tmp_path) == []
