@@ -18,7 +18,7 @@ from nczarr.cli.targets import add_target_options, options_of
 from nczarr.diagnostics.report import Report
 from nczarr.registry import REFERENCE
 from nczarr.secrets import shown
-from nczarr.stores.url import is_remote
+from nczarr.stores.url import is_remote, trimmed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -161,7 +161,7 @@ def _work(
     from nczarr.combine import Recoding, Wanted
     from nczarr.combine.journal import is_finished
     from nczarr.combine.sources import home_of
-    from nczarr.endpoints import targets
+    from nczarr.endpoints import sources, targets
     from nczarr.link.cluster_limits import indivisible, is_scheduler
     from nczarr.options import part_in_words
 
@@ -181,8 +181,10 @@ def _work(
     if arguments.resume and not arguments.overwrite and target is not None and is_finished(target):
         report.warning("finished-target", f"`{shown(target)}` already exists, made by an earlier run")
         return
-    if target is not None and not is_remote(target) and not targets.is_free(target, form, report, options):
-        return
+    if target is not None and not is_remote(target):
+        place = sources.located(target, report)
+        if place is None or not targets.is_free(trimmed(place.path), form, report, options):
+            return
     options = options._replace(writing=options.writing._replace(home=home_of(arguments.sources)), dask=arguments.dask)
     options = options._replace(part=part_in_words(subset, fixed=False))
     recoding = Recoding(arguments.units) if arguments.units is not None or arguments.decode_times else None
@@ -216,7 +218,6 @@ def _combined(
 ) -> Combined | None:
     """Read and combine the sources; return None after a reported error. Raises OSError, CompileError."""
     from nczarr.combine import combined, journal_of
-    from nczarr.combine.journal import BusyError
     from nczarr.combine.sources import for_reading
 
     target, reading = arguments.target, for_reading(options)
@@ -242,9 +243,6 @@ def _combined(
                 asked=repr((arguments.form, options.following, sorted(options.allow_loss))),
                 step=step,
             )
-    except BusyError:
-        report.error("target-exists", f"another run combines sources to `{shown(target)}` at this moment")
-        return None
     except OSError as failure:
         if journal is not None:
             failure.add_note("continue with `--resume`: the sources that were read are in a journal")

@@ -99,7 +99,7 @@ def combined(
     `workers` and `dask` are those of `results`. `journal` opens the journal of a
     request, if sources are to be remembered; `asked` is a text for the options of
     their readers. `step` is called after each source. `read`: the first source, if
-    it was read already. Raises OSError, CompileError, BusyError.
+    it was read already. Raises OSError, CompileError.
     """
     job = Job(token_hex(8), sources[0], subset, wanted, report.strict, storage, journal is not None)
     told = identity_of(sources[0].name, storage) if journal is not None else None

@@ -6,6 +6,7 @@ in the document: those without the dimension, and the last of a coordinate.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
@@ -208,7 +209,9 @@ def write(made: Extension, lock: Lock, report: Report, watch: Watcher | None = N
     assert form is not None
     if not is_unchanged(made.path, made.document, report):
         return None
-    return pipeline.write(made.combined.checked, made.path, form, report, made.options, watch, lock)
+    path = made.path if is_remote(made.path) else os.path.realpath(made.path)  # a link stays one
+    conversion = pipeline.write(made.combined.checked, path, form, report, made.options, watch, lock)
+    return None if conversion is None else conversion._replace(target=made.path)
 
 
 def is_unchanged(path: str, given: Document, report: Report) -> bool:

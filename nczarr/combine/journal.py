@@ -30,10 +30,13 @@ from nczarr.ast.storage import Codec
 from nczarr.combine.agreement import Finding, Order
 from nczarr.combine.contribution import Contribution, Piece
 from nczarr.combine.sources import Result
-from nczarr.diagnostics.report import Diagnostic, Label, Severity
+from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Severity
 from nczarr.stores.lock import exclusive
+from nczarr.stores.locking import busy
+from nczarr.stores.removal import extended
 from nczarr.stores.single import named
 from nczarr.stores.stat import identity
+from nczarr.stores.url import location, trimmed
 
 VERSION = 1
 
@@ -41,12 +44,19 @@ SUFFIX = ".combining"
 """Suffix of the journal beside a target."""
 
 
+def _beside(target: str) -> str:
+    """Return the path of the journal of a target at a path."""
+    folder, name = os.path.split(target)
+    return os.path.join(folder, extended(name, SUFFIX))
+
+
 def is_finished(target: str) -> bool:
     """Return whether a run has made a target and was stopped before it removed its journal; remove the journal.
 
-    Raises OSError.
+    Raises OSError, BadURLError.
     """
-    path = target.rstrip("/") + SUFFIX
+    target = trimmed(location(target).path)
+    path = _beside(target)
     if not (os.path.lexists(target) and os.path.isfile(path)):
         return False
     with open(path, "rb") as file:
@@ -58,23 +68,19 @@ def is_finished(target: str) -> bool:
     return True
 
 
-class BusyError(Exception):
-    """Another run writes the journal."""
-
-
 class Journal:
-    """The journal of a target in a local file. Raises OSError, BusyError."""
+    """The journal of a target in a local file. Raises OSError, CompileError with busy-target."""
 
     def __init__(self, target: str, request: str, *, resume: bool) -> None:
-        self.path = target.rstrip("/") + SUFFIX
-        self._target = target
+        self._target = trimmed(location(target).path)
+        self.path = _beside(self._target)
         self._places: dict[str, tuple[int, int, str]] = {}
         self._forms: list[Form] = []
         self._numbers: dict[Form, int] = {}
         self._file: BinaryIO = open(self.path, "a+b")  # noqa: SIM115 (closed by the block)
         try:
             if not exclusive(self._file.fileno()):
-                raise BusyError
+                raise CompileError([busy(target)])
             end = self._read(request) if resume else 0
             self._file.truncate(end)
             if not end:

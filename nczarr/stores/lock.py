@@ -26,8 +26,11 @@ _LONGEST_NAME = 255
 _UNLOCKABLE = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
 """Failures of file systems without locks."""
 
-_CLOSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR)
+CLOSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR)
 """Failures to create a lock where nothing can be created, so that nothing can be replaced either."""
+
+_NONBLOCK = getattr(os, "O_NONBLOCK", 0)
+"""A pipe in the place of a lock is opened without waiting for its other end."""
 
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
@@ -222,7 +225,8 @@ def lock_name(name: str) -> str:
 def lock_file(target: str) -> Lock:
     """Lock a local target. Raises BusyError, OSError.
 
-    A store in a folder that cannot be written is locked inside.
+    A store in a folder that cannot be written is locked inside. A run with other
+    rights may lock it beside, so each looks at the other's place afterwards.
     """
     folder, name = os.path.split(os.path.realpath(target))
     places = [os.path.join(folder, lock_name(name))]
@@ -230,14 +234,34 @@ def lock_file(target: str) -> Lock:
         places.append(os.path.join(folder, name, lock_name("")[1:]))
     for path in places:
         try:
-            return _locked_file(path)
+            lock = _locked_file(path)
         except OSError as error:
             if error.errno in _UNLOCKABLE:
                 return NoLock("its file system has no locks")
-            if error.errno not in _CLOSED:
-                error.filename = target
+            if error.errno not in CLOSED:
                 raise
+            continue
+        try:
+            for other in places:
+                if other != path:
+                    _check_unlocked(other)
+        except BaseException:
+            lock.release()
+            raise
+        return lock
     return NoLock(None)
+
+
+def _check_unlocked(path: str) -> None:
+    """Check that no process holds a lock file, if it exists and can be read. Raises BusyError, OSError."""
+    try:
+        file = os.open(path, os.O_RDONLY | _NOFOLLOW | _NONBLOCK)
+    except OSError:
+        return
+    try:
+        _lock(path, file)
+    finally:
+        os.close(file)
 
 
 def _locked_file(path: str) -> LockFile:
@@ -245,9 +269,7 @@ def _locked_file(path: str) -> LockFile:
     while True:
         file = _opened(path)
         try:
-            if not exclusive(file):
-                holder = Holder.parsed(os.pread(file, 4096, 0))
-                raise BusyError(holder, f"the lock `{path}` ends with its process, however that ends")
+            _lock(path, file)
             if _is_there(path, file):  # else its holder has removed it meanwhile
                 killed = os.fstat(file).st_size > 0
                 with suppress(OSError):  # it says who holds it; the lock itself is the system's
@@ -260,14 +282,28 @@ def _locked_file(path: str) -> LockFile:
         os.close(file)
 
 
+def _lock(path: str, file: int) -> None:
+    """Lock an open lock file. Raises BusyError, OSError."""
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        raise OSError(errno.EEXIST, "it is not a regular file, as the lock of a target is", path)
+    try:
+        is_locked = exclusive(file)
+    except OSError as error:
+        error.filename = path
+        raise
+    if not is_locked:
+        holder = Holder.parsed(os.pread(file, 4096, 0))
+        raise BusyError(holder, f"the lock `{path}` ends with its process, however that ends")
+
+
 def _opened(path: str) -> int:
     """Open a lock file; one of another user only for reading, which suffices to lock it. Raises OSError."""
     try:
-        return os.open(path, os.O_RDWR | os.O_CREAT | _NOFOLLOW, 0o666)
+        return os.open(path, os.O_RDWR | os.O_CREAT | _NOFOLLOW | _NONBLOCK, 0o666)
     except PermissionError:
         if not os.path.lexists(path):
             raise
-        return os.open(path, os.O_RDONLY | _NOFOLLOW)
+        return os.open(path, os.O_RDONLY | _NOFOLLOW | _NONBLOCK)
 
 
 def _is_there(path: str, file: int) -> bool:

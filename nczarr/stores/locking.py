@@ -12,7 +12,7 @@ from contextlib import contextmanager, nullcontext
 
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.secrets import StorageOptions, shown
-from nczarr.stores.lock import BusyError, Lock, LockFile, NoLock, lock_file
+from nczarr.stores.lock import CLOSED, BusyError, Holder, Lock, LockFile, NoLock, lock_file
 from nczarr.stores.signals import unstopped
 from nczarr.stores.url import is_remote
 
@@ -30,12 +30,17 @@ def locked(path: str, report: Report, storage: StorageOptions, *, replaces: bool
         try:
             with steps():
                 lock = _taken(path, storage, replaces=replaces)
-        except BusyError as busy:
-            _report_busy(path, busy, report)
+        except BusyError as error:
+            report.add(busy(path, error.holder, error.remedy))
         if isinstance(lock, NoLock) and lock.reason is not None and replaces:
             text = f"`{shown(path)}` is written without a lock: {lock.reason}"
             report.warning("unlocked-target", text, helps=["let no other run write it at the same time"])
         yield lock
+    except OSError as error:
+        folder = os.path.dirname(os.path.realpath(path))
+        if error.errno in CLOSED and not is_remote(path) and os.path.isdir(folder) and not os.access(folder, os.W_OK):
+            error.add_note(f"the folder `{folder}` cannot be written, where a new target is made beside its place")
+        raise
     finally:
         if isinstance(lock, LockFile) and lock.killed:
             _report_leftovers(path, report)
@@ -66,10 +71,13 @@ def _report_leftovers(path: str, report: Report) -> None:
         report.warning("abandoned-target", text, helps=[*helps, "remove it if it is not needed"])
 
 
-def _report_busy(path: str, busy: BusyError, report: Report) -> None:
-    who = "another run" if busy.holder is None else f"another run: {busy.holder.words}"
-    text = f"`{shown(path)}` is being written by {who}"
-    report.error("busy-target", text, helps=["run the command again when that run has ended", busy.remedy])
+def busy(path: str, holder: Holder | None = None, *helps: str) -> Diagnostic:
+    """Return busy-target for a target at a path or URL that another run writes."""
+    who = "another run" if holder is None else f"another run: {holder.words}"
+    again = "run the command again when that run has ended"
+    return Diagnostic(
+        "busy-target", Severity.ERROR, f"`{shown(path)}` is being written by {who}", helps=(again, *helps)
+    )
 
 
 def assure(lock: Lock, path: str, report: Report) -> bool:

@@ -43,10 +43,10 @@ _removers: list[subprocess.Popen[bytes]] = []
 def sibling(path: str, word: str) -> str:
     """Return a new sibling name, `<name>.<word>-<id>`; of a long name a digest stands for its end."""
     folder, name = os.path.split(path)
-    return os.path.join(folder, _extended(name, f".{word}-{os.urandom(4).hex()}"))
+    return os.path.join(folder, extended(name, f".{word}-{os.urandom(4).hex()}"))
 
 
-def _extended(name: str, end: str) -> str:
+def extended(name: str, end: str) -> str:
     """Return a name with an end. A long name is cut, and ends with its digest: two targets never share a sibling."""
     data = os.fsencode(name)
     if len(data) > _LONGEST_NAME - _LONGEST_END:
@@ -93,7 +93,7 @@ def leftovers(path: str) -> list[tuple[str, str]]:
     return [
         (match[1], os.path.join(folder, entry))
         for entry, match in matches
-        if match is not None and entry == _extended(name, match[0])
+        if match is not None and entry == extended(name, match[0])
     ]
 
 

@@ -17,6 +17,7 @@ from nczarr.stores import lock as module
 from nczarr.stores.lock import BusyError, Holder, NoLock, lock_file, lock_name
 from nczarr.stores.locking import assure, locked
 from tests.conftest import ROOT, run_command
+from tests.support.repositories import icechunk
 
 HOLD = """
 import sys, time
@@ -124,6 +125,87 @@ def test_a_store_in_a_closed_folder_is_locked_inside(tmp_path: Path, monkeypatch
         lock_file(str(tmp_path / "t.zarr"))
     lock.release()
     assert isinstance(lock_file(str(tmp_path / "u.zarr")), NoLock)
+
+
+@pytest.mark.parametrize("holds_inside", [False, True])
+def test_runs_with_different_rights_exclude_each_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, holds_inside: bool
+) -> None:
+    """One run can make files in the folder of the store, the other only in the store."""
+    (tmp_path / "t.zarr").mkdir()
+    target, real = str(tmp_path / "t.zarr"), module._opened
+
+    def opened(path: str) -> int:
+        if os.path.dirname(path) == str(tmp_path):
+            raise PermissionError(13, "Permission denied")
+        return real(path)
+
+    for has_inside in (holds_inside, not holds_inside):
+        with monkeypatch.context() as patch:
+            if has_inside:
+                patch.setattr(module, "_opened", opened)
+            if has_inside == holds_inside:
+                lock = lock_file(target)
+                continue
+            with pytest.raises(BusyError) as busy:
+                lock_file(target)
+    assert busy.value.holder is not None
+    assert busy.value.holder.process == os.getpid()
+    lock.release()
+    assert [locks(folder) for folder in (tmp_path, tmp_path / "t.zarr")] == [[], []]
+
+
+@pytest.mark.parametrize("make", ["mkdir", "symlink_to", "mkfifo"])
+def test_what_is_no_file_is_no_lock(tmp_path: Path, make: str) -> None:
+    place = tmp_path / ".t.nc.nczarr-lock"
+    os.mkfifo(place) if make == "mkfifo" else getattr(place, make)(*["t.nc"] * (make == "symlink_to"))
+    (tmp_path / "a.cdl").write_text("netcdf a { variables: int v ; }")
+    done = run_command("compile", str(tmp_path / "a.cdl"), "-o", str(tmp_path / "t.nc"))
+    assert done.status == 3
+    assert f"error[unreachable-file]: `{place}`: " in done.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == [place.name, "a.cdl"]
+
+
+def test_the_lock_of_a_killed_run_on_another_machine_is_free_at_once(tmp_path: Path) -> None:
+    """The system tells whether a lock file is held, so its content does not count."""
+    place = tmp_path / ".t.nc.nczarr-lock"
+    place.write_bytes(Holder.this()._replace(host="elsewhere", machine="another", process=1).bytes())
+    lock_file(str(tmp_path / "t.nc")).release()
+    assert locks(tmp_path) == []
+
+
+SPELLINGS = ["{0}", "./{0}", "{0}/", "{0}//", "sub/../{0}", "here/{0}", "here/here/{0}", "link-{0}", "link-{0}/"]
+SPELLINGS += ["{1}/{0}", "file://{1}/{0}", "file://localhost{1}/{0}"]
+
+
+@pytest.mark.parametrize("name", ["t.zarr", "t.nc", "t.json", "t.parq", "r"])
+def test_all_spellings_of_a_target_have_one_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    pytest.importorskip("pyarrow")
+    monkeypatch.chdir(tmp_path)
+    for source, text in (("a.nc", "1, 2"), ("b.nc", "3")):
+        nczarr.write(nczarr.from_cdl(CDL % text), source, kind="nc4")
+    is_reference, prefix = name in ("t.json", "t.parq"), "icechunk:" if name == "r" else ""
+    if is_reference:
+        nczarr.refs.combine(["a.nc"], name, along="t")
+    elif prefix:
+        icechunk()
+        nczarr.convert("a.nc", prefix + name)
+    else:
+        nczarr.convert("a.nc", name)
+    (tmp_path / "here").symlink_to(".")
+    (tmp_path / f"link-{name}").symlink_to(name)
+    (tmp_path / "sub").mkdir()
+    lock = lock_file(name)
+    before = content(tmp_path)
+    for spelling in SPELLINGS:
+        text = prefix + spelling.format(name, tmp_path)
+        append = ["refs", "append", text, "b.nc"] if is_reference else ["append", "b.nc", text, "--along", "t"]
+        combine = ["refs", "combine", "a.nc", "b.nc", "--along", "t", "-o", text, "--overwrite"]
+        for command in (append, combine if is_reference else ["convert", "b.nc", text, "--overwrite"]):
+            done = run_command(*command)
+            assert (done.status, "error[busy-target]" in done.err) == (2, True), (command, done.err)
+    assert content(tmp_path) == before
+    lock.release()
 
 
 def test_a_lost_lock_is_reported(tmp_path: Path) -> None:
