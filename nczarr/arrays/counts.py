@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import Lock
 from typing import Literal, NamedTuple
 
 Route = Literal["nothing", "reference", "fill", "copy", "gather", "transcode", "rechunk", "encode"]
@@ -48,21 +49,25 @@ Watcher = Callable[[int], None]
 
 
 class Counts:
-    """Sums by route, not thread-safe: one thread adds the others' counts. `watch` is not pickled.
+    """Sums by route, not thread-safe but for `finish`: one thread adds the others' counts. `watch` is not pickled.
 
     `skipped`: data keys that an earlier run put and this one did not remake.
+    `finished`: chunks that are in the target, also of tasks that did not end.
     """
 
     def __init__(self, watch: Watcher | None = None) -> None:
         self.skipped = 0
+        self.finished = 0
+        self._lock = Lock()
         self._counts: dict[Route, Count] = {}
         self._watch = watch
 
-    def __getstate__(self) -> tuple[int, dict[Route, Count]]:
-        return self.skipped, self._counts
+    def __getstate__(self) -> tuple[int, int, dict[Route, Count]]:
+        return self.skipped, self.finished, self._counts
 
-    def __setstate__(self, state: tuple[int, dict[Route, Count]]) -> None:
-        self.skipped, self._counts = state
+    def __setstate__(self, state: tuple[int, int, dict[Route, Count]]) -> None:
+        self.skipped, self.finished, self._counts = state
+        self._lock = Lock()
         self._watch = None
 
     def add(self, route: Route, chunks: int, size: int, decoded: int = 0) -> None:
@@ -78,11 +83,17 @@ class Counts:
         if self._watch is not None:
             self._watch(decoded)
 
+    def finish(self, chunks: int) -> None:
+        """Count chunks of a key that was put, in any thread."""
+        with self._lock:
+            self.finished += chunks
+
     def update(self, other: Counts) -> None:
         """Add the counts of an unwatched object."""
         for route, count in other._counts.items():
             self.add(route, *count)
         self.skipped += other.skipped
+        self.finish(other.finished)
 
     def __getitem__(self, route: Route) -> Count:
         return self._counts.get(route, Count())

@@ -134,7 +134,7 @@ def _store(
 
 def _note_removed(failure: BaseException, path: str, plan: StorePlan, removed: Store, counts: Counts | None) -> None:
     """Add to a failure what is removed of a target, and how it would stay."""
-    chunks = 0 if counts is None or plan.form.begins is not None else counts.total.chunks
+    chunks = 0 if counts is None or plan.form.begins is not None else counts.finished + counts.skipped
     if not chunks and removed.remains is None:
         return
     done = "were removed" if removed.remains is None else f"are removed in the background, from `{removed.remains}`"

@@ -5,7 +5,7 @@ Any process that reaches the source and the store can execute it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -30,11 +30,14 @@ FEW = 16
 """Chunks below which columns cost more time than they save."""
 
 
-def put_keys(array: Array, indices: Sequence[Index], store: Store) -> Counts:
-    """Make and put keys of an array. Raises OSError; CompileError for unreadable chunks."""
+def put_keys(array: Array, indices: Sequence[Index], store: Store, finish: Callable[[int], None]) -> Counts:
+    """Make and put keys of an array; `finish` gets the chunks of each. Raises OSError; CompileError for bad chunks."""
     counts, sharded = Counts(), array.target.layout.shards is not None
     for index, found in zip(indices, keys_of(array, indices), strict=True):
-        put(store, array.key(index), pieces(counted(found, counts), sharded=sharded))
+        own = Counts()
+        put(store, array.key(index), pieces(counted(found, own), sharded=sharded))
+        counts.update(own)
+        finish(own.total.chunks)
     return counts
 
 

@@ -123,7 +123,7 @@ class Run(NamedTuple):
         layout, need, far = array.target.layout, needed(array, self.store), is_far(array, self.store)
         here = is_small(array) and not far
         if layout.shards is None or (self.store.distant and not self.store.sequential):
-            make = _make_keys if self.store.sequential else do_task.put_keys
+            make = _make_keys if self.store.sequential else partial(do_task.put_keys, finish=self.counts.finish)
             for batch in apart(array, indices) if far else (indices,):
                 yield Work(partial(make, array, batch, self.store), need, here)
             return
@@ -161,8 +161,10 @@ class Run(NamedTuple):
 
     def _put(self, key: str, group: Iterator[Any]) -> None:
         first: Result = next(group)
+        before = self.counts.total.chunks
         batches = do_task.counted((each.batch for each in chain((first,), group)), self.counts)
         do_task.put(self.store, key, do_task.pieces(batches, sharded=first.sharded))
+        self.counts.finish(self.counts.total.chunks - before)
 
 
 def _make_keys(array: Array, indices: Sequence[Index], store: Store) -> list[Result]:

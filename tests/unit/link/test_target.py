@@ -124,6 +124,29 @@ def test_an_interruption_counts_removed_chunks(source: Path, monkeypatch: pytest
     assert os.listdir(source.parent) == ["s.nc"]
 
 
+@pytest.mark.parametrize("options", [{}, {"shards": {"/v": (1,), "/w": (2,)}}])
+def test_an_interruption_within_a_task_counts_chunks(
+    source: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
+) -> None:
+    """A task has several keys: those that it put before count as well."""
+    original, written = directory.DirectoryTarget._write, list[str]()
+
+    def write(self: Any, key: str, pieces: Any) -> None:
+        if key.startswith("w/") and len([name for name in written if name.startswith("w/")]) == 2:
+            raise KeyboardInterrupt
+        original(self, key, pieces)
+        written.append(key)
+
+    monkeypatch.setattr(directory.DirectoryTarget, "_write", write)
+    form = "zarr3" if options else "zarr2"
+    with pytest.raises(KeyboardInterrupt) as caught:
+        chunks = {"/v": (1,), "/w": (1,)}
+        nczarr.convert(source, source.parent / "t.zarr", form, chunks=chunks, workers=1, **options)
+    count = CHUNKS + 2 * (2 if options else 1)
+    assert f"finished chunks ({count}) were removed" in caught.value.__notes__[0]
+    assert os.listdir(source.parent) == ["s.nc"]
+
+
 def test_an_interruption_names_what_is_removed_later(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[subprocess.Popen[bytes]] = []
     monkeypatch.setattr(removal, "_removers", started)
