@@ -244,3 +244,17 @@ def test_sources_without_a_coordinate_are_known_by_their_chunks(tmp_path: Path, 
         assert len(found) == 1
         assert found[0].startswith(f"misplaced-records: `{target}` has the records of")
     assert content(target) == before
+
+
+@pytest.mark.parametrize("name", ["all.json", "all.parq"])
+def test_a_link_leads_to_the_document_that_is_extended(tmp_path: Path, name: str) -> None:
+    sources = days(tmp_path / "d", 3)
+    refs.combine(sources[:2], tmp_path / name, along="time")
+    link = tmp_path / f"link-{name}"
+    link.symlink_to(name)
+    done = run_command("refs", "append", str(link), str(sources[2]))
+    assert done.status == 0, done.err
+    assert f"`{link}`: 1 more source" in done.err
+    assert link.is_symlink()
+    refs.combine(sources, tmp_path / f"right-{name}", along="time")
+    assert content(tmp_path / name) == content(tmp_path / f"right-{name}")

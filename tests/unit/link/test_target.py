@@ -124,9 +124,9 @@ def test_an_interruption_counts_removed_chunks(source: Path, monkeypatch: pytest
     assert os.listdir(source.parent) == ["s.nc"]
 
 
-@pytest.mark.parametrize("options", [{}, {"shards": {"/v": (1,), "/w": (2,)}}])
+@pytest.mark.parametrize("shards", [{}, {"shards": {"/v": (1,), "/w": (2,)}}])
 def test_an_interruption_within_a_task_counts_chunks(
-    source: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
+    source: Path, monkeypatch: pytest.MonkeyPatch, shards: dict[str, Any]
 ) -> None:
     """A task has several keys: those that it put before count as well."""
     original, written = directory.DirectoryTarget._write, list[str]()
@@ -138,11 +138,12 @@ def test_an_interruption_within_a_task_counts_chunks(
         written.append(key)
 
     monkeypatch.setattr(directory.DirectoryTarget, "_write", write)
-    form = "zarr3" if options else "zarr2"
+    is_sharded = bool(shards)
+    form = "zarr3" if is_sharded else "zarr2"
+    options = {**shards, "chunks": {"/v": (1,), "/w": (1,)}, "workers": 1}
     with pytest.raises(KeyboardInterrupt) as caught:
-        chunks = {"/v": (1,), "/w": (1,)}
-        nczarr.convert(source, source.parent / "t.zarr", form, chunks=chunks, workers=1, **options)
-    count = CHUNKS + 2 * (2 if options else 1)
+        nczarr.convert(source, source.parent / "t.zarr", form, **options)
+    count = CHUNKS + 2 * (2 if is_sharded else 1)
     assert f"finished chunks ({count}) were removed" in caught.value.__notes__[0]
     assert os.listdir(source.parent) == ["s.nc"]
 
