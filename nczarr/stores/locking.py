@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from itertools import chain
 
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.secrets import StorageOptions, shown
@@ -61,7 +62,8 @@ def _report_leftovers(path: str, report: Report) -> None:
     """Report abandoned-target for what killed runs have left beside a target; one that was being removed still is."""
     from nczarr.stores.removal import go_on, leftovers
 
-    for word, place in leftovers(path):
+    places = dict.fromkeys((os.path.abspath(path), os.path.realpath(path)))  # `append` writes beside what a link names
+    for word, place in chain.from_iterable(map(leftovers, places)):
         if word == "removed":
             go_on(place)
             continue

@@ -51,6 +51,18 @@ def test_leftovers_of_a_killed_run_are_named(target: Path) -> None:
     assert sorted(path.name for path in target.parent.iterdir()) == [PARTIAL, REPLACED]
 
 
+def test_leftovers_beside_the_target_of_a_link_are_named(target: Path) -> None:
+    target.mkdir()
+    link = target.parent / "links" / "link.zarr"
+    link.parent.mkdir()
+    link.symlink_to(target)
+    (link.parent / "link.zarr.partial-01234567").mkdir()
+    abandon(target)
+    places = {text.rpartition("`")[0].rpartition("`")[2] for text in messages(link)}
+    assert places == {f"{link}.partial-01234567", str(target.parent / PARTIAL), str(target.parent / REPLACED)}
+    assert removal._removers[-1].wait(60) == 0
+
+
 def test_they_are_named_once(target: Path) -> None:
     abandon(target)
     assert len(messages(target)) == 2
