@@ -170,15 +170,18 @@ class LockObject(Lock):
         self._thread.start()
 
     def _renew(self) -> None:
-        """Renew the lock until the run ends. An unreachable server is asked again; the lock may be lost then."""
+        """Renew the lock until the run ends. An unreachable server is asked again; the lock may be lost then.
+
+        A renewal whose answer was lost is in the lock, so each begins with what is there.
+        """
         while not self._ended.wait(PAUSE):
-            renewed = self._holder._replace(beat=self._holder.beat + 1)
             with suppress(OSError):
-                if _replaced(self._place, self._holder.bytes(), renewed):
-                    self._holder = renewed
-                elif not self.is_held():
+                data = _content(self._place) or b""
+                holder = Holder.parsed(data)
+                if holder is None or holder.run != self._holder.run:
                     self._is_lost = True
                     return
+                _replaced(self._place, data, holder._replace(beat=holder.beat + 1))
 
     def is_held(self) -> bool:
         """Return whether the lock names this run. Raises OSError."""

@@ -227,7 +227,7 @@ def stepped(steps: int, count: int) -> Iterator[int]:
     third, places = max(1, steps // 3), (count + 1) // 2
     for number in range(count):
         length, place = (third if number % 2 else steps), number // 2
-        last = place * length // places if places < length else place % length
+        last = place * (length - 1) // max(1, places - 1) if places < length else place % length
         yield steps - last
 
 

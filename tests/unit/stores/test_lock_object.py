@@ -113,6 +113,29 @@ def test_a_lock_is_renewed_until_it_is_lost(monkeypatch: pytest.MonkeyPatch) -> 
     assert list(FlakyFileSystem.store) == [LOCK]
 
 
+def test_a_renewal_whose_answer_was_lost_is_followed_by_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    beats: list[int] = []
+    renewed, real = threading.Event(), lock_object._replaced
+
+    def replaced(place: Any, data: bytes, holder: Holder) -> bool:
+        assert real(place, data, holder)
+        beats.append(holder.beat)
+        if len(beats) == 1:
+            raise OSError("the answer was lost")
+        if len(beats) == 3:
+            renewed.set()
+        return True
+
+    monkeypatch.setattr(lock_object, "PAUSE", 0.01)
+    monkeypatch.setattr(lock_object, "_replaced", replaced)
+    lock = take()
+    assert renewed.wait(30)
+    assert lock.is_held()
+    lock.release()
+    assert beats[:3] == [1, 2, 3]
+    assert FlakyFileSystem.store == {}
+
+
 def test_a_server_without_conditions_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     real = FlakyFileSystem.pipe_file
     monkeypatch.setattr(FlakyFileSystem, "pipe_file", lambda self, path, value, mode="": real(self, path, value))
