@@ -27,7 +27,7 @@ from nczarr.plan.plans import Conversion
 from nczarr.registry import REFERENCE
 from nczarr.secrets import shown
 from nczarr.source import Source
-from nczarr.stores.lock import Lock
+from nczarr.stores.lock import Lock, Unchanged
 from nczarr.stores.stat import identity
 from nczarr.stores.url import is_remote
 
@@ -207,17 +207,8 @@ def write(made: Extension, lock: Lock, report: Report, watch: Watcher | None = N
     """Replace the document at once; return the result, None after an error. Raises OSError."""
     form = registry.named(REFERENCE)
     assert form is not None
-    if not is_unchanged(made.path, made.document, report):
-        return None
+    if made.document.identity is not None:
+        lock = Unchanged(lock, made.path, made.document.identity)
     path = made.path if is_remote(made.path) else os.path.realpath(made.path)  # a link stays one
     conversion = pipeline.write(made.combined.checked, path, form, report, made.options, watch, lock)
     return None if conversion is None else conversion._replace(target=made.path)
-
-
-def is_unchanged(path: str, given: Document, report: Report) -> bool:
-    """Return whether a document is as it was read. Reports target-exists."""
-    if given.identity is None or identity(path) == given.identity:
-        return True
-    text = f"`{shown(path)}` was changed by another program while the sources were read"
-    report.error("target-exists", text, helps=["run the command again"])
-    return False

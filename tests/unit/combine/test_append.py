@@ -188,7 +188,7 @@ def test_a_document_that_changes_meanwhile_is_not_replaced(tmp_path: Path, monke
         return real(*arguments, **named)  # type: ignore[arg-type]
 
     monkeypatch.setattr(append, "combined", changing)
-    with pytest.raises(CompileError, match="changed by another program"):
+    with pytest.raises(CompileError, match="busy-target: another writer has changed"):
         refs.append(tmp_path / "all.json", sources[1:])
 
 
