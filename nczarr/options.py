@@ -84,8 +84,8 @@ class Options(NamedTuple):
     """Separator of chunk key indices; None: the source's, if the target supports it."""
     zarr_names: Literal["common", "registered"] = "common"
     """Names in Zarr v3: those that all supported readers know, or those of the registry of extensions."""
-    consolidated: bool = False
-    """Write consolidated metadata."""
+    consolidated: bool | None = None
+    """Write consolidated metadata; None: in Zarr stores, but not in references and repositories."""
     declare: str | None = None
     """Convention that the target declares; None: none."""
     char_netcdf: bool = False

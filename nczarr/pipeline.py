@@ -206,7 +206,8 @@ def _ready(checked: Checked, path: str, form: Format, report: Report, options: O
             return None
     if not targets.is_free(path, form, report, options):
         return None
-    options = options._replace(consolidated=options.consolidated or "consolidated" in place.modes)
+    if "consolidated" in place.modes:
+        options = options._replace(consolidated=True)
     planned = plan(checked, form, report, options)
     return None if planned is None else (path, planned)
 
@@ -224,8 +225,11 @@ def text(checked: Checked, form: Format, report: Report, options: Options) -> It
 
 
 def blocks(checked: Checked, form: Format, report: Report, options: Options) -> Iterator[bytes] | None:
-    """Return the output of `write`, a store as sorted `== key` blocks; None after an error."""
-    planned = plan(checked, form, report, options)
+    """Return the output of `write`, a store as sorted `== key` blocks; None after an error.
+
+    Metadata are shown once: consolidated ones repeat them, and are shown on request alone.
+    """
+    planned = plan(checked, form, report, options._replace(consolidated=options.consolidated or False))
     if planned is None:
         return None
     if isinstance(planned, StorePlan):

@@ -47,8 +47,8 @@ class TargetOptions(TypedDict, total=False):
     """Names in Zarr v3. `registered`: `struct`, and registered codecs instead of those that only zarr-python names."""
     tables: bool
     """Write records as tables in Awkward archives."""
-    consolidated: bool
-    """Write consolidated metadata."""
+    consolidated: bool | None
+    """Write the metadata of all nodes in one key of the root as well. None: in Zarr stores alone."""
     declare: Literal["nz"] | None
     """Convention that the target declares, where the format can. None: no declaration."""
     overwrite: bool

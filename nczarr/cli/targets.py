@@ -44,8 +44,8 @@ def add_target_options(made: Command, *, to: str) -> None:
         TARGET,
         "--consolidated",
         action=Switch,
-        default=False,
-        help="write the metadata of a Zarr store in one key as well (default: no)",
+        help="write the metadata of all nodes in one key of the root as well (default: in Zarr stores, but not in "
+        "references and repositories)",
     )
     made.option(
         TARGET,

@@ -79,6 +79,10 @@ class Places:
 
     def start(self, path: Path) -> int:
         """Return the byte offset of the value at a path, or of its deepest existing ancestor."""
+        return len(self._text[: self.index(path)].encode("utf-8", "surrogateescape"))
+
+    def index(self, path: Path) -> int:
+        """Return the index in the text of the value at a path, or of its deepest existing ancestor."""
         text = self._text
         at = skip_blank(text, 1 if text.startswith("\ufeff") else 0)
         for part in path:
@@ -87,7 +91,7 @@ class Places:
             if part not in self._inside[at]:
                 break
             at = self._inside[at][part]
-        return len(text[:at].encode("utf-8", "surrogateescape"))
+        return at
 
 
 def skip_blank(text: str, at: int) -> int:

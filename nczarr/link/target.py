@@ -138,7 +138,7 @@ def fingerprint(plan: StorePlan, identity: str) -> str:
         options.part,
         identity,
         repr(plan.checked.dataset),
-        repr((options.consolidated, options.char_netcdf, options.tables, options.xarray, sorted(options.allow_loss))),
+        repr((plan.consolidates, options.char_netcdf, options.tables, options.xarray, sorted(options.allow_loss))),
         options.zarr_names,
         *(repr((path, targets)) for path, targets in plan.targets.items()),
     ):

@@ -15,6 +15,7 @@ from nczarr import names
 from nczarr.arrays.counts import Counts
 from nczarr.arrays.source import Layout, Parts
 from nczarr.ast import Kind, Storage
+from nczarr.ast.rectilinear import varies
 from nczarr.capabilities import ChunkKeys, Format
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Diagnostic
@@ -83,6 +84,23 @@ class StorePlan(NamedTuple):
     """Simple dimension names in the variable's group, unique where two lengths would share one."""
     places: Mapping[tuple[str, str], str] = MappingProxyType({})
     """Key prefixes by FQN and part, for nodes whose names are not their key segments."""
+
+    @property
+    def consolidates(self) -> bool:
+        """True if the root also holds the documents of all nodes, which readers then open with one request.
+
+        By default in stores, but not in references and repositories. zarr-python
+        parses all of these documents at once, and older releases refuse a store with
+        one unknown type or grid; otherwise they refuse that array alone.
+        """
+        if self.options.consolidated is not None:
+            return self.options.consolidated
+        return self.form.begins is None and not any(
+            varies(target.layout.chunks)
+            or (self.options.zarr_names == "registered" and not isinstance(target.layout.dtype, str))
+            for parts in self.targets.values()
+            for target in parts.values()
+        )
 
     def prefix(self, path: str, part: str = "") -> str:
         """Return the key prefix of a node or of one of its parts; empty for the root."""

@@ -80,7 +80,7 @@ def edited(data: bytes, edits: list[Edit]) -> bytes:
     """Return a document in which the integers that exist at some paths have other values. Raises ValueError."""
     text = data.decode("utf-8", "surrogateescape")
     document, places = json.loads(text.removeprefix("\ufeff")), Places(text)
-    changes: list[tuple[int, bytes, bytes]] = []
+    changes: list[tuple[int, str, str]] = []
     within: dict[Path, list[Edit]] = {}
     for path, value in edits:
         old = document
@@ -95,21 +95,28 @@ def edited(data: bytes, edits: list[Edit]) -> bytes:
             else:
                 old = None
         if type(old) is int and old != value:
-            changes.append((places.start(path), str(old).encode(), str(value).encode()))
+            changes.append((places.index(path), str(old), str(value)))
     for path, own in within.items():
         old = document
         for step in path:
             old = old[step]
         new = edited(old.encode("utf-8", "surrogateescape"), own).decode("utf-8", "surrogateescape")
         if new != old:
-            changes.append((places.start(path), _literal(old), _literal(new)))
-    for start, old_text, new_text in sorted(changes, reverse=True):
-        if data[start : start + len(old_text)] != old_text:
+            changes.append(
+                (places.index(path), json.dumps(old, ensure_ascii=False), json.dumps(new, ensure_ascii=False))
+            )
+    return _spliced(text, changes).encode("utf-8", "surrogateescape")
+
+
+def _spliced(text: str, changes: list[tuple[int, str, str]]) -> str:
+    """Return a text with other words at some indices: (index, old word, new word). Raises ValueError for another word.
+
+    Consolidated metadata have a change for each array, so the text is copied once.
+    """
+    pieces, end = [], 0
+    for index, old, new in sorted(changes):
+        if not text.startswith(old, index):
             raise ValueError("a length in a document is not written as expected")
-        data = data[:start] + new_text + data[start + len(old_text) :]
-    return data
-
-
-def _literal(text: str) -> bytes:
-    """Return a text as JSON, as stores are written here."""
-    return json.dumps(text, ensure_ascii=False).encode("utf-8", "surrogateescape")
+        pieces += (text[end:index], new)
+        end = index + len(old)
+    return "".join((*pieces, text[end:]))

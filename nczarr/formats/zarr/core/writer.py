@@ -43,9 +43,9 @@ class Writer:
         self.plan = plan
 
     def entries(self) -> Iterator[Entry]:
-        """Yield every metadata key with its document; consolidated metadata if requested."""
+        """Yield every metadata key with its document; consolidated metadata if the plan has them."""
         documents = self._group("/", self.plan.checked.dataset)
-        return self.consolidated(documents) if self.plan.options.consolidated else documents
+        return self.consolidated(documents) if self.plan.consolidates else documents
 
     # ---- how a version lays down documents ---------------------------------------------------------------------------
     def group(self, prefix: str, attributes: Json) -> Iterator[Entry]:

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from nczarr.formats.zarr.core.resize import edited, resized
+from nczarr.json.positions import Path, Places
 from nczarr.stores.memory import MemoryStore
 
 
@@ -66,6 +67,25 @@ def test_consolidated_metadata_of_version_3() -> None:
     found = resized(store, {"g/v/": (8,)}, {})
     assert json.loads(found["zarr.json"])["consolidated_metadata"]["metadata"]["g/v"]["shape"] == [8]
     assert json.loads(found["g/v/zarr.json"])["shape"] == [8]
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_many_arrays_cost_one_copy_of_the_consolidated_document(version: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The document is copied and encoded once, not once for each array."""
+    array, names = {"shape": [3], "é": 1}, [f"v{number}" for number in range(300)]
+    key, suffix = (".zmetadata", "/.zarray") if version == 2 else ("zarr.json", "")
+    nodes = {"metadata": {name + suffix: array for name in names}}
+    root = nodes if version == 2 else {"consolidated_metadata": nodes}
+    encoded: list[Path] = []
+    monkeypatch.setattr(Places, "start", lambda self, path: encoded.append(path))
+    found = resized(
+        MemoryStore({key: json.dumps(root, ensure_ascii=False).encode()}), {f"{name}/": (5,) for name in names}, {}
+    )
+    after = json.loads(found[key])
+    assert all(
+        each == {"shape": [5], "é": 1} for each in (after.get("consolidated_metadata") or after)["metadata"].values()
+    )
+    assert not encoded  # `start` encodes all of the text before the place
 
 
 def test_lengths_in_a_text_change() -> None:
