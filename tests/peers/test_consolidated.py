@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import nczarr
-from tests.conftest import ROOT, run_command
+from tests.conftest import run_command
 
 Peer = Callable[[str], ModuleType]
 
