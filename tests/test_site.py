@@ -15,7 +15,7 @@ from tests.conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "docs" / "_tools"))
 
-from pages import codes, commands, grammars, sessions
+from pages import changelog, codes, commands, grammars, sessions
 
 CONFIGURATION = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
 
@@ -27,6 +27,16 @@ def test_a_session_is_what_a_terminal_shows() -> None:
         '<p class="exit-status">exit status 1</p>\n\n'
         "```console\n$ ls a.zarr\nlat\n```\n\n"
     )
+
+
+def test_the_head_names_the_release_and_links_the_changelog() -> None:
+    head = (ROOT / "docs" / "_tools" / "theme" / "main.html").read_text(encoding="utf-8")
+    ((path, text),) = changelog.pages()
+    assert text == (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"'{path.removesuffix('.md')}/' | url" in head
+    assert f"Changelog: {path}" in CONFIGURATION
+    assert "custom_dir: docs/_tools/theme" in CONFIGURATION
+    assert "config.extra.release" in head
 
 
 @pytest.mark.parametrize("stem", grammars.PAGES)

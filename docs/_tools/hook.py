@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,9 @@ TOOLS = Path(__file__).resolve().parent
 ROOT = TOOLS.parents[1]
 sys.path[:0] = [str(ROOT), str(TOOLS)]
 
-from pages import codes, commands, formats, grammars, sessions  # noqa: E402
+from pages import changelog, codes, commands, formats, grammars, sessions  # noqa: E402
+
+import nczarr  # noqa: E402
 
 PICTURE = re.compile(r"^!\[(?P<text>[^\]]*)\]\((?P<path>[^)]+\.svg)\)$", re.MULTILINE)
 NAMED = re.compile(r"""(?<![\w"'/.=-])docs/((?:start|how-to|reference|explanation)/[\w/-]+\.(?:md|schema\.json))""")
@@ -27,9 +30,17 @@ FOREIGN = re.compile(
 )
 
 
+def on_config(config: Any) -> Any:
+    """Give the head of the pages the release, and the repository if the package states one (`project.urls`)."""
+    config.extra["release"] = nczarr.__version__
+    package = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    config.repo_url = package.get("urls", {}).get("Repository") or config.repo_url
+    return config
+
+
 def on_files(files: Files, config: Any) -> Files:
     """Add the generated pages."""
-    for maker in (commands, codes, grammars):
+    for maker in (commands, codes, grammars, changelog):
         for path, text in maker.pages():
             files.append(File.generated(config, path, content=text))
     return files

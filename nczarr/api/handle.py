@@ -208,7 +208,7 @@ class DatasetHandle(GroupHandle):
         >>> dataset = nczarr.from_cdl("netcdf d { dimensions: x = 2 ; variables: int v(x) ; data: v = 1, 2 ; }")
         >>> keys = dataset.to_keys("zarr2")
         >>> sorted(keys)
-        ['.zattrs', '.zgroup', 'v/.zarray', 'v/.zattrs', 'v/0']
+        ['.zattrs', '.zgroup', '.zmetadata', 'v/.zarray', 'v/.zattrs', 'v/0']
         >>> keys["v/0"].hex()
         '0100000002000000'
         """

@@ -1,7 +1,7 @@
 """docs/how-to/from-other-tools.md: what the other tools make of their blocks is what nczarr makes of the next block.
 
-A `sh` block has one command of another tool. If it writes `NAME-TOOL.nc`, nczarr writes `NAME.nc`, and both are compared.
-Otherwise both print the same text.
+A `sh` block has one command of another tool. If it writes `NAME-TOOL.nc`, nczarr writes `NAME.nc`, and both are
+compared. Otherwise both print the same text.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pytest
 
 import nczarr
 from tests.conftest import ROOT
-from tests.test_commands import replay
+from tests.support.console_blocks import replay
 
 PAGE = ROOT / "docs" / "how-to" / "from-other-tools.md"
 BLOCK = re.compile(r"^```(sh|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

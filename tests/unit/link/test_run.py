@@ -97,7 +97,7 @@ def test_a_scalar_has_chunk_0() -> None:
 def test_declared_sizes_cost_nothing(type_name: str, no_fill: bool, tmp_path: Path) -> None:
     variable = Variable(name="v", type=type_name, dimensions=("/x", "/x"), storage=Storage(no_fill=no_fill))
     dataset = Dataset(name="", dimensions=(Dimension(name="x", size=10**6),), variables=(variable,))
-    for form, files in (("nczarr", 4), ("zarr2", 4), ("nczarr3", 2), ("zarr3", 2), ("zarr3-2019", 2)):
+    for form, files in (("nczarr", 5), ("zarr2", 5), ("nczarr3", 2), ("zarr3", 2), ("zarr3-2019", 2)):
         shards = {"": "auto"} if form.endswith("3") else {}
         with counted(500_000):
             assert store(checked(dataset), str(tmp_path / form), named(form), Report(), Options(shards=shards))  # type: ignore[arg-type]
@@ -126,7 +126,7 @@ def test_workers_do_not_change_a_byte() -> None:
         fill(planned._replace(options=planned.options._replace(workers=workers)), target, Report())
         contents.append({key: target.content[key] for key in sorted(target.content)})
     assert contents[0] == contents[1] == contents[2]
-    assert len(contents[0]) == 4 + 43 * 37
+    assert len(contents[0]) == 5 + 43 * 37
 
 
 class FailingStore(MemoryStore):
