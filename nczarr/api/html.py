@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from nczarr import names
 from nczarr.api.brief import brief
+from nczarr.api.first_values import FirstValues
 from nczarr.arrays.parts import is_fixed, size
 from nczarr.ast import Attribute, Dimension, EnumType, Group, UserType, Variable
 from nczarr.check.checked import Checked
@@ -48,7 +49,8 @@ NOTHING = More(lambda path: "", lambda path: iter(()))
 
 def group_html(checked: Checked, path: str, title: str) -> str:
     """Return the HTML of a group, and of those below it."""
-    return _page(title, _sections(checked, path, checked.groups[path], [BUDGET]))
+    more = More(FirstValues(checked).text, NOTHING.details)
+    return _page(title, _sections(checked, path, checked.groups[path], [BUDGET], more))
 
 
 def tree_html(checked: Checked, more: More) -> str:
@@ -59,7 +61,8 @@ def tree_html(checked: Checked, more: More) -> str:
 def variable_html(checked: Checked, path: str, title: str) -> str:
     """Return the HTML of a variable."""
     variable = checked.variables[path]
-    words = f"<div class='nz-line'>{''.join(_words(checked, path, variable))}</div>"
+    values = _note(FirstValues(checked).text(path))
+    words = f"<div class='nz-line'>{''.join(_words(checked, path, variable))}{values}</div>"
     return _page(title, [words, *_details(checked, path, variable, [BUDGET])])
 
 
@@ -154,10 +157,14 @@ def _group(checked: Checked, path: str, group: Group, left: list[int], more: Mor
 
 def _variable(checked: Checked, path: str, variable: Variable, left: list[int], more: More) -> str:
     words = "".join(_words(checked, path, variable))
-    note = more.note(path)
-    words += f"<span class='nz-note'>{_text(note)}</span>" if note else ""
+    words += _note(more.note(path))
     content = "".join(more.details(path)) + "".join(_details(checked, path, variable, [min(left[0], 20_000)]))
     return f"<li><details><summary>{words}</summary><div class='nz-inner'>{content}</div></details></li>"
+
+
+def _note(text: str) -> str:
+    """Return a text for the line of a variable."""
+    return f"<span class='nz-note'>{_text(text)}</span>" if text else ""
 
 
 def _words(checked: Checked, path: str, variable: Variable) -> Iterator[str]:

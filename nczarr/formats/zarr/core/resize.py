@@ -113,7 +113,8 @@ def _spliced(text: str, changes: list[tuple[int, str, str]]) -> str:
 
     Consolidated metadata have a change for each array, so the text is copied once.
     """
-    pieces, end = [], 0
+    pieces: list[str] = []
+    end = 0
     for index, old, new in sorted(changes):
         if not text.startswith(old, index):
             raise ValueError("a length in a document is not written as expected")
