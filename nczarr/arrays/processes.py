@@ -18,7 +18,11 @@ from queue import Empty, SimpleQueue
 from threading import Timer
 from typing import IO, Any
 
+from nczarr.arrays.forked_process import ForkedProcess
 from nczarr.arrays.thread_pool import Crew, Task
+
+Process = subprocess.Popen[bytes] | ForkedProcess
+"""A started process with pipes."""
 
 LENGTH = 8
 """Bytes of the length prefix."""
@@ -99,17 +103,24 @@ START = 60.0
 """Seconds for a process to start."""
 
 
+class NoAnswerError(OSError):
+    """A process that hangs or crashes on a file."""
+
+
 class TimedProcess:
     """A process that answers one call at a time within a time limit, and says when it is ready."""
 
-    def __init__(self, module: str, *arguments: str) -> None:
-        self.process = started(module, *arguments)
+    def __init__(self, process: Process) -> None:
+        self.process = process
         self.late = False
         """True if it was ended because its time was over."""
         self.ready = False
 
-    def ask(self, seconds: float, function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[bool, Any]:
-        """Return whether the call succeeded, and its result or error. Raises EOFError, OSError if the process ends."""
+    def ask(self, seconds: float | None, function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[bool, Any]:
+        """Return whether the call succeeded, and its result or error. Raises EOFError, OSError if the process ends.
+
+        `seconds`: None if the process watches itself.
+        """
         if not self.ready:  # its start is not the file's fault
             self._within(START, lambda _, out: receive(out))
             self.ready = True
@@ -121,10 +132,12 @@ class TimedProcess:
         outcome: tuple[bool, Any] = self._within(seconds, exchange)
         return outcome
 
-    def _within(self, seconds: float, work: Callable[[IO[bytes], IO[bytes]], Any]) -> Any:
+    def _within(self, seconds: float | None, work: Callable[[IO[bytes], IO[bytes]], Any]) -> Any:
         """Run an exchange over the process's pipes; kill the process after some seconds."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
+        if seconds is None:
+            return work(self.process.stdin, self.process.stdout)
         timer = Timer(seconds, self._end_late)
         timer.daemon = True
         timer.start()

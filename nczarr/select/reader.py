@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -65,12 +66,14 @@ class Reader:
     def outer(self, type_name: str, axes: Sequence[Indices]) -> NDArray[Any]:
         """Return the values where the indices of all dimensions meet, in their shape. For the dtypes see `box`.
 
-        `axes`: ranges, and arrays of int64 in any order.
+        `axes`: ranges, and arrays of int64 in any order. Raises MemoryError.
         """
         shape = [len(axis) for axis in axes]
         dtype = dtype_of(type_name, self.types)
         if 0 in shape:
             return np.empty(shape, dtype)
+        if math.prod(shape) * dtype.itemsize > sys.maxsize // 4:  # NumPy would call it an invalid value
+            raise MemoryError(f"{math.prod(shape)} values of {dtype.itemsize} bytes do not fit into memory")
         ordered: list[Indices] = []
         repeated: dict[int, NDArray[np.int64]] = {}
         for number, axis in enumerate(axes):

@@ -17,7 +17,7 @@ from contextlib import suppress
 from threading import BoundedSemaphore, Lock
 from typing import Any
 
-from nczarr.arrays.processes import TimedProcess
+from nczarr.arrays.processes import NoAnswerError, TimedProcess, started
 from nczarr.serve.limits import Limits
 
 MOST = 4
@@ -53,13 +53,13 @@ class Helpers:
             self._idle.append(made)
 
     def call(self, path: str, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a function that opens a file. Raises its errors; OSError if it hangs or crashes."""
+        """Call a function that opens a file. Raises its errors; NoAnswerError if it hangs or crashes."""
         status = os.stat(path)
         key = path, status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
         if key in self._faulty:
-            raise OSError(errno.EIO, self._faulty[key])
+            raise NoAnswerError(errno.EIO, self._faulty[key])
         if not self._room.acquire(timeout=self._seconds):
-            raise OSError(errno.EBUSY, f"no reader of HDF5 files was free for {self._seconds:g} seconds")
+            raise NoAnswerError(errno.EBUSY, f"no reader of HDF5 files was free for {self._seconds:g} seconds")
         try:
             return self._call(key, function, arguments)
         finally:
@@ -72,7 +72,7 @@ class Helpers:
         try:
             done, found = used.ask(self._seconds, function, arguments)
         except (EOFError, OSError):
-            raise OSError(errno.EIO, self._failed(used, key)) from None
+            raise NoAnswerError(errno.EIO, self._failed(used, key)) from None
         except BaseException:  # half a request may stand in its input
             self._drop(used)
             raise
@@ -83,7 +83,7 @@ class Helpers:
         raise found
 
     def _new(self) -> TimedProcess:
-        made = TimedProcess("nczarr.serve.helper", str(self._memory))
+        made = TimedProcess(started("nczarr.serve.helper", str(self._memory)))
         with self._lock:
             self._all.add(made)
         return made

@@ -9,18 +9,15 @@ given up instead.
 
 from __future__ import annotations
 
-from ctypes import c_char, c_int64
+from ctypes import c_char
 from typing import Any
 
-from nczarr.formats.netcdf4.hdf5 import DATASET, NAMED_TYPE, ON_ATTRIBUTE, Hdf5, closing
+from nczarr.formats.netcdf4.hdf5 import ALL_FILES, DATASET, FILES, NAMED_TYPE, ON_ATTRIBUTE, Hdf5, closing, open_objects
 from nczarr.formats.netcdf4.objects import STRING, VLEN, Describer
 from nczarr.formats.netcdf4.survey import Survey
 
-_ALL_FILES = 0x1F
-"""H5F_OBJ_ALL in place of a file: objects of all open files."""
-
-_FILES, _LOCAL_OBJECTS = 0x01, 0x3E
-"""Kinds of open objects (H5F_OBJ_FILE …): files; all others that were opened by a file's own identifier."""
+_LOCAL_OBJECTS = 0x3E
+"""Kinds of open objects (H5F_OBJ_DATASET …): all but files that were opened by a file's own identifier."""
 
 
 def scan(h5: Hdf5, file: int, found: Survey, size: int) -> Survey:
@@ -92,18 +89,12 @@ def _is_attribute_readable(h5: Hdf5, file: int, path: bytes, name: bytes, size: 
 
 def open_files(h5: Hdf5) -> frozenset[int]:
     """Return HDF5's identifiers of all files that are open in this process."""
-    return frozenset(_open(h5, _ALL_FILES, _FILES))
+    return frozenset(open_objects(h5, ALL_FILES, FILES))
 
 
 def give_up(h5: Hdf5, before: frozenset[int]) -> None:
     """Close all files that were opened since, and what is open of them, without the netCDF library."""
     for file in open_files(h5) - before:
-        for number in _open(h5, file, _LOCAL_OBJECTS):
+        for number in open_objects(h5, file, _LOCAL_OBJECTS):
             h5.H5Idec_ref(number)
         h5.H5Fclose(file)
-
-
-def _open(h5: Hdf5, file: int, kinds: int) -> list[int]:
-    count = max(0, h5.H5Fget_obj_count(file, kinds))
-    ids = (c_int64 * max(1, count))()
-    return ids[: max(0, h5.H5Fget_obj_ids(file, kinds, count, ids))] if count else []

@@ -53,7 +53,7 @@ from nczarr.formats.netcdf4.objects import DatasetInfo, Datasets, datasets
 from nczarr.formats.netcdf4.omissions import agrees, look, strange, unseen
 from nczarr.formats.netcdf4.remote_driver import driver
 from nczarr.formats.netcdf4.stored_variable import StoredVariable
-from nczarr.formats.netcdf4.survey import Refusal, Seen, Survey
+from nczarr.formats.netcdf4.survey import Seen, Survey
 from nczarr.options import Options
 from nczarr.source import Source
 from nczarr.stores import remote_file
@@ -116,14 +116,10 @@ def _readable(lib: c.Library, source: Source) -> Source:
 
 
 def _read(lib: c.Library, source: Source, report: Report) -> Unchecked | None:
-    found: Survey | Refusal | None = None
+    found: Survey | None = None
     try:
         with LOCK, building():
             found = look(lib, source.path)
-            if isinstance(found, Refusal):
-                helps = ["the netCDF library crashes on such a file, or does not open it"]
-                report.error(found.code, f"`{source.name}`: {found.message}", helps=helps)
-                return None
 
             def tree(file: int, shown: Survey | None) -> tuple[Unchecked, Report]:
                 noted = Report()

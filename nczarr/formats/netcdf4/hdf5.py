@@ -10,7 +10,7 @@ import ctypes
 import errno
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from ctypes import POINTER, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint, c_uint32, c_uint64, c_void_p
 from typing import Any
 
@@ -28,6 +28,15 @@ ON_CHUNK = ctypes.CFUNCTYPE(c_int, _LENGTHS, c_uint, c_uint64, c_uint64, c_void_
 
 BASIC, ATTRIBUTES = 0x1, 0x4
 """Requested object information (H5O_INFO_…)."""
+
+ALL_FILES = 0x1F
+"""H5F_OBJ_ALL in place of a file: objects of all open files."""
+
+FILES = 0x01
+"""Kind of open objects (H5F_OBJ_FILE)."""
+
+MANY_LINKS = 1 << 16
+"""Number of links in a group after which repeated names are looked for."""
 
 GROUP, DATASET, NAMED_TYPE = 0, 1, 2
 """Kinds of objects (H5O_type_t)."""
@@ -97,6 +106,7 @@ _PROTOTYPES: dict[str, tuple[Any, ...]] = {
     "H5Pclose": (_HERR, _ID),
     "H5Fopen": (_ID, c_char_p, c_uint, _ID),
     "H5Fclose": (_HERR, _ID),
+    "H5Fget_name": (c_int64, _ID, c_char_p, c_size_t),
     "H5Fget_obj_count": (c_int64, _ID, c_uint),
     "H5Fget_obj_ids": (c_int64, _ID, c_uint, c_size_t, POINTER(_ID)),
     "H5Idec_ref": (c_int, _ID),
@@ -202,6 +212,8 @@ class Hdf5:
     def _note_link(self, owner: int, name: bytes, link: Any, data: Any) -> int:
         info = link.contents
         self.links.append((name, info.type, info.size))
+        if len(self.links) % MANY_LINKS == 0 and len({name for name, _, _ in self.links}) < len(self.links):
+            return -1  # the list of a damaged group may never end
         return 0
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
@@ -215,6 +227,7 @@ class Hdf5:
     def do(self, name: str, *arguments: Any) -> int:
         """Call a function that returns a negative number on failure. Raises OSError then."""
         found: int = getattr(self, name)(*arguments)
+        self.lib.calls += 1
         if found < 0:
             self.check()
             self.lib.fail_hdf5(name)
@@ -241,6 +254,31 @@ def hdf5(lib: Library) -> Hdf5:
     if id(lib) not in _made:
         _made[id(lib)] = Hdf5(lib)
     return _made[id(lib)]
+
+
+def open_objects(h5: Hdf5, file: int, kinds: int) -> list[int]:
+    """Return the identifiers of open objects of a file, or of `ALL_FILES`."""
+    count = max(0, h5.H5Fget_obj_count(file, kinds))
+    ids = (c_int64 * max(1, count))()
+    return ids[: max(0, h5.H5Fget_obj_ids(file, kinds, count, ids))] if count else []
+
+
+def has_open_files(h5: Hdf5) -> bool:
+    """Return whether a file is open in this process."""
+    return bool(h5.H5Fget_obj_count(ALL_FILES, FILES) > 0)
+
+
+def has_open(h5: Hdf5, path: str) -> bool:
+    """Return whether the file at a path is open in this process."""
+    if not has_open_files(h5):
+        return False
+    for file in open_objects(h5, ALL_FILES, FILES):
+        name = ctypes.create_string_buffer(max(0, h5.H5Fget_name(file, None, 0)) + 1)
+        h5.H5Fget_name(file, name, len(name))
+        with suppress(OSError):  # an image in memory, or a file that was removed
+            if os.path.samefile(os.fsdecode(name.value), path):
+                return True
+    return False
 
 
 class closing:  # noqa: N801 - it reads as a function, like contextlib's

@@ -21,6 +21,7 @@ from nczarr.formats.netcdf4.hdf5 import (
     IMAGE_MALLOC,
     IMAGE_MEMCPY,
     IMAGE_REALLOC,
+    Hdf5,
     ImageCallbacks,
     closing,
     hdf5,
@@ -138,12 +139,14 @@ def opened_without_strange(lib: Library, path: str, found: Survey) -> tuple[int,
 
 
 def opened_without_damage(lib: Library, path: str, found: Survey) -> tuple[int, Image] | None:
-    """Open a file without what crashes the library: fill values, and damaged objects and attributes; None without such.
+    """Open a file without what crashes the library: fill values, links, damaged objects and attributes.
+
+    None without such.
 
     Refused objects are omitted too. Returns file id and image. Expects the
     lock. Raises OSError.
     """
-    if not (found.fatal or found.damaged or found.unreadable):
+    if not (found.fatal or found.hidden or found.damaged or found.unreadable):
         return None
     image = Image(path)
     base = image.base()
@@ -151,8 +154,9 @@ def opened_without_damage(lib: Library, path: str, found: Survey) -> tuple[int, 
         raise OSError(errno.EIO, "the netCDF library crashes on fill values of fixed-length strings and half floats")
     if "/" in found.damaged:
         raise OSError(errno.EIO, "the attributes of the root group cannot be read")
-    if not _unlink(lib, image, found.damaged, found.unreadable):
-        raise OSError(errno.EIO, "the file is damaged: its unreadable objects cannot be left out")
+    links = [place for place, _ in found.hidden]
+    if not _unlink(lib, image, (*links, *found.damaged), found.unreadable):
+        raise OSError(errno.EIO, "the objects of the file that the netCDF library does not read cannot be left out")
     made = None if found.elsewhere else _opened(lib, path, image)  # the library would open other files
     if made is None:
         places = [place for place in _strange(lib, path, found) if place not in found.damaged]
@@ -207,7 +211,12 @@ def _unlink(lib: Library, image: Image, places: Sequence[str], attributes: Seque
     with closing(h5, "H5Fclose", file):
         kept = [each for each in attributes if h5.H5Adelete_by_name(file, each[0].encode(), each[1], 0) < 0]
         objects = dict.fromkeys((*(place for place, _ in kept), *places))
-        return all(h5.H5Ldelete(file, place.encode(), 0) >= 0 for place in objects)
+        return all(_delete(h5, file, place.encode("utf-8", "surrogateescape")) for place in objects)
+
+
+def _delete(h5: Hdf5, file: int, path: bytes) -> bool:
+    """Remove a link; return whether it is gone: another path may have led to it."""
+    return bool(h5.H5Ldelete(file, path, 0) >= 0 or h5.H5Lexists(file, path, 0) == 0)
 
 
 def _in_place(image: Image) -> ImageCallbacks:

@@ -1,29 +1,49 @@
-"""Calls that open a file in this process, or in one that a damaged file may hang or crash.
+"""Calls that open a file by the libraries, in a process that a damaged file may hang or crash.
 
 A server makes all calls in helper processes (`serve/helpers.py`). Elsewhere a
-call runs in this process. A file that turns out to be damaged (`SuspectError`)
-is read by a guard process from then on, so that undamaged files cost nothing.
+guard process makes them: a copy of this process while it has one thread, else
+a new one. Files that this process has open, and remote files, are read here,
+unless they turn out to be damaged (`SuspectError`).
 """
 
 from __future__ import annotations
 
+import atexit
 import errno
 import os
+import signal
 import sys
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from subprocess import TimeoutExpired
-from threading import Lock
-from typing import Any
+from threading import Lock, Thread, main_thread
+from typing import IO, Any, NamedTuple
 
-from nczarr.arrays.processes import TimedProcess, answer_all, own_streams, send
-from nczarr.formats.netcdf4.library import library
+from nczarr.arrays.forked_process import ForkedProcess, can_fork
+from nczarr.arrays.library_lock import LOCK
+from nczarr.arrays.processes import NoAnswerError, TimedProcess, answer_all, own_streams, send, started
+from nczarr.formats.netcdf4.hdf5 import has_open, has_open_files, hdf5
+from nczarr.formats.netcdf4.library import library, loaded
+from nczarr.stores import remote_file
 
 SECONDS = 60.0
-"""Seconds for one call of the guard process."""
+"""Seconds for one call of a library in the guard process."""
 
-MEMORY = 4 << 30
-"""Bytes of memory of the guard process: a library that follows damaged lengths may take all there is."""
+RATE = 8 << 20
+"""Bytes of a file that add a second: one call may read all of it."""
+
+ROOM = 1 << 30
+"""Bytes of memory of the guard process for a call: a library that follows damaged lengths may take all there is."""
+
+EXPANSION = 16
+"""Bytes of memory for a byte of the file."""
+
+HUNG = 75
+"""Exit status of a guard process whose library does not return."""
+
+LOOK = 0.5
+"""Seconds between looks at the progress of the guard process."""
 
 Way = Callable[..., Any]
 """Function that makes calls elsewhere; arguments: the file's path, a picklable function, its arguments."""
@@ -61,11 +81,26 @@ def is_apart() -> bool:
 
 def is_here(path: str) -> bool:
     """Return whether calls for a file are made in this process."""
-    return _way is None and not (_suspects and _identity(path) in _suspects)
+    if _way is not None:
+        return False
+    if _apart:
+        return True
+    if _suspects and _identity(path) in _suspects:
+        return False
+    return remote_file.at(path) is not None or _is_open(path)
+
+
+def _is_open(path: str) -> bool:
+    """Return whether HDF5 has a file open in this process: another one may not read it, or reads an earlier state."""
+    lib = loaded()
+    if lib is None:
+        return False
+    with LOCK:
+        return has_open(hdf5(lib), path)
 
 
 def called(path: str, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function that opens the file at `path`. Raises its exceptions, or OSError without an answer."""
+    """Call a function that opens the file at `path`. Raises its exceptions, or NoAnswerError."""
     if _way is not None:
         return _way(path, function, *arguments)
     if is_here(path):
@@ -92,17 +127,19 @@ def _identity(path: str) -> tuple[Any, ...]:
 
 
 def _guarded(path: str, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-    """Call a function in the guard process. Raises its errors; OSError if the process hangs or crashes."""
+    """Call a function in the guard process. Raises its errors; NoAnswerError if the process hangs or crashes."""
     key = _identity(path)
+    size = key[3] if len(key) > 1 else 0
+    request = _Request(_folder(), SECONDS + size / RATE, ROOM + EXPANSION * size, function, arguments)
     with _lock:
         if key in _refused:
-            raise OSError(errno.EIO, _refused[key])
+            raise NoAnswerError(errno.EIO, _refused[key])
         guard = _started()
         try:
-            done, outcome = guard.ask(SECONDS, function, arguments)
+            done, outcome = guard.ask(None, _answer, (request,))
         except (EOFError, OSError):
             _refused[key] = _end(guard)
-            raise OSError(errno.EIO, _refused[key]) from None
+            raise NoAnswerError(errno.EIO, _refused[key]) from None
         except BaseException:  # half a request may stand in its input
             _end(guard)
             raise
@@ -115,8 +152,20 @@ def _started() -> TimedProcess:
     """Return the guard process, which a process that was forked from this one does not share."""
     global _guard, _owner
     if _guard is None or _owner != os.getpid():
-        _guard, _owner = TimedProcess("nczarr.formats.netcdf4.isolation"), os.getpid()
+        lib = loaded()
+        with LOCK:
+            alone = can_fork() and (lib is None or not has_open_files(hdf5(lib)))
+            process = ForkedProcess(_serve) if alone else started("nczarr.formats.netcdf4.isolation")
+        if not _owner:
+            atexit.register(_close)
+        _guard, _owner = TimedProcess(process), os.getpid()
     return _guard
+
+
+def _close() -> None:
+    """End the guard process of this process."""
+    if _guard is not None and _owner == os.getpid():
+        _guard.end()
 
 
 def _end(guard: TimedProcess) -> str:
@@ -128,25 +177,112 @@ def _end(guard: TimedProcess) -> str:
     status = guard.process.poll()
     guard.end()
     if not guard.ready:
-        return "no process that reads damaged HDF5 files could be started"
-    if guard.late:
+        return "no process that reads HDF5 files could be started"
+    if status == HUNG:
         return f"the HDF5 library did not return within {SECONDS:g} seconds: the file is damaged"
     return f"the file is damaged: the HDF5 library crashed on it (status {status})"
 
 
-def main() -> None:
-    """Answer requests until the other side closes standard input."""
-    from nczarr.formats.netcdf4 import isolation  # this module is `__main__` here
+# ---- the guard process ----------------------------------------------------------------------------------------------
+class _Watch:
+    """Ends the guard process when a library does not return, or when the process that asks has ended."""
 
+    def __init__(self) -> None:
+        self.limit: float | None = None
+        """Seconds without progress; None between calls."""
+        self._parent = os.getppid()
+        Thread(target=self._look, daemon=True).start()
+
+    def _look(self) -> None:
+        last, since = None, time.monotonic()
+        while os.getppid() == self._parent:
+            time.sleep(LOOK if self.limit is None else min(LOOK, self.limit / 4))
+            progress = self._progress()
+            if progress != last or self.limit is None:
+                last, since = progress, time.monotonic()
+            elif time.monotonic() - since > self.limit:
+                os._exit(HUNG)
+        os._exit(1)
+
+    def _progress(self) -> tuple[int, int, int]:
+        """Return numbers that change while calls return: the count of calls, and the place in the code."""
+        frame = sys._current_frames().get(main_thread().ident or 0)
+        lib = loaded()
+        return 0 if lib is None else lib.calls, id(frame), -1 if frame is None else frame.f_lasti
+
+
+_watch: _Watch | None = None
+
+
+class _Request(NamedTuple):
+    """One call."""
+
+    folder: str | None
+    """Working directory, to which paths are relative."""
+    seconds: float
+    """Seconds without progress after which the guard process ends."""
+    memory: int
+    """Bytes of memory that the call may take."""
+    function: Callable[..., Any]
+    """Function to call."""
+    arguments: tuple[Any, ...]
+    """Its arguments."""
+
+
+def _folder() -> str | None:
+    """Return the working directory; None if it was removed."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return None
+
+
+def _answer(request: _Request) -> Any:
+    """Make a call within its limits. Raises what the function raises."""
+    if request.folder is not None and request.folder != _folder():
+        os.chdir(request.folder)
+    _limit_memory(request.memory)
+    if _watch is not None:
+        _watch.limit = request.seconds
+    try:
+        return request.function(*request.arguments)
+    finally:
+        if _watch is not None:
+            _watch.limit = None
+
+
+def _limit_memory(more: int) -> None:
+    """Let this process take so many bytes beyond those that it has, within the limit that it was started with."""
+    if sys.platform != "linux":
+        return
+    import resource
+
+    with open("/proc/self/statm", "rb") as file:
+        size = int(file.read().split()[5]) * resource.getpagesize()
+    most = resource.getrlimit(resource.RLIMIT_DATA)[1]
+    limit = size + more if most == resource.RLIM_INFINITY else min(size + more, most)
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, most))
+
+
+def _serve(source: IO[bytes], out: IO[bytes]) -> None:
+    """Answer requests until the other side closes the pipe."""
+    global _watch
     if sys.platform != "win32":
         import resource
 
-        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    isolation.prepare()
-    source, out = own_streams()
+    prepare()
+    _watch = _Watch()
     send(out, (True, None))
     answer_all(source, out)
+
+
+def main() -> None:
+    """Run the guard process."""
+    from nczarr.formats.netcdf4 import isolation  # this module is `__main__` here
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that asks hears it, and ends this one
+    isolation._serve(*own_streams())
 
 
 if __name__ == "__main__":

@@ -106,6 +106,8 @@ class Library:
         self.dll = dll
         self.failures = 0
         """Number of failed reads of a file by the netCDF library: after one, its close may crash (`damage.py`)."""
+        self.calls = 0
+        """Number of calls that returned, most of them counted: a sign of progress (`isolation.py`)."""
         dll.H5dont_atexit()  # files that could not be written stay open; to flush them at the end would crash
         dll.nc_strerror.restype = c_char_p
         self._call: dict[str, Callable[..., int]] = {}
@@ -152,12 +154,14 @@ class Library:
     def do(self, name: str, *arguments: Any) -> None:
         """Call a function without a result. Raises OSError, CallError."""
         status = self._call[name](*arguments)
+        self.calls += 1
         if status:
             self.fail(name, status)
 
     def call(self, name: str, *arguments: Any) -> None:
         """Call a function with C arguments. Raises OSError, CallError."""
         status = getattr(self.dll, name)(*arguments)
+        self.calls += 1
         if status:
             self.fail(name, status)
 
@@ -206,6 +210,11 @@ def _find_plugins(lib: Library, folder: str) -> None:
     if os.path.isdir(folder) and not os.environ.get("HDF5_PLUGIN_PATH"):
         lib.dll.nc_initialize()  # it sets the path itself, from the environment
         lib.dll.H5PLappend(c_char_p(os.fsencode(folder)))
+
+
+def loaded() -> Library | None:
+    """Return the library if files may be open in it, here or by netCDF4-python; None otherwise."""
+    return library() if library.cache_info().currsize or "netCDF4" in sys.modules else None
 
 
 @cache

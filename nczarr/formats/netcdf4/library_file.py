@@ -26,7 +26,7 @@ from nczarr.formats.netcdf4.image import (
 )
 from nczarr.formats.netcdf4.isolation import SuspectError, is_apart
 from nczarr.formats.netcdf4.library import CallError, Library
-from nczarr.formats.netcdf4.survey import Refusal, Survey
+from nczarr.formats.netcdf4.survey import Survey
 from nczarr.stores import remote_file
 from nczarr.stores.remote_file import KEPT
 
@@ -34,14 +34,12 @@ T = TypeVar("T")
 
 
 @contextmanager
-def library_file(lib: Library, path: str, found: Survey | Refusal | None) -> Iterator[int]:
+def library_file(lib: Library, path: str, found: Survey | None) -> Iterator[int]:
     """Yield the netCDF id of a file without refused objects, and close it. `found`: the objects of the file.
 
     Expects `LOCK`. Raises OSError, CallError, LackingBytesError (`use_library_file`), and DamagedFileError if the
     library failed on attributes that HDF5 cannot read either.
     """
-    if isinstance(found, Refusal):
-        raise OSError(errno.EIO, found.message)
     h5, failures = hdf5(lib), lib.failures
     before = open_files(h5)
     number, image = _opened(lib, path, found or Survey({}))
@@ -77,9 +75,7 @@ def _new_damage(lib: Library, path: str, found: Survey) -> Survey | None:
     return None if scanned == found else scanned
 
 
-def use_library_file(
-    lib: Library, path: str, found: Survey | Refusal | None, use: Callable[[int, Survey | None], T]
-) -> T:
+def use_library_file(lib: Library, path: str, found: Survey | None, use: Callable[[int, Survey | None], T]) -> T:
     """Return the result of `use` for the netCDF id of a file, as `library_file` yields it, and the objects it shows.
 
     Of a remote file the library has an image of the bytes that were fetched. If it
@@ -91,7 +87,7 @@ def use_library_file(
     while True:
         try:
             with library_file(lib, path, found) as number:
-                return use(number, None if isinstance(found, Refusal) else found)
+                return use(number, found)
         except DamagedFileError as error:
             if not is_apart():
                 raise SuspectError(path) from None

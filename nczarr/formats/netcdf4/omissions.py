@@ -25,7 +25,6 @@ from nczarr.formats.netcdf4.library import Library
 from nczarr.formats.netcdf4.objects import NON_COORDINATE, DatasetInfo, Datasets, Outline
 from nczarr.formats.netcdf4.read_ahead import ReadAhead
 from nczarr.formats.netcdf4.survey import (
-    Refusal,
     Seen,
     Survey,
     hidden_attributes,
@@ -37,7 +36,7 @@ from nczarr.formats.netcdf4.survey import (
 from nczarr.stores import remote_file
 
 
-def look(lib: Library, path: str) -> Survey | Refusal | None:
+def look(lib: Library, path: str) -> Survey | None:
     """Return the objects of a file not yet opened by the library; None if HDF5 cannot open it.
 
     Raises OSError, and SuspectError for a damaged file unless this process is
@@ -48,7 +47,7 @@ def look(lib: Library, path: str) -> Survey | Refusal | None:
         remote = remote_file.at(path)
         ahead = None if remote is None else ReadAhead(h5, remote, base_of(remote))
         found = None if file < 0 else survey(h5, file, ahead)
-        if not isinstance(found, Survey) or not found.is_damaged:
+        if found is None or not found.is_damaged:
             return found
         if not is_apart():
             raise SuspectError(path)
@@ -69,6 +68,8 @@ def unseen(known_groups: Mapping[str, Seen], found: Survey, known: Datasets) -> 
         yield f"the link `{place}` has no target"
     for place in found.elsewhere:
         yield in_other_file(place)
+    for _, why in found.hidden:
+        yield f"{why}: the netCDF library crashes on such a link, or does not open the file"
     hidden = set(found.damaged)
     for place in found.damaged:
         yield f"`{place}` is damaged: HDF5 cannot read it"

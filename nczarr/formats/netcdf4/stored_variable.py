@@ -24,6 +24,7 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.library_lock import LOCK
 from nczarr.arrays.memory import fill_array
 from nczarr.arrays.parts import descr, is_fixed, parts
+from nczarr.arrays.processes import NoAnswerError
 from nczarr.arrays.source import Layout, numpy_dtype
 from nczarr.arrays.strided import FileBytes
 from nczarr.ast import UserType
@@ -31,7 +32,7 @@ from nczarr.formats.netcdf4.c_values import c_dtype, unpacked
 from nczarr.formats.netcdf4.filter_plugins import lend_readers, missing_filters
 from nczarr.formats.netcdf4.hdf5 import Hdf5, closing, hdf5, opened_for_values
 from nczarr.formats.netcdf4.inquiry import Inquiry
-from nczarr.formats.netcdf4.isolation import called, is_here
+from nczarr.formats.netcdf4.isolation import called
 from nczarr.formats.netcdf4.library import CallError, Library, library, sizes
 from nczarr.formats.netcdf4.library_file import use_library_file
 from nczarr.formats.netcdf4.objects import FixedText, find, text_of
@@ -109,9 +110,7 @@ class StoredVariable(Sections):
         """
         try:
             found: dict[str, NDArray[Any]] = called(self.path, StoredVariable.given_here, self, region)
-        except OSError as error:
-            if is_here(self.path):
-                raise
+        except NoAnswerError as error:
             path = names.fqn((*self.group, self.name))
             unreadable(self.file.name, f"the values of `{path}` cannot be read: {error.strerror or error}")
         return found

@@ -1,4 +1,4 @@
-"""Lists the objects of an HDF5 file, to refuse files that crash the netCDF library and report what it omits.
+"""Lists the objects of an HDF5 file, to leave out what crashes the netCDF library and report what it omits.
 
 The library follows all links, even into groups that contain themselves
 (libnetcdf 4.10.1 then aborts), and skips unsupported types. The walk opens
@@ -61,15 +61,6 @@ _SCALE = frozenset({"CLASS", "NAME"})
 """Internal attributes of dimension scales, which the library always hides."""
 
 
-class Refusal(NamedTuple):
-    """Reason why a file is not passed to the library."""
-
-    code: str
-    """Diagnostic code."""
-    message: str
-    """Message of the diagnostic."""
-
-
 class Survey(NamedTuple):
     """All objects of a file."""
 
@@ -79,6 +70,8 @@ class Survey(NamedTuple):
     """Paths of broken links."""
     elsewhere: tuple[str, ...] = ()
     """Paths in a remote file of links to other files and of datasets with values there, which are not opened."""
+    hidden: tuple[tuple[str, str], ...] = ()
+    """Path and description of each link that the library must not follow, with names that are not UTF-8 escaped."""
     fatal: tuple[int, ...] = ()
     """Header addresses, relative to HDF5's data, of datasets whose fill value crashes the library."""
     is_damaged: bool = False
@@ -98,6 +91,7 @@ class _Walk:
         self.objects: dict[str, Listed] = {}
         self.broken: list[str] = []
         self.elsewhere: list[str] = []
+        self.hidden: list[tuple[str, str]] = []
         self.fatal: list[int] = []
         self.is_damaged = False
         self._seen: set[tuple[int, bytes]] = set()
@@ -106,17 +100,17 @@ class _Walk:
         self._with_files: set[tuple[int, bytes]] = set()
         """Datasets of a remote file with values in other files."""
 
-    def root(self, file: int) -> Refusal | None:
-        """Record all objects of a file, up to the first thing that crashes the library. Raises OSError."""
+    def root(self, file: int) -> None:
+        """Record all objects of a file. Raises OSError."""
         h5, info = self._h5, self._info
         h5.do("H5Oget_info_by_name3", file, b"/", byref(info), BASIC | ATTRIBUTES, 0)
         if self._ahead is not None:
             self._ahead.headers([(b"/", HARD, int.from_bytes(bytes(info.token)[:8], "little"))])
             self._ahead.attributes(file, info.attributes)
         self.objects["/"] = Listed(info.type, info.attributes, info.file, self._reserved(file, _OF_ROOT))
-        return self.group(file, "/", ((info.file, bytes(info.token)),))
+        self.group(file, "/", ((info.file, bytes(info.token)),))
 
-    def group(self, group: int, path: str, above: tuple[tuple[int, bytes], ...]) -> Refusal | None:
+    def group(self, group: int, path: str, above: tuple[tuple[int, bytes], ...]) -> None:
         """Record the objects below an open group."""
         h5, info = self._h5, self._info
         found = links(h5, group, b".")
@@ -124,13 +118,11 @@ class _Walk:
             self._ahead.headers(found)
             self._ahead.links(group)
         for name, link, _ in found:
-            try:
-                text = name.decode()
-            except UnicodeDecodeError:
-                return Refusal("unreadable-file", f"the name `{name!r}` in `{path}` is not valid UTF-8")
-            place = f"{path.rstrip('/')}/{text}"
-            if len(name) > LONGEST_NAME:
-                return Refusal("unreadable-file", f"the name of `{place}` has more than {LONGEST_NAME} bytes")
+            place = f"{path.rstrip('/')}/{name.decode('utf-8', 'surrogateescape')}"
+            wrong = _fault_of(name)
+            if wrong is not None:
+                self.hidden.append((place, f"the name of {name!r} in `{path}` {wrong}"))
+                continue
             if self._ahead is not None and link == EXTERNAL:
                 self.elsewhere.append(place)
                 continue
@@ -146,12 +138,26 @@ class _Walk:
                 else:
                     self.objects[place] = listed
                 continue
-            self.objects[place] = Listed(info.type, info.attributes, info.file)
-            attributes = info.attributes
+            listed = Listed(info.type, info.attributes, info.file)
+            reason = self._reason_to_hide(identity, above) if info.type == GROUP else None
+            if reason is not None:
+                self.hidden.append((place, f"group `{place}` {reason}"))
+                continue
+            self.objects[place] = listed
             if info.type == GROUP:
-                refusal = self._below(group, name, place, identity, above, attributes)
-                if refusal is not None:
-                    return refusal
+                self._below(group, name, place, (*above, identity), info.attributes)
+
+    def _reason_to_hide(self, identity: tuple[int, bytes], above: tuple[tuple[int, bytes], ...]) -> str | None:
+        """Return why the library must not follow a link to a group; None if it may."""
+        if identity in above:
+            return "contains itself through this link"
+        if len(above) > DEEPEST:
+            return f"is nested deeper than {DEEPEST}"
+        if identity in self._seen:
+            if self._repeated == MOST_REPEATED:
+                return f"has other links, and more than {MOST_REPEATED} links point to such groups"
+            self._repeated += 1
+        self._seen.add(identity)
         return None
 
     def _below(
@@ -159,25 +165,13 @@ class _Walk:
         group: int,
         name: bytes,
         path: str,
-        identity: tuple[int, bytes],
         above: tuple[tuple[int, bytes], ...],
         attributes: int,
-    ) -> Refusal | None:
-        if identity in above:
-            return Refusal("unreadable-file", f"group `{path}` contains itself through links")
-        if len(above) > DEEPEST:
-            return Refusal("too-deep-nesting", f"groups are nested deeper than {DEEPEST}")
-        if identity in self._seen:
-            self._repeated += 1
-            if self._repeated > MOST_REPEATED:
-                return Refusal(
-                    "unreadable-file", f"more than {MOST_REPEATED} links point to groups that have other links"
-                )
-        self._seen.add(identity)
+    ) -> None:
         with closing(self._h5, "H5Gclose", self._h5.do("H5Gopen2", group, name, 0)) as opened:
             if self._ahead is not None:
                 self._ahead.attributes(opened, attributes)
-            return self.group(opened, path, (*above, identity))
+            self.group(opened, path, above)
 
     def _dataset(self, group: int, name: bytes, identity: tuple[int, bytes]) -> Listed:
         """Return the record of a dataset, which is opened once."""
@@ -219,14 +213,23 @@ class _Walk:
         return sum(answer > 0 for answer in answers)
 
 
-def survey(h5: Hdf5, file: int, ahead: ReadAhead | None = None) -> Survey | Refusal:
-    """Return all objects of a file, or what would crash the library. `ahead`: of a remote file. Raises OSError."""
+def survey(h5: Hdf5, file: int, ahead: ReadAhead | None = None) -> Survey:
+    """Return all objects of a file. `ahead`: of a remote file. Raises OSError."""
     walk = _Walk(h5, ahead)
-    refusal = walk.root(file)
-    if refusal is not None:
-        return refusal
-    fatal = tuple(walk.fatal)
-    return Survey(walk.objects, tuple(walk.broken), tuple(walk.elsewhere), fatal, walk.is_damaged)
+    walk.root(file)
+    left_out = tuple(walk.broken), tuple(walk.elsewhere), tuple(walk.hidden)
+    return Survey(walk.objects, *left_out, tuple(walk.fatal), walk.is_damaged)
+
+
+def _fault_of(name: bytes) -> str | None:
+    """Return why the library must not see a name; None if it may."""
+    if len(name) > LONGEST_NAME:
+        return f"has more than {LONGEST_NAME} bytes"
+    try:
+        name.decode()
+    except UnicodeDecodeError:
+        return "is not valid UTF-8"
+    return None
 
 
 class Seen(NamedTuple):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import operator
 import os
 import subprocess
+import sys
+import textwrap
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,7 +17,7 @@ import numpy as np
 import pytest
 
 import nczarr
-from nczarr.formats.netcdf4 import damage, isolation
+from nczarr.formats.netcdf4 import isolation, omissions
 from tests.conftest import run_command
 from tests.support.damaged_hdf5 import run_all, write_every_structure
 
@@ -102,23 +104,79 @@ def test_other_programs_can_write_a_damaged_file_afterwards(
         assert dataset.attributes["title"] == "new"
 
 
-def test_whole_files_start_no_process_and_are_not_scanned(
+def test_whole_files_are_read_by_one_process_and_are_not_scanned(
     tmp_path: Path, peer: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch, guard: None
 ) -> None:
     peer("netCDF4")
     paths = [tmp_path / f"{version}.h5" for version in ("earliest", "latest")]
     for path in paths:
         write_every_structure(peer("h5py"), path, path.stem)
-    used: list[Any] = []
-    monkeypatch.setattr(subprocess, "Popen", lambda *arguments, **_: used.append(arguments))
-    monkeypatch.setattr(damage, "scan", lambda *arguments: used.append(arguments))
+    guards: list[Any] = []
+    real = isolation.TimedProcess
+    monkeypatch.setattr(isolation, "TimedProcess", lambda process: guards.append(process) or real(process))
+    monkeypatch.setattr(omissions, "scan", lambda *arguments: pytest.fail("the file is scanned"))
     for path in paths:
         with pytest.warns(nczarr.DataWarning, match="references"):
             dataset = nczarr.open(path)
         with dataset:
             assert dataset["texts"][:2].tolist() == ["ab", "cde"]
             assert dataset["g/y"][1, 2] == 8
-    assert used == []
+    assert len(guards) == 1
+
+
+def test_a_crash_of_the_library_ends_the_guard_alone(
+    tmp_path: Path, peer: Callable[[str], ModuleType], guard: None
+) -> None:
+    """The first use of a file may crash: no damage was seen before."""
+    netcdf4, path = peer("netCDF4"), tmp_path / "t.nc"
+    with netcdf4.Dataset(path, "w") as file:
+        file.createDimension("x", 3)
+        file.createVariable("s", str, ("x",))[:] = np.array(["a", "b", "c"], object)
+    script = f"""
+        import os, sys
+        from nczarr.__main__ import main
+        from nczarr.formats.netcdf4 import frontend, isolation
+        if sys.argv[1] == "signal":
+            frontend._read = lambda *arguments: os.kill(os.getpid(), 11)
+        else:
+            isolation.SECONDS = 0.2
+            frontend._read = lambda *arguments: __import__("time").sleep(60)
+        sys.exit(main(["dump", {str(path)!r}]))
+    """
+    for way, why in (("signal", "crashed on it (status -11)"), ("sleep", "did not return within")):
+        command = [sys.executable, "-c", textwrap.dedent(script), way]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 1, done.stderr
+        assert why in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+def test_a_file_that_is_open_here_is_read_here(tmp_path: Path, peer: Callable[[str], ModuleType], guard: None) -> None:
+    """Another process could not open what a writer has locked."""
+    netcdf4, path = peer("netCDF4"), tmp_path / "t.nc"
+    with netcdf4.Dataset(path, "w") as file:
+        file.title = "first"
+        file.sync()
+        assert isolation.is_here(str(path))
+        with nczarr.open(path) as dataset:
+            assert dataset.attributes["title"] == "first"
+    assert not isolation.is_here(str(path))
+
+
+def test_the_guard_follows_the_working_directory(tmp_path: Path, guard: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "t.h5").write_bytes(name.encode())
+        monkeypatch.chdir(tmp_path / name)
+        assert isolation.called("t.h5", os.getcwd) == str(tmp_path / name)
+
+
+def test_memory_of_the_guard_is_bounded(tmp_path: Path, guard: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "t.h5"
+    path.write_bytes(b"1")
+    with pytest.raises(MemoryError):
+        isolation.called(str(path), bytes, isolation.ROOM + (64 << 20))
+    assert isolation.called(str(path), bytes, 1 << 20) == bytes(1 << 20)
 
 
 def test_a_file_that_crashes_the_guard_is_refused_until_it_changes(tmp_path: Path, guard: None) -> None:

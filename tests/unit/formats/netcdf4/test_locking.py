@@ -16,6 +16,7 @@ from nczarr.formats.netcdf4 import hdf5 as hdf5_functions
 from nczarr.formats.netcdf4.hdf5 import Hdf5
 from nczarr.formats.netcdf4.library import Library
 from tests.conftest import ROOT
+from tests.support.isolation import read_here
 
 pytest.importorskip("netCDF4")
 
@@ -70,6 +71,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         setattr(self, name, call)
         return call
 
+    read_here(monkeypatch)
     monkeypatch.setattr(Hdf5, "__getattr__", function_of)
     monkeypatch.setattr(hdf5_functions, "_made", {})
     return found

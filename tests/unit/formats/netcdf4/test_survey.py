@@ -13,9 +13,8 @@ import pytest
 from nczarr.arrays.library_lock import LOCK
 from nczarr.formats.netcdf4.hdf5 import hdf5
 from nczarr.formats.netcdf4.library import library
-from nczarr.formats.netcdf4.library_file import library_file
 from nczarr.formats.netcdf4.omissions import look
-from nczarr.formats.netcdf4.survey import Refusal, Survey
+from nczarr.formats.netcdf4.survey import Survey
 
 Look = Callable[[Callable[[Any, ModuleType], object]], Survey]
 
@@ -141,12 +140,3 @@ def test_a_class_that_is_an_array_of_texts_is_no_mark_of_a_scale(looked: Look) -
 
     objects = looked(make).objects
     assert [objects[f"/{name}"].is_scale for name in "abcd"] == [False] * 4
-
-
-def test_a_refused_file_is_never_opened(tmp_path: Path) -> None:
-    with (
-        pytest.raises(OSError, match="contains itself"),
-        LOCK,
-        library_file(library(), str(tmp_path), Refusal("unreadable-file", "group `/a` contains itself")),
-    ):
-        pass
