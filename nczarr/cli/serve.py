@@ -9,6 +9,7 @@ import os
 import re
 import signal
 import sys
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -181,7 +182,8 @@ def _application(arguments: argparse.Namespace, root: Root, metrics: Metrics) ->
     limits = limits_of(arguments)
     following = following_of(arguments)
     following = following._replace(roots=(root.home + os.sep, *following.roots), hidden=False)
-    shelf = Shelf(limits, following, storage_of(arguments), most=sockets.datasets())
+    disk = Disk(limits.spill)
+    shelf = Shelf(limits, following, storage_of(arguments), most=sockets.datasets(), disk=disk)
     sites = Sites.of(arguments.origin, arguments.host)
     public, base = arguments.root_path or (None, "")
     set_base(base)
@@ -190,7 +192,7 @@ def _application(arguments: argparse.Namespace, root: Root, metrics: Metrics) ->
     access = None if arguments.access_log is None else AccessLog(arguments.access_log)
     if access is not None and arguments.processes == 1 and hasattr(signal, "SIGHUP"):
         signal.signal(signal.SIGHUP, lambda number, frame: access.reopen())
-    routes = Routes(root, shelf, limits, Disk(limits.spill), SearchIndex(root, shelf.read))
+    routes = Routes(root, shelf, limits, disk, SearchIndex(root, shelf.read))
     return Application(routes, sites, to_stderr if arguments.verbose else None, metrics, access, public)
 
 
@@ -222,7 +224,7 @@ def _serve(arguments: argparse.Namespace, messages: Messages) -> None:
     def announce() -> None:
         _announce(url_of(socket))
 
-    if count == 1:
+    if not _can_supervise():
         metrics.use(0)
         _answer(arguments, root, metrics, socket, announce)
         return
@@ -233,6 +235,11 @@ def _serve(arguments: argparse.Namespace, messages: Messages) -> None:
         _answer(arguments, root, metrics, socket, ready)
 
     Supervisor(count, limits_of(arguments).grace, work).run(announce)
+
+
+def _can_supervise() -> bool:
+    """Return whether this process can start others that answer clients, and hear signals for them."""
+    return hasattr(os, "fork") and threading.current_thread() is threading.main_thread()
 
 
 def _answer(

@@ -8,8 +8,11 @@ those of its root documents, and every few seconds of all nodes.
 from __future__ import annotations
 
 import gc
+import mmap
 import os
+import tempfile
 import time
+import weakref
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -22,10 +25,10 @@ from nczarr.options import UNREAD, Following, Options
 from nczarr.serve.limits import Limits
 from nczarr.serve.link_policy import forbidden
 from nczarr.serve.places import Place
+from nczarr.serve.spool import Disk, FullError
 from nczarr.source import Source
 from nczarr.stores.base import ROOT_KEYS
 from nczarr.stores.local_file import LocalFile
-from nczarr.stores.single import mapped
 
 if TYPE_CHECKING:
     from nczarr.capabilities import Format
@@ -42,11 +45,20 @@ NODE = 4096
 MOST = 1024
 """Maximum number of open datasets."""
 
+KNOWN = 1 << 16
+"""Maximum number of files and stores whose format is remembered: some twenty MB."""
+
+COPIED = 8 << 20
+"""Bytes that are copied at once."""
+
 SWEPT = 32
 """Dropped datasets before a garbage collection, which closes their files."""
 
 RECENT = 2 * 10**9
 """Nanoseconds after a change within which a cut file counts as unfinished."""
+
+UNKNOWN = 404
+"""Status of files in no known format; the beginning of a file may be in none."""
 
 CUT = frozenset({"missing-values"})
 """Codes of warnings about files that end too early."""
@@ -104,8 +116,17 @@ class Opened:
 class Shelf:
     """Datasets of one server, at most `most` of them open, with a file or two each. Thread-safe."""
 
-    def __init__(self, limits: Limits, following: Following, storage: StorageOptions, *, most: int = MOST) -> None:
+    def __init__(
+        self,
+        limits: Limits,
+        following: Following,
+        storage: StorageOptions,
+        *,
+        most: int = MOST,
+        disk: Disk | None = None,
+    ) -> None:
         self.limits = limits
+        self._disk = disk or Disk(limits.spill)
         self.most = most
         self._gone = 0
         self.options = Options(
@@ -113,6 +134,7 @@ class Shelf:
         )
         self._kept: OrderedDict[str, Opened] = OrderedDict()
         self._opening: set[str] = set()
+        self._names: OrderedDict[tuple[str, Stamp], str | None] = OrderedDict()
         self._lock = Lock()
 
     def known(self, place: Place) -> Opened | None:
@@ -125,6 +147,27 @@ class Shelf:
             if place.path in self._kept:
                 self._kept.move_to_end(place.path)
         return found
+
+    def format_at(self, place: Place) -> str | None:
+        """Return the name of the format at a place, None if it cannot be read. Raises OSError, CompileError.
+
+        It is remembered while the file is unchanged: to find it may take the index of a large archive.
+        """
+        from nczarr.endpoints import sources
+
+        key = place.path, stamp_of(place)
+        with self._lock:
+            if key in self._names:
+                self._names.move_to_end(key)
+                return self._names[key]
+        source = sources.opened(place.path, Report(), self.options)
+        form = None if source is None else format_of(source)
+        name = None if form is None else form.name
+        with self._lock:
+            self._names[key] = name
+            while len(self._names) > KNOWN:
+                self._names.popitem(last=False)
+        return name
 
     def open(self, place: Place) -> Opened:
         """Open the dataset at a place. Raises RefusedError, CompileError, OSError."""
@@ -162,7 +205,7 @@ class Shelf:
         source = sources.opened(place.path, report, self.options)
         form = None if source is None else format_of(source)
         if source is None or form is None:
-            raise RefusedError(404, f"`{place.name}` is not in a format that can be read")
+            raise RefusedError(UNKNOWN, f"`{place.name}` is not in a format that can be read")
         size = stamp[0][2] if stamp[0] else 0
         if form.resident and size > most:
             text = f"`{place.name}` has {size} bytes, which must all be read; the limit is {most}"
@@ -174,11 +217,35 @@ class Shelf:
             text = f"error[forbidden-target]: `{place.name}` refers to `{name}`, which is outside all allowed roots"
             raise RefusedError(403, without_home(f"{text}; {ALLOW}", os.path.dirname(place.path)))
         if isinstance(source, Source) and not form.ranged:
-            _load(source, most)
+            self._load(source, most)
         checked = pipeline.read(source, report, self.options, form)  # not detected again: a file may have been cut
         if checked is None or report.errors:
             raise CompileError(report.sorted())
         return form, checked
+
+    def _load(self, source: Source, most: int) -> None:
+        """Put the bytes of a source that is not read by ranges into memory; map a copy if they are many.
+
+        A copy in a temporary file outlives changes of the file. Raises OSError,
+        RefusedError without room for it.
+        """
+        file = source.data
+        if not isinstance(file, LocalFile):
+            return
+        if file.size <= most:
+            source.data = file[:]
+            return
+        try:
+            self._disk.take(file.size)
+        except FullError as error:
+            raise RefusedError(503, str(error), (("Retry-After", "2"),)) from None
+        try:
+            copy = _copied(file)
+        except BaseException:
+            self._disk.give(file.size)
+            raise
+        weakref.finalize(copy, self._disk.give, file.size)
+        source.data = copy
 
     def _keep(self, opened: Opened) -> None:
         with self._lock:
@@ -194,22 +261,29 @@ class Shelf:
             gc.collect()  # what is in a circle has its file open until then
 
 
-def _load(source: Source, most: int) -> None:
-    """Put the bytes of a source that is not read by ranges into memory; map them if they are many. Raises OSError."""
-    if isinstance(source.data, LocalFile):
-        source.data = source.data[:] if source.data.size <= most else mapped(source.data.path)
+def _copied(file: LocalFile) -> mmap.mmap:
+    """Return the map of a copy without a name. Raises OSError, ReplacedError if the file changes meanwhile."""
+    with tempfile.TemporaryFile(buffering=0) as copy:
+        for at in range(0, file.size, COPIED):
+            piece = memoryview(file[at : at + COPIED])
+            while piece:
+                piece = piece[copy.write(piece) :]
+        return mmap.mmap(copy.fileno(), 0, access=mmap.ACCESS_READ)
 
 
 @contextmanager
 def _unless_written(place: Place, stamp: Stamp, report: Report) -> Iterator[None]:
     """Open a dataset. Raises RefusedError for a file that another process seems to be writing.
 
-    It changes meanwhile, or it was changed a moment ago and is empty or cut.
+    It changes meanwhile, or it was changed a moment ago and cannot be read or is cut.
     """
     try:
         yield
-    except (CompileError, OSError, RefusedError):
-        _check_written(place, stamp, is_cut=stamp[0] is not None and stamp[0][2] == 0)
+    except RefusedError as error:
+        _check_written(place, stamp, is_cut=error.status == UNKNOWN)
+        raise
+    except (CompileError, OSError):
+        _check_written(place, stamp, is_cut=True)
         raise
     _check_written(place, stamp, is_cut=any(each.code in CUT for each in report.sorted()))
 
@@ -217,7 +291,8 @@ def _unless_written(place: Place, stamp: Stamp, report: Report) -> Iterator[None
 def _check_written(place: Place, stamp: Stamp, *, is_cut: bool) -> None:
     is_recent = not place.store and stamp[0] is not None and time.time_ns() - stamp[0][-1] < RECENT
     if stamp_of(place) != stamp or (is_cut and is_recent):
-        raise RefusedError(503, f"`{place.name}` is being written", (("Retry-After", "2"),))
+        text = f"`{place.name}` is being written, or was changed a moment ago and is incomplete: try again"
+        raise RefusedError(503, text, (("Retry-After", "2"),))
 
 
 def format_of(source: Source | Store) -> Format | None:

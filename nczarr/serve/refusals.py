@@ -14,6 +14,9 @@ from nczarr.serve.pages.errors import error_page
 from nczarr.serve.workers import BusyError
 from nczarr.stores.local_file import ReplacedError
 
+UNREADABLE = 422
+"""Status of datasets that have errors: the server works, and to ask again does not help."""
+
 RETRY = (("Retry-After", "2"),)
 """Headers of answers of a busy server."""
 
@@ -26,7 +29,7 @@ def refused(error: Exception, home: str) -> RefusedError:
         case BusyError():
             return RefusedError(503, f"the server is busy: {error}", RETRY)
         case CompileError():
-            status = 403 if any(each.code in FORBIDDEN for each in error.diagnostics) else 500
+            status = 403 if any(each.code in FORBIDDEN for each in error.diagnostics) else UNREADABLE
             return RefusedError(status, words(error.diagnostics, home))
         case ReplacedError():
             return RefusedError(503, "the dataset has changed in the meantime", RETRY)

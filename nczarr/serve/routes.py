@@ -25,7 +25,7 @@ from nczarr.link.tasks import Array
 from nczarr.serve import cdmremote, dap2, dap4, stores
 from nczarr.serve.answers import BYTES, HTML, XML, Answer, attachment, conditional, document, is_had, tag_of, unchanged
 from nczarr.serve.bodies import resolved
-from nczarr.serve.dataset_cache import Opened, RefusedError, Shelf, format_of, while_same, without_home
+from nczarr.serve.dataset_cache import Opened, RefusedError, Shelf, while_same, without_home
 from nczarr.serve.limits import Limits
 from nczarr.serve.pages import coordinates, dataset, download, plane, view
 from nczarr.serve.pages.catalog import DOCUMENT, catalog
@@ -304,9 +304,6 @@ class Routes(NamedTuple):
 
     def _entry(self, folder: Place, name: str) -> Entry | None:
         """Return the entry of a name in a folder, None if nothing is served there."""
-        from nczarr.diagnostics.report import Report
-        from nczarr.endpoints import sources
-
         try:
             place = self.root.child(folder, name)
             if place is None:
@@ -314,12 +311,11 @@ class Routes(NamedTuple):
             status = os.stat(place.path)
             if place.folder:
                 return Entry(place, modified=status.st_mtime)
-            source = sources.opened(place.path, Report(), self.shelf.options)
-            form = None if source is None else format_of(source)
+            form = self.shelf.format_at(place)
             size = None if place.store else status.st_size
         except (OSError, CompileError):
             return None  # inaccessible: a request for it gets the reason
-        return None if form is None else Entry(place, form.name, size, status.st_mtime)
+        return None if form is None else Entry(place, form, size, status.st_mtime)
 
     def _dataset(self, opened: Opened, asked: Request) -> Answer:
         """Return the page of a dataset."""

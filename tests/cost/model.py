@@ -6,6 +6,7 @@ import math
 from typing import NamedTuple
 
 from tests.cost.operations import Case, Work, ranges_of, requested
+from tests.cost.routes import OF_VALUES, REPEATS, REQUESTS, chunk_of, viewed
 from tests.cost.sources import SHAPES, SHARDS
 
 FACTOR = 3.0
@@ -44,6 +45,9 @@ READ = Touched(5, 1e-4, 1.3, 3e-4, 16e-6 * 1.1, 1e-4, 1.0, 2e-3)
 SHARES = {"verify": 4.0, "dry-run": 1.0, "diff": 2.0, "refs": 2.0, "append": 2.0, "zarr_store": 2.0, "check": 1.0}
 """How many times an operation does the work of a conversion."""
 
+LOADED = 0.4
+"""Share of the costs of a run that the requests of a server have, which has loaded everything."""
+
 READERS = ("handle", "engine", "zarr_store")
 
 CONVERSIONS = ("convert", "verify", "dry-run")
@@ -75,20 +79,25 @@ OF_OPERATIONS = {
 def touched(case: Case) -> Touched:
     """Return what an operation must touch."""
     shape = SHAPES[case.shape]
-    ranges, stored = ranges_of(shape, case.section), shape.stored
+    if case.operation == "serve folder":
+        counts = [(shape.count, shape.variables) for shape in SHAPES.values()]
+        return NOTHING._replace(runs=1, index=sum(c for c, _ in counts), variables=sum(v for _, v in counts))
+    if case.operation in REQUESTS and case.operation not in OF_VALUES:
+        return NOTHING._replace(runs=1, index=shape.count, variables=shape.variables)
+    ranges, stored = _ranges(case), shape.stored
     lengths = tuple(map(len, ranges))
     if stored is None:
         chunks = math.prod(_met(part, c) for part, c in zip(ranges, shape.chunks, strict=True))
     else:
         chunks = sum(_meets(index, ranges, shape.chunks) for index in stored)
     volume, block = math.prod(shape.chunks), _block(case)
-    everything = case.operation in READERS or case.target in ("cdl", "netcdf3", "ncstream")
+    everything = case.operation in (*READERS, *REQUESTS) or case.target in ("cdl", "netcdf3", "ncstream")
     keys, cells = chunks, math.prod(lengths) if everything else min(math.prod(lengths), chunks * volume)
     if block is not None:  # a chunk of the result is made whole
         cut = math.prod(-(-min(n, c) // b) + 1 for n, c, b in zip(lengths, shape.chunks, block, strict=True))
         keys = min(chunks * cut, math.prod(-(-n // b) for n, b in zip(lengths, block, strict=True)))
         cells = max(cells, keys * math.prod(block))
-    if case.operation == "zarr_store":
+    if case.operation in ("zarr_store", "serve dods", "serve dap"):
         keys = math.prod(_met(part, c) for part, c in zip(ranges, shape.chunks, strict=True))
     size = shape.itemsize / 1e6
     every = shape.variables
@@ -102,6 +111,15 @@ def touched(case: Case) -> Touched:
         cells * size,
         every,
     )
+
+
+def _ranges(case: Case) -> tuple[range, ...]:
+    """The indices whose values an operation reads."""
+    shape = SHAPES[case.shape]
+    ranges = ranges_of(shape, case.section)
+    if case.operation == "serve view":
+        return viewed(ranges)
+    return chunk_of(ranges, shape) if case.operation == "serve chunk" else ranges
 
 
 def _block(case: Case) -> tuple[int, ...] | None:
@@ -137,14 +155,23 @@ def _meets(index: tuple[int, ...], ranges: tuple[range, ...], chunks: tuple[int,
 def expected(case: Case) -> Work:
     """Return what an operation may take."""
     parts, share = touched(case), SHARES.get(case.operation, 1.0)
+    work = _repeated(parts) if case.operation in REQUESTS else parts
     seconds, megabytes, read = (
-        sum(cost * amount for cost, amount in zip(table, parts, strict=True)) for table in (SECONDS, MEGABYTES, READ)
+        sum(cost * amount for cost, amount in zip(table, amounts, strict=True))
+        for table, amounts in ((SECONDS, work), (MEGABYTES, parts._replace(runs=work.runs)), (READ, work))
     )
     for table in (OF_TARGETS.get(case.target), OF_OPERATIONS.get(case.operation)):
         if table is not None and (table is not OF_TARGETS.get(case.target) or case.operation in CONVERSIONS):
             seconds += sum(cost * amount for cost, amount in zip(table.seconds, parts, strict=True))
             read += sum(cost * amount for cost, amount in zip(table.read, parts, strict=True))
     return Work(seconds * share, min(megabytes, LIMIT), read * max(share, 1.0), "")
+
+
+def _repeated(parts: Touched) -> Touched:
+    """Return what several requests of one server touch, of which the first one opens the dataset."""
+    once = parts._replace(index=0, variables=0, runs=0)
+    again = Touched(*(REPEATS * amount for amount in once))
+    return again._replace(index=parts.index, variables=parts.variables, runs=LOADED)
 
 
 def ratio(case: Case, work: Work) -> float:

@@ -7,15 +7,20 @@ import importlib
 import io
 import os
 import pickle
+import pkgutil
 import resource
 import shutil
 import signal
 import traceback
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+import nczarr
 from nczarr.__main__ import main
+from nczarr.formats.netcdf4 import isolation
+from tests.cost.routes import OF_SECTIONS, REQUESTS, send
 from tests.cost.sources import FORMS, SHAPES, Shape, made
 
 LIMIT = 60
@@ -23,13 +28,14 @@ LIMIT = 60
 
 SECTIONS = ("cell", "column", "plane", "stride", "corner", "whole")
 
-REQUESTS = ("as stored", "tiny", "huge", "transposed", "shards")
+STORAGES = ("as stored", "tiny", "huge", "transposed", "shards")
 
 TARGETS = ("nczarr", "zarr3", "netcdf4", "netcdf3", "reference", "ncstream", "cdl", "zip")
 
 OPERATIONS = (
     *("convert", "verify", "dry-run", "append", "diff", "digest", "refs", "dump", "check"),
     *("handle", "engine", "zarr_store"),
+    *REQUESTS,
 )
 
 
@@ -160,6 +166,11 @@ def _zarr_store(case: Case, source: Path, folder: Path) -> None:
     assert array[_selected(case)].size == _size(case)
 
 
+def _serve(case: Case, source: Path, folder: Path) -> None:
+    shape = SHAPES[case.shape]
+    send(case.operation, source, ranges_of(shape, case.section), shape)
+
+
 def _size(case: Case) -> int:
     size = 1
     for part in ranges_of(SHAPES[case.shape], case.section):
@@ -182,13 +193,13 @@ RUN: dict[str, Callable[[Case, Path, Path], None]] = {
     "handle": _handle,
     "engine": _engine,
     "zarr_store": _zarr_store,
+    **dict.fromkeys(REQUESTS, _serve),
 }
 
 
 def measured(case: Case, folder: Path) -> Work | None:
     """Run an operation in a forked process; None if it makes no sense for the source."""
-    for library in ("netCDF4", "pyarrow.parquet", "xarray", "zarr"):  # their import is no cost of an operation
-        importlib.import_module(library)
+    _import_all()
     source = made(SHAPES[case.shape], case.form, folder)
     if source is None:
         return None
@@ -212,11 +223,23 @@ def measured(case: Case, folder: Path) -> Work | None:
     return work
 
 
+@cache
+def _import_all() -> None:
+    """Import what operations use, which is no cost of theirs."""
+    for library in ("netCDF4", "pyarrow.parquet", "xarray", "zarr"):
+        importlib.import_module(library)
+    for module in pkgutil.walk_packages(nczarr.__path__, "nczarr."):
+        if not module.name.endswith("__main__"):
+            with contextlib.suppress(ImportError):  # of libraries that are not installed
+                importlib.import_module(module.name)
+
+
 def _in_child(case: Case, source: Path, folder: Path, writer: int) -> None:
     """Run the operation, send what it took, and end the process."""
     failure = ""
     try:
         resource.setrlimit(resource.RLIMIT_CPU, (LIMIT, LIMIT + 5))
+        isolation.prepare()  # what another process does is not measured
         signal.signal(signal.SIGXCPU, signal.SIG_DFL)
         resident, read = _peak(), _read()
         try:
@@ -258,7 +281,7 @@ def every_case() -> list[Case]:
                 cases += [Case("convert", shape.name, form, section, target=target) for target in sized]
                 cases += [
                     Case("convert", shape.name, form, section, request, target)
-                    for request in REQUESTS[1:]
+                    for request in STORAGES[1:]
                     for target in ("zarr3", "netcdf4")
                     if (request, target) != ("shards", "netcdf4") and shape.variables == 1
                 ]
@@ -266,7 +289,10 @@ def every_case() -> list[Case]:
                 cases += [Case("dry-run", shape.name, form, section, r, "zarr3") for r in ("as stored", "tiny")]
                 if (section, shape.name) not in (("whole", "sparse"), ("plane", "sparse")):
                     cases += [Case(name, shape.name, form, section) for name in ("handle", "engine", "zarr_store")]
+                cases += [Case(name, shape.name, form, section) for name in OF_SECTIONS]
             cases += [Case(name, shape.name, form) for name in ("diff", "digest", "dump", "check")]
+            alike = (*OF_SECTIONS, "serve folder")
+            cases += [Case(name, shape.name, form) for name in REQUESTS if name not in alike]
             if shape.name in ("dense", "sparse"):
                 cases += [Case(name, shape.name, form) for name in ("append", "refs")]
-    return cases
+    return [*cases, Case("serve folder", "broad", "zip")]

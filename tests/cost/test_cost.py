@@ -26,6 +26,9 @@ SMALLEST = (
     Case("verify", "sparse", "netcdf4", "whole", target="zarr3"),
     Case("append", "sparse", "netcdf4"),
     Case("dry-run", "sparse", "zip", "column", target="zarr3"),
+    Case("serve folder", "broad", "zip"),
+    Case("serve dods", "sparse", "zip", "stride"),
+    Case("serve view", "dense", "netcdf4", "plane"),
 )
 """Operations that once cost as much as the source, its declared shape, or all keys of an archive."""
 

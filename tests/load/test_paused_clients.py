@@ -12,7 +12,7 @@ from types import ModuleType
 import pytest
 
 from tests.support.proof import PARTS
-from tests.support.serving import Served, serving
+from tests.support.serving import serving
 
 pytestmark = [pytest.mark.slow, pytest.mark.peer]
 CLIENTS, LENGTH, MEMORY = 2000, 1 << 25, 512 << 20
@@ -33,11 +33,6 @@ def root(tmp_path_factory: pytest.TempPathFactory, peer: Callable[[str], ModuleT
     return folder
 
 
-def resident(served: Served) -> int:
-    status = Path(f"/proc/{served.process.pid}/status").read_text(encoding="ascii")
-    return next(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmHWM"))
-
-
 @pytest.mark.parametrize("spill", ["1GiB", "1kB"])
 def test_two_thousand_clients_that_read_nothing(spill: str, root: Path) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -56,7 +51,7 @@ def test_two_thousand_clients_that_read_nothing(spill: str, root: Path) -> None:
         with serving(root, *options) as served:
             first = served.get("/cdmremote/a.nc?req=data&var=v(0:9)").body
             assert served.get("/zarr2/a.nc/.zmetadata").status == 200
-            base = resident(served)
+            base = served.resident()
             for number in range(CLIENTS):
                 line = socket.socket()
                 line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -71,7 +66,7 @@ def test_two_thousand_clients_that_read_nothing(spill: str, root: Path) -> None:
                 assert time.monotonic() - begun < 15
                 time.sleep(1)
             assert served.get("/cdmremote/a.nc?req=data&var=v(0:9)").body == first
-            assert resident(served) - base < MEMORY + CLIENTS * CONNECTION
+            assert served.resident() - base < MEMORY + CLIENTS * CONNECTION
     finally:
         for line in lines:
             line.close()

@@ -69,9 +69,15 @@ class Served:
                 pass
         return found
 
+    def children(self) -> set[int]:
+        """The processes that answer clients, not their helpers."""
+        place = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
+        return set(map(int, place.read_text(encoding="ascii").split()))
+
     def resident(self) -> int:
-        """Bytes of memory that the process has, at its most."""
-        status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="ascii")
+        """Bytes of memory that the process that answers clients has, at its most."""
+        (child,) = self.children()
+        status = Path(f"/proc/{child}/status").read_text(encoding="ascii")
         return next(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmHWM"))
 
     def end(self, number: int = signal.SIGTERM) -> int:

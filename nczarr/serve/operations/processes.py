@@ -2,8 +2,9 @@
 
 The parent forks before it starts threads or loads libraries, and handles
 nothing but signals: SIGTERM and SIGINT end the processes, SIGHUP replaces them one
-after the other, without refused clients. A process that ends by itself is
-replaced; a server whose processes end at once gives up.
+after the other, without refused clients, and is passed on to a single one. A
+process that ends by itself is replaced; a server whose processes end at once
+gives up.
 """
 
 from __future__ import annotations
@@ -97,7 +98,10 @@ class Supervisor:
             self._replace_ended()
             if signal.SIGHUP in self._heard and not self._ends:
                 self._heard.remove(signal.SIGHUP)
-                self._replace_all()
+                if self.count == 1:
+                    self._pass_on(signal.SIGHUP)
+                else:
+                    self._replace_all()
 
     def _replace_ended(self) -> None:
         """Start a process for each that ended. Raises FailedStartError."""
@@ -122,6 +126,12 @@ class Supervisor:
             found.append(self.children.pop(child.pid))
             os.close(child.ready)
         return found
+
+    def _pass_on(self, number: int) -> None:
+        """Send a signal to all processes."""
+        for child in self.children.values():
+            with suppress(ProcessLookupError):
+                os.kill(child.pid, number)
 
     def _replace_all(self) -> None:
         """Replace each process by a new one, which accepts clients before the old one stops."""
@@ -179,16 +189,13 @@ class Supervisor:
 
     def _end(self) -> None:
         """End all processes: running answers get their time."""
-        for child in self.children.values():
-            with suppress(ProcessLookupError):
-                os.kill(child.pid, signal.SIGTERM)
+        self._pass_on(signal.SIGTERM)
         end = time.monotonic() + self.grace + LATE
         while self.children and time.monotonic() < end:
             self._ended()
             time.sleep(0.02)
+        self._pass_on(signal.SIGKILL)
         for child in self.children.values():
-            with suppress(ProcessLookupError):
-                os.kill(child.pid, signal.SIGKILL)
             with suppress(ChildProcessError):
                 os.waitpid(child.pid, 0)
         self.children.clear()

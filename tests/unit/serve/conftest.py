@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -43,6 +44,7 @@ def datasets(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / "station.cdl").write_bytes((SAMPLES / "01-station.cdl").read_bytes())
     (root / "odd &<b>\"' ümlaut.cdl").write_bytes((SAMPLES / "01-station.cdl").read_bytes())
     (root / "broken.cdl").write_text("netcdf broken {\nvariables:\n  int v(nowhere) ;\n}\n", encoding="utf-8")
+    os.utime(root / "broken.cdl", (1, 1))  # nobody writes it
     (root / "notes.txt").write_text("nothing to be seen\n", encoding="utf-8")
     (root / ".hidden.cdl").write_bytes((SAMPLES / "01-station.cdl").read_bytes())
     (root / "x.nc.partial-01234567").write_bytes((SAMPLES / "01-station.cdl").read_bytes())

@@ -310,7 +310,7 @@ def test_a_dataset_that_is_in_error_says_so_without_its_place(datasets: Path, se
         "/dap4/broken.cdl.dmr", "/view/broken.cdl?var=v", "/download/broken.cdl?var=v",
     ):  # fmt: skip
         reply = served.get(path)
-        assert (reply.status, "undefined-dimension" in reply.text) == (500, True)
+        assert (reply.status, "undefined-dimension" in reply.text) == (422, True)
         assert str(datasets) not in reply.text
 
 

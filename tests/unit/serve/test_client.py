@@ -43,7 +43,7 @@ def test_a_dataset_is_converted(served: Served, datasets: Path, tmp_path: Path) 
     assert nczarr.diff(str(datasets / "types.nc"), str(tmp_path / "types.zarr")) == []
 
 
-@pytest.mark.parametrize(("path", "words"), [("nothing.nc", "404"), (".hidden.cdl", "404"), ("broken.cdl", "500")])
+@pytest.mark.parametrize(("path", "words"), [("nothing.nc", "404"), (".hidden.cdl", "404"), ("broken.cdl", "422")])
 def test_what_is_not_served_is_out_of_reach(path: str, words: str, served: Served) -> None:
     ran = run_command("dump", url(served, path), "--storage-option", "retries=0")
     assert ran.status == 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import http.client
 import json
 import os
@@ -10,12 +11,16 @@ from pathlib import Path
 
 import pytest
 
+import nczarr
+from nczarr.diagnostics.report import CompileError
 from nczarr.options import Following
 from nczarr.secrets import NO_OPTIONS
-from nczarr.serve import dataset_cache
+from nczarr.serve import dataset_cache, refusals
 from nczarr.serve.dataset_cache import RefusedError, Shelf
 from nczarr.serve.limits import Limits
 from nczarr.serve.places import Place, Root, is_visible
+from nczarr.serve.spool import Disk
+from nczarr.stores.local_file import UNMAPPED
 from tests.support.serving import Served, serving
 
 from .conftest import convert
@@ -146,3 +151,41 @@ def test_files_of_datasets_that_are_let_go_are_closed(tmp_path: Path) -> None:
     for number in range(200):
         kept.open(found(root, f"d{number}.cdl"))
     assert len(os.listdir("/proc/self/fd")) <= before + 20 + dataset_cache.SWEPT
+
+
+@pytest.mark.parametrize("part", [3, 20, 40])
+def test_a_half_copied_file_is_asked_for_again(part: int, tmp_path: Path) -> None:
+    path = tmp_path / "t.cdl"
+    path.write_text(TEXT[:part], encoding="utf-8")
+    root, kept = Root(str(tmp_path)), shelf(1 << 30)
+    with pytest.raises(RefusedError, match="is being written, or was changed a moment ago") as caught:
+        kept.open(found(root, "t.cdl"))
+    assert (caught.value.status, caught.value.headers) == (503, (("Retry-After", "2"),))
+    os.utime(path, (1, 1))
+    with pytest.raises(CompileError) as later:
+        kept.open(found(root, "t.cdl"))
+    assert refusals.refused(later.value, root.home).status == 422
+    path.write_text(TEXT, encoding="utf-8")
+    assert kept.open(found(root, "t.cdl")).checked.shapes == {"/v": (2,)}
+
+
+def test_a_large_stream_is_a_copy_that_outlives_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dataset_cache, "COPIED", 1000)
+    values = ", ".join(map(str, range(3000)))
+    text = f"netcdf t {{ dimensions: x = 3000 ; variables: int v(x) ; data: v = {values} ; }}"
+    nczarr.write(nczarr.from_cdl(text), tmp_path / "t.ncs", format="ncstream", allow_loss="all")
+    disk = Disk(1 << 20)
+    kept = Shelf(Limits()._replace(memory=4 * 8000), Following(), NO_OPTIONS, disk=disk)
+    monkeypatch.setattr(UNMAPPED, "is_set", lambda: True)
+    opened = kept.open(found(Root(str(tmp_path)), "t.ncs"))
+    assert disk.used == (tmp_path / "t.ncs").stat().st_size
+    (tmp_path / "t.ncs").write_bytes(b"")  # the system ends a process that reads the map of such a file
+    part = opened.checked.parts["/v"][""]
+    assert part.read((slice(2990, 3000),)).tolist() == list(range(2990, 3000))
+    del opened, part, kept
+    gc.collect()
+    assert disk.used == 0
+    nczarr.write(nczarr.from_cdl(text), tmp_path / "t.ncs", format="ncstream", allow_loss="all", overwrite=True)
+    full = Shelf(Limits()._replace(memory=4 * 8000), Following(), NO_OPTIONS, disk=Disk(10))
+    with pytest.raises(RefusedError, match="temporary files"):
+        full.open(found(Root(str(tmp_path)), "t.ncs"))

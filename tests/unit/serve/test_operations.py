@@ -17,7 +17,7 @@ import pytest
 
 from nczarr.serve.operations.metrics import Metrics
 from tests.conftest import run_command
-from tests.support.serving import Served, serving
+from tests.support.serving import serving
 
 COMMON = re.compile(r'127\.0\.0\.1 - - \[\d\d/\w{3}/\d{4}:\d\d:\d\d:\d\d \+0000\] "(.*)" (\d{3}) (\d+|-)')
 
@@ -182,12 +182,6 @@ def test_other_bases_are_refused(folder: Path, base: str) -> None:
 
 
 # ---- processes -------------------------------------------------------------------------------------------------------
-def children(server: Served) -> set[int]:
-    """The processes that answer clients, not their helpers."""
-    place = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children")
-    return set(map(int, place.read_text(encoding="ascii").split()))
-
-
 needs_proc = pytest.mark.skipif(sys.platform != "linux", reason="the processes of a process are known on Linux alone")
 
 
@@ -211,7 +205,7 @@ def has_gone(pid: int) -> bool:
 @needs_proc
 def test_processes_share_work_and_counts(folder: Path) -> None:
     with serving(folder, "--processes", "2") as server:
-        first = children(server)
+        first = server.children()
         assert len(first) == 2
         for _ in range(4):
             urllib.request.urlopen(f"{server.url}zarr2/a.cdl/.zattrs").read()
@@ -219,11 +213,22 @@ def test_processes_share_work_and_counts(folder: Path) -> None:
         wait_for(lambda: line in server.get("/metrics").text)  # a request counts when its answer has ended
         killed = first.pop()
         os.kill(killed, signal.SIGKILL)
-        wait_for(lambda: len(children(server)) == 2 and killed not in children(server))
+        wait_for(lambda: len(server.children()) == 2 and killed not in server.children())
         assert server.get("/zarr2/a.cdl/.zattrs").status == 200
-        last = children(server)
+        last = server.children()
         assert server.end() == 0
         wait_for(lambda: all(map(has_gone, last)))
+
+
+@needs_proc
+def test_a_single_process_is_replaced_when_it_ends(folder: Path) -> None:
+    with serving(folder) as server:
+        for number in (signal.SIGKILL, signal.SIGSEGV):
+            (killed,) = server.children()
+            os.kill(killed, number)
+            wait_for(lambda killed=killed: server.children() and killed not in server.children())
+            assert server.get("/zarr2/a.cdl/.zattrs").status == 200
+        assert server.end(signal.SIGINT) == 130
 
 
 @needs_proc
@@ -231,7 +236,7 @@ def test_processes_are_replaced_without_refused_clients(folder: Path) -> None:
     import http.client
 
     with serving(folder, "--processes", "2") as server:
-        before, statuses, stop = children(server), [], threading.Event()
+        before, statuses, stop = server.children(), [], threading.Event()
 
         def ask() -> None:
             while not stop.is_set():
@@ -243,7 +248,7 @@ def test_processes_are_replaced_without_refused_clients(folder: Path) -> None:
         asking = threading.Thread(target=ask)
         asking.start()
         server.process.send_signal(signal.SIGHUP)
-        wait_for(lambda: len(children(server)) == 2 and not children(server) & before)
+        wait_for(lambda: len(server.children()) == 2 and not server.children() & before)
         stop.set()
         asking.join()
         assert set(statuses) == {200}
@@ -252,7 +257,7 @@ def test_processes_are_replaced_without_refused_clients(folder: Path) -> None:
 @needs_proc
 def test_processes_end_with_their_parent(folder: Path) -> None:
     with serving(folder, "--processes", "2") as server:
-        running = children(server)
+        running = server.children()
         server.process.kill()
         server.process.wait()
         wait_for(lambda: all(map(has_gone, running)))

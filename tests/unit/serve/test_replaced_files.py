@@ -24,7 +24,7 @@ NAMES = ("classic.nc", "contiguous.nc", "deflated.nc", "chunked.nc", "text.cdl")
 PATHS = (
     "/dap2/{}.dods?v", "/dap4/{}.dap?dap4.ce=/v", "/zarr2/{}/v/0", "/zarr3/{}/v/c/0", "/cdmremote/{}?req=data&var=v",
     "/download/{}?var=v&format=nc", "/dap2/{}.dods?v%5B0:1000:1199999%5D", "/view/{}?var=v&format=json",
-    "/browse/{}?format=json", "/dap4/{}.dmr",
+    "/browse/{}?format=json", "/dap4/{}.dmr", "/file/{}",
 )  # fmt: skip
 
 
@@ -119,12 +119,14 @@ def test_files_copied_over_served_ones(count: int, tmp_path: Path) -> None:
     # the page has the time of the file, and files of downloads have the time when they are made
     stamped = ("/browse/", "/download/")
     with serving(root) as served:
+        processes = served.children()
         with Clients(served, truth, stamped) as clients:
             for number in range(1, count + 1):
                 for name in NAMES:
                     shutil.copyfile(versions[number % 2] / name, root / name)
                 clients.ended.wait(0.4)
         assert served.process.poll() is None
+        assert served.children() == processes
         assert clients.wrong == []
         assert clients.found["old"] > 0, clients.found
         assert clients.found["new"] > 0, clients.found

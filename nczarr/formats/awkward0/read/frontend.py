@@ -41,6 +41,7 @@ from nczarr.json.documents import Documents
 from nczarr.names import name_problem, stem
 from nczarr.options import Options
 from nczarr.source import Source
+from nczarr.stores import ranges
 from nczarr.stores.base import Store, UnsafeKeyError
 from nczarr.stores.local_file import UNMAPPED
 from nczarr.stores.ranges import Range
@@ -57,12 +58,25 @@ def holds(store: Store) -> bool:
     found = store.children("")
     if MODEL in found:
         return True
-    return any(each.endswith(SCHEMA_SUFFIX) and _is_document(store.get(each)) for each in found)
+    return any(each.endswith(SCHEMA_SUFFIX) and _has_document(store, each) for each in found)
+
+
+def _has_document(store: Store, key: str) -> bool:
+    """Return whether a key is a document. A folder of large files of another kind costs their first bytes alone."""
+    place = store.locate(key)
+    if place is not None and not _begins(ranges.read(place._replace(length=min(place.length, HEAD)))):
+        return False
+    return _is_document(store.get(key))
 
 
 def _is_document(data: bytes | None) -> bool:
-    head = (data or b"")[:HEAD].lstrip()
-    return head.startswith(b"{") and (b'"awkward0"' in head or b'"awkward"' in head) and b'"schema"' in (data or b"")
+    return _begins((data or b"")[:HEAD]) and b'"schema"' in (data or b"")
+
+
+def _begins(head: bytes) -> bool:
+    """Return whether the first bytes may be those of a document."""
+    head = head.lstrip()
+    return head.startswith(b"{") and (b'"awkward0"' in head or b'"awkward"' in head)
 
 
 def read(store: Store, report: Report, options: Options) -> Unchecked | None:

@@ -28,6 +28,9 @@ from nczarr.formats.awkward0.columns.nodes import (
     Texts,
     Union,
 )
+from nczarr.formats.awkward0.read import frontend
+from nczarr.stores import ranges
+from nczarr.stores.directory import DirectoryStore
 from tests.support.every_type import CDL
 
 
@@ -393,3 +396,15 @@ def test_halves_stay_halves_in_stores(mask: list[bool], tmp_path: Path) -> None:
     assert json.loads((tmp_path / "d.zarr/d/.zarray").read_bytes())["dtype"] == "<f2"
     first, second = (nczarr.open(tmp_path / name)["/d"][...] for name in ("d.awkd", "d.zarr"))
     assert np.array_equal(first, second, equal_nan=True)
+
+
+def test_of_other_json_files_in_a_folder_the_first_bytes_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder of references may have gigabytes of them."""
+    (tmp_path / "a.json").write_bytes(b'{"version": 1, "refs": {' + b" " * 100_000 + b"}}")
+    real, taken = ranges.read, list[int]()
+    monkeypatch.setattr(ranges, "read", lambda place: taken.append(place.length) or real(place))
+    monkeypatch.setattr(DirectoryStore, "get", lambda store, key: pytest.fail(key))
+    assert not frontend.holds(DirectoryStore(str(tmp_path)))
+    assert taken == [frontend.HEAD]
