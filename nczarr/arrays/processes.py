@@ -15,9 +15,9 @@ from collections.abc import Callable, Generator, Iterable
 from contextlib import suppress
 from functools import partial
 from queue import Empty, SimpleQueue
-from threading import Timer
 from typing import IO, Any
 
+from nczarr.arrays.deadlines import DEADLINES
 from nczarr.arrays.forked_process import ForkedProcess
 from nczarr.arrays.thread_pool import Crew, Task
 
@@ -138,13 +138,8 @@ class TimedProcess:
         assert self.process.stdout is not None
         if seconds is None:
             return work(self.process.stdin, self.process.stdout)
-        timer = Timer(seconds, self._end_late)
-        timer.daemon = True
-        timer.start()
-        try:
+        with DEADLINES.action(seconds, self._end_late):
             return work(self.process.stdin, self.process.stdout)
-        finally:
-            timer.cancel()
 
     def _end_late(self) -> None:
         self.late = True

@@ -50,7 +50,7 @@ class Limits(NamedTuple):
         return min(8 << 20, self.answers // 64)
 
 
-PIECE = 1 << 19
+PIECE = 1 << 20
 """Maximum bytes passed to a connection at once."""
 
 LEAST_PIECE = 1 << 14

@@ -1,7 +1,7 @@
 """Search index of all datasets below the root: names, titles, variables, standard names.
 
 A thread of low priority builds it, beginning with the first request that needs
-it, and rests as long as it works. A later request starts another pass, which
+it, and rests now and then. A later request starts another pass, which
 reads changed datasets alone. Datasets, texts and the time of a pass have
 limits; what cannot be read is found by its name.
 """
@@ -34,6 +34,9 @@ LONGEST = 64 << 10
 
 SECONDS = 900.0
 """Maximum seconds of one pass."""
+
+REST = 0.25
+"""Seconds of rest for each second of work; the thread has a low priority too."""
 
 AGE = 5.0
 """Seconds after which a request starts another pass."""
@@ -214,7 +217,7 @@ class SearchIndex:
                 checked = self._read(place, LARGEST).checked
                 return _record(place, stamp, checked)
             finally:
-                self._ended.wait(min(1.0, time.monotonic() - begun))
+                self._ended.wait(min(1.0, REST * (time.monotonic() - begun)))
         except RefusedError as error:
             return None if error.status == 404 else _named(place, stamp)
         except CompileError:

@@ -32,7 +32,7 @@ PIECE = 4 << 20
 CELLS = 1 << 12
 """Cells of variable size read at once."""
 
-CHUNK = (1 << 19) - HEADER
+CHUNK = (1 << 20) - HEADER
 """Bytes of values in a chunk; the last has fewer."""
 
 LONGEST = (1 << 24) - 1
