@@ -7,6 +7,7 @@ Writers append, overwrite, resume or combine.
 from __future__ import annotations
 
 import shutil
+import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,6 +25,9 @@ from tests.support.repositories import icechunk
 from tests.support.stepped import Ended, How, Running
 
 WIDTH = 5
+
+PATIENCE = 60.0
+"""Seconds after which what a process should remove has stayed."""
 
 REPEATED = 10
 """Kills of which one is followed by two further runs."""
@@ -174,6 +178,12 @@ class Place:
         names = {path.removeprefix(folder).lstrip("/").partition("/")[0] for path in system.find(folder, withdirs=True)}
         return sorted(name for name in names if self._is_ours(f"{folder}/{name}") and name != f"t{self.kind.suffix}")
 
+    def wait_for_removers(self) -> None:
+        """Wait until the processes have ended that remove what killed runs were removing."""
+        end = time.monotonic() + PATIENCE
+        while any(".removed-" in name for name in self.beside()) and time.monotonic() < end:
+            time.sleep(0.01)
+
     def arguments(self, source: str) -> list[str]:
         """Return the command line of the writer of a source."""
         path, single = str(self.folder / f"{source}.nc"), ["--workers", "1"]
@@ -286,6 +296,7 @@ def check_kills(place: Place, kills: int) -> Counter[str]:
             repeated = place.run("one")
             assert (repeated.status, "misplaced-records" in repeated.err) == (1, True), repeated
             assert place.is_state(1), text
+        place.wait_for_removers()
         assert not [name for name in place.beside() if ".partial-" not in name and ".replaced-" not in name], text
         outcomes[f"{'after' if after else 'before'}, then {again.status}"] += 1
     outcomes["steps"] = steps
