@@ -218,6 +218,8 @@ class CoordinateRange(NamedTuple):
     """True if the cell nearest to `low` is selected."""
     span: Span = NOWHERE
     """Position in the text."""
+    text: str | None = None
+    """Both bounds as written on a command line: the value, if the coordinate holds texts. None: no command line."""
 
 
 class Subset(NamedTuple):

@@ -36,7 +36,7 @@ from nczarr.stores.base import JOURNAL, Store
 from nczarr.stores.lock import Lock, NoLock
 from nczarr.stores.repository.layout import is_repository
 from nczarr.stores.stat import identity
-from nczarr.stores.url import Repository, is_remote, trimmed
+from nczarr.stores.url import BadURLError, Repository, is_remote, trimmed
 
 LACKING = frozenset({"unseen-object", "missing-values"})
 """Warnings of files that are not read whole. A file that is written again would lose the rest."""
@@ -119,7 +119,12 @@ def fingerprint(
 
     found = [__version__, path, repr(tuple(along)), repr(region), repr(subset), repr(sorted(options.allow_loss))]
     for source in sources:
-        known = identity(source, options.storage.of("source")) if isinstance(source, str) and source != "-" else None
+        try:
+            known = (
+                identity(source, options.storage.of("source")) if isinstance(source, str) and source != "-" else None
+            )
+        except BadURLError:  # the reader of the source reports it
+            return None
         if known is None:
             return None
         found += [str(source), known]

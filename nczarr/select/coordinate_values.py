@@ -8,10 +8,12 @@ compared to the millisecond where numbers are inexact.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from nczarr import names
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.time_units import CALENDARS, period
 from nczarr.check.checked import Checked
@@ -127,6 +129,8 @@ def _value(label: Label, conversion: Physical) -> Interval:
         number = math.inf if label == math.inf else -math.inf if label == -math.inf else None  # type: ignore[assignment]
     if number is None or (isinstance(label, str) and "/" in label):
         raise ValueError(f"`{label}` is not a number")
+    if abs(number) != math.inf and abs(number) > sys.float_info.max:
+        raise ValueError(f"`{names.readable(str(label)[:40])}` is beyond the numbers of type double")
     return Interval(number, number)
 
 
@@ -169,10 +173,10 @@ class _Coordinate:
             last = math.inf if high == math.inf else math.ceil(high) - 1 if interval.open else math.floor(high)
             return (values >= first) & (values <= last)
         slack, kind = self._slack(values, interval), values.dtype.type
-        above = values >= kind(float(low)) - slack
+        above = values >= _bound(low, kind) - slack
         if interval.open:
-            return np.asarray(above & (values < kind(float(high)) - slack))
-        return np.asarray(above & (values <= kind(float(high)) + slack))
+            return np.asarray(above & (values < _bound(high, kind) - slack))
+        return np.asarray(above & (values <= _bound(high, kind) + slack))
 
     def _slack(self, values: NDArray[Any], interval: Interval) -> Any:
         """Return the inaccuracy of decoded values, in their dtype."""
@@ -211,17 +215,25 @@ class _Coordinate:
         return helps
 
 
+def _bound(value: Fraction | float, kind: Any) -> Any:
+    """Return a bound in a floating-point type; a finite one beyond the type becomes its largest value."""
+    largest = float(np.finfo(kind).max)
+    return kind(float(value) if abs(value) == math.inf else min(max(float(value), -largest), largest))
+
+
 def _text_indices(wanted: CoordinateRange, path: str, checked: Checked, report: Report) -> range | None:
-    """Return the cells of texts that equal the requested one."""
-    if wanted.low != wanted.high or wanted.nearest or not isinstance(wanted.low, str):
+    """Return the cells of texts that equal the requested one; a colon in it divides no bounds."""
+    requested = wanted.low if wanted.text is None and wanted.low == wanted.high else wanted.text
+    if wanted.nearest or not isinstance(requested, str):
         helps = [f"write one text: `{wanted.name}=TEXT`"]
         report.error("unmatched-selection", f"`{path}` holds texts, which have no order", wanted.span, helps=helps)
         return None
     match, reader, kind = Match(), reader_of(checked, path), checked.variables[path].type
     for start in range(0, length := _stored_length(path, checked), BLOCK):
         texts = reader.outer(kind, [range(start, min(start + BLOCK, length))])
-        match.add(start, np.array([_as_text(text) == wanted.low for text in texts.tolist()], np.bool_))
-    return _adjacent(match, wanted, path, report, list)
+        match.add(start, np.array([_as_text(text) == requested for text in texts.tolist()], np.bool_))
+    helps = ["texts have no order, so `:` is a part of the value"] if ":" in requested else []
+    return _adjacent(match, wanted._replace(low=requested, high=requested), path, report, lambda: helps)
 
 
 def _as_text(value: Any) -> Any:

@@ -5,7 +5,8 @@ r"""Syntax of cuts of dimensions: `time=0:11`, and of selections by coordinate v
 
 An index below 0 counts from the end. `\` stands before each of `\ = ~` in a
 name. Dates contain colons: a colon divides two bounds only if a number or a
-year follows it.
+year follows it. Texts have no order, so that of a coordinate of texts everything
+after `=` is one value, colons included.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def coordinate_range(text: str, report: Report, option: str = "--sel") -> Coordi
     if match[2] == "~":
         return CoordinateRange(name, written, written, nearest=True, span=span)
     low, high = _bounds(written)
-    return CoordinateRange(name, low, high, span=span)
+    return CoordinateRange(name, low, high, span=span, text=written)
 
 
 def dimension_ranges_of(cuts: Mapping[str, slice | int]) -> tuple[DimensionRange, ...]:
