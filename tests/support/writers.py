@@ -59,7 +59,7 @@ KINDS = {
 REFUSALS = {
     "append": ("busy-target", "misplaced-records"),
     "overwrite": ("busy-target",),
-    "resume": ("busy-target", "unequal-target"),
+    "resume": ("busy-target", "unequal-target", "target-exists"),  # in a bucket, an unfinished target of another source
     "combine": ("busy-target",),
 }
 """Codes of refused runs by command."""
