@@ -217,11 +217,11 @@ def hdf5(
         Arrays by name. Reading one raises as `deserialize`. Names with a slash can
         be read and written, but are not listed.
     """
-    from nczarr.formats.awkward0.wire.hdf5_group import Group
+    from nczarr.formats.awkward0.wire.hdf5_group import Hdf5Group
     from nczarr.formats.awkward0.write import save as saving
 
     read = functools.partial(deserialize, whitelist=whitelist, cache=cache, limits=limits)
-    return Group(group, read, functools.partial(saving.put, **options), saving.remove, limits)
+    return Hdf5Group(group, read, functools.partial(saving.put, **options), saving.remove, limits)
 
 
 def serialize(

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from typing import IO, TYPE_CHECKING, Any
 
 from nczarr.diagnostics.report import CompileError, Report
-from nczarr.formats.ncstream.wire.limits import DEFAULT, Limits, RefusedError
+from nczarr.formats.ncstream.wire.limits import DEFAULT, Limits, UnreadableStreamError
 from nczarr.source import NOWHERE, Source, Span
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def read_messages(
     known = Definitions() if definitions is None else Definitions(definitions)
     try:
         yield from messages.read(stream, known, limits)
-    except RefusedError as error:
+    except UnreadableStreamError as error:
         name = getattr(stream, "name", None)
         source = Source(name if isinstance(name, str) else "stream", b"", binary=True)
         raise _fault(error.code, str(error), Span(source, error.start, error.end)) from None
@@ -261,14 +261,14 @@ def data_messages(
         If values cannot be read.
     """
     from nczarr.formats.ncstream.wire.byte_pieces import UnwritableError
-    from nczarr.formats.ncstream.write.variable_messages import Values
+    from nczarr.formats.ncstream.write.variable_messages import MessageValues
 
     checked = _checked(dataset)
     for path, ranges in wanted:
         if ranges is not None:
             _check_indices(path, ranges, checked.shapes[path])
         try:
-            for piece in Values.of(checked, path, ranges).message(profile, deflate):
+            for piece in MessageValues.of(checked, path, ranges).message(profile, deflate):
                 yield bytes(piece)
         except UnwritableError as error:
             raise _fault("unwritable-ncstream", f"`{path}`: {error}") from None

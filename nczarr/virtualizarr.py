@@ -141,7 +141,7 @@ class Parser:
     ) -> tuple[dict[str, dict[str, Any]], Mapping[str, dict[str, bytes]], dict[str, Referred]]:
         """Return documents, chunks that have become content (by key), and byte ranges, each by prefix."""
         from nczarr import link, pipeline, registry
-        from nczarr.formats.reference.target import Held
+        from nczarr.formats.reference.target import DocumentStore
         from nczarr.plan.plans import StorePlan
 
         checked = pipeline.read_path(url, report, self._options)
@@ -152,7 +152,7 @@ class Parser:
         plan = pipeline.plan(self._kept(checked, report), form, report, self._options._replace(source=url))
         if not isinstance(plan, StorePlan):
             raise CompileError(report.sorted())
-        held = Held("", plan)
+        held = DocumentStore("", plan)
         if not link.into(plan, held, report):
             raise CompileError(report.sorted())
         content = dict(held.content)

@@ -136,7 +136,7 @@ def append(
     path, subset = os.fspath(target), Subset(tuple(variables), tuple(groups), related=coordinates)
     with passing():
         command = extension.fingerprint(given, path, words, region, subset, options)
-        order = extension.Order(words, region == "auto", command, discard=discard)
+        order = extension.ExtendRequest(words, region == "auto", command, discard=discard)
         done = extension.append(every_opened(named, subset, report), path, order, report, options)
     found = report.sorted()
     if done is None or any(each.severity is Severity.ERROR for each in found):

@@ -135,7 +135,7 @@ def combine(
     from nczarr.api.convert import convert
     from nczarr.api.handle import DatasetHandle, handle_of
     from nczarr.api.options import subset_from
-    from nczarr.combine import Recoding, Wanted, combined, journal_of
+    from nczarr.combine import CombineSpec, Recoding, combined, journal_of
     from nczarr.combine.sources import for_reading, home_of
     from nczarr.diagnostics.report import CompileError, Report
     from nczarr.endpoints import targets
@@ -153,7 +153,7 @@ def combine(
     subset = subset_from(report, variables=variables, groups=groups, **_cuts(options))
     words = (along,) if isinstance(along, str) else tuple(along)
     recoding = Recoding(units) if units is not None or decode_times else None
-    wanted = Wanted(words, new_dim, recoding=recoding, rectilinear=options.get("grid") == "rectilinear")
+    wanted = CombineSpec(words, new_dim, recoding=recoding, rectilinear=options.get("grid") == "rectilinear")
     if form is not None and form.name == REFERENCE:
         wanted = wanted._replace(addressable=writing.embed, inline=writing.inline)
     dask, resume = options.get("dask"), False
@@ -282,7 +282,7 @@ def append(
     """
     from nczarr.api.handle import DatasetHandle
     from nczarr.combine import Recoding
-    from nczarr.combine.append import Extension, locked, write
+    from nczarr.combine.append import DocumentExtension, locked, write
     from nczarr.combine.sources import for_reading
     from nczarr.diagnostics.report import CompileError, Report
     from nczarr.options import Options, Subset
@@ -308,7 +308,7 @@ def append(
     subset = Subset(tuple(variables), tuple(groups), related=coordinates)
     path, done = os.fspath(document), None
     with passing(), locked(path, report, options) as lock:
-        made = None if lock is None else Extension.of(path, inputs, words, recoding, subset, options, report)
+        made = None if lock is None else DocumentExtension.of(path, inputs, words, recoding, subset, options, report)
         if lock is not None and made is not None and not report.errors:
             done = write(made, lock, report)
     if done is None or report.errors:

@@ -16,8 +16,8 @@ from typing import Any
 from nczarr.arrays.blocks import grid_of
 from nczarr.arrays.index_table import distinct
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.located import Facts, Form, LocatedArray
-from nczarr.arrays.manifest import Columns
+from nczarr.arrays.located import Facts, LocatedArray, LocatedForm
+from nczarr.arrays.manifest import PlaceColumns
 from nczarr.arrays.memory import ArrayInMemory
 from nczarr.arrays.part_fills import is_complete
 from nczarr.arrays.source import ArraySource, Layout, fill_of, numpy_dtype
@@ -47,7 +47,7 @@ class Targets:
 class _Run:
     """Consecutive located sources of one form."""
 
-    def __init__(self, form: Form, rest: tuple[int, ...]) -> None:
+    def __init__(self, form: LocatedForm, rest: tuple[int, ...]) -> None:
         self.form = form
         self.rest = rest
         """Shape without the axis."""
@@ -110,7 +110,7 @@ class _Run:
         shape = (*self.rest[:axis], int(lengths.sum()), *self.rest[axis:])
         numbers = self._numbers(axis, lengths, chunk, own)
         used = distinct(target)
-        table = Columns(
+        table = PlaceColumns(
             tuple(targets.paths[each] for each in used.tolist()),
             numbers,
             np.searchsorted(used, target).astype(np.int64),

@@ -33,7 +33,7 @@ TIMES = 3
 """Memory of decoding in chunks: encoded, and before and after a step."""
 
 
-class Chunks(Protocol):
+class GridChunks(Protocol):
     """Chunks of a grid. Both methods may be called in any thread."""
 
     def chunk(self, index: Index) -> NDArray[Any] | None:
@@ -46,7 +46,7 @@ class Chunks(Protocol):
         """
 
 
-class _Piece(NamedTuple):
+class _ChunkPiece(NamedTuple):
     """Part of a chunk in a region."""
 
     chunk: Index
@@ -60,7 +60,7 @@ class _Piece(NamedTuple):
 
 
 def assembled(
-    chunks: Chunks,
+    chunks: GridChunks,
     layout: Layout,
     selection: Selection,
     within: tuple[int, ...],
@@ -90,7 +90,7 @@ def assembled(
 
 def assemble(
     out: NDArray[Any],
-    chunks: Chunks,
+    chunks: GridChunks,
     layout: Layout,
     selection: Selection,
     within: tuple[int, ...],
@@ -129,7 +129,7 @@ def assemble(
             out[...], filled = fill, True
         indices, count = listed, len(listed)
 
-    def put(piece: _Piece) -> None:
+    def put(piece: _ChunkPiece) -> None:
         place: Any = (*piece.outside, ...)  # an array, also of a scalar
         target = out[place]
         if direct and piece.whole:
@@ -161,7 +161,7 @@ def _pieces(
     bounds: list[tuple[int, int]],
     ends: list[int],
     within: tuple[int, ...],
-) -> Iterator[_Piece]:
+) -> Iterator[_ChunkPiece]:
     """Yield the parts of chunks between the starts of `bounds` and `ends`."""
     for index in indices:
         inside, outside, whole = [], [], True
@@ -171,4 +171,4 @@ def _pieces(
             inside.append(slice(low - first, high - first))
             outside.append(slice(low - start, high - start))
             whole = whole and low == first and high == min(following, last)
-        yield _Piece(index, tuple(inside), tuple(outside), whole)
+        yield _ChunkPiece(index, tuple(inside), tuple(outside), whole)

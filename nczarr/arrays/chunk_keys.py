@@ -16,7 +16,7 @@ from threading import Lock
 from nczarr.arrays.blocks import Index, every_index
 from nczarr.arrays.index_table import table_of
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.manifest import Columns
+from nczarr.arrays.manifest import PlaceColumns
 from nczarr.capabilities import ChunkKeys
 from nczarr.stores.base import Store
 
@@ -24,7 +24,7 @@ FEW = 256
 """Maximum keys that are looked up one by one, instead of listing all."""
 
 
-class Listing:
+class KeyListing:
     """Keys of one array in one process; also the identity of the array.
 
     `counts`: grid shape. `expected`: the `digest` of another process, until it
@@ -42,7 +42,7 @@ class Listing:
         self._expected = expected
         self._stored: list[Index] | None = None
         self._table: NDArray[np.int64] | None = None
-        self.manifest: Columns | None = None
+        self.manifest: PlaceColumns | None = None
         """Where the chunks are that lie in files or objects, once it was looked up (`placed`)."""
         self.placed = False
         self.length: int | None = None

@@ -11,7 +11,7 @@ from nczarr.arrays.codecs import same_bytes
 from nczarr.arrays.index_table import distinct, unraveled
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.lengths import linked_lengths
-from nczarr.arrays.manifest import Affine, Columns, Manifest
+from nczarr.arrays.manifest import Affine, Manifest, PlaceColumns
 from nczarr.arrays.route import plain
 from nczarr.arrays.source import ArraySource, Layout, itemsize
 from nczarr.ast.rectilinear import varies
@@ -32,7 +32,7 @@ class Referred(NamedTuple):
     """Names of the chunks."""
     counts: tuple[int, ...]
     """Shape of the chunk grid."""
-    columns: Columns
+    columns: PlaceColumns
     """Byte ranges, sorted by chunk, without duplicates and masks. Length `WHOLE` with offset 0: a whole file."""
     noted: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
     """Recorded properties of the files, as in `ArraySource`."""
@@ -52,20 +52,20 @@ class Referred(NamedTuple):
                 yield from (head + separator.join(map(str, index)) for index in zip(*axes, strict=True))
 
 
-def columns_of(manifest: Manifest) -> Columns:
+def columns_of(manifest: Manifest) -> PlaceColumns:
     """Return a manifest with one row per chunk."""
-    if isinstance(manifest, Columns):
+    if isinstance(manifest, PlaceColumns):
         return manifest
     number = np.arange(manifest.count, dtype=np.int64)
     zeros = np.zeros(manifest.count, np.int64)
     offset = manifest.base + number * manifest.stride
-    return Columns((manifest.source,), number, zeros, offset, zeros + manifest.length, zeros.astype(np.int32))
+    return PlaceColumns((manifest.source,), number, zeros, offset, zeros + manifest.length, zeros.astype(np.int32))
 
 
-def some(columns: Columns, rows: NDArray[Any] | slice) -> Columns:
+def some(columns: PlaceColumns, rows: NDArray[Any] | slice) -> PlaceColumns:
     """Select rows by a slice, a mask (bool, shape (rows,)) or row numbers (integers, shape (selected rows,))."""
     sources, chunk, source, offset, length, mask = columns
-    return Columns(sources, chunk[rows], source[rows], offset[rows], length[rows], mask[rows])
+    return PlaceColumns(sources, chunk[rows], source[rows], offset[rows], length[rows], mask[rows])
 
 
 def usual_codecs(source: ArraySource) -> tuple[Codec, ...] | None:
@@ -88,7 +88,7 @@ def unmasked(codecs: tuple[Codec, ...], mask: int) -> tuple[Codec, ...]:
     return tuple(codec for number, codec in enumerate(codecs) if not mask >> number & 1)
 
 
-def referred(source: ArraySource | None, layout: Layout) -> Columns | None:
+def referred(source: ArraySource | None, layout: Layout) -> PlaceColumns | None:
     """Return the source's byte ranges that are valid chunks of this layout, or None. Raises OSError.
 
     Grid and elements must be equal. Chunks of a wrong length are left to the

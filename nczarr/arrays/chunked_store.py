@@ -17,14 +17,14 @@ from nczarr.arrays import small_chunks
 from nczarr.arrays.array_steps import decoded
 from nczarr.arrays.assembly import MANY, assemble, assembled
 from nczarr.arrays.blocks import Index, Region, Selection, grid_of, number_of, region_or_all
-from nczarr.arrays.chunk_keys import Listing
+from nczarr.arrays.chunk_keys import KeyListing
 from nczarr.arrays.chunk_references import WHOLE
 from nczarr.arrays.decode import DECODING_ERRORS
 from nczarr.arrays.grid import chunk_of, covering_regions, in_one, kept, put_chunk, unreadable
 from nczarr.arrays.index_table import indices_of
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.lengths import decoded_length, encoded_length, is_plain, misfit, texts_end
-from nczarr.arrays.manifest import Columns, Manifest, Place, columns_from
+from nczarr.arrays.manifest import ChunkPlace, Manifest, PlaceColumns, columns_from
 from nczarr.arrays.memory import put_nil
 from nczarr.arrays.occupancy import blocks_of_chunks, blocks_of_runs, chunk_ranges, chunks_in
 from nczarr.arrays.shards import (
@@ -36,7 +36,7 @@ from nczarr.arrays.shards import (
     places_in_shards,
     stored_in_shards,
 )
-from nczarr.arrays.small_chunks import Encoded
+from nczarr.arrays.small_chunks import EncodedChunks
 from nczarr.arrays.source import ArraySource, Stored, itemsize, numpy_dtype
 from nczarr.ast.rectilinear import largest, varies
 from nczarr.stores import ranges
@@ -121,13 +121,13 @@ class StoredArray(KeyedArray):
         unit = self.layout.shards or self.layout.chunks
         return chunks_in(self.keys.table_in(chunk_ranges(unit, region), exactly=exactly), unit, region)
 
-    def _columns(self, region: Region | None) -> Columns | None:
+    def _columns(self, region: Region | None) -> PlaceColumns | None:
         layout = self.layout
         counts = grid_of(layout.shape, layout.chunks)
         if layout.shards is not None:
             return columns_in_shards(self, self._stored_keys(region, exactly=True), region)
 
-        def places() -> Iterator[tuple[int, Place]]:
+        def places() -> Iterator[tuple[int, ChunkPlace]]:
             for index in indices_of(self._stored_keys(region, exactly=True)):
                 found = self.store.refer(self.key(index))
                 if found is None or found.url is None:
@@ -137,7 +137,7 @@ class StoredArray(KeyedArray):
                 if wanted is not None:
                     told = self.store.told(self.key(index))
                     length = WHOLE if told in (None, wanted) else told
-                yield number_of(index, counts), Place(found.url, found.offset, length, self.masks.get(index, 0))
+                yield number_of(index, counts), ChunkPlace(found.url, found.offset, length, self.masks.get(index, 0))
 
         found = columns_from(places())
         return found if len(found.chunk) else None
@@ -153,7 +153,7 @@ class StoredArray(KeyedArray):
             return None
         return Stored(encoding.dtype, self.layout.chunks, codecs)
 
-    def place(self, chunk: Index) -> Place | None:
+    def place(self, chunk: Index) -> ChunkPlace | None:
         """Return a chunk's location in a file; None if it is not stored in a file. Raises OSError."""
         place = self._place(chunk)
         if place is not None:
@@ -162,18 +162,18 @@ class StoredArray(KeyedArray):
                 self._check_texts(chunk, ranges.read(Range(*place[:3])))
         return place
 
-    def _place(self, chunk: Index) -> Place | None:
+    def _place(self, chunk: Index) -> ChunkPlace | None:
         if self.layout.shards is None:
             self.keys.check_seen()
             whole = self.store.locate(self.key(chunk))
-            return None if whole is None else Place(*whole, self.masks.get(chunk, 0))
+            return None if whole is None else ChunkPlace(*whole, self.masks.get(chunk, 0))
         found = in_shard(self, chunk)
         if found is None:
             return None
         shard, offset, length = found
-        return Place(shard.path, shard.offset + offset, length) if isinstance(shard, Range) else None
+        return ChunkPlace(shard.path, shard.offset + offset, length) if isinstance(shard, Range) else None
 
-    def places(self, chunks: NDArray[np.int64], *, cut: bool = False) -> Columns:
+    def places(self, chunks: NDArray[np.int64], *, cut: bool = False) -> PlaceColumns:
         """Return the locations of many chunks; those in shards are found together."""
         if self.layout.shards is None or self.masks or self._plain_texts or self.store.distant:
             return ArraySource.places(self, chunks, cut=cut)
@@ -271,7 +271,7 @@ class StoredArray(KeyedArray):
                     return None
         return small_chunks.region(layout, selection, layout.shape, self.encoding, self._several)
 
-    def _several(self, chunks: NDArray[np.int64]) -> Encoded:
+    def _several(self, chunks: NDArray[np.int64]) -> EncodedChunks:
         """Return the encoded bytes of many chunks. Raises OSError, CompileError; ValueError for a wrong index."""
         if self.layout.shards is None or self.masks:
             known = [(row, self._raw(index)) for row, index in enumerate(indices_of(chunks))]
@@ -279,7 +279,7 @@ class StoredArray(KeyedArray):
             rows, masks = np.array([row for row, _ in stored], np.int64), np.zeros(len(stored), np.int32)
             if self.masks:
                 masks[:] = [self.masks.get(index, 0) for index in indices_of(chunks[rows])]
-            return Encoded(rows, masks, [data for _, data in stored])
+            return EncodedChunks(rows, masks, [data for _, data in stored])
         parts = []
         for found in in_shards(self, chunks):
             if not found.is_inside or self._misfit(found.length):
@@ -287,12 +287,12 @@ class StoredArray(KeyedArray):
             if isinstance(found.whole, Range):
                 zeros = np.zeros(len(found.row), np.int64)
                 offset, masks = found.whole.offset + found.offset, zeros.astype(np.int32)
-                place = Columns((found.whole.path,), found.row, zeros, offset, found.length, masks)
+                place = PlaceColumns((found.whole.path,), found.row, zeros, offset, found.length, masks)
                 parts.append(small_chunks.located(place))
             elif found.whole is not None:
                 bounds = zip(found.offset.tolist(), (found.offset + found.length).tolist(), strict=True)
                 data = [found.whole[begin:end] for begin, end in bounds]
-                parts.append(Encoded(found.row, np.zeros(len(data), np.int32), data))
+                parts.append(EncodedChunks(found.row, np.zeros(len(data), np.int32), data))
         return small_chunks.merged(parts)
 
     def _misfit(self, length: NDArray[np.int64]) -> bool:
@@ -334,17 +334,17 @@ class StoredArray(KeyedArray):
             self._unreadable(chunk, str(error) or type(error).__name__)
 
     @property
-    def keys(self) -> Listing:
+    def keys(self) -> KeyListing:
         """Keys of the array in this process; made once, because they identify the array."""
         if not self._own:
             self._own.append(self._listed(None))
-        listing: Listing = self._own[0]
+        listing: KeyListing = self._own[0]
         return listing
 
-    def _listed(self, expected: str | None) -> Listing:
+    def _listed(self, expected: str | None) -> KeyListing:
         encoding = self.encoding
         counts = grid_of(self.layout.shape, self.layout.shards or self.layout.chunks)
-        made = Listing(self.store, self.chunk_keys, counts, expected)
+        made = KeyListing(self.store, self.chunk_keys, counts, expected)
         made.varies = varies(self.layout.chunks)
         if not made.varies:
             made.length = encoded_length(encoding.dtype, self.layout.chunks, encoding.steps)

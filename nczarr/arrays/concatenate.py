@@ -21,7 +21,7 @@ from nczarr.arrays.blocks import Index, Region, Selection, grid_of, region_or_al
 from nczarr.arrays.chunk_references import columns_of, some
 from nczarr.arrays.codecs import same_bytes
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.manifest import Columns, Manifest, Place
+from nczarr.arrays.manifest import ChunkPlace, Manifest, PlaceColumns
 from nczarr.arrays.occupancy import positions_within
 from nczarr.arrays.route import plain
 from nczarr.arrays.source import ArraySource, Layout, Stored, fill_of, little_descr, numpy_dtype, unwritten_of
@@ -151,7 +151,7 @@ class Joined(ArraySource):
         found = [self._moved(number, table) for number, table in tables if table is not None]
         return _merged(found) if found else None
 
-    def _moved(self, number: int, table: Manifest) -> Columns:
+    def _moved(self, number: int, table: Manifest) -> PlaceColumns:
         """Return a source's chunks as chunks of the whole."""
         columns = columns_of(table)
         source, chunks = self.sources[number], self.layout.chunks
@@ -184,7 +184,7 @@ class Joined(ArraySource):
         source, index = self._home(chunk)
         return source.encoded(index) if self._has(source, index) else None
 
-    def place(self, chunk: Index) -> Place | None:
+    def place(self, chunk: Index) -> ChunkPlace | None:
         """Return the source's location of a chunk; None without a common grid."""
         if self.stored is None:
             return None
@@ -372,7 +372,7 @@ def _times(lengths: tuple[int, ...]) -> str:
     return " × ".join(map(str, lengths)) or "one element"
 
 
-def _merged(tables: list[Columns]) -> Columns:
+def _merged(tables: list[PlaceColumns]) -> PlaceColumns:
     """Merge tables in chunk order; each file is listed once."""
     numbers: dict[str, int] = {}
     source = []
@@ -382,7 +382,7 @@ def _merged(tables: list[Columns]) -> Columns:
     chunk, offset, length, mask = (
         np.concatenate([getattr(table, name) for table in tables]) for name in ("chunk", "offset", "length", "mask")
     )
-    made = Columns(tuple(numbers), chunk, np.concatenate(source), offset, length, mask)
+    made = PlaceColumns(tuple(numbers), chunk, np.concatenate(source), offset, length, mask)
     if (np.diff(chunk) >= 0).all():
         return made
     order = np.argsort(chunk, kind="stable")

@@ -264,13 +264,13 @@ class DaskArray(ArraySource):
             return
         pieces = _pieces(self.graph.array.chunks, selection)
 
-        def put(piece: _Piece) -> None:
+        def put(piece: _BlockPiece) -> None:
             out[piece.outside] = self._part(piece)
 
         element = itemsize(self.layout.dtype) or OBJECT
         each(put, pieces, 2 * element * math.prod(self.layout.chunks) if len(pieces) > 1 else None)
 
-    def _part(self, piece: _Piece) -> NDArray[Any]:
+    def _part(self, piece: _BlockPiece) -> NDArray[Any]:
         values = self.graph.block(piece.block)
         if not piece.whole:
             self.graph.keep(piece.block, values)
@@ -278,7 +278,7 @@ class DaskArray(ArraySource):
         return part
 
 
-class _Piece(NamedTuple):
+class _BlockPiece(NamedTuple):
     """Part of a block in a region."""
 
     block: tuple[int, ...]
@@ -291,11 +291,11 @@ class _Piece(NamedTuple):
     """True if the part is the block."""
 
 
-def _pieces(chunks: tuple[tuple[int, ...], ...], selection: Selection) -> list[_Piece]:
+def _pieces(chunks: tuple[tuple[int, ...], ...], selection: Selection) -> list[_BlockPiece]:
     """Return the parts of a region in C order. `chunks`: lengths of the blocks along each dimension."""
     axes = [list(_along(lengths, part)) for lengths, part in zip(chunks, selection, strict=True)]
     return [
-        _Piece(
+        _BlockPiece(
             tuple(number for number, _, _, _ in found),
             tuple(inside for _, inside, _, _ in found),
             tuple(outside for _, _, outside, _ in found),

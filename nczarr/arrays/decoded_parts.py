@@ -1,6 +1,6 @@
 """Array sources of variables whose parts are decoded together, one section of cells at a time.
 
-A format defines the `Sections` and decodes them: messages of a stream, answers
+A format defines the `VariableSections` and decodes them: messages of a stream, answers
 of a server, or calls of a library. `DecodedCells` is a part with the variable's
 dimensions, `DecodedContent` a part in a ragged dimension.
 """
@@ -25,7 +25,7 @@ Values: TypeAlias = "Mapping[str, NDArray[Any]]"
 """Values of cells by part."""
 
 
-class Sections:
+class VariableSections:
     """Sections of one variable, picklable. Methods raise OSError."""
 
     type: TypeName
@@ -50,7 +50,7 @@ class Sections:
         """Return the section that is a nonempty region; None if the region has parts of several sections."""
         return None
 
-    def part(self, region: Selection) -> Sections | None:
+    def part(self, region: Selection) -> VariableSections | None:
         """Return a nonempty region as a variable of its own; None if that costs as much as the whole variable."""
         return None
 
@@ -76,7 +76,7 @@ class Sections:
 class DecodedCells(ArraySource):
     """Part with the dimensions of its variable, and possibly of fields."""
 
-    sections: Sections
+    sections: VariableSections
     """Decoded sections of the variable."""
     part: str
     """Path of the part."""
@@ -145,7 +145,7 @@ def overlap(cells: Region, region: Region) -> tuple[Selection, Selection]:
 class DecodedContent(ArraySource):
     """Part with a ragged dimension, whose length the sections define."""
 
-    sections: Sections
+    sections: VariableSections
     """Decoded sections of the variable."""
     part: Part
     """The part."""
@@ -212,7 +212,7 @@ def region_of_lists(found: Parts, region: Selection) -> Parts | None:
     return sources(part, fills)
 
 
-def _sections_of(found: Parts) -> Sections | None:
+def _sections_of(found: Parts) -> VariableSections | None:
     """Return the sections of which all parts of a variable are decoded, or None."""
     known = [each.sections if isinstance(each, DecodedCells | DecodedContent) else None for each in found.values()]
     return known[0] if known and all(each is known[0] for each in known) else None
@@ -223,7 +223,7 @@ def in_one_piece(dtype: Descr, shape: tuple[int, ...], fill: bytes | None = None
     return Layout(dtype, shape, tuple(max(1, length) for length in shape), fill=fill)
 
 
-def sources(sections: Sections, fills: Mapping[str, bytes | None]) -> Parts:
+def sources(sections: VariableSections, fills: Mapping[str, bytes | None]) -> Parts:
     """Return a variable's array sources by part. `fills`: the fill values of arrays."""
     found: Parts = {}
     for part in parts(sections.type, sections.shape, sections.types):

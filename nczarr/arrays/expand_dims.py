@@ -8,7 +8,7 @@ from typing import Any
 
 from nczarr.arrays.blocks import Index, Region, Selection
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.manifest import Columns, Manifest, Place
+from nczarr.arrays.manifest import ChunkPlace, Manifest, PlaceColumns
 from nczarr.arrays.source import DerivedSource, Layout, Stored
 
 
@@ -47,11 +47,11 @@ class Raised(DerivedSource):
         """Return the source's bytes of a chunk."""
         return self.source.encoded(chunk[1:])
 
-    def place(self, chunk: Index) -> Place | None:
+    def place(self, chunk: Index) -> ChunkPlace | None:
         """Return the source's location of a chunk."""
         return self.source.place(chunk[1:])
 
-    def places(self, chunks: NDArray[np.int64], *, cut: bool = False) -> Columns:
+    def places(self, chunks: NDArray[np.int64], *, cut: bool = False) -> PlaceColumns:
         """Return the source's locations of chunks."""
         return self.source.places(chunks[:, 1:])
 

@@ -51,7 +51,7 @@ class Encoding(NamedTuple):
     """True if the index of a shard precedes its chunks."""
 
 
-class Kept:
+class ChunkCache:
     """Cache of recently decoded data of all arrays, up to `KEPT` bytes."""
 
     def __init__(self) -> None:
@@ -88,7 +88,7 @@ class Kept:
         self.put((identity, "chunk", index), values, size)
 
 
-kept = Kept()
+kept = ChunkCache()
 
 
 def chunk_of(

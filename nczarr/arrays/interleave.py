@@ -2,7 +2,7 @@
 
 Content is in C order of its cells. Along the first dimension the sources'
 content is concatenated. Along any other it alternates: for each index of the
-dimensions before the axis, the content of every source. `Bounds` has the
+dimensions before the axis, the content of every source. `SourceBounds` has the
 amounts, from sums of counts; `Woven` is the content.
 """
 
@@ -16,7 +16,7 @@ from typing import Any
 from nczarr.arrays.blocks import Selection, every_block, first_of, linear_block, region_of
 from nczarr.arrays.concatenate import joined
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.parts import Leaf, ListTree, Types, part_tree, spread
+from nczarr.arrays.parts import ListTree, PartLeaf, Types, part_tree, spread
 from nczarr.arrays.source import ArraySource, Layout, Parts, numpy_dtype
 from nczarr.ast.rectilinear import largest
 
@@ -28,19 +28,19 @@ Join = Callable[[Sequence[ArraySource], int], ArraySource]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Bounds:
+class SourceBounds:
     """Cumulative content of each source at each index of the dimensions before an axis."""
 
     counts: tuple[ArraySource, ...]
     """Sequence lengths of every source."""
     axis: int
     """Number of dimensions before the axis."""
-    within: Bounds | None = None
+    within: SourceBounds | None = None
     """Bounds of the cells of `counts`, if these are content themselves."""
     _known: list[NDArray[np.int64]] = field(default_factory=list, repr=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Bounds, (self.counts, self.axis, self.within)
+        return SourceBounds, (self.counts, self.axis, self.within)
 
     @property
     def edges(self) -> NDArray[np.int64]:
@@ -79,7 +79,7 @@ class Woven(ArraySource):
 
     sources: tuple[ArraySource, ...]
     """The sources in order."""
-    bounds: Bounds
+    bounds: SourceBounds
     """Where the content of one source ends and that of the next begins."""
     layout: Layout
     """Layout of the result."""
@@ -117,21 +117,21 @@ class Woven(ArraySource):
 def join(type_name: str, every: Sequence[Parts], axis: int, types: Types, one: Join) -> Parts:
     """Join a variable's parts from several datasets along an axis with `one`. Raises KeyError for wrong parts."""
 
-    def array(leaf: Leaf, cells: int | Bounds | None) -> ArraySource:
+    def array(leaf: PartLeaf, cells: int | SourceBounds | None) -> ArraySource:
         sources = tuple(parts[leaf.path] for parts in every)
         return one(sources, cells) if isinstance(cells, int) else _one(sources, cells)
 
-    def elements(tree: ListTree, cells: int | Bounds | None) -> Bounds | None:
+    def elements(tree: ListTree, cells: int | SourceBounds | None) -> SourceBounds | None:
         counts = tuple(parts[tree.counts.path] for parts in every)
         if isinstance(cells, int):
-            return Bounds(counts, cells) if cells else None
-        return None if cells is None else Bounds(counts, 0, cells)
+            return SourceBounds(counts, cells) if cells else None
+        return None if cells is None else SourceBounds(counts, 0, cells)
 
-    whole: int | Bounds | None = axis
+    whole: int | SourceBounds | None = axis
     return dict(spread(part_tree(type_name, types), whole, array, elements, lambda number, field, cells: cells))
 
 
-def _one(sources: tuple[ArraySource, ...], bounds: Bounds | None) -> ArraySource:
+def _one(sources: tuple[ArraySource, ...], bounds: SourceBounds | None) -> ArraySource:
     """Join one array of content; without bounds, concatenate."""
     if bounds is None:
         return joined(sources, 0)

@@ -23,7 +23,7 @@ from nczarr.arrays.grid import Encoding, chunk_of, kept, put_chunk, unreadable
 from nczarr.arrays.index_table import indices_of, raveled, unraveled
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.lengths import linked_length, misfit
-from nczarr.arrays.manifest import Columns, Place, columns_from
+from nczarr.arrays.manifest import ChunkPlace, PlaceColumns, columns_from
 from nczarr.arrays.occupancy import blocks_of_chunks, chunk_ranges, rows_between
 from nczarr.arrays.source import ArraySource, Descr, Layout, Stored, itemsize, numpy_dtype
 from nczarr.ast.rectilinear import varies
@@ -41,7 +41,7 @@ Facts = Mapping[str, Mapping[str, Any]]
 """Recorded properties of files and objects, by path or URL."""
 
 
-class Form(NamedTuple):
+class LocatedForm(NamedTuple):
     """Properties of a located array besides its shape and places: arrays of one form may share a grid."""
 
     dtype: Descr
@@ -64,11 +64,11 @@ class Form(NamedTuple):
 class LocatedArray(ArraySource):
     """An array of chunks at known places."""
 
-    form: Form
+    form: LocatedForm
     """Properties besides shape and places."""
     shape: tuple[int, ...]
     """Length of each dimension."""
-    table: Columns
+    table: PlaceColumns
     """Places of the chunks, sorted by chunk."""
     held: Mapping[int, bytes]
     """Encoded bytes of chunks without a place, by linear index."""
@@ -107,7 +107,7 @@ class LocatedArray(ArraySource):
         """Recorded properties of the files."""
         return self.facts
 
-    def manifest(self, region: Region | None = None) -> Columns:
+    def manifest(self, region: Region | None = None) -> PlaceColumns:
         """Return the places of the chunks."""
         return self.table
 
@@ -124,22 +124,22 @@ class LocatedArray(ArraySource):
         """Return the array with other fields."""
         return replace(self, **changes)
 
-    def place(self, chunk: Index) -> Place | None:
+    def place(self, chunk: Index) -> ChunkPlace | None:
         """Return the place of a chunk in a local file. Raises OSError if the file has changed."""
         found = self._place(number_of(chunk, self.counts))
         if found is None or is_remote(found.path):
             return None
         self._check(found.path)
-        return Place(*self._range(found), found.mask)
+        return ChunkPlace(*self._range(found), found.mask)
 
-    def _place(self, number: int) -> Place | None:
+    def _place(self, number: int) -> ChunkPlace | None:
         row = int(np.searchsorted(self.table.chunk, number))
         if row == len(self.table.chunk) or self.table.chunk[row] != number:
             return None
         source, offset, length, mask = (int(column[row]) for column in self.table[2:])
-        return Place(self.table.sources[source], offset, length, mask)
+        return ChunkPlace(self.table.sources[source], offset, length, mask)
 
-    def _range(self, place: Place) -> Range:
+    def _range(self, place: ChunkPlace) -> Range:
         """Return the range of a local place; a whole file has its present length."""
         length = os.path.getsize(place.path) if place.length < 0 else place.length
         return Range(place.path, place.offset, length)
@@ -166,10 +166,10 @@ class LocatedArray(ArraySource):
             self._unreadable(place, misfit(len(data), wanted))
         return data, place.mask
 
-    def _fetched(self, place: Place) -> bytes:
-        from nczarr.stores.connection import Connection
+    def _fetched(self, place: ChunkPlace) -> bytes:
+        from nczarr.stores.connection import FileConnection
 
-        connection = Connection(place.path, self.storage)
+        connection = FileConnection(place.path, self.storage)
         whole = place.length < 0
         bounds = {} if whole else {"start": place.offset, "end": place.offset + place.length, "size": place.length}
         data: bytes = connection.call("cat_file", "", **bounds)
@@ -217,12 +217,12 @@ class LocatedArray(ArraySource):
         encoding = Encoding(self.stored.dtype, tuple(map(dict, steps_of(self.stored))))
         return small_chunks.region(self.layout, selection, self.shape, encoding, self._several)
 
-    def _several(self, chunks: NDArray[np.int64]) -> small_chunks.Encoded:
+    def _several(self, chunks: NDArray[np.int64]) -> small_chunks.EncodedChunks:
         """Return the encoded bytes of many chunks. Raises OSError, CompileError."""
         known = [(row, self._bytes(number)) for row, number in enumerate(raveled(chunks, self.counts).tolist())]
         stored = [(row, found) for row, found in known if found is not None]
         rows = np.array([row for row, _ in stored], np.int64)
-        return small_chunks.Encoded(
+        return small_chunks.EncodedChunks(
             rows, np.array([mask for _, (_, mask) in stored], np.int32), [data for _, (data, _) in stored]
         )
 
@@ -257,7 +257,7 @@ class LocatedArray(ArraySource):
     def _steps(self, mask: int) -> tuple[Config, ...]:
         return tuple(step for number, step in enumerate(steps_of(self.stored)) if not mask >> number & 1)
 
-    def _unreadable(self, place: Place | None, reason: str) -> NoReturn:
+    def _unreadable(self, place: ChunkPlace | None, reason: str) -> NoReturn:
         path, offset = ("", 0) if place is None else place[:2]
         unreadable(path, f"the chunk cannot be decoded: {reason}", offset=offset)
 
@@ -267,7 +267,7 @@ def steps_of(stored: Stored) -> list[dict[str, Any]]:
     return to_configs(stored.codecs, itemsize(stored.dtype))
 
 
-def form_of(source: ArraySource) -> Form | None:
+def form_of(source: ArraySource) -> LocatedForm | None:
     """Return the form of a source; None if places alone do not define its values, or nothing decodes them here."""
     layout, stored = source.layout, source.stored
     if (
@@ -284,7 +284,7 @@ def form_of(source: ArraySource) -> Form | None:
         return None
     if 0 in layout.shape or source.extent != layout.shape or source.unstored != layout.fill:
         return None
-    return Form(layout.dtype, stored, layout.fill, source.undefined, source.distant)
+    return LocatedForm(layout.dtype, stored, layout.fill, source.undefined, source.distant)
 
 
 def located(source: ArraySource, short: int) -> LocatedArray | None:

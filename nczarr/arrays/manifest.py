@@ -14,7 +14,7 @@ SHORT = 1 << 16
 """Bytes of a range below which several are read together rather than moved one by one."""
 
 
-class Place(NamedTuple):
+class ChunkPlace(NamedTuple):
     """Byte range of an encoded chunk in a file."""
 
     path: str
@@ -27,7 +27,7 @@ class Place(NamedTuple):
     """Bit i is set if encoding step i was skipped."""
 
 
-class Columns(NamedTuple):
+class PlaceColumns(NamedTuple):
     """Encoded chunks as byte ranges, one row per chunk, in equally long columns."""
 
     sources: tuple[str, ...]
@@ -44,7 +44,7 @@ class Columns(NamedTuple):
     """Bit i is set if encoding step i was skipped."""
 
 
-def columns_from(places: Iterable[tuple[int, Place | None]]) -> Columns:
+def columns_from(places: Iterable[tuple[int, ChunkPlace | None]]) -> PlaceColumns:
     """Return numbered places as columns, in the same order; None has no row."""
     sources: dict[str, int] = {}
     rows = [
@@ -53,10 +53,10 @@ def columns_from(places: Iterable[tuple[int, Place | None]]) -> Columns:
         if place is not None
     ]
     table = np.array(rows, np.int64).reshape(-1, 5).T.copy()
-    return Columns(tuple(sources), table[0], table[1], table[2], table[3], table[4].astype(np.int32))
+    return PlaceColumns(tuple(sources), table[0], table[1], table[2], table[3], table[4].astype(np.int32))
 
 
-def runs(columns: Columns) -> Iterator[bytes | Range]:
+def runs(columns: PlaceColumns) -> Iterator[bytes | Range]:
     """Yield the bytes of all rows in sequence: adjacent ones as one range; short ones of a file are read together.
 
     Raises OSError.
@@ -94,4 +94,4 @@ class Affine:
     """Number of chunks."""
 
 
-Manifest: TypeAlias = Columns | Affine
+Manifest: TypeAlias = PlaceColumns | Affine

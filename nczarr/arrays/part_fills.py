@@ -19,7 +19,7 @@ from nczarr.arrays.blocks import Selection, grid_of
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.manifest import Affine
 from nczarr.arrays.memory import fill_source
-from nczarr.arrays.parts import Leaf, Types, descr, part_tree, parts, size, spread
+from nczarr.arrays.parts import PartLeaf, Types, descr, part_tree, parts, size, spread
 from nczarr.arrays.source import ArraySource, Layout, Parts, fill_of, numpy_dtype
 from nczarr.ast.types import Field
 from nczarr.ast.values import Constant
@@ -35,7 +35,7 @@ def patterns(fill: Constant | None, type_name: str, types: Types) -> Iterator[tu
     def items(fill: Constant | None) -> list[Constant]:
         return [item for item in fill.data if isinstance(item, Constant)] if fill is not None else []
 
-    def array(leaf: Leaf, fill: Constant | None) -> list[bytes]:
+    def array(leaf: PartLeaf, fill: Constant | None) -> list[bytes]:
         data = fill.data if fill is not None else b""
         if leaf.counts:
             return [struct.pack("<q", next((item.count for item in items(fill)), 0))]

@@ -88,7 +88,7 @@ def size(type_name: TypeName, types: Types) -> int:
     return itemsize(descr(type_name, types))
 
 
-class Leaf(NamedTuple):
+class PartLeaf(NamedTuple):
     """One array: a fixed-size type, strings, or lengths of lists."""
 
     path: str
@@ -102,7 +102,7 @@ class Leaf(NamedTuple):
 class ListTree(NamedTuple):
     """Lists: their lengths and their elements."""
 
-    counts: Leaf
+    counts: PartLeaf
     """Lengths of the lists."""
     base: TypeName
     """Type of the elements."""
@@ -117,7 +117,7 @@ class RecordTree(NamedTuple):
     """Each field with its tree."""
 
 
-PartTree: TypeAlias = Leaf | ListTree | RecordTree
+PartTree: TypeAlias = PartLeaf | ListTree | RecordTree
 """Arrays of the values of one type."""
 
 
@@ -127,11 +127,11 @@ def part_tree(type_name: TypeName, types: Types, path: str = "") -> PartTree:
     inside = path + "/" if path else ""
     if isinstance(declared, VlenType):
         content = part_tree(declared.base, types, inside + "content")
-        return ListTree(Leaf(inside + "counts", "int64", counts=True), declared.base, content)
+        return ListTree(PartLeaf(inside + "counts", "int64", counts=True), declared.base, content)
     if isinstance(declared, CompoundType) and not is_fixed(type_name, types):
         members = ((each, part_tree(each.type, types, inside + escape(each.name))) for each in declared.fields)
         return RecordTree(tuple(members))
-    return Leaf(path, type_name)
+    return PartLeaf(path, type_name)
 
 
 Cells = TypeVar("Cells")
@@ -141,7 +141,7 @@ Found = TypeVar("Found")
 def spread(
     tree: PartTree,
     cells: Cells,
-    array: Callable[[Leaf, Cells], Found],
+    array: Callable[[PartLeaf, Cells], Found],
     elements: Callable[[ListTree, Cells], Cells],
     member: Callable[[int, Field, Cells], Cells],
 ) -> Iterator[tuple[str, Found]]:
@@ -152,7 +152,7 @@ def spread(
     those of a record member, by number and field.
     """
     match tree:
-        case Leaf():
+        case PartLeaf():
             yield tree.path, array(tree, cells)
         case ListTree():
             yield tree.counts.path, array(tree.counts, cells)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from nczarr.arrays.blocks import Index, Region, every_index, grid_of
 from nczarr.arrays.concatenate import Joined
-from nczarr.arrays.manifest import Manifest, Place
+from nczarr.arrays.manifest import ChunkPlace, Manifest
 from nczarr.arrays.route import matches
 from nczarr.arrays.source import ArraySource, Layout, Stored
 
@@ -31,7 +31,7 @@ class Patchwork(Joined):
         home = self.only(chunk)
         return None if home is None else home[0].encoded(home[1])
 
-    def place(self, chunk: Index) -> Place | None:
+    def place(self, chunk: Index) -> ChunkPlace | None:
         """Return the only source's location of a chunk; None if the chunk is made from values."""
         home = self.only(chunk)
         return None if home is None else home[0].place(home[1])

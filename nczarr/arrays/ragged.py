@@ -2,8 +2,8 @@
 
 A vlen is `counts` and, in one dimension, the `content` of all cells in C order
 (arrays/parts.py). Selected cells select the elements of their sequences; if
-these are counts of deeper sequences, also those elements. `Kept` marks cells by
-linear index, `Ragged` derives the selected content, `Gathered` is that content.
+these are counts of deeper sequences, also those elements. `ElementMask` marks cells by
+linear index, `SelectedElements` derives the selected content, `GatheredElements` is that content.
 Only one sum of counts per block is stored.
 """
 
@@ -36,7 +36,7 @@ class Mask(Protocol):
         """Return which cells from `start` to `stop` are selected: bool, shape (stop - start,)."""
 
 
-class Kept(Mask, Protocol):
+class ElementMask(Mask, Protocol):
     """Selected elements of content."""
 
     @property
@@ -48,7 +48,7 @@ class Kept(Mask, Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cells:
+class BoxCells:
     """Cells of a box with steps."""
 
     shape: tuple[int, ...]
@@ -69,7 +69,7 @@ class Cells:
         return found
 
 
-class _Block(NamedTuple):
+class _CellRun(NamedTuple):
     """A stretch of cells."""
 
     region: Selection
@@ -83,26 +83,26 @@ class _Block(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ragged:
+class SelectedElements:
     """Selected elements of content."""
 
     counts: ArraySource
     """Lengths of all sequences."""
     cells: Mask
     """The selection."""
-    _known: list[list[_Block]] = field(default_factory=list, repr=False)
+    _known: list[list[_CellRun]] = field(default_factory=list, repr=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Ragged, (self.counts, self.cells)
+        return SelectedElements, (self.counts, self.cells)
 
     @property
-    def blocks(self) -> list[_Block]:
+    def blocks(self) -> list[_CellRun]:
         """Blocks with content, and one end block; counts are read once, on first use."""
         if not self._known:
             self._known.append(list(self._sums()))
         return self._known[0]
 
-    def _sums(self) -> Iterator[_Block]:
+    def _sums(self) -> Iterator[_CellRun]:
         start = kept = 0
         layout = self.counts.layout
         block = linear_block(layout.shape, BLOCK)
@@ -111,10 +111,10 @@ class Ragged:
             region = region_of(index, block, layout.shape)
             cell = first_of(region, layout.shape)
             counts = self._lengths(region)
-            yield _Block(region, cell, start, kept)
+            yield _CellRun(region, cell, start, kept)
             start += int(counts.sum())
             kept += int(counts[self.cells.mask(cell, cell + len(counts))].sum())
-        yield _Block((), 0, start, kept)
+        yield _CellRun((), 0, start, kept)
 
     def _lengths(self, region: Selection) -> NDArray[np.int64]:
         return self.counts.read(region).reshape(-1).astype(np.int64, copy=False)
@@ -188,12 +188,12 @@ class Inner:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Gathered(ArraySource):
+class GatheredElements(ArraySource):
     """Selected elements of a content array along its first dimension."""
 
     source: ArraySource
     """The content array."""
-    kept: Kept
+    kept: ElementMask
     """The selected elements."""
 
     @property

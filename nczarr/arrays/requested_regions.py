@@ -20,7 +20,7 @@ from functools import lru_cache
 from typing import Any, Protocol
 
 from nczarr.arrays.blocks import Region, every_block, every_index, grid_of, index_of, linear_block, number_of, region_of
-from nczarr.arrays.decoded_parts import Sections
+from nczarr.arrays.decoded_parts import VariableSections
 from nczarr.arrays.lazy_numpy import NDArray
 from nczarr.arrays.parts import Types, parts, size
 from nczarr.ast.node import TypeName
@@ -64,7 +64,7 @@ class Requested(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Regions(Sections):
+class Regions(VariableSections):
     """A variable of fixed-size values or strings, requested by region."""
 
     variable: Requested
@@ -97,7 +97,7 @@ class Regions(Sections):
         each_at_once(call, list(sections))
 
 
-class Blocks(Sections):
+class Blocks(VariableSections):
     """Decoder of a variable's blocks for all its parts, with a cache. Pickles as a description."""
 
     def __init__(self, variable: Requested) -> None:

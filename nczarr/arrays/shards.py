@@ -14,12 +14,12 @@ from typing import Any, NamedTuple, NoReturn
 
 from nczarr.arrays.array_steps import index_size, index_table
 from nczarr.arrays.blocks import Index, Region, grid_of, number_of
-from nczarr.arrays.chunk_keys import Listing
+from nczarr.arrays.chunk_keys import KeyListing
 from nczarr.arrays.decode import DECODING_ERRORS
 from nczarr.arrays.grid import Encoding, kept, unreadable
 from nczarr.arrays.index_table import LARGEST, covering, indices_of, raveled, unraveled
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.manifest import Columns, columns_from
+from nczarr.arrays.manifest import PlaceColumns, columns_from
 from nczarr.arrays.occupancy import chunks_in
 from nczarr.arrays.shard_index import ShardIndex, shard_index
 from nczarr.arrays.source import ArraySource, Layout
@@ -55,7 +55,7 @@ class KeyedArray(ArraySource):
         return self.store.target_facts
 
     @property
-    def keys(self) -> Listing:
+    def keys(self) -> KeyListing:
         """Keys of the array in this process."""
         raise NotImplementedError
 
@@ -204,7 +204,7 @@ def fetched_in_shards(array: KeyedArray, chunks: Sequence[Index]) -> dict[Index,
 
 def places_in_shards(
     array: KeyedArray, chunks: NDArray[np.int64], misfit: Callable[[NDArray[np.int64]], bool]
-) -> Columns | None:
+) -> PlaceColumns | None:
     """Return the file locations of chunks in shards, as `ArraySource.places`; None if one is wrong. Raises OSError.
 
     `misfit`: returns whether one of some encoded lengths is wrong.
@@ -220,7 +220,7 @@ def places_in_shards(
     return _columns(sources, pieces) or columns_from(())
 
 
-def columns_in_shards(array: KeyedArray, shards: NDArray[np.int64], region: Region | None) -> Columns | None:
+def columns_in_shards(array: KeyedArray, shards: NDArray[np.int64], region: Region | None) -> PlaceColumns | None:
     """Return the public locations of the chunks of a region in some shards; None without any.
 
     `shards`: indices, int64, shape (shards, dimensions). Raises OSError, CompileError
@@ -243,14 +243,14 @@ def columns_in_shards(array: KeyedArray, shards: NDArray[np.int64], region: Regi
     return _columns(sources, pieces)
 
 
-def _columns(sources: Mapping[str, int], pieces: Sequence[tuple[NDArray[np.int64], ...]]) -> Columns | None:
+def _columns(sources: Mapping[str, int], pieces: Sequence[tuple[NDArray[np.int64], ...]]) -> PlaceColumns | None:
     """Return pieces of the columns `chunk`, `source`, `offset` and `length`, sorted by chunk; None without rows."""
     if not sum(len(piece[0]) for piece in pieces):
         return None
     columns = [np.concatenate(column) for column in zip(*pieces, strict=True)]
     order = np.argsort(columns[0], kind="stable")
     chunk, source, offset, length = (column[order] for column in columns)
-    return Columns(tuple(sources), chunk, source, offset, length, np.zeros(len(chunk), np.int32))
+    return PlaceColumns(tuple(sources), chunk, source, offset, length, np.zeros(len(chunk), np.int32))
 
 
 def _chunks_of(layout: Layout, shards: NDArray[np.int64], region: Region | None) -> NDArray[np.int64]:

@@ -18,9 +18,9 @@ from nczarr.arrays.blocks import Index, Region, Selection, grid_of
 from nczarr.arrays.chunk_references import columns_of, some
 from nczarr.arrays.decoded_parts import region_of_lists
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.manifest import Columns, Manifest, Place, columns_from
-from nczarr.arrays.parts import Leaf, ListTree, Types, part_tree, spread
-from nczarr.arrays.ragged import Cells, Gathered, Inner, Kept, Ragged
+from nczarr.arrays.manifest import ChunkPlace, Manifest, PlaceColumns, columns_from
+from nczarr.arrays.parts import ListTree, PartLeaf, Types, part_tree, spread
+from nczarr.arrays.ragged import BoxCells, ElementMask, GatheredElements, Inner, SelectedElements
 from nczarr.arrays.route import grid
 from nczarr.arrays.source import ArraySource, DerivedSource, Layout, Parts, Stored, numpy_dtype
 from nczarr.arrays.thread_pool import each
@@ -128,11 +128,11 @@ class Sliced(DerivedSource):
         """Return the source's bytes of a chunk, if the part consists of whole chunks."""
         return self.source.encoded(self._of_source(chunk)) if self._aligned else None
 
-    def place(self, chunk: Index) -> Place | None:
+    def place(self, chunk: Index) -> ChunkPlace | None:
         """Return the source's location of a chunk, if the part consists of whole chunks."""
         return self.source.place(self._of_source(chunk)) if self._aligned else None
 
-    def places(self, chunks: NDArray[np.int64], *, cut: bool = False) -> Columns:
+    def places(self, chunks: NDArray[np.int64], *, cut: bool = False) -> PlaceColumns:
         """Return the source's locations of chunks, if the part consists of whole chunks."""
         if not self._aligned:
             return columns_from(())
@@ -240,7 +240,7 @@ def sliced(source: ArraySource, ranges: Region) -> ArraySource:
 class _Elements(NamedTuple):
     """Selected elements of ragged content."""
 
-    kept: Kept
+    kept: ElementMask
     """The selected elements."""
     inner: int
     """Number of cells of one element."""
@@ -255,14 +255,14 @@ def cut(type_name: str, ranges: Region, parts: Parts, types: Types) -> Parts:
         if all(part.step == 1 for part in ranges):
             return parts
 
-    def array(leaf: Leaf, cells: Region | _Elements) -> ArraySource:
+    def array(leaf: PartLeaf, cells: Region | _Elements) -> ArraySource:
         source = parts[leaf.path]
-        return Gathered(source, cells.kept) if isinstance(cells, _Elements) else sliced(source, cells)
+        return GatheredElements(source, cells.kept) if isinstance(cells, _Elements) else sliced(source, cells)
 
     def elements(tree: ListTree, cells: Region | _Elements) -> _Elements:
         counts = parts[tree.counts.path]
-        mask = Inner(*cells) if isinstance(cells, _Elements) else Cells(counts.layout.shape, cells)
-        return _Elements(Ragged(counts, mask), 1)
+        mask = Inner(*cells) if isinstance(cells, _Elements) else BoxCells(counts.layout.shape, cells)
+        return _Elements(SelectedElements(counts, mask), 1)
 
     def member(number: int, field: Field, cells: Region | _Elements) -> Region | _Elements:
         if isinstance(cells, _Elements):

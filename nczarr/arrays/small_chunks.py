@@ -17,7 +17,7 @@ from nczarr.arrays.decode import DECODING_ERRORS, Config
 from nczarr.arrays.grid import Encoding, converted
 from nczarr.arrays.index_table import distinct
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.manifest import Columns, runs
+from nczarr.arrays.manifest import PlaceColumns, runs
 from nczarr.arrays.memory import fill_array
 from nczarr.arrays.source import Layout, numpy_dtype
 from nczarr.ast.rectilinear import varies
@@ -38,7 +38,7 @@ ROOM = 1 << 10
 """Bytes by which an encoded chunk may exceed twice the decoded one."""
 
 
-class Encoded(NamedTuple):
+class EncodedChunks(NamedTuple):
     """Encoded chunks."""
 
     rows: NDArray[np.int64]
@@ -49,19 +49,19 @@ class Encoded(NamedTuple):
     """Bytes of each chunk."""
 
 
-Fetch: TypeAlias = "Callable[[NDArray[np.int64]], Encoded]"
+Fetch: TypeAlias = "Callable[[NDArray[np.int64]], EncodedChunks]"
 """Function that returns some chunks by their indices: int64, shape (chunks, dimensions)."""
 
 
-def located(columns: Columns) -> Encoded:
+def located(columns: PlaceColumns) -> EncodedChunks:
     """Read chunks from their files. Raises OSError."""
     whole = b"".join(ranges.read(each) if isinstance(each, Range) else each for each in runs(columns))
     view, ends = memoryview(whole), np.cumsum(columns.length).tolist()
     data = [view[begin:end] for begin, end in pairwise([0, *ends])]
-    return Encoded(columns.chunk, columns.mask, data)
+    return EncodedChunks(columns.chunk, columns.mask, data)
 
 
-def merged(parts: Sequence[Encoded]) -> Encoded:
+def merged(parts: Sequence[EncodedChunks]) -> EncodedChunks:
     """Return chunks of several parts in one sequence by number."""
     if len(parts) == 1:
         return parts[0]
@@ -69,7 +69,7 @@ def merged(parts: Sequence[Encoded]) -> Encoded:
     order = np.argsort(rows, kind="stable")
     masks = np.concatenate([np.zeros(0, np.int32), *(part.masks for part in parts)])
     data = [each for part in parts for each in part.data]
-    return Encoded(rows[order], masks[order], [data[number] for number in order.tolist()])
+    return EncodedChunks(rows[order], masks[order], [data[number] for number in order.tolist()])
 
 
 def region(
@@ -115,7 +115,7 @@ def _size(layout: Layout, encoding: Encoding) -> int:
     return math.prod(layout.chunks) * numpy_dtype(encoding.dtype).itemsize
 
 
-def _put(box: NDArray[Any], table: NDArray[np.int64], found: Encoded, layout: Layout, encoding: Encoding) -> None:
+def _put(box: NDArray[Any], table: NDArray[np.int64], found: EncodedChunks, layout: Layout, encoding: Encoding) -> None:
     """Decode chunks and put them into a box of whole chunks. Raises one of `DECODING_ERRORS`.
 
     `box`: layout's dtype; `table`: the grid indices in the box, int64, shape

@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, Self, TypeAlias
 
 from nczarr.arrays.blocks import Index, Region, Selection, every_block
-from nczarr.arrays.chunk_keys import Listing
+from nczarr.arrays.chunk_keys import KeyListing
 from nczarr.arrays.index_table import indices_of
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.manifest import Columns, Manifest, Place, columns_from
+from nczarr.arrays.manifest import ChunkPlace, Manifest, PlaceColumns, columns_from
 from nczarr.ast.storage import Codec
 
 Descr: TypeAlias = "str | tuple[tuple[str, Descr, tuple[int, ...]], ...]"
@@ -210,7 +210,7 @@ class ArraySource:
         return False
 
     @property
-    def keys(self) -> Listing | None:
+    def keys(self) -> KeyListing | None:
         """Keys of the array in its store, one per chunk or shard; None without a store."""
         return None
 
@@ -262,7 +262,7 @@ class ArraySource:
         """Return the encoded bytes of a chunk of the source's grid; None: not stored."""
         return None
 
-    def place(self, chunk: Index) -> Place | None:
+    def place(self, chunk: Index) -> ChunkPlace | None:
         """Return the file location of an encoded chunk of the source's grid.
 
         None: not stored, not in a file, or not alone sufficient for the values
@@ -271,11 +271,11 @@ class ArraySource:
         """
         return None
 
-    def found(self, chunk: Index) -> Place | None:
+    def found(self, chunk: Index) -> ChunkPlace | None:
         """Return `place`, regardless of the bytes beyond the extent. Raises OSError."""
         return self.place(chunk)
 
-    def places(self, chunks: NDArray[np.int64], *, cut: bool = False) -> Columns:
+    def places(self, chunks: NDArray[np.int64], *, cut: bool = False) -> PlaceColumns:
         """Return the file locations of many encoded chunks; chunks without `place` have no row.
 
         `chunks`: int64, shape (chunks, dimensions), indices in C order. `cut`: as

@@ -16,7 +16,7 @@ from nczarr.arrays.blocks import LARGE, MOST, Index, Region, Selection, grid_of
 from nczarr.arrays.chunk_references import columns_of, some
 from nczarr.arrays.concatenate import is_hollow, misfit
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.manifest import Affine, Columns, Manifest, Place
+from nczarr.arrays.manifest import Affine, ChunkPlace, Manifest, PlaceColumns
 from nczarr.arrays.source import ArraySource, DerivedSource, Layout, Stored, itemsize
 from nczarr.ast.rectilinear import varies, volume
 
@@ -66,7 +66,7 @@ class Pieces(DerivedSource):
         data = self.source.encoded(home)
         return None if data is None or begin + self._size > len(data) else data[begin : begin + self._size]
 
-    def place(self, chunk: Index) -> Place | None:
+    def place(self, chunk: Index) -> ChunkPlace | None:
         """Return the location of a piece; None if the source has none."""
         home, begin = self._home(chunk)
         place = self.source.place(home)
@@ -103,7 +103,7 @@ class Pieces(DerivedSource):
         offset = (table.offset[:, None] + step * size).reshape(-1)[kept][order]
         length = np.full(len(rows), size, np.int64)
         found = chunk.reshape(-1)[kept][order]
-        return Columns(table.sources, found, table.source[rows], offset, length, table.mask[rows])
+        return PlaceColumns(table.sources, found, table.source[rows], offset, length, table.mask[rows])
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """Return the source's values of a region, in its shape and the source's dtype."""

@@ -21,7 +21,7 @@ TEXTS = 1 << 16
 """Texts inspected at once."""
 
 
-class Blob(NamedTuple):
+class BlobWrite(NamedTuple):
     """A blob to write."""
 
     number: int
@@ -44,7 +44,7 @@ class Blob(NamedTuple):
         yield packer.flush()
 
 
-class Texts(NamedTuple):
+class TextProperties(NamedTuple):
     """Properties of an array's texts."""
 
     counts: NDArray[Any]
@@ -79,7 +79,7 @@ def elements(source: ArraySource, members: tuple[str, ...] = ()) -> Iterator[byt
         yield little(values).tobytes()
 
 
-def texts(source: ArraySource) -> Texts:
+def texts(source: ArraySource) -> TextProperties:
     """Inspect all texts."""
     count = math.prod(source.layout.shape)
     counts, nil, utf8, at = np.zeros(count, np.int64), np.zeros(count, np.bool_), True, 0
@@ -91,7 +91,7 @@ def texts(source: ArraySource) -> Texts:
             counts[number] = len(text)
             utf8 = utf8 and (text.isascii() or is_utf8(text))
         at += len(values)
-    return Texts(counts, nil if nil.any() else None, utf8)
+    return TextProperties(counts, nil if nil.any() else None, utf8)
 
 
 def characters(source: ArraySource) -> Iterator[bytes]:

@@ -33,7 +33,7 @@ from nczarr.arrays.blocks import (
     number_of,
 )
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.manifest import Affine, Columns, Manifest, Place
+from nczarr.arrays.manifest import Affine, ChunkPlace, Manifest, PlaceColumns
 from nczarr.arrays.occupancy import chunk_ranges
 from nczarr.arrays.source import ArraySource, Layout, Stored, itemsize, numpy_dtype
 from nczarr.arrays.thread_pool import each
@@ -211,7 +211,7 @@ class AffineArray(ArraySource):
             return Affine(self.file.path, self.base, step, length, count)
         return self._columns([range(count) for count in counts])
 
-    def _columns(self, ranges: Sequence[range]) -> Columns:
+    def _columns(self, ranges: Sequence[range]) -> PlaceColumns:
         """Return the chunks in the file within a range of indices along each dimension, as rows."""
         length, counts = self._chunk_bytes(), self._counts()
         chunk: NDArray[np.int64] = np.zeros((), np.int64)
@@ -224,7 +224,7 @@ class AffineArray(ArraySource):
         there = offset + length <= self.file.size
         chunk, offset = chunk[there], offset[there]
         zeros = np.zeros(len(chunk), np.int64)
-        return Columns((str(self.file.path),), chunk, zeros, offset, zeros + length, zeros.astype(np.int32))
+        return PlaceColumns((str(self.file.path),), chunk, zeros, offset, zeros + length, zeros.astype(np.int32))
 
     @property
     def distant(self) -> bool:
@@ -359,13 +359,13 @@ class AffineArray(ArraySource):
         start, length = self._begin(chunk), self._chunk_bytes()
         return self.file.piece(start, length) if start + length <= self.file.size else None
 
-    def place(self, chunk: Index) -> Place | None:
+    def place(self, chunk: Index) -> ChunkPlace | None:
         """Return a chunk's location; None if the file lacks part of it, is remote or has no path."""
         start, length = self._begin(chunk), self._chunk_bytes()
         if self.file.path is None or self.distant or start + length > self.file.size:
             return None
         self.file.check()
-        return Place(self.file.path, start, length)
+        return ChunkPlace(self.file.path, start, length)
 
     def _begin(self, chunk: Index) -> int:
         if not chunk:

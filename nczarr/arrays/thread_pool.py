@@ -215,7 +215,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget)
 
 
-class _Work(Generic[T]):
+class _SharedItems(Generic[T]):
     """Items that several threads share, and the failure that counts."""
 
     def __init__(self, call: Callable[[T], None], items: Iterable[T]) -> None:
@@ -267,7 +267,7 @@ def each(call: Callable[[T], None], items: Iterable[T], need: int | None) -> Non
         for item in items:
             call(item)
         return
-    work, threads = _Work(call, items), list[Thread]()
+    work, threads = _SharedItems(call, items), list[Thread]()
     try:
         for _ in range(count):
             threads.append(Thread(target=_alone, args=(work,), daemon=True))
@@ -286,13 +286,13 @@ def each(call: Callable[[T], None], items: Iterable[T], need: int | None) -> Non
         raise work.failure
 
 
-def _alone(work: _Work[Any]) -> None:
+def _alone(work: _SharedItems[Any]) -> None:
     """Run in a thread whose own reads use no further ones."""
     with limited(1):
         work.run()
 
 
-def _wait(thread: Thread, work: _Work[Any]) -> None:
+def _wait(thread: Thread, work: _SharedItems[Any]) -> None:
     """Wait for a thread, which ends after its item if an interrupt comes; then for a limited time.
 
     An interrupt of an import leaves a lock behind, for which the thread may wait

@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 from nczarr.arrays.blocks import number_of
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.memory import ArrayInMemory, Runs
-from nczarr.arrays.parts import Leaf, ListTree, Types, descr, is_fixed, part_tree, spread
+from nczarr.arrays.parts import ListTree, PartLeaf, Types, descr, is_fixed, part_tree, spread
 from nczarr.arrays.source import ArraySource, Layout, Parts, numpy_dtype
 from nczarr.ast import CompoundType, Constant, Field, TypeName, VlenType
 
 
-class Columns:
+class ListRuns:
     """Runs of one list: `prefixes[i]` is run i's place in the leading dimensions, `lengths[i]` its length.
 
     `extents`: the required length of each dimension; `values`: the runs' values
@@ -71,7 +71,7 @@ def _is_even(constant: Constant) -> bool:
     return constant.data == constant.data[:width] * constant.count
 
 
-def filled(columns: Columns, fill: Constant, shape: tuple[int, ...]) -> Columns:
+def filled(columns: ListRuns, fill: Constant, shape: tuple[int, ...]) -> ListRuns:
     """Return the columns as one run, with the fill value for missing elements."""
     total = math.prod(shape)
     width = len(fill.data)
@@ -79,12 +79,14 @@ def filled(columns: Columns, fill: Constant, shape: tuple[int, ...]) -> Columns:
     for start, length, values in zip(columns.starts(shape), columns.lengths, columns.values, strict=True):
         if isinstance(values, Constant):
             items[start * width : (start + length) * width] = values.data
-    whole = Columns(columns.extents)
+    whole = ListRuns(columns.extents)
     whole.add((), total, Constant(type=fill.type, count=total, data=tuple(items)))
     return whole
 
 
-def arrays(columns: Columns, type_name: TypeName, shape: tuple[int, ...], types: Types, fill: Constant | None) -> Parts:
+def arrays(
+    columns: ListRuns, type_name: TypeName, shape: tuple[int, ...], types: Types, fill: Constant | None
+) -> Parts:
     """Return a variable's array sources from its columns."""
     starts = columns.starts(shape)
     first = columns.values[0] if columns.values else None
@@ -145,7 +147,7 @@ class _Given(NamedTuple):
 def _placed(given: _Given, types: Types) -> Parts:
     """Convert one constant to the arrays of its type."""
 
-    def array(leaf: Leaf, given: _Given) -> ArraySource:
+    def array(leaf: PartLeaf, given: _Given) -> ArraySource:
         constant, shape, fill = given.constant, given.shape, _bytes(given.fill)
         dtype = descr(leaf.type, types)
         if leaf.counts:

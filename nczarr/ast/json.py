@@ -28,7 +28,7 @@ _DEFAULTS: dict[str, Any] = {
 
 
 @node
-class Document(Node):
+class AstDocument(Node):
     """A whole file: the document version and one dataset."""
 
     ast: Literal[1]
@@ -47,7 +47,7 @@ def dump(dataset: Dataset) -> dict[str, Any]:
 
 def schema() -> dict[str, Any]:
     """Return the JSON Schema of the document (draft 2020-12), described by the docstrings of nodes and fields."""
-    generated = Document.model_json_schema()
+    generated = AstDocument.model_json_schema()
     described = _field_docstrings()
     for name, definition in generated["$defs"].items():
         for field, text in described.get(name, {}).items():

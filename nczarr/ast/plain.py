@@ -29,7 +29,7 @@ r"""Control characters without a short JSON escape; the netCDF library does not 
 _INTEGERS = ("int", "uint", "int64", "uint64")
 
 
-class Plain(NamedTuple):
+class JsonConstant(NamedTuple):
     """A constant as JSON."""
 
     value: Any
@@ -38,23 +38,23 @@ class Plain(NamedTuple):
     """True if the value is complete together with the type."""
 
 
-def plain(constant: Constant) -> Plain:
+def plain(constant: Constant) -> JsonConstant:
     """Return the plain form of a constant. User-defined types and empty lists have none."""
     data = constant.data
     atomic = ATOMIC.get(constant.type)
     if atomic is None or (constant.count == 0 and constant.type != "char"):
-        return Plain(None, False)
+        return JsonConstant(None, False)
     if constant.type == "char":
         assert isinstance(data, bytes)
         text, exact = _readable(data)
-        return Plain(text, exact and constant.count > 0)
+        return JsonConstant(text, exact and constant.count > 0)
     if constant.type == "string":
         texts = [_readable(item if isinstance(item, bytes) else None) for item in data]
-        return Plain(_alone([text for text, _ in texts]), all(exact for _, exact in texts))
+        return JsonConstant(_alone([text for text, _ in texts]), all(exact for _, exact in texts))
     if atomic.is_integer:
-        return Plain(_alone(list(constant.as_numbers())), True)
+        return JsonConstant(_alone(list(constant.as_numbers())), True)
     values = [json_number(item) for item in constant.as_numbers()]
-    return Plain(_alone(values), pack(constant.type, values) == data)
+    return JsonConstant(_alone(values), pack(constant.type, values) == data)
 
 
 def guessed(value: Any) -> Constant | None:

@@ -14,7 +14,7 @@ from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import ArgsKwargs, SchemaSerializer, SchemaValidator
 
 
-class Schema(NamedTuple):
+class ClassSchema(NamedTuple):
     """Validator and writers of one class."""
 
     adapter: TypeAdapter[Any]
@@ -38,16 +38,16 @@ class _Generator(GenerateJsonSchema):
         return super().encode_default(dft)
 
 
-_SCHEMAS: dict[type[Any], Schema] = {}
+_SCHEMAS: dict[type[Any], ClassSchema] = {}
 
 
-def schema_of(cls: type[Any]) -> Schema:
+def schema_of(cls: type[Any]) -> ClassSchema:
     """Return the schema of a class of nodes; made once."""
     found = _SCHEMAS.get(cls)
     if found is None:
         adapter: TypeAdapter[Any] = TypeAdapter(cls)
         core = _adapted(adapter.core_schema)
-        found = Schema(adapter, SchemaValidator(core, {"title": cls.__name__}), SchemaSerializer(core))
+        found = ClassSchema(adapter, SchemaValidator(core, {"title": cls.__name__}), SchemaSerializer(core))
         _SCHEMAS[cls] = found
     return found
 

@@ -22,7 +22,7 @@ SHARED = range(-5, 257)
 """Integers that CPython caches, so that awkward0's writer shares one object for each."""
 
 
-class Numbers:
+class ExpressionIds:
     """Ids of expressions, assigned depth first when an expression begins.
 
     awkward0 also numbers constants such as lengths, equal small ones once. The

@@ -8,24 +8,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from nczarr.arrays.parts import Leaf, ListTree, PartTree, RecordTree, Types, descr, part_tree
+from nczarr.arrays.parts import ListTree, PartLeaf, PartTree, RecordTree, Types, descr, part_tree
 from nczarr.arrays.source import Descr
 from nczarr.ast import CompoundType
 from nczarr.awkward import expressions
-from nczarr.awkward.expressions import Expression, Numbers
+from nczarr.awkward.expressions import Expression, ExpressionIds
 
 
-class UnsayableError(Exception):
+class NoExpressionError(Exception):
     """An array that no expression can represent."""
 
 
-class Arrays(Protocol):
+class VariableArraysSource(Protocol):
     """Arrays of one variable."""
 
     def length(self, part: str) -> int:
         """Return the length of a content array."""
 
-    def flat(self, part: str, type_name: str, count: int, rows: tuple[int, ...], numbers: Numbers) -> Expression:
+    def flat(self, part: str, type_name: str, count: int, rows: tuple[int, ...], numbers: ExpressionIds) -> Expression:
         """Return `count` items of an array in C order, each `rows` fixed-size values or texts.
 
         Raises UnsayableError.
@@ -35,7 +35,7 @@ class Arrays(Protocol):
 def records(
     type_name: str,
     types: Types,
-    numbers: Numbers,
+    numbers: ExpressionIds,
     count: int,
     buffer: Callable[[tuple[str, ...], Descr, tuple[int, ...]], Expression],
     inside: tuple[str, ...] = (),
@@ -58,13 +58,13 @@ def records(
     return expressions.table(columns, number)
 
 
-class Schema:
+class ExpressionBuilder:
     """Builder of a variable's expression, with depth-first ids."""
 
-    def __init__(self, arrays: Arrays, types: Types) -> None:
+    def __init__(self, arrays: VariableArraysSource, types: Types) -> None:
         self._arrays = arrays
         self._types = types
-        self._numbers = Numbers()
+        self._numbers = ExpressionIds()
 
     def column(self, type_name: str, count: int, rows: tuple[int, ...] = ()) -> Expression:
         """Return `count` items of `rows` values each. Raises UnsayableError."""
@@ -79,11 +79,11 @@ class Schema:
                 return expressions.from_counts(counts, content, number)
             case RecordTree():
                 if rows:
-                    raise UnsayableError("an array of records in several parts")
+                    raise NoExpressionError("an array of records in several parts")
                 number = self._numbers.next()
                 columns = [(field.name, self._column(inner, count, field.shape)) for field, inner in tree.members]
                 return expressions.table(columns, number)
-            case Leaf():
+            case PartLeaf():
                 return self._arrays.flat(tree.path, tree.type, count, rows, self._numbers)
 
     def _length(self, tree: PartTree) -> int:

@@ -23,12 +23,12 @@ from typing import Any
 from nczarr.arrays.blocks import Index, every_block, grid_of, region_of
 from nczarr.arrays.parts import descr
 from nczarr.arrays.source import ArraySource, Descr, Layout, itemsize
-from nczarr.arrays.streaming import Blob, elements
+from nczarr.arrays.streaming import BlobWrite, elements
 from nczarr.ast import CompoundType
 from nczarr.ast.storage import CODEC_IDS
 from nczarr.awkward import expressions
-from nczarr.awkward.expressions import Expression, Numbers
-from nczarr.awkward.schema import Schema, UnsayableError, records
+from nczarr.awkward.expressions import Expression, ExpressionIds
+from nczarr.awkward.schema import ExpressionBuilder, NoExpressionError, records
 from nczarr.plan.plans import StorePlan
 
 FOLDER = ".awkward0/"
@@ -45,8 +45,8 @@ def entries(plan: StorePlan, path: str) -> Iterator[tuple[str, bytes]]:
     shape = checked.shapes[path]
     chunks = _Chunks(plan, path)
     try:
-        made = Schema(chunks, checked.types).column(checked.variables[path].type, math.prod(shape))
-    except UnsayableError:
+        made = ExpressionBuilder(chunks, checked.types).column(checked.variables[path].type, math.prod(shape))
+    except NoExpressionError:
         return
     for blob in chunks.blobs:
         yield f"{home}{FOLDER}{blob.number}", b"".join(blob.written())
@@ -67,13 +67,13 @@ class _Chunks:
         self._sources = plan.parts.get(path, {})
         self._chunks = 0
         self._room = plan.options.memory // 4 if plan.options.tables else 0
-        self.blobs: list[Blob] = []
+        self.blobs: list[BlobWrite] = []
 
     def length(self, part: str) -> int:
         """Return the length of a content array."""
         return self._targets[part].layout.shape[0]
 
-    def flat(self, part: str, type_name: str, count: int, rows: tuple[int, ...], numbers: Numbers) -> Expression:
+    def flat(self, part: str, type_name: str, count: int, rows: tuple[int, ...], numbers: ExpressionIds) -> Expression:
         """Return the elements of one array: a buffer, or several consecutive ones.
 
         Raises UnsayableError if chunks are encoded or cut a value.
@@ -90,11 +90,11 @@ class _Chunks:
         ordered = layout.order == "C" or len(layout.shape) < 2
         simple = ordered and not layout.shards and layout.dtype != "|O"
         if target.sparse or not simple or filters not in ([], [CODEC_IDS["deflate"]]):
-            raise UnsayableError("encoded chunks")
+            raise NoExpressionError("encoded chunks")
         described = described_rows(layout.dtype, rows)
         pieces = list(self._pieces(layout))
         if any(length % width for _, length in pieces) or sum(length for _, length in pieces) != count * width:
-            raise UnsayableError("chunks that cut a value")
+            raise NoExpressionError("chunks that cut a value")
         number = numbers.next()
         if not pieces:
             return self._empty(described, number)
@@ -105,13 +105,13 @@ class _Chunks:
         ]
         return expressions.chunks(made, [length // width for _, length in pieces], number)
 
-    def _table(self, source: ArraySource, type_name: str, count: int, numbers: Numbers) -> Expression:
+    def _table(self, source: ArraySource, type_name: str, count: int, numbers: ExpressionIds) -> Expression:
         """Return records as a table whose columns are separate blobs."""
 
         def buffer(members: tuple[str, ...], element: Descr, rows: tuple[int, ...]) -> Expression:
             number = numbers.next()
             size = count * math.prod(rows) * itemsize(element)
-            self.blobs.append(Blob(number, lambda: elements(source, members), size, packed=False))
+            self.blobs.append(BlobWrite(number, lambda: elements(source, members), size, packed=False))
             raw = expressions.read(str(number))
             return expressions.buffer(raw, described_rows(element, rows), expressions.constant(count), number)
 
@@ -132,7 +132,7 @@ class _Chunks:
                 first: Index = (0,) * len(target.layout.shape)
                 filters = [codec.id for codec in target.layout.codecs]
                 return self._buffer(path, first, described, 0, filters, number)
-        raise UnsayableError("no chunk at all")
+        raise NoExpressionError("no chunk at all")
 
     def _pieces(self, layout: Layout) -> Iterator[tuple[Index, int]]:
         """Yield the chunks with their element counts; the elements are consecutive in C order."""
@@ -140,11 +140,11 @@ class _Chunks:
             return
         self._chunks += math.prod(grid_of(layout.shape, layout.chunks))
         if self._chunks > MOST_CHUNKS:
-            raise UnsayableError("too many chunks")
+            raise NoExpressionError("too many chunks")
         lengths = list(zip(layout.shape, layout.chunks, strict=True))
         cut = next((axis for axis, (_, chunk) in enumerate(lengths) if chunk > 1), len(lengths))
         if any(chunk != length for length, chunk in lengths[cut + 1 :]):
-            raise UnsayableError("chunks across rows")
+            raise NoExpressionError("chunks across rows")
         for index in every_block(layout.shape, layout.chunks):
             region = region_of(index, layout.chunks, layout.shape)
             yield index, math.prod(part.stop - part.start for part in region)

@@ -18,7 +18,7 @@ from nczarr.ast.walk import groups
 from nczarr.diagnostics.report import Label
 
 if TYPE_CHECKING:
-    from nczarr.arrays.value_lists import Columns
+    from nczarr.arrays.value_lists import ListRuns
     from nczarr.diagnostics.report import Report
     from nczarr.source import Span
 
@@ -104,7 +104,7 @@ class Unchecked:
     of a type's definition, `FQN:name` the type of an attribute. The default is
     the span of the owner.
     """
-    columns: dict[str, Columns] = field(default_factory=dict)
+    columns: dict[str, ListRuns] = field(default_factory=dict)
     """Results of `read_lists`, by FQN of the variable."""
     read_values: Callable[[Unchecked, Report], Unchecked] | None = None
     """Front end's reader of `lists` and `attribute_lists`, called once types are known."""

@@ -36,7 +36,7 @@ TAG = 4
 """Bytes of a list's tag, and of a type."""
 
 
-class Place(NamedTuple):
+class VariablePlace(NamedTuple):
     """Location of a variable in a file."""
 
     begin: int
@@ -54,7 +54,7 @@ class ClassicLayout(NamedTuple):
 
     header: int
     """Size of the header in bytes."""
-    places: Mapping[str, Place]
+    places: Mapping[str, VariablePlace]
     """Location of each variable by FQN, in definition order."""
     records: int
     """Number of records."""
@@ -85,7 +85,7 @@ def lay_out(checked: Checked, kind: Kind) -> ClassicLayout:
             if record is wanted:
                 begins[path] = at
                 at += padded(size)
-    places = {path: Place(begins[path], size, padded(size), record) for path, (size, record) in sizes.items()}
+    places = {path: VariablePlace(begins[path], size, padded(size), record) for path, (size, record) in sizes.items()}
     growing = [place for place in places.values() if place.record]
     records = next((item.size for item in checked.dimensions.values() if item.unlimited), 0)
     return ClassicLayout(header, places, records, record_begin, record_size([place.size for place in growing]))

@@ -16,7 +16,7 @@ from nczarr import names
 from nczarr.arrays.elements import suits
 from nczarr.arrays.parts import Types
 from nczarr.arrays.source import Parts
-from nczarr.arrays.value_lists import FILLED_LIMIT, Columns, arrays, filled, is_plain_fill
+from nczarr.arrays.value_lists import FILLED_LIMIT, ListRuns, arrays, filled, is_plain_fill
 from nczarr.ast import ATOMIC, CompoundType, Constant, Dimension, Group, Quantize, UserType, Variable, VlenType
 from nczarr.ast.rectilinear import Lengths
 from nczarr.ast.storage import FILTER_LIMIT, most_digits
@@ -224,7 +224,7 @@ def _array_rank(rank: int, name: str, types: dict[str, UserType]) -> int:
             return rank
 
 
-def _is_whole(columns: Columns, variable: Variable, shape: tuple[int, ...], work: Unchecked) -> bool:
+def _is_whole(columns: ListRuns, variable: Variable, shape: tuple[int, ...], work: Unchecked) -> bool:
     """Return whether a list is complete up to its own end; records of other variables do not count."""
     known = tables_of(work).dimensions
     wanted = 1

@@ -17,7 +17,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from nczarr import names
-from nczarr.arrays.manifest import Affine, Columns
+from nczarr.arrays.manifest import Affine, PlaceColumns
 from nczarr.arrays.parts import is_fixed, size
 from nczarr.arrays.source import Parts
 from nczarr.ast import (
@@ -141,7 +141,7 @@ def stored_bytes(parts: Parts) -> int | None:
     total = 0
     for source in parts.values():
         match source.manifest():
-            case Columns() as columns:
+            case PlaceColumns() as columns:
                 if len(columns.length) and int(columns.length.min()) < 0:  # whole objects of unknown size
                     return None
                 total += int(columns.length.sum())

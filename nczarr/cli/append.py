@@ -20,7 +20,7 @@ from nczarr.cli.parser import (
     storage_of,
 )
 from nczarr.cli.progress import json_steps, progress, text_steps
-from nczarr.cli.result import Result, summary
+from nczarr.cli.result import CommandResult, summary
 from nczarr.cli.shared import Messages
 from nczarr.cli.streams import write_product
 from nczarr.cli.subsets import add_subset_options, subset_of
@@ -123,7 +123,9 @@ def _work(arguments: argparse.Namespace, options: Options, report: Report, done:
     target, region = arguments.target, arguments.region
     sources = [Input(path, partial(read, path)) for path in arguments.sources]
     command = extend.fingerprint(arguments.sources, target, arguments.along, region, subset, options)
-    order = extend.Order(tuple(arguments.along), region == "auto", command, arguments.dry_run, arguments.discard)
+    order = extend.ExtendRequest(
+        tuple(arguments.along), region == "auto", command, arguments.dry_run, arguments.discard
+    )
     with progress(arguments, target, None) as watch:
         made = extend.append(every_opened(sources, subset, report), target, order, report, options, watch)
     if made is None or report.errors:
@@ -138,9 +140,9 @@ def _work(arguments: argparse.Namespace, options: Options, report: Report, done:
         write_product([f"{_keys(made.rewritten)} of the target would be replaced\n".encode()])
 
 
-def _result(done: Appended, arguments: argparse.Namespace) -> Result:
+def _result(done: Appended, arguments: argparse.Namespace) -> CommandResult:
     """Return the result of the command."""
-    return Result(
+    return CommandResult(
         "append",
         arguments.target,
         len(arguments.sources),

@@ -89,14 +89,16 @@ def run(arguments: argparse.Namespace) -> int:
 
     def check(path: str) -> None:
         nonlocal found
-        work = _Work(messages.report, options, arguments.form, arguments.readers, schema if arguments.schema else None)
+        work = _Checks(
+            messages.report, options, arguments.form, arguments.readers, schema if arguments.schema else None
+        )
         found += work.check(path)
 
     status = messages.guard(*(partial(check, path) for path in arguments.sources))
     return max(status, FAULTY) if found else status
 
 
-class _Work(NamedTuple):
+class _Checks(NamedTuple):
     """Checks of one command line."""
 
     report: Report

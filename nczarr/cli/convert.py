@@ -14,7 +14,7 @@ from nczarr.cli.inputs import read_input
 from nczarr.cli.nccopy import add_nccopy_options, chunk_lengths, codec_of, whole_lengths
 from nczarr.cli.parser import ARGUMENTS, RUN, Command, add_verify, command
 from nczarr.cli.progress import json_steps, progress, text_steps
-from nczarr.cli.result import Result, summary
+from nczarr.cli.result import CommandResult, summary
 from nczarr.cli.shared import Messages
 from nczarr.cli.streams import misuse, write_product
 from nczarr.cli.subsets import add_subset_options, subset_of
@@ -76,13 +76,13 @@ def run(arguments: argparse.Namespace) -> int:
         dask=arguments.dask,
     )
     messages = Messages(arguments)
-    work = _Work(arguments, options, messages)
+    work = _Conversions(arguments, options, messages)
     status = messages.guard(work.prepare, *work.conversions)
     work.sum_up()
     return status
 
 
-class _Work:
+class _Conversions:
     """Conversions of one command line."""
 
     def __init__(self, arguments: argparse.Namespace, options: Options, messages: Messages) -> None:
@@ -198,5 +198,5 @@ class _Work:
         if self.folder is not None:
             where = f"{len(self.done)} of {self.number} in `{shown(self.folder)}`"
         target = self.done[0].target if self.folder is None else self.folder
-        result = Result("convert", target, self.number, tuple(self.done))
+        result = CommandResult("convert", target, self.number, tuple(self.done))
         self.messages.result(f"{where}: {summary(self.done)}", result)

@@ -27,7 +27,7 @@ from nczarr.options import DEFAULT_MEMORY, Options
 from nczarr.secrets import shown
 
 if TYPE_CHECKING:
-    from nczarr.compare.digest import Digest, Wanted
+    from nczarr.compare.digest import Digest, ExpectedDigests
 
 EXAMPLES = (
     ("show that two datasets are equal", "digest ocean.nc ocean.zarr"),
@@ -67,13 +67,13 @@ def run(arguments: argparse.Namespace) -> int:
     if bool(arguments.sources) == bool(arguments.files):
         return misuse("digest", "name sources, or files of digests with --check")
     messages = Messages(arguments)
-    work = _Work(arguments, messages)
+    work = _Digests(arguments, messages)
     if arguments.files:
         return messages.guard(*work.checks())
     return messages.guard(*(partial(work.print, path) for path in arguments.sources))
 
 
-class _Work:
+class _Digests:
     """Digests of one command line."""
 
     def __init__(self, arguments: argparse.Namespace, messages: Messages) -> None:
@@ -145,7 +145,7 @@ class _Work:
         for found in report.sorted():
             self.messages.report.add(found)
 
-    def _check(self, name: str, wanted: Wanted) -> None:
+    def _check(self, name: str, wanted: ExpectedDigests) -> None:
         """Report whether a dataset and its listed parts have the recorded digests."""
         found = None
         try:

@@ -21,7 +21,7 @@ from nczarr.cli.parser import (
 )
 from nczarr.cli.progress import counting, progress
 from nczarr.cli.refs_combine import add_recoding, input_of, plan_lines
-from nczarr.cli.result import Result, summary
+from nczarr.cli.result import CommandResult, summary
 from nczarr.cli.shared import Messages
 from nczarr.cli.streams import misuse, write_product
 from nczarr.cli.subsets import add_subset_options, subset_of
@@ -34,7 +34,7 @@ from nczarr.secrets import shown
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from nczarr.combine.append import Extension
+    from nczarr.combine.append import DocumentExtension
     from nczarr.plan.plans import Conversion
 
 EXAMPLES = (
@@ -90,7 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
     if "-" in (arguments.document, *arguments.sources):
         return misuse("refs append", "standard input cannot be read again: name files")
     messages = Messages(arguments)
-    done: list[Result] = []
+    done: list[CommandResult] = []
     status = messages.guard(lambda: _work(arguments, messages.report, done))
     for result in done:
         words = f"{result.sources} more source{'s' * (result.sources != 1)}, {summary(result.done)}"
@@ -98,7 +98,7 @@ def run(arguments: argparse.Namespace) -> int:
     return status
 
 
-def _work(arguments: argparse.Namespace, report: Report, done: list[Result]) -> None:
+def _work(arguments: argparse.Namespace, report: Report, done: list[CommandResult]) -> None:
     """Read, combine, write. Raises OSError, CompileError."""
     from nczarr.combine.append import locked, write
     from nczarr.link.cluster_limits import is_scheduler
@@ -120,9 +120,9 @@ def _work(arguments: argparse.Namespace, report: Report, done: list[Result]) -> 
         done.append(_result(conversion, made.combined.lengths, len(arguments.sources)))
 
 
-def _result(conversion: Conversion, lengths: Mapping[str, Sequence[int]], sources: int) -> Result:
+def _result(conversion: Conversion, lengths: Mapping[str, Sequence[int]], sources: int) -> CommandResult:
     """Return the result of the command; the first of the lengths is that of the old document."""
-    return Result(
+    return CommandResult(
         "refs append",
         conversion.target,
         sources,
@@ -147,16 +147,18 @@ def _options_of(arguments: argparse.Namespace) -> Options:
     )
 
 
-def _extension(arguments: argparse.Namespace, subset: Subset, options: Options, report: Report) -> Extension | None:
+def _extension(
+    arguments: argparse.Namespace, subset: Subset, options: Options, report: Report
+) -> DocumentExtension | None:
     """Read the document and the sources; None after an error. Raises OSError, CompileError."""
     from nczarr.combine import Recoding
-    from nczarr.combine.append import Extension
+    from nczarr.combine.append import DocumentExtension
     from nczarr.combine.sources import for_reading
 
     recoding = Recoding(arguments.units) if arguments.units is not None or arguments.decode_times else None
     reading = for_reading(options)
     with counting(arguments, "sources", len(arguments.sources) + 1) as step:
-        return Extension.of(
+        return DocumentExtension.of(
             arguments.document,
             [input_of(path, reading, arguments.form) for path in arguments.sources],
             tuple(arguments.along),

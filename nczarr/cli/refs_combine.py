@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from nczarr.cli.inputs import read_input
 from nczarr.cli.parser import ARGUMENTS, COMBINATION, RUN, TARGET, Command, add_verify, command
 from nczarr.cli.progress import counting, json_sources, json_steps, progress, text_sources, text_steps
-from nczarr.cli.result import Result, summary
+from nczarr.cli.result import CommandResult, summary
 from nczarr.cli.shared import Messages
 from nczarr.cli.streams import misuse, write_product
 from nczarr.cli.subsets import add_subset_options, subset_of
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from nczarr.capabilities import Format
-    from nczarr.combine import Combined, Wanted
+    from nczarr.combine import Combined, CombineSpec
     from nczarr.combine.sources import Input
     from nczarr.options import Options, Subset
     from nczarr.plan.plans import Conversion
@@ -136,7 +136,7 @@ def run(arguments: argparse.Namespace) -> int:
     status = messages.guard(lambda: _work(arguments, options, messages.report, done))
     for conversion, lengths in done:
         count = len(arguments.sources)
-        result = Result(name, conversion.target, count, (conversion,), lengths)
+        result = CommandResult(name, conversion.target, count, (conversion,), lengths)
         messages.result(f"`{shown(conversion.target)}`: {count} sources, {summary([conversion])}", result)
     return status
 
@@ -158,7 +158,7 @@ def _work(
 ) -> None:
     """Read, combine, write. Raises OSError, CompileError."""
     from nczarr import pipeline
-    from nczarr.combine import Recoding, Wanted
+    from nczarr.combine import CombineSpec, Recoding
     from nczarr.combine.journal import is_finished
     from nczarr.combine.sources import home_of
     from nczarr.endpoints import sources, targets
@@ -189,7 +189,7 @@ def _work(
     options = options._replace(part=part_in_words(subset, fixed=False))
     recoding = Recoding(arguments.units) if arguments.units is not None or arguments.decode_times else None
     rectilinear = options.grid == "rectilinear"
-    wanted = Wanted(tuple(arguments.along), arguments.new_dim, recoding=recoding, rectilinear=rectilinear)
+    wanted = CombineSpec(tuple(arguments.along), arguments.new_dim, recoding=recoding, rectilinear=rectilinear)
     if form.name == REFERENCE:
         wanted = wanted._replace(addressable=options.writing.embed, inline=options.writing.inline)
     made = _combined(arguments, options, subset.choice, wanted, report)
@@ -214,7 +214,7 @@ def _work(
 
 
 def _combined(
-    arguments: argparse.Namespace, options: Options, subset: Subset, wanted: Wanted, report: Report
+    arguments: argparse.Namespace, options: Options, subset: Subset, wanted: CombineSpec, report: Report
 ) -> Combined | None:
     """Read and combine the sources; return None after a reported error. Raises OSError, CompileError."""
     from nczarr.combine import combined, journal_of

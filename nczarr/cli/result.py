@@ -16,7 +16,7 @@ WAYS = ("referenced", "copied", "gathered", "transcoded", "rechunked", "encoded"
 """Routes of chunks in the summary."""
 
 
-class Result(NamedTuple):
+class CommandResult(NamedTuple):
     """Everything that one command has written."""
 
     command: str

@@ -14,7 +14,7 @@ from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
 from nczarr.secrets import shown
 
 if TYPE_CHECKING:
-    from nczarr.cli.result import Result
+    from nczarr.cli.result import CommandResult
     from nczarr.diagnostics.sarif import Log
 
 STATUS = {
@@ -89,7 +89,7 @@ class Messages:
         if not self._quiet and self._format == "human":
             self._write([f"{text}\n"])
 
-    def result(self, text: str, result: Result) -> None:
+    def result(self, text: str, result: CommandResult) -> None:
         """Print the result of the command: a line for people, or the last JSON object."""
         self.remark(text)
         if self._format == "json" and not self._quiet:

@@ -20,18 +20,18 @@ from nczarr import __version__
 from nczarr.check.checked import Checked
 from nczarr.combine.combination import Combination
 from nczarr.combine.contribution import Model, contribution_of, in_model_units, model_of
-from nczarr.combine.journal import Journal
-from nczarr.combine.sources import WORTH, Input, Job, Result, identities_of, identity_of, opened, results
-from nczarr.combine.spec import Recoding, Wanted
+from nczarr.combine.journal import FileJournal
+from nczarr.combine.sources import WORTH, Input, Job, SourceResult, identities_of, identity_of, opened, results
+from nczarr.combine.spec import CombineSpec, Recoding
 from nczarr.diagnostics.report import Report
 from nczarr.options import Subset
 from nczarr.secrets import NO_OPTIONS, StorageOptions, shown
 from nczarr.stores.url import is_remote
 
-__all__ = ["Recoding", "Wanted", "combine", "combined"]
+__all__ = ["CombineSpec", "Recoding", "combine", "combined"]
 
 
-def combine(sources: Iterable[tuple[str, Checked]], wanted: Wanted, report: Report) -> Checked | None:
+def combine(sources: Iterable[tuple[str, Checked]], wanted: CombineSpec, report: Report) -> Checked | None:
     """Combine datasets, each with a name for messages; return None after a reported error.
 
     Expects checked datasets. Ensures: a checked dataset with the first source's
@@ -83,13 +83,13 @@ class Combined(NamedTuple):
 def combined(
     sources: Sequence[Input],
     subset: Subset,
-    wanted: Wanted,
+    wanted: CombineSpec,
     report: Report,
     *,
     storage: StorageOptions = NO_OPTIONS,
     workers: int | None = None,
     dask: str | None = None,
-    journal: Callable[[str], Journal] | None = None,
+    journal: Callable[[str], FileJournal] | None = None,
     asked: str = "",
     step: Callable[[int], None] | None = None,
     read: Checked | None = None,
@@ -141,7 +141,9 @@ def combined(
     return Combined(complete, made.names, made.lengths, made.unordered, made.repeated, forget)
 
 
-def journal_of(target: str | None, wanted: Wanted, sources: int, *, resume: bool) -> Callable[[str], Journal] | None:
+def journal_of(
+    target: str | None, wanted: CombineSpec, sources: int, *, resume: bool
+) -> Callable[[str], FileJournal] | None:
     """Return what opens the journal of a target; None without one.
 
     A document in a local file or folder has a journal if many sources are read,
@@ -149,7 +151,7 @@ def journal_of(target: str | None, wanted: Wanted, sources: int, *, resume: bool
     """
     if target is None or is_remote(target) or wanted.addressable is None or not (resume or sources >= WORTH):
         return None
-    return partial(Journal, target, resume=resume)
+    return partial(FileJournal, target, resume=resume)
 
 
 def _fingerprint(job: Job, identity: str, asked: str) -> str:
@@ -164,8 +166,8 @@ def _remembered(
     model: Model,
     workers: int | None,
     dask: str | None,
-    journal: Journal | None,
-) -> Generator[Result, None, None]:
+    journal: FileJournal | None,
+) -> Generator[SourceResult, None, None]:
     """Yield the results of sources in order; those in the journal are not read. Raises OSError, CompileError."""
     names = frozenset[str]() if journal is None else journal.names()
     identities = identities_of(names, rest, job.storage)

@@ -32,7 +32,7 @@ DECISIVE = frozenset({
 """Variable attributes that change what a reader computes."""
 
 
-class Finding(NamedTuple):
+class SourceDifference(NamedTuple):
     """One difference between two sources."""
 
     path: str
@@ -47,7 +47,7 @@ class Finding(NamedTuple):
     """True if the sources cannot be combined."""
 
 
-def findings(one: Checked, other: Checked, way: Way) -> Iterator[Finding]:
+def findings(one: Checked, other: Checked, way: Way) -> Iterator[SourceDifference]:
     """Yield the differences of models; lengths of the way's dimensions may differ."""
     yield from _missing("group", one.groups, other.groups)
     yield from _missing("type", one.types, other.types)
@@ -56,10 +56,10 @@ def findings(one: Checked, other: Checked, way: Way) -> Iterator[Finding]:
     for path, declared in one.types.items():
         if path in other.types and other.types[path] != declared:
             here, there = (definition(each.types[path], storage=True) for each in (one, other))
-            yield Finding(path, "the definition", here, there)
+            yield SourceDifference(path, "the definition", here, there)
     for path, dimension in one.dimensions.items():
         if path in other.dimensions and path not in way.dimensions and other.dimensions[path].size != dimension.size:
-            yield Finding(path, "the length", str(dimension.size), str(other.dimensions[path].size))
+            yield SourceDifference(path, "the length", str(dimension.size), str(other.dimensions[path].size))
     grids = _grid_mappings(one) | _grid_mappings(other)
     for path, variable in one.variables.items():
         if path in other.variables:
@@ -69,26 +69,26 @@ def findings(one: Checked, other: Checked, way: Way) -> Iterator[Finding]:
             yield from _attributes(path, group.attributes, other.groups[path].attributes, frozenset())
 
 
-def _missing(what: str, one: Mapping[str, object], other: Mapping[str, object]) -> Iterator[Finding]:
+def _missing(what: str, one: Mapping[str, object], other: Mapping[str, object]) -> Iterator[SourceDifference]:
     for here, there in ((one, other), (other, one)):
         for path in here:
             if path not in there:
-                yield Finding(path, what, what if here is one else None, what if here is other else None)
+                yield SourceDifference(path, what, what if here is one else None, what if here is other else None)
 
 
-def _variable(path: str, one: Variable, other: Variable, grids: set[str]) -> Iterator[Finding]:
+def _variable(path: str, one: Variable, other: Variable, grids: set[str]) -> Iterator[SourceDifference]:
     if one.type != other.type:
-        yield Finding(path, "the type", one.type, other.type)
+        yield SourceDifference(path, "the type", one.type, other.type)
     if one.dimensions != other.dimensions:
         here, there = (f"({', '.join(map(str, each.dimensions))})" for each in (one, other))
-        yield Finding(path, "the dimensions", here, there)
+        yield SourceDifference(path, "the dimensions", here, there)
     decisive = None if names.last(path) in grids else DECISIVE
     yield from _attributes(path, one.attributes, other.attributes, decisive)
 
 
 def _attributes(
     path: str, one: tuple[Attribute, ...], other: tuple[Attribute, ...], decisive: frozenset[str] | None
-) -> Iterator[Finding]:
+) -> Iterator[SourceDifference]:
     """Yield differing attributes; all are decisive if `decisive` is None."""
     here, there = ({each.name: each.value for each in given} for given in (one, other))
     for name in dict.fromkeys([*here, *there]):
@@ -98,7 +98,7 @@ def _attributes(
         one_text, other_text = (None if value is None else shown_constant(value) for value in (first, second))
         if first is not None and second is not None:
             one_text, other_text = shown_pair(first, second)
-        yield Finding(path, f"attribute `{name}`", one_text, other_text, decisive is None or name in decisive)
+        yield SourceDifference(path, f"attribute `{name}`", one_text, other_text, decisive is None or name in decisive)
 
 
 def _grid_mappings(checked: Checked) -> set[str]:
@@ -150,7 +150,7 @@ PIECE = 1 << 20
 """Values read at once."""
 
 
-class Order(NamedTuple):
+class CoordinateOrder(NamedTuple):
     """First and last value of a coordinate of one source, and where it falls."""
 
     first: Any
@@ -161,7 +161,7 @@ class Order(NamedTuple):
     """The first value that is not greater than its predecessor, behind this predecessor."""
 
 
-def order_of(source: ArraySource, *, last: bool = False) -> tuple[Order | None, NDArray[Any] | None]:
+def order_of(source: ArraySource, *, last: bool = False) -> tuple[CoordinateOrder | None, NDArray[Any] | None]:
     """Return the order of a scalar or one-dimensional array, and its values if they were read at once.
 
     An empty array has no order. `last`: only the last value is read, and counts.
@@ -171,7 +171,7 @@ def order_of(source: ArraySource, *, last: bool = False) -> tuple[Order | None, 
     length = shape[0] if shape else 1
     if last and shape and length:
         (end,) = source.read((slice(length - 1, length),))
-        return Order(end, end), None
+        return CoordinateOrder(end, end), None
     first = final = fall = found = None
     for begin in range(0, length, PIECE):
         region = (slice(begin, min(begin + PIECE, length)),) if shape else ()
@@ -183,7 +183,7 @@ def order_of(source: ArraySource, *, last: bool = False) -> tuple[Order | None, 
         if len(falls) and fall is None:
             fall = (values[falls[0]], values[falls[0] + 1])
         first, final = values[0] if first is None else first, values[-1]
-    return None if first is None else Order(first, final, fall), found if length <= PIECE else None
+    return None if first is None else CoordinateOrder(first, final, fall), found if length <= PIECE else None
 
 
 class Ascending:
@@ -195,7 +195,7 @@ class Ascending:
         self._last: Any = None
         self._source = ""
 
-    def add(self, name: str, order: Order) -> None:
+    def add(self, name: str, order: CoordinateOrder) -> None:
         """Check the next source."""
         if self.fault is not None:
             return

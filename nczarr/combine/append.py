@@ -19,7 +19,7 @@ from nczarr.check.checked import Checked
 from nczarr.combine import Combined, combined
 from nczarr.combine.repetition import HELPS, report_repeated_values
 from nczarr.combine.sources import Input, Job, for_reading, home_of, opened
-from nczarr.combine.spec import Recoding, Wanted
+from nczarr.combine.spec import CombineSpec, Recoding
 from nczarr.diagnostics.report import Report
 from nczarr.endpoints import sources, targets
 from nczarr.options import Options, Subset, Writing
@@ -35,7 +35,7 @@ SUFFIXES = (".parq", ".parquet")
 """Suffixes of folders of Parquet references."""
 
 
-class Document(NamedTuple):
+class ExtendedDocument(NamedTuple):
     """A document to extend."""
 
     checked: Checked
@@ -59,7 +59,7 @@ def read_document(path: str, report: Report, options: Options) -> Checked | None
     return None if found is None else found.checked
 
 
-def document(path: str, report: Report, options: Options) -> Document | None:
+def document(path: str, report: Report, options: Options) -> ExtendedDocument | None:
     """Return a document to extend; None after an error. Raises OSError.
 
     Reports unknown-format, unknown-target, and the faults of the document.
@@ -97,10 +97,10 @@ def document(path: str, report: Report, options: Options) -> Document | None:
         return None
     urls = [facts["url"] for facts in store.target_facts.values()]
     relative = bool(urls) and all("://" not in url and not url.startswith("/") for url in urls)
-    return Document(checked, inner.name, relative, told)
+    return ExtendedDocument(checked, inner.name, relative, told)
 
 
-def dimensions(given: Document, first: Input, job: Job, name: str, report: Report) -> tuple[str, ...] | None:
+def dimensions(given: ExtendedDocument, first: Input, job: Job, name: str, report: Report) -> tuple[str, ...] | None:
     """Return the dimensions along which a document is extended; None after an error. Raises OSError, CompileError.
 
     It is the one whose length differs from that of the first new source. If
@@ -124,12 +124,12 @@ def dimensions(given: Document, first: Input, job: Job, name: str, report: Repor
     return None
 
 
-class Extension(NamedTuple):
+class DocumentExtension(NamedTuple):
     """A document with further sources, before it is written."""
 
     path: str
     """Path or URL of the document."""
-    document: Document
+    document: ExtendedDocument
     """The document as it was."""
     combined: Combined
     """All sources as one dataset."""
@@ -147,7 +147,7 @@ class Extension(NamedTuple):
         options: Options,
         report: Report,
         step: Callable[[int], None] | None = None,
-    ) -> Extension | None:
+    ) -> DocumentExtension | None:
         """Read the new sources; return None after a reported error. Raises OSError, CompileError.
 
         `subset` selects in the new sources, not in the document.
@@ -160,7 +160,7 @@ class Extension(NamedTuple):
         first = Input(path, partial(read_document, path, options=reading), portable=True, whole=True)
         lengths = [variable.storage.chunks for variable in given.checked.variables.values()]
         varying = any(each is not None and varies(each) for each in lengths)
-        wanted = Wanted(along, None, writing.embed, recoding, varying, writing.inline, extends=True)
+        wanted = CombineSpec(along, None, writing.embed, recoding, varying, writing.inline, extends=True)
         if not along:
             job = Job("", first, subset, wanted, report.strict, options.storage.of("source"))
             found = dimensions(given, inputs[0], job, path, report)
@@ -203,7 +203,7 @@ def locked(path: str, report: Report, options: Options) -> AbstractContextManage
     return targets.locked_place(path, report, options, replaces=True)
 
 
-def write(made: Extension, lock: Lock, report: Report, watch: Watcher | None = None) -> Conversion | None:
+def write(made: DocumentExtension, lock: Lock, report: Report, watch: Watcher | None = None) -> Conversion | None:
     """Replace the document at once; return the result, None after an error. Raises OSError."""
     form = registry.named(REFERENCE)
     assert form is not None

@@ -8,9 +8,9 @@ from collections import Counter
 from nczarr.arrays.accumulation import Accumulation, Targets
 from nczarr.arrays.source import Parts
 from nczarr.check.checked import Checked
-from nczarr.combine.agreement import Ascending, Finding
+from nczarr.combine.agreement import Ascending, SourceDifference
 from nczarr.combine.build import Pile, made
-from nczarr.combine.contribution import Contribution, Model, Piece, whole_first
+from nczarr.combine.contribution import Contribution, Model, VariablePiece, whole_first
 from nczarr.combine.recode import units_of
 from nczarr.combine.repetition import KnownPlaces
 from nczarr.diagnostics.report import Report
@@ -76,7 +76,7 @@ class Combination:
         for path, order in source.orders.items():
             self._ascending[path].add(source.name, order)
 
-    def _take(self, path: str, number: int, piece: Piece) -> None:
+    def _take(self, path: str, number: int, piece: VariablePiece) -> None:
         """Add a variable of a source with the same model."""
         known = self._arrays.get(path)
         if known is None:
@@ -89,7 +89,7 @@ class Combination:
             whole = whole_first(self.model, path) if number == 0 else None
             known.add(number, piece.located or piece.parts[""], piece.values, whole)
 
-    def _fault(self, name: str, finding: Finding) -> None:
+    def _fault(self, name: str, finding: SourceDifference) -> None:
         first, (path, what, one, other, _) = self.model.name, finding
         if what.startswith(("the ", "attribute")):
             verb = "differ" if what.endswith("s") else "differs"

@@ -17,9 +17,9 @@ from nczarr.arrays.lazy_numpy import NDArray
 from nczarr.arrays.located import Facts, LocatedArray, located
 from nczarr.arrays.source import ArraySource, Parts, numpy_dtype
 from nczarr.check.checked import Checked
-from nczarr.combine.agreement import Finding, Order, equal, findings, order_of
+from nczarr.combine.agreement import CoordinateOrder, SourceDifference, equal, findings, order_of
 from nczarr.combine.recode import is_valid, recoded
-from nczarr.combine.spec import Wanted, Way, is_coordinate, settled
+from nczarr.combine.spec import CombineSpec, Way, is_coordinate, settled
 from nczarr.compare.values import values, whole_parts
 from nczarr.diagnostics.report import Report
 from nczarr.stores.spool import origin
@@ -38,7 +38,7 @@ class Model(NamedTuple):
     """The dataset."""
     way: Way
     """The resolved combination."""
-    wanted: Wanted
+    wanted: CombineSpec
     """The request."""
     axes: Mapping[str, int]
     """Axis of each variable that may be joined."""
@@ -48,7 +48,7 @@ class Model(NamedTuple):
     """Chunk lengths of each variable that is one array; None without chunks."""
 
 
-def model_of(name: str, checked: Checked, wanted: Wanted, report: Report) -> Model | None:
+def model_of(name: str, checked: Checked, wanted: CombineSpec, report: Report) -> Model | None:
     """Return the first source as a model, in the requested units; None after a reported error."""
     before = report.errors
     if wanted.recoding is not None:
@@ -75,7 +75,7 @@ def in_model_units(name: str, checked: Checked, model: Model, report: Report) ->
     return checked if wanted is None else recoded(name, checked, model.checked, wanted, report)
 
 
-class Piece(NamedTuple):
+class VariablePiece(NamedTuple):
     """One variable of a source."""
 
     parts: Parts
@@ -93,15 +93,15 @@ class Contribution(NamedTuple):
     """Name of the source for messages."""
     lengths: Mapping[str, int]
     """Lengths of the joined dimensions."""
-    pieces: Mapping[str, Piece]
+    pieces: Mapping[str, VariablePiece]
     """Variables that may be joined."""
     given: frozenset[str] = frozenset()
     """Variables of these with data."""
     unequal: frozenset[str] = frozenset()
     """Variables of a stacked combination whose values differ from the model's."""
-    orders: Mapping[str, Order] = MappingProxyType({})
+    orders: Mapping[str, CoordinateOrder] = MappingProxyType({})
     """First and last values of coordinates."""
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[SourceDifference, ...] = ()
     """Differences from the model."""
     faults: tuple[tuple[str, str], ...] = ()
     """Variables that must be equal and are not, with messages."""
@@ -123,8 +123,8 @@ def contribution_of(name: str, checked: Checked, model: Model) -> Contribution:
         if variable.type in unlike or not unlike.isdisjoint(variable.dimensions)
     }
     axes, ordered = model.axes, model.ordered
-    pieces: dict[str, Piece] = {}
-    orders: dict[str, Order] = {}
+    pieces: dict[str, VariablePiece] = {}
+    orders: dict[str, CoordinateOrder] = {}
     unequal, faults = set(), []
     for path in model.checked.variables:
         if path in unlike:
@@ -149,11 +149,13 @@ def _difference(path: str, name: str, checked: Checked, model: Model) -> str:
     return text + f"{message}, in `{model.name}` and `{name}`"
 
 
-def _piece(path: str, checked: Checked, model: Model, axis: int, *, ordered: bool) -> tuple[Piece, Order | None]:
+def _piece(
+    path: str, checked: Checked, model: Model, axis: int, *, ordered: bool
+) -> tuple[VariablePiece, CoordinateOrder | None]:
     """Return a variable of a source, and the order of its values if it is a coordinate."""
     parts = whole_parts(checked, path)
     if parts.keys() != {""}:
-        return Piece(parts), None
+        return VariablePiece(parts), None
     source, places = parts[""], None
     extended = model.wanted.extends and checked is model.checked
     if model.wanted.addressable is not None:
@@ -163,7 +165,7 @@ def _piece(path: str, checked: Checked, model: Model, axis: int, *, ordered: boo
     if ordered:
         order, read = order_of(near, last=extended)
     if places is None:
-        return Piece({"": Raised(source) if model.way.new_dim else source}), order
+        return VariablePiece({"": Raised(source) if model.way.new_dim else source}), order
     dtype = numpy_dtype(places.form.dtype)
     if math.prod(places.shape) * dtype.itemsize > VALUES:
         read = None
@@ -172,7 +174,7 @@ def _piece(path: str, checked: Checked, model: Model, axis: int, *, ordered: boo
     if model.way.new_dim:
         places = _raised(places)
     values = None if read is None else read.astype(dtype, copy=False).reshape(places.shape)
-    return Piece({}, places, values), order
+    return VariablePiece({}, places, values), order
 
 
 def _is_ragged(source: LocatedArray, path: str, model: Model, axis: int) -> bool:

@@ -23,13 +23,13 @@ from types import TracebackType
 from typing import Any, BinaryIO
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.located import Form, LocatedArray
-from nczarr.arrays.manifest import Columns
+from nczarr.arrays.located import LocatedArray, LocatedForm
+from nczarr.arrays.manifest import PlaceColumns
 from nczarr.arrays.source import Descr, Stored, numpy_dtype
 from nczarr.ast.storage import Codec
-from nczarr.combine.agreement import Finding, Order
-from nczarr.combine.contribution import Contribution, Piece
-from nczarr.combine.sources import Result
+from nczarr.combine.agreement import CoordinateOrder, SourceDifference
+from nczarr.combine.contribution import Contribution, VariablePiece
+from nczarr.combine.sources import SourceResult
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Severity
 from nczarr.stores.lock import exclusive
 from nczarr.stores.locking import busy
@@ -68,15 +68,15 @@ def is_finished(target: str) -> bool:
     return True
 
 
-class Journal:
+class FileJournal:
     """The journal of a target in a local file. Raises OSError, CompileError with busy-target."""
 
     def __init__(self, target: str, request: str, *, resume: bool) -> None:
         self._target = trimmed(location(target).path)
         self.path = _beside(self._target)
         self._places: dict[str, tuple[int, int, str]] = {}
-        self._forms: list[Form] = []
-        self._numbers: dict[Form, int] = {}
+        self._forms: list[LocatedForm] = []
+        self._numbers: dict[LocatedForm, int] = {}
         self._file: BinaryIO = open(self.path, "a+b")  # noqa: SIM115 (closed by the block)
         try:
             if not exclusive(self._file.fileno()):
@@ -90,7 +90,7 @@ class Journal:
             self._close()
             raise
 
-    def __enter__(self) -> Journal:
+    def __enter__(self) -> FileJournal:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
@@ -129,7 +129,7 @@ class Journal:
         elif "source" in members:
             self._places[members["source"]] = (begin, size, members["identity"])
 
-    def _number(self, form: Form) -> int:
+    def _number(self, form: LocatedForm) -> int:
         known = self._numbers.get(form)
         if known is None:
             known = self._numbers[form] = len(self._forms)
@@ -145,7 +145,7 @@ class Journal:
         place = self._places.get(name)
         return place is not None and told is not None and place[2] == told
 
-    def result(self, name: str) -> Result:
+    def result(self, name: str) -> SourceResult:
         """Return the result of a source that was read. Raises OSError."""
         begin, size, _ = self._places[name]
         self._file.seek(begin)
@@ -154,7 +154,7 @@ class Journal:
             raise OSError(None, "the journal was changed by another program", self.path)
         return _result(members, self._forms)
 
-    def put(self, name: str, result: Result) -> None:
+    def put(self, name: str, result: SourceResult) -> None:
         """Append a source, if it is described by numbers and texts. Raises OSError."""
         found = result.found
         if found is None or result.identity is None or not found.is_located:
@@ -190,7 +190,7 @@ def _parsed(line: bytes) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def _members(result: Result, forms: Mapping[Form, int]) -> dict[str, Any]:
+def _members(result: SourceResult, forms: Mapping[LocatedForm, int]) -> dict[str, Any]:
     """Return the members of a source."""
     found = result.found
     assert found is not None
@@ -218,7 +218,7 @@ def _members(result: Result, forms: Mapping[Form, int]) -> dict[str, Any]:
     }
 
 
-def _result(members: Mapping[str, Any], forms: list[Form]) -> Result:
+def _result(members: Mapping[str, Any], forms: list[LocatedForm]) -> SourceResult:
     """Invert `_members`."""
     paths = [path for path, _ in members["targets"]]
     facts = dict(members["targets"])
@@ -229,17 +229,17 @@ def _result(members: Mapping[str, Any], forms: list[Form]) -> Result:
         frozenset(members["given"]),
         frozenset(members["unequal"]),
         {path: _order(each) for path, each in members["orders"].items()},
-        tuple(Finding(*each) for each in members["findings"]),
+        tuple(SourceDifference(*each) for each in members["findings"]),
         tuple((path, message) for path, message in members["faults"]),
     )
     diagnostics = tuple(
         Diagnostic(code, Severity(severity), message, notes=tuple(notes), helps=tuple(helps))
         for code, severity, message, notes, helps in members["diagnostics"]
     )
-    return Result(found, diagnostics, None, members["identity"])
+    return SourceResult(found, diagnostics, None, members["identity"])
 
 
-def _piece_members(piece: Piece, forms: Mapping[Form, int], paths: Mapping[str, int]) -> list[Any]:
+def _piece_members(piece: VariablePiece, forms: Mapping[LocatedForm, int], paths: Mapping[str, int]) -> list[Any]:
     array = piece.located
     assert array is not None
     table = array.table
@@ -250,39 +250,39 @@ def _piece_members(piece: Piece, forms: Mapping[Form, int], paths: Mapping[str, 
     return [forms[array.form], list(array.shape), _text(rows.astype("<i8").tobytes()), held, values]
 
 
-def _piece(members: list[Any], forms: list[Form], paths: list[str], facts: Mapping[str, Any]) -> Piece:
+def _piece(members: list[Any], forms: list[LocatedForm], paths: list[str], facts: Mapping[str, Any]) -> VariablePiece:
     number, shape, rows, held, values = members
     form = forms[number]
     chunk, source, offset, length, mask = np.frombuffer(_data(rows), "<i8").reshape(5, -1).astype(np.int64)
-    table = Columns(tuple(paths), chunk, source, offset, length, mask.astype(np.int32))
+    table = PlaceColumns(tuple(paths), chunk, source, offset, length, mask.astype(np.int32))
     array = LocatedArray(form, tuple(shape), table, {chunk: _data(text) for chunk, text in held}, facts)
     known = None if values is None else np.frombuffer(_data(values), numpy_dtype(form.dtype)).reshape(shape)
-    return Piece({}, array, known)
+    return VariablePiece({}, array, known)
 
 
-def _order_members(order: Order) -> list[Any]:
+def _order_members(order: CoordinateOrder) -> list[Any]:
     values = [order.first, order.last, *(order.fall or ())]
     made = np.array(values)
     return [made.dtype.str, _text(made.tobytes())]
 
 
-def _order(members: list[Any]) -> Order:
+def _order(members: list[Any]) -> CoordinateOrder:
     values: NDArray[Any] = np.frombuffer(_data(members[1]), np.dtype(members[0]))
-    return Order(values[0], values[1], (values[2], values[3]) if len(values) > 2 else None)
+    return CoordinateOrder(values[0], values[1], (values[2], values[3]) if len(values) > 2 else None)
 
 
-def _form_members(form: Form) -> list[Any]:
+def _form_members(form: LocatedForm) -> list[Any]:
     stored = form.stored
     codecs = [[codec.id, list(codec.parameters)] for codec in stored.codecs]
     fill = None if form.fill is None else _text(form.fill)
     return [form.dtype, stored.dtype, list(stored.chunks), codecs, fill, form.undefined, form.distant]
 
 
-def _form(members: list[Any]) -> Form:
+def _form(members: list[Any]) -> LocatedForm:
     dtype, element, chunks, codecs, fill, undefined, distant = members
     chain = tuple(Codec(id=number, parameters=tuple(parameters)) for number, parameters in codecs)
     stored = Stored(_descr(element), tuple(chunks), chain)
-    return Form(_descr(dtype), stored, None if fill is None else _data(fill), undefined, distant)
+    return LocatedForm(_descr(dtype), stored, None if fill is None else _data(fill), undefined, distant)
 
 
 def _descr(members: Any) -> Descr:

@@ -11,7 +11,7 @@ from nczarr.arrays.chunk_references import WHOLE
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.located import LocatedArray
 from nczarr.check.checked import Checked
-from nczarr.combine.contribution import Piece
+from nczarr.combine.contribution import VariablePiece
 from nczarr.compare.difference import shown
 from nczarr.compare.values import whole_parts
 from nczarr.diagnostics.report import Report
@@ -23,11 +23,11 @@ HELPS = ("append each source once", "`nczarr refs combine` makes a document in w
 class KnownPlaces:
     """Places of the chunks of a document, to recognize a source without a coordinate."""
 
-    def __init__(self, pieces: Mapping[str, Piece]) -> None:
+    def __init__(self, pieces: Mapping[str, VariablePiece]) -> None:
         self._arrays = {path: piece.located for path, piece in pieces.items() if piece.located is not None}
         self._targets = {target for array in self._arrays.values() for target in _targets(array)}
 
-    def have(self, pieces: Mapping[str, Piece]) -> bool:
+    def have(self, pieces: Mapping[str, VariablePiece]) -> bool:
         """Return whether every chunk of a source that is at a place is in the document already."""
         arrays = {path: piece.located for path, piece in pieces.items()}
         placed = {path: array for path, array in arrays.items() if array is not None and len(array.table.chunk)}

@@ -21,7 +21,7 @@ from typing import NamedTuple
 from nczarr.arrays.thread_pool import DISTANT_WORKERS, Crew, Task, processors
 from nczarr.check.checked import Checked
 from nczarr.combine.contribution import Contribution, Model, contribution_of, in_model_units, model_of
-from nczarr.combine.spec import Wanted
+from nczarr.combine.spec import CombineSpec
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report
 from nczarr.options import Options, Subset
 from nczarr.secrets import NO_OPTIONS, StorageOptions, shown
@@ -69,7 +69,7 @@ class Job(NamedTuple):
     """The first source."""
     subset: Subset
     """Selected part of each source."""
-    wanted: Wanted
+    wanted: CombineSpec
     """The requested combination."""
     strict: bool
     """True if warnings are errors."""
@@ -79,7 +79,7 @@ class Job(NamedTuple):
     """True if results tell the identities of the sources."""
 
 
-class Result(NamedTuple):
+class SourceResult(NamedTuple):
     """A source as it was read."""
 
     found: Contribution | None
@@ -134,7 +134,7 @@ def every_opened(inputs: Sequence[Input], subset: Subset, report: Report) -> Ite
 
     Remote sources are read concurrently. Raises OSError, CompileError.
     """
-    job = Job("", inputs[0], subset, Wanted(()), report.strict, NO_OPTIONS)
+    job = Job("", inputs[0], subset, CombineSpec(()), report.strict, NO_OPTIONS)
     works = (Task(partial(opened, each, job), here=not is_remote(each.name)) for each in inputs)
     with Crew(AT_ONCE if any(is_remote(each.name) for each in inputs) else 1, 1) as crew:
         for given, (checked, own) in zip(inputs, crew.results(works), strict=True):
@@ -145,7 +145,7 @@ def every_opened(inputs: Sequence[Input], subset: Subset, report: Report) -> Ite
             yield shown(given.name), checked
 
 
-def examined(given: Input, job: Job, model: Model, *, here: bool) -> Result:
+def examined(given: Input, job: Job, model: Model, *, here: bool) -> SourceResult:
     """Return the contribution of a source. `here`: the process of the run, which may keep the source open."""
     fetched = is_remote(given.name) and not here
     told = identity_of(given.name, job.storage) if job.identified and given.portable else None
@@ -157,10 +157,10 @@ def examined(given: Input, job: Job, model: Model, *, here: bool) -> Result:
                 checked = in_model_units(shown(given.name), checked, model, own)
                 found = None if own.errors else contribution_of(shown(given.name), checked, model)
     except (OSError, CompileError) as failure:
-        return Result(None, (), failure.with_traceback(None))
+        return SourceResult(None, (), failure.with_traceback(None))
     if not here and _needs_source(found, own, fetched=fetched):
-        return Result(None)
-    return Result(found, tuple(own.sorted()), None, told)
+        return SourceResult(None)
+    return SourceResult(found, tuple(own.sorted()), None, told)
 
 
 def _needs_source(found: Contribution | None, own: Report, *, fetched: bool) -> bool:
@@ -179,7 +179,7 @@ _models: dict[str, tuple[Model | None]] = {}
 """The first source of the last run, in a process that works for another one."""
 
 
-def examine(job: Job, batch: Sequence[Input]) -> list[Result]:
+def examine(job: Job, batch: Sequence[Input]) -> list[SourceResult]:
     """Return the results of some sources, in a process that works for the one of the run."""
     known = _models.get(job.run)
     if known is None:
@@ -189,11 +189,11 @@ def examine(job: Job, batch: Sequence[Input]) -> list[Result]:
         known = _models[job.run] = (made,)
     (model,) = known
     if model is None:  # the process of the run reads it as well, and says why
-        return [Result(None) for _ in batch]
+        return [SourceResult(None) for _ in batch]
     return list(_by_threads(batch, job, model, here=False))
 
 
-def _by_threads(batch: Sequence[Input], job: Job, model: Model, *, here: bool) -> Iterator[Result]:
+def _by_threads(batch: Sequence[Input], job: Job, model: Model, *, here: bool) -> Iterator[SourceResult]:
     """Yield the results of sources in order; remote ones are read concurrently."""
     works = (Task(partial(examined, each, job, model, here=here), here=not is_remote(each.name)) for each in batch)
     with Crew(AT_ONCE if any(is_remote(each.name) for each in batch) else 1, 1) as crew:
@@ -206,7 +206,7 @@ def _batches(rest: Sequence[Input]) -> list[Sequence[Input]]:
 
 def results(
     rest: Sequence[Input], job: Job, model: Model, workers: int | None = 1, dask: str | None = None
-) -> Generator[Result, None, None]:
+) -> Generator[SourceResult, None, None]:
     """Yield the results of all sources but the first, in order. Raises OSError, CompileError.
 
     `workers`: processes; None: one per processor, if there are many sources.
@@ -218,7 +218,7 @@ def results(
     batches = _batches(rest)
     calls = ((job, batch) for batch in batches)
     with ExitStack() as stack:
-        found: Iterator[Iterable[Result]]
+        found: Iterator[Iterable[SourceResult]]
         if portable and dask is not None:
             from nczarr.link.cluster import Cluster
 

@@ -20,7 +20,7 @@ class Recoding(NamedTuple):
     """The units; None: those of the first source."""
 
 
-class Wanted(NamedTuple):
+class CombineSpec(NamedTuple):
     """Request for a combination."""
 
     along: tuple[str, ...] = ()
@@ -61,7 +61,7 @@ class Way(NamedTuple):
         return f"`/{self.new_dim}`" if self.new_dim else ", ".join(f"`{path}`" for path in sorted(self.dimensions))
 
 
-def settled(name: str, checked: Checked, wanted: Wanted, report: Report) -> Way | None:
+def settled(name: str, checked: Checked, wanted: CombineSpec, report: Report) -> Way | None:
     """Return the way, based on the first source; None if unmatched-dimension is reported."""
     before = report.errors
     if wanted.new_dim is not None:

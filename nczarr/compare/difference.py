@@ -24,7 +24,7 @@ BEFORE = 16
 """Characters that a window of a long string shows before the first difference."""
 
 
-class Values(NamedTuple):
+class ValueDifferences(NamedTuple):
     """Differences of a variable's values."""
 
     different: int
@@ -50,7 +50,7 @@ class Difference(NamedTuple):
     """Fully qualified name of the object that differs."""
     message: str
     """Message of one line, with both sides."""
-    values: Values | None = None
+    values: ValueDifferences | None = None
     """Differing values; only for the kind `values`."""
 
 

@@ -17,9 +17,9 @@ from nczarr.arrays.parts import is_fixed
 from nczarr.arrays.thread_pool import DISTANT_WORKERS, Crew, Task
 from nczarr.ast import Group
 from nczarr.check.checked import Checked
-from nczarr.compare.digest_ragged import Ragged, leaf_of, width
+from nczarr.compare.digest_ragged import RaggedHasher, leaf_of, width
 from nczarr.compare.digest_records import group_hash, model_hash, variable_hash
-from nczarr.compare.digest_values import Dense, Hashed, Values
+from nczarr.compare.digest_values import Dense, Hashed, ValueHasher
 from nczarr.compare.values import whole_parts
 from nczarr.diagnostics.report import Report
 from nczarr.options import Options, Subset
@@ -71,7 +71,7 @@ def _group(path: str, group: Group, checked: Checked, found: dict[str, bytes], p
 
 def _variables(checked: Checked, options: Options) -> dict[str, bytes]:
     """Return the hashes of all variables' values; one stream of tasks keeps threads busy between variables."""
-    owners: dict[str, Values] = {}
+    owners: dict[str, ValueHasher] = {}
     found: dict[str, bytes] = {}
 
     def tasks(crew: Crew) -> Iterator[Task]:
@@ -90,7 +90,7 @@ def _variables(checked: Checked, options: Options) -> dict[str, bytes]:
     return found
 
 
-def _values(checked: Checked, path: str) -> Values:
+def _values(checked: Checked, path: str) -> ValueHasher:
     """Return the hasher of a variable's values."""
     variable, shape = checked.variables[path], checked.shapes[path]
     if not checked.parts.get(path):
@@ -99,10 +99,10 @@ def _values(checked: Checked, path: str) -> Values:
     if variable.type == "string" or is_fixed(variable.type, checked.types):
         source = sources[""]
         return Dense(source.cleared() if variable.storage.no_fill else source, shape, path)
-    return Ragged(sources, variable.type, shape, checked.types)
+    return RaggedHasher(sources, variable.type, shape, checked.types)
 
 
-class _Constant(Values):
+class _Constant(ValueHasher):
     """Values of a variable without data: fill, or zeros if that is undefined."""
 
     def __init__(self, checked: Checked, path: str) -> None:
@@ -123,7 +123,7 @@ _ESCAPES = {b"\\": b"\\\\", b"\n": b"\\n", b"\r": b"\\r"}
 _ESCAPED = {escape: plain for plain, escape in _ESCAPES.items()}
 
 
-class Wanted(NamedTuple):
+class ExpectedDigests(NamedTuple):
     """Expected digests of a dataset; `parts` by FQN."""
 
     name: str
@@ -145,9 +145,9 @@ def line(digest: str, name: str, part: str | None = None) -> bytes:
     return (b"\\" if escaped != text else b"") + digest.encode() + b"  " + escaped + b"\n"
 
 
-def parse(source: Source, report: Report) -> list[Wanted]:
+def parse(source: Source, report: Report) -> list[ExpectedDigests]:
     """Return the datasets in a digest file; parts follow their dataset. Reports: bad-digest-line."""
-    found: dict[str, Wanted] = {}
+    found: dict[str, ExpectedDigests] = {}
     last, at = "", 0
     for text in bytes(source.data).split(b"\n"):
         span, at = Span(source, at, at + len(text)), at + len(text) + 1
@@ -163,7 +163,7 @@ def parse(source: Source, report: Report) -> list[Wanted]:
         if last and words.startswith(last + "#/"):
             found[last].parts[words[len(last) + 1 :]] = digest
         else:
-            found[words] = Wanted(words, digest, {})
+            found[words] = ExpectedDigests(words, digest, {})
             last = words
     if not found and not report.errors:
         report.error("bad-digest-line", f"`{source.name}` has no line `DIGEST  NAME`")

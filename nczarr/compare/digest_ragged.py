@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 from nczarr.arrays.blocks import Index, Selection, every_block, linear_block, region_of
 from nczarr.arrays.lazy_numpy import NDArray
 from nczarr.arrays.memory import fill_source
-from nczarr.arrays.parts import Leaf, ListTree, PartTree, RecordTree, Types, is_fixed, part_tree, parts, size
+from nczarr.arrays.parts import ListTree, PartLeaf, PartTree, RecordTree, Types, is_fixed, part_tree, parts, size
 from nczarr.arrays.source import Layout, Parts, itemsize
 from nczarr.arrays.thread_pool import Crew, Task
 from nczarr.ast.types import CompoundType, VlenType
-from nczarr.compare.digest_values import BLOCK, TEXT, Hashed, Values, encoded
+from nczarr.compare.digest_values import BLOCK, TEXT, Hashed, ValueHasher, encoded
 from nczarr.compare.found import met_blocks
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def width(type_name: str, types: Types) -> int:
     return size(type_name, types)
 
 
-class Ragged(Values):
+class RaggedHasher(ValueHasher):
     """Values of one variable of a variable-size type. Tasks run in the calling thread."""
 
     def __init__(self, sources: Parts, type_name: str, shape: tuple[int, ...], types: Types) -> None:
@@ -100,7 +100,7 @@ class Ragged(Values):
                     each = math.prod(field.shape)
                     inner = bounds if region is None else [bound * each for bound in bounds]
                     self._feed(member, region, inner, hashers)
-            case Leaf():
+            case PartLeaf():
                 for number, values in self._pieces(tree.path, region, bounds):
                     hashers[number].update(encoded(values))
 
@@ -148,7 +148,7 @@ def leaf_of(sources: Parts, type_name: str, count: int, types: Types) -> bytes:
     """Return the hash of one leaf: `count` cells of any type, from sources of that length."""
     hasher = sha256()
     tree = part_tree(type_name, types)
-    Ragged(sources, type_name, (count,), types)._feed(tree, (slice(0, count),), [0, count], [hasher])
+    RaggedHasher(sources, type_name, (count,), types)._feed(tree, (slice(0, count),), [0, count], [hasher])
     return hasher.digest()
 
 

@@ -30,7 +30,7 @@ def leaf_shape(shape: tuple[int, ...], width: int) -> tuple[int, ...]:
     return linear_block(shape, max(1, LEAF // max(1, width)))
 
 
-class Listing:
+class HashTree:
     """Incremental hash of a list of hashes: `FAN` at a time are hashed until one is left."""
 
     def __init__(self) -> None:
@@ -91,7 +91,7 @@ class Folding:
         self._leaf = leaf
         self._fill = fill
         self._fills: dict[int, bytes] = {}
-        self._open: list[dict[Index, Listing]] = [{} for _ in range(self.cut + 1)]
+        self._open: list[dict[Index, HashTree]] = [{} for _ in range(self.cut + 1)]
         """Lists that are not complete, by their places; those of places of one length together."""
         self._last: tuple[range, ...] | None = None
 
@@ -125,10 +125,10 @@ class Folding:
         self._pad(top, 0, self.grid[0])
         return top.root()
 
-    def _listing(self, index: Index) -> Listing:
+    def _listing(self, index: Index) -> HashTree:
         lists = self._open[len(index)]
         if index not in lists:
-            lists[index] = Listing()
+            lists[index] = HashTree()
         return lists[index]
 
     def _close(self, axis: int) -> None:
@@ -141,7 +141,7 @@ class Folding:
                 above.add(listing.root())
             self._open[depth].clear()
 
-    def _pad(self, listing: Listing, axis: int, until: int) -> None:
+    def _pad(self, listing: HashTree, axis: int, until: int) -> None:
         """Append fill along a dimension."""
         missing = until - listing.count
         if missing <= 0:
@@ -166,7 +166,7 @@ class Folding:
     def _of_fill(self, depth: int) -> bytes:
         """Return the hash of a fill subtree at `depth` dimensions."""
         if depth not in self._fills:
-            listing = Listing()
+            listing = HashTree()
             self._pad(listing, depth, self.grid[depth])
             self._fills[depth] = listing.root()
         return self._fills[depth]

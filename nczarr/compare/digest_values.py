@@ -50,7 +50,7 @@ LENGTH = 8
 class Hashed(NamedTuple):
     """Hashes of leaves in C order."""
 
-    owner: Values
+    owner: ValueHasher
     """Values that were hashed."""
     hashes: bytes
     """The hashes, one after the other."""
@@ -58,7 +58,7 @@ class Hashed(NamedTuple):
     """Box of the grid that they complete; None: more hashes follow."""
 
 
-class Values:
+class ValueHasher:
     """Hasher of one variable: tasks, whose results it takes in order, and a final hash. A scalar has one element.
 
     `width`: nominal bytes of a value for cutting leaves.
@@ -93,7 +93,7 @@ class Values:
         return sha256().digest() if self.empty else self.folding.root()
 
 
-class Dense(Values):
+class Dense(ValueHasher):
     """Values of one array. `name` is for messages."""
 
     def __init__(self, source: ArraySource, shape: tuple[int, ...], name: str) -> None:

@@ -12,11 +12,11 @@ from nczarr.arrays.blocks import Index, index_of
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.source import ArraySource, little
 from nczarr.check.checked import Checked
-from nczarr.compare.difference import Difference, Values, shown, shown_strings
+from nczarr.compare.difference import Difference, ValueDifferences, shown, shown_strings
 from nczarr.compare.elements import distances
 
 
-class Found:
+class DifferenceTally:
     """Differences so far: the number of elements, the first in C order, the largest distance."""
 
     def __init__(self, shape: tuple[int, ...]) -> None:
@@ -56,7 +56,7 @@ class Found:
         if self.largest is not None and self.count > 1:
             far = f"{self.largest:.6g}" if isinstance(self.largest, float) else str(self.largest)
             text += f"; at most {far} apart"
-        return Difference("values", path, text, Values(self.count, total, place, first, second, self.largest))
+        return Difference("values", path, text, ValueDifferences(self.count, total, place, first, second, self.largest))
 
 
 def largest_distance(one: NDArray[Any], other: NDArray[Any]) -> float | int | None:

@@ -12,7 +12,7 @@ from nczarr.arrays.parts import ListTree, PartTree, RecordTree, Types, part_tree
 from nczarr.arrays.source import Parts
 from nczarr.ast.types import is_number
 from nczarr.compare.elements import Tolerance, unequal
-from nczarr.compare.found import Found, largest_distance, met_blocks
+from nczarr.compare.found import DifferenceTally, largest_distance, met_blocks
 
 CELLS = 1 << 18
 """Ragged cells processed at once."""
@@ -43,7 +43,7 @@ class Stretch(NamedTuple):
         return Stretch((*self.one, *whole), (*self.other, *whole), firsts, self.length * each)
 
 
-class Cells:
+class CellComparison:
     """Comparison of two variables of a variable-size type. Tracks the start of the next cell's content."""
 
     def __init__(self, sides: tuple[Parts, Parts], types: Types, tolerance: Tolerance | None) -> None:
@@ -51,9 +51,9 @@ class Cells:
         self.types = types
         self.tolerance = tolerance
         self.ends: dict[tuple[int, str], tuple[int, int]] = {}
-        self.found = Found(())
+        self.found = DifferenceTally(())
 
-    def compare(self, type_name: str, found: Found) -> None:
+    def compare(self, type_name: str, found: DifferenceTally) -> None:
         """Compare all cells in stretches."""
         self.found = found
         shape = found.shape

@@ -53,7 +53,7 @@ SAMPLE = 64
 """Blocks of a sparse array that are read without regard to stored chunks."""
 
 
-class _Array(NamedTuple):
+class _TargetArray(NamedTuple):
     """One array of the target."""
 
     path: str
@@ -101,7 +101,7 @@ def _described(descr: Descr) -> Any:
     return [[name, _described(inner), shape] for name, inner, shape in descr]
 
 
-def _sparse_blocks(array: _Array, target: ArraySource | None) -> _Array:
+def _sparse_blocks(array: _TargetArray, target: ArraySource | None) -> _TargetArray:
     """Return an array of which blocks with stored chunks and a sample of fill are read, if it is sparse and large.
 
     `target`: the array as read from the target.
@@ -164,7 +164,7 @@ def verify_elsewhere(plan: Plan, lossy: frozenset[str], place: str, target: Chec
     return used
 
 
-def _compare(array: _Array, answer: dict[str, str], used: str, place: str, report: Report) -> None:
+def _compare(array: _TargetArray, answer: dict[str, str], used: str, place: str, report: Report) -> None:
     """Compare the library's hash of one array with the source."""
     if "error" in answer:
         report.warning("unread-variable", f"{used} does not read `{array.path}`: {answer['error']}")
@@ -172,7 +172,7 @@ def _compare(array: _Array, answer: dict[str, str], used: str, place: str, repor
         report.error("unequal-target", f"`{array.path}` is not equal in `{place}` when read by {used}")
 
 
-def _arrays(plan: Plan, lossy: frozenset[str], target: Checked) -> Iterator[_Array]:
+def _arrays(plan: Plan, lossy: frozenset[str], target: Checked) -> Iterator[_TargetArray]:
     """Yield every array that the library can read: parts of variables in stores, whole variables in files."""
     checked = plan.checked
     for path, variable in checked.variables.items():
@@ -195,4 +195,4 @@ def _arrays(plan: Plan, lossy: frozenset[str], target: Checked) -> Iterator[_Arr
                 name = tuple(plan.prefix(path, part).rstrip("/").split("/"))
                 chunks = (layout.chunks, plan.targets[path][part].layout.chunks)
             block = block_shape(layout.shape, chunks, itemsize(layout.dtype) or TEXT)
-            yield _sparse_blocks(_Array(path, name, source, block), target.parts.get(path, {}).get(part))
+            yield _sparse_blocks(_TargetArray(path, name, source, block), target.parts.get(path, {}).get(part))

@@ -27,8 +27,8 @@ from nczarr.ast.types import CompoundType, VlenType, is_number
 from nczarr.check.checked import Checked
 from nczarr.compare.difference import Difference
 from nczarr.compare.elements import Tolerance, unequal
-from nczarr.compare.found import Found, largest_distance
-from nczarr.compare.ragged import Cells
+from nczarr.compare.found import DifferenceTally, largest_distance
+from nczarr.compare.ragged import CellComparison
 
 BLOCK = 8 << 20
 """Bytes of one side compared at once."""
@@ -63,13 +63,13 @@ def values(one: Checked, other: Checked, path: str, tolerance: Tolerance | None 
         return None
     if any(each.variables[path].storage.no_fill and path not in each.parts for each in (one, other)):
         return None
-    found = Found(shape)
+    found = DifferenceTally(shape)
     sides = whole_parts(one, path), whole_parts(other, path)
     if type_name == "string" or is_fixed(type_name, one.types):
         undefined = sides[0][""].undefined, sides[1][""].undefined
         _Dense(sides[0][""].layout, sides, type_name, one.types, tolerance, undefined).compare(found)
     else:
-        Cells(sides, one.types, tolerance).compare(type_name, found)
+        CellComparison(sides, one.types, tolerance).compare(type_name, found)
     return found.difference(one, other, path)
 
 
@@ -121,7 +121,7 @@ class _Dense(NamedTuple):
     undefined: tuple[bool, bool] = (False, False)
     """True for a side with undefined unwritten cells, which equal any value."""
 
-    def compare(self, found: Found) -> None:
+    def compare(self, found: DifferenceTally) -> None:
         """Compare all blocks where either side may contain more than fill."""
         one, other = self.sides[0][""], self.sides[1][""]
         shape = self.layout.shape
@@ -166,7 +166,7 @@ class _Dense(NamedTuple):
         largest = largest_distance(one[differ], other[differ]) if is_number(self.type_name) else None
         return _Part(len(places), first, largest)
 
-    def _unvisited(self, count: int, index: Index | None, block: tuple[int, ...], found: Found) -> None:
+    def _unvisited(self, count: int, index: Index | None, block: tuple[int, ...], found: DifferenceTally) -> None:
         """Compare fill with fill for blocks unstored on both sides; `index` is the first one."""
         if not count or index is None or any(self.undefined):
             return

@@ -11,7 +11,7 @@ from enum import Enum
 from typing import NamedTuple
 
 
-class Form(Enum):
+class KeywordForm(Enum):
     """Form in which a keyword argument takes the value of an option."""
 
     SWITCH = "{}=True"
@@ -25,47 +25,47 @@ class Keyword(NamedTuple):
 
     name: str
     """Name of the argument, or of a field of `holder`."""
-    form: Form = Form.TEXT
+    form: KeywordForm = KeywordForm.TEXT
     """Form of its value."""
     holder: str = ""
     """Argument whose value has the field: `writing`, `following` or `limits`."""
 
 
 KEYWORDS = {
-    "allow-loss": Keyword("allow_loss", Form.LIST),
+    "allow-loss": Keyword("allow_loss", KeywordForm.LIST),
     "along": Keyword("along"),
     "base": Keyword("base", holder="writing"),
-    "chunks": Keyword("chunks", Form.NUMBER),
+    "chunks": Keyword("chunks", KeywordForm.NUMBER),
     "codec": Keyword("codecs"),
-    "consolidated": Keyword("consolidated", Form.SWITCH),
+    "consolidated": Keyword("consolidated", KeywordForm.SWITCH),
     "dask": Keyword("dask"),
     "declare": Keyword("declare"),
-    "decode-times": Keyword("decode_times", Form.SWITCH),
+    "decode-times": Keyword("decode_times", KeywordForm.SWITCH),
     "dim": Keyword("dims"),
-    "discard": Keyword("discard", Form.SWITCH),
-    "embed": Keyword("embed", Form.NUMBER, "writing"),
+    "discard": Keyword("discard", KeywordForm.SWITCH),
+    "embed": Keyword("embed", KeywordForm.NUMBER, "writing"),
     "grid": Keyword("grid"),
-    "group": Keyword("groups", Form.LIST),
-    "inline": Keyword("inline", Form.NUMBER, "writing"),
+    "group": Keyword("groups", KeywordForm.LIST),
+    "inline": Keyword("inline", KeywordForm.NUMBER, "writing"),
     "kind": Keyword("kind"),
-    "max-entries": Keyword("entries", Form.NUMBER, "limits"),
-    "max-output": Keyword("output", Form.NUMBER, "limits"),
-    "max-size": Keyword("max_size", Form.NUMBER),
-    "memory": Keyword("memory", Form.NUMBER),
+    "max-entries": Keyword("entries", KeywordForm.NUMBER, "limits"),
+    "max-output": Keyword("output", KeywordForm.NUMBER, "limits"),
+    "max-size": Keyword("max_size", KeywordForm.NUMBER),
+    "memory": Keyword("memory", KeywordForm.NUMBER),
     "metadata": Keyword("metadata", holder="writing"),
     "new-dim": Keyword("new_dim"),
-    "overwrite": Keyword("overwrite", Form.SWITCH),
+    "overwrite": Keyword("overwrite", KeywordForm.SWITCH),
     "region": Keyword("region"),
-    "resume": Keyword("resume", Form.SWITCH),
-    "section": Keyword("sections", Form.LIST),
+    "resume": Keyword("resume", KeywordForm.SWITCH),
+    "section": Keyword("sections", KeywordForm.LIST),
     "shards": Keyword("shards"),
-    "source-jinja": Keyword("jinja", Form.SWITCH, "following"),
-    "source-root": Keyword("roots", Form.LIST, "following"),
+    "source-jinja": Keyword("jinja", KeywordForm.SWITCH, "following"),
+    "source-root": Keyword("roots", KeywordForm.LIST, "following"),
     "to": Keyword("format"),
     "units": Keyword("units"),
-    "var": Keyword("variables", Form.LIST),
-    "verify": Keyword("verify", Form.SWITCH),
-    "virtual": Keyword("virtual", Form.SWITCH),
+    "var": Keyword("variables", KeywordForm.LIST),
+    "verify": Keyword("verify", KeywordForm.SWITCH),
+    "virtual": Keyword("virtual", KeywordForm.SWITCH),
     "zarr-names": Keyword("zarr_names"),
 }
 """Keyword arguments by option."""
@@ -99,7 +99,7 @@ def _keyword(option: re.Match[str]) -> str:
     if keyword is None:
         return option[0]
     value, rest = (option["value"] or ""), ""
-    if keyword.form is Form.SWITCH:
+    if keyword.form is KeywordForm.SWITCH:
         value, rest = "", value
     argument = _argument(keyword, value[1:])
     return argument + rest + (", " if option["next"] else "")
@@ -107,13 +107,13 @@ def _keyword(option: re.Match[str]) -> str:
 
 def _argument(keyword: Keyword, value: str) -> str:
     """Return a keyword argument with a value; an upper-case value is a placeholder."""
-    if keyword.form is Form.SWITCH:
-        argument = Form.SWITCH.value.format(keyword.name)
+    if keyword.form is KeywordForm.SWITCH:
+        argument = KeywordForm.SWITCH.value.format(keyword.name)
     elif not value:
         argument = f"{keyword.name}="
     else:
         first, *others = value.split(" or ")
-        form = Form.NUMBER if value.isupper() and keyword.form is Form.TEXT else keyword.form
+        form = KeywordForm.NUMBER if value.isupper() and keyword.form is KeywordForm.TEXT else keyword.form
         argument = form.value.format(keyword.name, first) + "".join(f' or "{each}"' for each in others)
     if keyword.holder:
         return f"{keyword.holder}={keyword.holder.title()}({argument})"

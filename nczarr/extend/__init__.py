@@ -18,15 +18,15 @@ from nczarr.arrays.concatenate import unlike
 from nczarr.arrays.counts import Watcher
 from nczarr.capabilities import Format
 from nczarr.check.checked import Checked
-from nczarr.combine import Wanted, combine
+from nczarr.combine import CombineSpec, combine
 from nczarr.combine.recode import recoded
 from nczarr.combine.spec import Recoding, Way, settled
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.endpoints import sources as endpoints
 from nczarr.endpoints import targets
-from nczarr.extend.placement import Piece, is_cut, pieces_of, placed
+from nczarr.extend.placement import RecordRun, is_cut, pieces_of, placed
 from nczarr.extend.projection import projected
-from nczarr.extend.target import Appended, Order, Target
+from nczarr.extend.target import Appended, ExtendableTarget, ExtendRequest
 from nczarr.options import Options, Subset
 from nczarr.plan.plans import Conversion
 from nczarr.secrets import shown
@@ -44,13 +44,13 @@ LACKING = frozenset({"unseen-object", "missing-values"})
 NAMED = 8
 """Maximum variables in a message."""
 
-__all__ = ["Appended", "Order", "append", "fingerprint"]
+__all__ = ["Appended", "ExtendRequest", "append", "fingerprint"]
 
 
 def append(
     sources: Iterable[tuple[str, Checked]],
     path: str,
-    order: Order,
+    order: ExtendRequest,
     report: Report,
     options: Options,
     watch: Watcher | None = None,
@@ -83,7 +83,7 @@ def append(
 def _extended(
     sources: Iterable[tuple[str, Checked]],
     path: str,
-    order: Order,
+    order: ExtendRequest,
     report: Report,
     options: Options,
     watch: Watcher | None,
@@ -131,7 +131,7 @@ def fingerprint(
     return hashlib.sha256(repr(found).encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def opened(path: str, report: Report, options: Options) -> Target | None:
+def opened(path: str, report: Report, options: Options) -> ExtendableTarget | None:
     """Return the target at a path or URL; None (reported) if it cannot be extended. Raises OSError."""
     from nczarr import pipeline
 
@@ -163,7 +163,7 @@ def opened(path: str, report: Report, options: Options) -> Target | None:
         report.error("unextendable-target", text, helps=["write target and sources as a new one"])
     if checked is None or report.errors:
         return None
-    return Target(path, outer, form, None if isinstance(source, Source) else source, checked, told)
+    return ExtendableTarget(path, outer, form, None if isinstance(source, Source) else source, checked, told)
 
 
 def _refusal(
@@ -184,11 +184,15 @@ def _refusal(
 
 
 def _joined(
-    sources: Iterable[tuple[str, Checked]], target: Target, order: Order, report: Report, options: Options
-) -> tuple[Checked, Way, list[Piece]] | None:
+    sources: Iterable[tuple[str, Checked]],
+    target: ExtendableTarget,
+    order: ExtendRequest,
+    report: Report,
+    options: Options,
+) -> tuple[Checked, Way, list[RecordRun]] | None:
     """Return target and sources as one dataset, its dimensions and its pieces; None after an error."""
     name, first, before = shown(target.path), target.checked, report.errors
-    way = settled(name, first, Wanted(order.along), report)
+    way = settled(name, first, CombineSpec(order.along), report)
     if way is None:
         return None
     found = []
@@ -200,7 +204,7 @@ def _joined(
     if report.errors > before:
         return None
     every = [(name, first), *found]
-    wanted = Wanted(tuple(way.dimensions), ordered=False)
+    wanted = CombineSpec(tuple(way.dimensions), ordered=False)
     whole = combine(every, wanted, report)
     pieces = placed(every, way, region=order.region, report=report)
     if whole is None or pieces is None or report.errors > before:

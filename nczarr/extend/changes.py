@@ -20,10 +20,10 @@ from nczarr.capabilities import Format
 from nczarr.check.checked import Checked
 from nczarr.combine.spec import Way
 from nczarr.diagnostics.report import Report
-from nczarr.extend.placement import Piece
-from nczarr.link.tasks import Array
+from nczarr.extend.placement import RecordRun
+from nczarr.link.tasks import WrittenPart
 from nczarr.options import Options
-from nczarr.plan.plans import Target
+from nczarr.plan.plans import PartTarget
 from nczarr.plan.string_lengths import survey
 from nczarr.stores.base import Store
 from nczarr.stores.overlay import Overlay
@@ -32,7 +32,7 @@ from nczarr.stores.overlay import Overlay
 class Change(NamedTuple):
     """Keys of one array that change."""
 
-    array: Array
+    array: WrittenPart
     """The array with all its keys to make."""
     old: ArraySource
     """The array of the target as it was."""
@@ -96,7 +96,7 @@ def changes_of(
     checked: Checked,
     whole: Checked,
     way: Way,
-    pieces: Sequence[Piece],
+    pieces: Sequence[RecordRun],
     report: Report,
     options: Options,
 ) -> Changes | None:
@@ -145,7 +145,7 @@ def changes_of(
     return Changes(documents, arrays, found) if report.errors == before else None
 
 
-def _is_added(checked: Checked, way: Way, pieces: Sequence[Piece]) -> bool:
+def _is_added(checked: Checked, way: Way, pieces: Sequence[RecordRun]) -> bool:
     """Return whether all records of the target stay, and all others follow."""
     sizes = {checked.dimensions[path].size for path in way.dimensions}
     first, *others = pieces
@@ -182,7 +182,7 @@ def _change(
     new: ArraySource,
     made: ArraySource,
     axis: int,
-    pieces: Sequence[Piece],
+    pieces: Sequence[RecordRun],
     report: Report,
 ) -> Change | None:
     """Return the change of one array; None without one, or after an error.
@@ -203,7 +203,7 @@ def _change(
     axis = grown[0] if grown else axis
     changed = _changed(pieces) if pieces else [(before[axis], after[axis])]
     layout = new.layout._replace(dtype=stored.dtype, codecs=stored.codecs)
-    target = Target(layout, unwritten_of(new), new.layout.fill is not None and not new.undefined)
+    target = PartTarget(layout, unwritten_of(new), new.layout.fill is not None and not new.undefined)
     unit = layout.shards or layout.chunks
     numbers = sorted({n for low, high in changed for n in range(low // unit[axis], -(-high // unit[axis]))})
     if not numbers or 0 in after:
@@ -211,7 +211,7 @@ def _change(
     indices = _indices(new, made, target, axis, numbers)
     first = 1 if before[axis] and not (pieces and pieces[0].dataset) else 0
     source = patched(made, layout, first)
-    array = Array(path, part, new.keys.chunk_keys, target, source, route(source, layout), tuple(indices))
+    array = WrittenPart(path, part, new.keys.chunk_keys, target, source, route(source, layout), tuple(indices))
     limit = before[axis]
     seen = {
         number
@@ -223,7 +223,7 @@ def _change(
     return Change(array, old, new, axis, visible)
 
 
-def _indices(new: ArraySource, made: ArraySource, target: Target, axis: int, numbers: Sequence[int]) -> list[Index]:
+def _indices(new: ArraySource, made: ArraySource, target: PartTarget, axis: int, numbers: Sequence[int]) -> list[Index]:
     """Return the keys with some numbers along an axis that hold more than fill, or did so, in C order."""
     shape, unit = target.layout.shape, target.layout.shards or target.layout.chunks
     assert new.keys is not None
@@ -245,7 +245,7 @@ def _runs(numbers: Iterable[int]) -> Iterator[range]:
         yield range(run[0], run[-1] + 1)
 
 
-def _changed(pieces: Sequence[Piece]) -> list[tuple[int, int]]:
+def _changed(pieces: Sequence[RecordRun]) -> list[tuple[int, int]]:
     """Return the ranges of the records that are not those of the target."""
     found, position = [], 0
     for piece in pieces:

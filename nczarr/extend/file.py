@@ -15,7 +15,7 @@ from nczarr.arrays.patchwork import patched
 from nczarr.check.checked import Checked
 from nczarr.combine.spec import Way
 from nczarr.diagnostics.report import Report
-from nczarr.extend.target import Appended, Order, Target
+from nczarr.extend.target import Appended, ExtendableTarget, ExtendRequest
 from nczarr.options import Options
 from nczarr.plan.plans import FilePlan, conversion_of
 from nczarr.stores.lock import Lock, Unchanged
@@ -23,10 +23,10 @@ from nczarr.stores.url import is_remote
 
 
 def rewritten(
-    target: Target,
+    target: ExtendableTarget,
     whole: Checked,
     way: Way,
-    order: Order,
+    order: ExtendRequest,
     report: Report,
     options: Options,
     watch: Watcher | None,

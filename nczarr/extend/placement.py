@@ -25,7 +25,7 @@ Named = tuple[str, Checked]
 """A dataset and its name."""
 
 
-class Piece(NamedTuple):
+class RecordRun(NamedTuple):
     """Consecutive records of a dataset."""
 
     dataset: int
@@ -41,19 +41,19 @@ class Piece(NamedTuple):
         return self.stop - self.start
 
 
-def placed(every: Sequence[Named], way: Way, *, region: bool, report: Report) -> list[Piece] | None:
+def placed(every: Sequence[Named], way: Way, *, region: bool, report: Report) -> list[RecordRun] | None:
     """Return the pieces of the result in order; None if misplaced-records is reported.
 
     `every`: the target, then the sources. Raises OSError.
     """
     before = report.errors
-    found: list[Piece] | None = None
+    found: list[RecordRun] | None = None
     if region and len(way.dimensions) > 1:
         report.error("misplaced-records", f"records of {way.shown} have no common place: name one dimension")
         return None
     for dimension in sorted(way.dimensions):
         sizes = [checked.dimensions[dimension].size for _, checked in every if dimension in checked.dimensions]
-        found = [Piece(number, 0, size) for number, size in enumerate(sizes)]
+        found = [RecordRun(number, 0, size) for number, size in enumerate(sizes)]
         coordinate = dimension if _has_coordinate(every[0][1], dimension) else None
         if coordinate is not None:
             found = _in_order(every, coordinate, found, region=region, report=report)
@@ -73,7 +73,9 @@ def _values(checked: Checked, path: str) -> NDArray[Any]:
     return source.read((slice(0, source.layout.shape[0]),))
 
 
-def _in_order(every: Sequence[Named], path: str, pieces: list[Piece], *, region: bool, report: Report) -> list[Piece]:
+def _in_order(
+    every: Sequence[Named], path: str, pieces: list[RecordRun], *, region: bool, report: Report
+) -> list[RecordRun]:
     """Return the pieces of all datasets by the values of a coordinate. Reports misplaced-records."""
     name, target = every[0]
     known = _values(target, path)
@@ -94,7 +96,7 @@ def _in_order(every: Sequence[Named], path: str, pieces: list[Piece], *, region:
             able = not region and len(np.intersect1d(known, values)) > 0
             report.error("misplaced-records", fault, helps=helps if able else [])
             continue
-        piece = Piece(number, 0, len(values))
+        piece = RecordRun(number, 0, len(values))
         made = [*made, piece] if at == len(known) else _replaced(made, at, piece)
         known = np.concatenate([known[:at], values, known[at + len(values) :]])
         last = each
@@ -136,10 +138,10 @@ def _fault(path: str, known: NDArray[Any], values: NDArray[Any], at: int, name: 
     )
 
 
-def _replaced(pieces: list[Piece], at: int, piece: Piece) -> list[Piece]:
+def _replaced(pieces: list[RecordRun], at: int, piece: RecordRun) -> list[RecordRun]:
     """Return pieces in which one takes the place of the records from `at` on."""
     end = at + piece.length
-    found: list[Piece] = []
+    found: list[RecordRun] = []
     position = 0
     for each in pieces:
         stop = position + each.length
@@ -156,7 +158,7 @@ def _replaced(pieces: list[Piece], at: int, piece: Piece) -> list[Piece]:
     return [each for each in found if each.length] or [piece]
 
 
-def is_cut(every: Sequence[Named], way: Way, pieces: Sequence[Piece]) -> bool:
+def is_cut(every: Sequence[Named], way: Way, pieces: Sequence[RecordRun]) -> bool:
     """Return whether records of a dataset are replaced. With several dimensions they are not."""
     sizes = [checked.dimensions[path].size for _, checked in every for path in way.dimensions]
     return len(way.dimensions) == 1 and [(piece.dataset, piece.start, piece.stop) for piece in pieces] != [
@@ -164,15 +166,15 @@ def is_cut(every: Sequence[Named], way: Way, pieces: Sequence[Piece]) -> bool:
     ]
 
 
-def pieces_of(every: Sequence[Named], way: Way, pieces: Sequence[Piece]) -> list[Named]:
+def pieces_of(every: Sequence[Named], way: Way, pieces: Sequence[RecordRun]) -> list[Named]:
     """Return the datasets of pieces; the first has the target's model."""
     found = [(every[piece.dataset][0], part_of(every[piece.dataset][1], way, piece)) for piece in pieces]
     if pieces[0].dataset:  # nothing is left of the target
-        found.insert(0, (every[0][0], part_of(every[0][1], way, Piece(0, 0, 0))))
+        found.insert(0, (every[0][0], part_of(every[0][1], way, RecordRun(0, 0, 0))))
     return found
 
 
-def part_of(checked: Checked, way: Way, piece: Piece) -> Checked:
+def part_of(checked: Checked, way: Way, piece: RecordRun) -> Checked:
     """Return some records of a dataset."""
     parts = dict(checked.parts)
     for path, axis in way.axes.items():

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 
 from nczarr import registry
-from nczarr.arrays.chunk_keys import Listing
+from nczarr.arrays.chunk_keys import KeyListing
 from nczarr.arrays.counts import Counts, Watcher
 from nczarr.arrays.thread_pool import limited
 from nczarr.check.checked import Checked
@@ -15,8 +15,8 @@ from nczarr.combine.spec import Way
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.endpoints import sources
 from nczarr.extend.changes import Change, Changes, changes_of
-from nczarr.extend.placement import Piece
-from nczarr.extend.target import Appended, Order, Target
+from nczarr.extend.placement import RecordRun
+from nczarr.extend.target import Appended, ExtendableTarget, ExtendRequest
 from nczarr.link.run import link
 from nczarr.options import Options
 from nczarr.plan.chunk_lengths import check_chunk
@@ -25,14 +25,14 @@ from nczarr.secrets import shown
 from nczarr.source import Source
 from nczarr.stores import extension
 from nczarr.stores.base import JOURNAL, Store
-from nczarr.stores.extension import STAGED, Extensible, Extension
+from nczarr.stores.extension import STAGED, ExtendJournal, Extensible
 from nczarr.stores.lock import Lock, NoLock
 from nczarr.stores.locking import assure, changed
 from nczarr.stores.ranges import Range
 from nczarr.stores.single import named
 
 
-def recovered(path: str, order: Order, report: Report, options: Options) -> bool:
+def recovered(path: str, order: ExtendRequest, report: Report, options: Options) -> bool:
     """Put the work of a committed but interrupted extension in its place; return whether it was of this command.
 
     A rehearsal changes nothing. Raises OSError.
@@ -44,7 +44,7 @@ def recovered(path: str, order: Order, report: Report, options: Options) -> bool
     return found.command is not None and found.command == order.command
 
 
-def _journal_of(path: str, report: Report, options: Options) -> Extension | None:
+def _journal_of(path: str, report: Report, options: Options) -> ExtendJournal | None:
     """Return the journal of an extension at a path or URL; None without one. Raises OSError."""
     source = sources.opened(path, report, options._replace(storage=options.storage.of("target")))
     if source is None or isinstance(source, Source) or source.versioned:
@@ -60,11 +60,11 @@ def _extensible(path: str, options: Options) -> Extensible:
 
 
 def extended(
-    target: Target,
+    target: ExtendableTarget,
     whole: Checked,
     way: Way,
-    pieces: Sequence[Piece],
-    order: Order,
+    pieces: Sequence[RecordRun],
+    order: ExtendRequest,
     report: Report,
     options: Options,
     watch: Watcher | None,
@@ -95,7 +95,9 @@ def extended(
     return Appended(conversion_of(target.path, plan, counts), found.lengths, (), rewritten)
 
 
-def _commit(target: Target, found: Changes, options: Options, counts: Counts, report: Report, lock: Lock) -> None:
+def _commit(
+    target: ExtendableTarget, found: Changes, options: Options, counts: Counts, report: Report, lock: Lock
+) -> None:
     """Write everything into a new commit. Reports busy-target; raises OSError, CompileError with busy-target."""
     assert target.outer.extends is not None
     store = registry.load(target.outer.extends)(target.path, options, target.store)
@@ -122,12 +124,18 @@ def _vanished(changes: Iterable[Change], writing: _Writing) -> list[str]:
 
 
 def _write(
-    target: Target, found: Changes, order: Order, options: Options, counts: Counts, report: Report, lock: Lock
+    target: ExtendableTarget,
+    found: Changes,
+    order: ExtendRequest,
+    options: Options,
+    counts: Counts,
+    report: Report,
+    lock: Lock,
 ) -> None:
     """Write everything into a store with a journal. Reports unextendable-target, busy-target; raises OSError."""
     assert target.store is not None
     store = _extensible(target.path, options)
-    journal = Extension(
+    journal = ExtendJournal(
         order.command,
         _digest(target.store, found),
         extension.new_run(),
@@ -172,14 +180,14 @@ def _write(
 
 
 def _begun(
-    target: Target,
+    target: ExtendableTarget,
     found: Changes,
     store: Extensible,
-    journal: Extension,
-    order: Order,
+    journal: ExtendJournal,
+    order: ExtendRequest,
     report: Report,
     lock: Lock,
-) -> tuple[Extension, frozenset[str]] | None:
+) -> tuple[ExtendJournal, frozenset[str]] | None:
     """Put the journal; return it with the keys that an interrupted run of the same command has put.
 
     Until the store is known to be as it was compared, and free of chunks of other
@@ -210,7 +218,7 @@ def _begun(
     return journal, frozenset()
 
 
-def _is_claimed(found: Changes, store: Extensible, journal: Extension) -> bool:
+def _is_claimed(found: Changes, store: Extensible, journal: ExtendJournal) -> bool:
     """Put the journal without its command; return False if another run has the store, or changed it. Raises OSError."""
     if not store.claim(journal._replace(command=None).bytes()):
         return False
@@ -220,7 +228,7 @@ def _is_claimed(found: Changes, store: Extensible, journal: Extension) -> bool:
     return is_same
 
 
-def _is_ours(found: Changes, store: Extensible, journal: Extension, lock: Lock) -> bool:
+def _is_ours(found: Changes, store: Extensible, journal: ExtendJournal, lock: Lock) -> bool:
     """Return whether the run may commit: journal and lock are its own, the documents as they were. Raises OSError.
 
     Under documents that have changed, what was put is removed.
@@ -265,7 +273,7 @@ def _done(changes: Iterable[Change], store: Store) -> frozenset[str]:
     return frozenset(keys)
 
 
-def _clean(checked: Checked, found: Changes, store: Extensible, old: Extension | None) -> None:
+def _clean(checked: Checked, found: Changes, store: Extensible, old: ExtendJournal | None) -> None:
     """Remove chunks beyond the lengths of a store, and those staged by an abandoned run. Raises OSError."""
     gone = [change.array.key(index) for change in found.arrays for index in change.stored() if not change.is_old(index)]
     if old is not None:
@@ -276,7 +284,7 @@ def _clean(checked: Checked, found: Changes, store: Extensible, old: Extension |
     store.remove(dict.fromkeys(gone))
 
 
-def _beyond(listing: Listing, rank: int, store: Store) -> Iterator[str]:
+def _beyond(listing: KeyListing, rank: int, store: Store) -> Iterator[str]:
     """Yield the keys of chunks outside of an array's grid. Raises OSError."""
     keys = listing.chunk_keys
     for key in store.keys(keys.prefix):

@@ -11,7 +11,7 @@ from nczarr.plan.plans import Conversion
 from nczarr.stores.base import Store
 
 
-class Order(NamedTuple):
+class ExtendRequest(NamedTuple):
     """Request for an extension."""
 
     along: tuple[str, ...]
@@ -41,7 +41,7 @@ class Appended(NamedTuple):
     """True if an earlier run of the command had committed, and this one put its work in place."""
 
 
-class Target(NamedTuple):
+class ExtendableTarget(NamedTuple):
     """An existing target that can be extended."""
 
     path: str

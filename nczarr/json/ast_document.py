@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from nczarr import names
 from nczarr.arrays.validate_constant import problem, sound_types
 from nczarr.ast import ATOMIC, Attribute, Dataset, Group
-from nczarr.ast.json import MAX_JSON_DEPTH, Document
+from nczarr.ast.json import MAX_JSON_DEPTH, AstDocument
 from nczarr.ast.walk import MAX_DEPTH
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
 from nczarr.json.positions import pointer
@@ -43,7 +43,7 @@ def read(source: Source, report: Report) -> Dataset | None:
         return None
     try:
         # The models are strict: only their JSON mode takes a list for a tuple.
-        dataset = Document.model_validate_json(text).dataset
+        dataset = AstDocument.model_validate_json(text).dataset
     except ValidationError as fault:
         for error in fault.errors(include_url=False, include_input=False):
             _bad(source, report, pointer_of(error["loc"], parsed), _message(error))

@@ -24,7 +24,7 @@ from nczarr.stores.base import Store, UnsafeKeyError, is_safe
 Json = dict[str, Any]
 
 
-class Documents:
+class DocumentCache:
     """Reader and reporter. `extra`: documents from consolidated metadata."""
 
     hides_attributes = True

@@ -15,7 +15,7 @@ from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import NoReturn
 
 from nczarr.diagnostics.report import Label, Report
-from nczarr.json.documents import Documents
+from nczarr.json.documents import DocumentCache
 from nczarr.json.positions import pointer, skip_blank
 from nczarr.json.tolerant import DEEPEST, Parsed, Real, RepeatedError, too_deep, unrepeated
 from nczarr.options import Options
@@ -42,7 +42,7 @@ class StrictError(ValueError):
         self.pointer = pointer
 
 
-class _RefusedError(ValueError):
+class _NotStrictError(ValueError):
     """Content that the decoder would accept."""
 
 
@@ -56,7 +56,7 @@ def parse(data: bytes) -> Parsed:
         raise StrictError(message, shift + _bytes(text, place)) from None
     except RecursionError:
         raise StrictError("it is nested too deeply", shift) from None
-    except (_RefusedError, RepeatedError):
+    except (_NotStrictError, RepeatedError):
         try:
             _walk(text, 0, "", {}, 0)
         except StrictError as found:
@@ -116,12 +116,12 @@ def _explained(text: str, error: json.JSONDecodeError) -> tuple[str, int]:
 
 
 def _no_constant(word: str) -> NoReturn:
-    raise _RefusedError
+    raise _NotStrictError
 
 
 def _integer(digits: str) -> int:
     if len(digits) > LONGEST_INTEGER:
-        raise _RefusedError
+        raise _NotStrictError
     return int(digits)
 
 
@@ -176,7 +176,7 @@ def _behind_comma(text: str, at: int) -> int:
     return skip_blank(text, at + 1) if text[at] == "," else at
 
 
-class StrictDocuments(Documents):
+class StrictDocuments(DocumentCache):
     """Strictly read documents; diagnostics have line and column in addition to the pointer."""
 
     def __init__(self, store: Store, report: Report, options: Options) -> None:

@@ -26,17 +26,17 @@ from nczarr.arrays.decode import vlen_texts
 from nczarr.arrays.elements import as_stored, is_utf32, stored_bytes
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.lengths import linked_lengths
-from nczarr.arrays.manifest import Columns, runs
+from nczarr.arrays.manifest import PlaceColumns, runs
 from nczarr.arrays.memory import is_all, padded
 from nczarr.arrays.source import ArraySource, Descr, itemsize, numpy_dtype
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
-from nczarr.link.tasks import Array
+from nczarr.link.tasks import WrittenPart
 from nczarr.stores.ranges import Range
 
 Piece: TypeAlias = bytes | Range
 
 
-class Made(NamedTuple):
+class EncodedChunk(NamedTuple):
     """An encoded chunk for the target, and its route."""
 
     piece: Piece
@@ -50,19 +50,19 @@ class Made(NamedTuple):
         return self.piece.length if isinstance(self.piece, Range) else len(self.piece)
 
 
-def made(array: Array, index: Index) -> Made | None:
+def made(array: WrittenPart, index: Index) -> EncodedChunk | None:
     """Return one chunk; None if it contains only fill and may be missing."""
     if array.route == "copy" and array.source is not None:
         piece = _copied(array, array.source, index)
         if piece is not None:
-            return Made(piece, "copy")
+            return EncodedChunk(piece, "copy")
     data = chunk_bytes(array, index)
     if data is None:
         return None
-    return Made(data, "transcode" if array.route == "copy" else array.route)
+    return EncodedChunk(data, "transcode" if array.route == "copy" else array.route)
 
 
-def _copied(array: Array, source: ArraySource, index: Index) -> Piece | None:
+def _copied(array: WrittenPart, source: ArraySource, index: Index) -> Piece | None:
     """Return the source's encoded bytes; None if they are absent or encoded by another chain."""
     size = _copied_size(array, index)
     place = source.place(index)
@@ -72,7 +72,7 @@ def _copied(array: Array, source: ArraySource, index: Index) -> Piece | None:
     return None if data is None or (size is not None and len(data) != size) else data
 
 
-def _copied_size(array: Array, index: Index) -> int | None:
+def _copied_size(array: WrittenPart, index: Index) -> int | None:
     """Return the bytes of an uncompressed chunk, all of which a copy must have; None of others.
 
     Some readers accept fewer, others do not.
@@ -82,7 +82,7 @@ def _copied_size(array: Array, index: Index) -> int | None:
     return math.prod(array.shape(index)) * array.element
 
 
-def _copied_sizes(array: Array, chunks: NDArray[np.int64]) -> NDArray[np.int64] | int | None:
+def _copied_sizes(array: WrittenPart, chunks: NDArray[np.int64]) -> NDArray[np.int64] | int | None:
     """Return `_copied_size` of many chunks: one number, or int64, shape (chunks,).
 
     `chunks`: int64, shape (chunks, dimensions).
@@ -91,7 +91,7 @@ def _copied_sizes(array: Array, chunks: NDArray[np.int64]) -> NDArray[np.int64] 
     return None if layout.codecs else linked_lengths(layout.dtype, chunks, layout.chunks, ())
 
 
-def located(array: Array, chunks: NDArray[np.int64]) -> Columns | None:
+def located(array: WrittenPart, chunks: NDArray[np.int64]) -> PlaceColumns | None:
     """Return the file ranges of the chunks that are copied from files; None without any.
 
     `chunks`: int64, shape (chunks, dimensions), indices in C order. Column `chunk`
@@ -107,10 +107,10 @@ def located(array: Array, chunks: NDArray[np.int64]) -> Columns | None:
     return (found if rows.all() else some(found, rows)) if rows.any() else None
 
 
-def made_of(columns: Columns) -> dict[int, Made]:
+def made_of(columns: PlaceColumns) -> dict[int, EncodedChunk]:
     """Return the chunks that are copied from files, by row."""
     rows = zip(*(column.tolist() for column in columns[1:5]), strict=True)
-    return {row: Made(Range(columns.sources[source], *place), "copy") for row, source, *place in rows}
+    return {row: EncodedChunk(Range(columns.sources[source], *place), "copy") for row, source, *place in rows}
 
 
 class Batch(NamedTuple):
@@ -124,7 +124,7 @@ class Batch(NamedTuple):
     """Counted chunks."""
 
 
-def in_sequence(columns: Columns | None, others: list[tuple[int, Piece]]) -> Iterator[Piece]:
+def in_sequence(columns: PlaceColumns | None, others: list[tuple[int, Piece]]) -> Iterator[Piece]:
     """Yield chunks of files and other pieces by row. Raises OSError."""
     start = 0
     for row, piece in others:
@@ -155,7 +155,7 @@ def shard(batches: Iterable[Batch]) -> Iterator[Piece]:
         yield index + crc32c(index).to_bytes(4, "little")
 
 
-def chunk_bytes(array: Array, index: Index) -> bytes | None:
+def chunk_bytes(array: WrittenPart, index: Index) -> bytes | None:
     """Return the encoded bytes of a chunk; None if it has only fill and may be missing.
 
     Raises OSError, CompileError with `value-range` if the target cannot store a
@@ -173,7 +173,7 @@ def chunk_bytes(array: Array, index: Index) -> bytes | None:
     return encode(array.target.layout.codecs, full.tobytes(array.target.layout.order), full.itemsize)
 
 
-def exists(array: Array, index: Index) -> bool:
+def exists(array: WrittenPart, index: Index) -> bool:
     """Return whether a chunk has more than fill or must be written anyway; nothing is encoded.
 
     Raises OSError, CompileError as `chunk_bytes`.
@@ -189,7 +189,7 @@ def exists(array: Array, index: Index) -> bool:
     return _more_than_fill(array, values) is not None
 
 
-def _more_than_fill(array: Array, values: NDArray[Any]) -> NDArray[Any] | None:
+def _more_than_fill(array: WrittenPart, values: NDArray[Any]) -> NDArray[Any] | None:
     """Return values in the target's dtype and byte order; None if they are fill that may be missing.
 
     `values`: a region of any shape. Raises CompileError with `value-range`.
@@ -204,13 +204,13 @@ def _more_than_fill(array: Array, values: NDArray[Any]) -> NDArray[Any] | None:
     return None if array.target.sparse and is_all(stored, pad) else stored
 
 
-def _order_and_pad(array: Array) -> tuple[Literal["<", ">"], bytes]:
+def _order_and_pad(array: WrittenPart) -> tuple[Literal["<", ">"], bytes]:
     """Return the target's byte order and its stored pad; records and texts are little-endian."""
     dtype, pad = array.target.layout.dtype, array.target.pad
     return ">" if isinstance(dtype, str) and dtype[0] == ">" else "<", stored_bytes(pad, dtype)
 
 
-def fill_chunk(array: Array, index: Index) -> bytes:
+def fill_chunk(array: WrittenPart, index: Index) -> bytes:
     """Return an encoded chunk of pads, for arrays without a declared fill value."""
     layout, count = array.target.layout, math.prod(array.shape(index))
     if layout.dtype == "|O":
@@ -221,7 +221,7 @@ def fill_chunk(array: Array, index: Index) -> bytes:
     return encode(layout.codecs, pad * count, len(pad))
 
 
-def _texts(array: Array, index: Index, values: NDArray[Any]) -> bytes | None:
+def _texts(array: WrittenPart, index: Index, values: NDArray[Any]) -> bytes | None:
     """Return strings as a fixed-length array, or length-prefixed; NIL becomes an empty text.
 
     `values`: object array of `bytes | None`, at most the chunk's shape. Returns

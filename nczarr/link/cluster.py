@@ -28,8 +28,8 @@ from nczarr.arrays.source import Deferred
 from nczarr.arrays.windows import FETCHED
 from nczarr.link import worker
 from nczarr.link.run import is_small, link
-from nczarr.link.schedule import MOST, Measure, is_far, tasks
-from nczarr.link.tasks import Array, Task
+from nczarr.link.schedule import MOST, TaskSize, is_far, tasks
+from nczarr.link.tasks import Task, WrittenPart
 from nczarr.options import Options
 from nczarr.stores.base import Store
 
@@ -112,7 +112,7 @@ class Cluster:
     def _fail(self, text: str) -> NoReturn:
         raise OSError(None, text, self.url)
 
-    def link(self, found: Iterator[tuple[int, Array]], store: Store, options: Options, counts: Counts) -> None:
+    def link(self, found: Iterator[tuple[int, WrittenPart]], store: Store, options: Options, counts: Counts) -> None:
         """Write all data keys of some arrays. No worker is active after it ends, even after a failure.
 
         Raises OSError if store or cluster fail, CompileError for unreadable
@@ -259,7 +259,7 @@ class _Sending:
     """Tasks of one run on a cluster."""
 
     def __init__(self, client: Client, run: str, store: Store, options: Options, counts: Counts) -> None:
-        self.own: list[tuple[int, Array]] = []
+        self.own: list[tuple[int, WrittenPart]] = []
         """Arrays that are to be done here."""
         self._client = client
         self._run = run
@@ -272,7 +272,7 @@ class _Sending:
         self._target: Future | None = None
         self._workers = _Workers(client)
 
-    def send(self, number: int, array: Array) -> None:
+    def send(self, number: int, array: WrittenPart) -> None:
         """Send the tasks of an array as pending tasks end; add an unsuitable array to `own`."""
         deferred = None if array.source is None else array.source.deferred
         shown = array if deferred is None else _without_values(array)
@@ -300,10 +300,10 @@ class _Sending:
         self._pending[future.key] = future
         future.add_done_callback(self._ended.put)
 
-    def _measure(self, array: Array) -> Measure:
+    def _measure(self, array: WrittenPart) -> TaskSize:
         """Return the task size: worth a transfer, with blocks within a thread's share of a worker's memory."""
         share = self._options.memory // self._workers.most
-        return Measure(MOST, FAR_BATCH if is_far(array, self._store) else BATCH, share, 1)
+        return TaskSize(MOST, FAR_BATCH if is_far(array, self._store) else BATCH, share, 1)
 
     def _submit(self, function: Any, *arguments: Any) -> Future:
         self._number += 1
@@ -342,13 +342,13 @@ class _Sending:
             self._client.run(worker.settle, self._run, on_error="ignore")
 
 
-def _without_values(array: Array) -> Array:
+def _without_values(array: WrittenPart) -> WrittenPart:
     """Return the description of an array whose values arrive with the tasks."""
     assert array.source is not None
     return array._replace(source=worker.values_of(array.source.layout, (), None))
 
 
-def packed(array: Array, name: str) -> worker.Parcel | None:
+def packed(array: WrittenPart, name: str) -> worker.Parcel | None:
     """Return the pickled description of an array; None if it is too large."""
     file = _Limited()
     try:

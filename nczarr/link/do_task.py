@@ -14,9 +14,9 @@ from nczarr.arrays.counts import Counts
 from nczarr.arrays.index_table import indices_of, raveled, table_of, unraveled
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.ast.rectilinear import volume
-from nczarr.link.chunk_pieces import Batch, Made, Piece, in_sequence, located, made, made_of, shard
+from nczarr.link.chunk_pieces import Batch, EncodedChunk, Piece, in_sequence, located, made, made_of, shard
 from nczarr.link.schedule import cut, fetched_at_once
-from nczarr.link.tasks import Array
+from nczarr.link.tasks import WrittenPart
 from nczarr.stores.base import Store
 from nczarr.stores.ranges import Range
 
@@ -30,7 +30,7 @@ FEW = 16
 """Chunks below which columns cost more time than they save."""
 
 
-def put_keys(array: Array, indices: Sequence[Index], store: Store, finish: Callable[[int], None]) -> Counts:
+def put_keys(array: WrittenPart, indices: Sequence[Index], store: Store, finish: Callable[[int], None]) -> Counts:
     """Make and put keys of an array; `finish` gets the chunks of each. Raises OSError; CompileError for bad chunks."""
     counts, sharded = Counts(), array.target.layout.shards is not None
     for index, found in zip(indices, keys_of(array, indices), strict=True):
@@ -41,7 +41,7 @@ def put_keys(array: Array, indices: Sequence[Index], store: Store, finish: Calla
     return counts
 
 
-def keys_of(array: Array, indices: Sequence[Index]) -> Iterator[Iterable[Batch]]:
+def keys_of(array: WrittenPart, indices: Sequence[Index]) -> Iterator[Iterable[Batch]]:
     """Make keys lazily; yield the batches of each."""
     if array.target.layout.shards is not None:
         yield from (batches(array, index) for index in indices)
@@ -49,7 +49,7 @@ def keys_of(array: Array, indices: Sequence[Index]) -> Iterator[Iterable[Batch]]
         yield from (() if chunk is None else (single(array, chunk),) for chunk in make(array, indices))
 
 
-def make(array: Array, chunks: Sequence[Index]) -> Iterator[Made | None]:
+def make(array: WrittenPart, chunks: Sequence[Index]) -> Iterator[EncodedChunk | None]:
     """Make chunks lazily, in C order."""
     columns = located(array, table_of(chunks, len(array.unit))) if len(chunks) >= FEW else None
     places = {} if columns is None else made_of(columns)
@@ -58,7 +58,7 @@ def make(array: Array, chunks: Sequence[Index]) -> Iterator[Made | None]:
         yield places[row] if row in places else next(rest)
 
 
-def _one_by_one(array: Array, chunks: Iterable[Index]) -> Iterator[Made | None]:
+def _one_by_one(array: WrittenPart, chunks: Iterable[Index]) -> Iterator[EncodedChunk | None]:
     """Make chunks lazily. From a distant source, the data of several megabytes of chunks are fetched at once."""
     source = array.source
     if source is None or not source.distant:
@@ -69,20 +69,20 @@ def _one_by_one(array: Array, chunks: Iterable[Index]) -> Iterator[Made | None]:
         yield from (made(at_hand, index) for index in group)
 
 
-def single(array: Array, chunk: Made) -> Batch:
+def single(array: WrittenPart, chunk: EncodedChunk) -> Batch:
     """Return the only chunk of a key."""
     counts = Counts()
     counts.add(chunk.route, 1, chunk.size, array.chunk_size * array.element)
     return Batch(None, (chunk.piece,), counts)
 
 
-def batches(array: Array, index: Index) -> Iterator[Batch]:
+def batches(array: WrittenPart, index: Index) -> Iterator[Batch]:
     """Make the chunks of a shard."""
     for span in spans(array, index, batch_size(array)):
         yield batch(array, index, span)
 
 
-class Span(NamedTuple):
+class ChunkSpan(NamedTuple):
     """Consecutive chunks of a shard."""
 
     numbers: range
@@ -91,12 +91,12 @@ class Span(NamedTuple):
     """Numbers of those that may contain more than fill, ascending; None: all."""
 
 
-def spans(array: Array, index: Index, count: int) -> Iterator[Span]:
+def spans(array: WrittenPart, index: Index, count: int) -> Iterator[ChunkSpan]:
     """Cut a shard into spans with up to `count` chunks to make, at least one; nothing if it has none."""
     numbers = range(volume(array.unit) // max(1, array.chunk_size))
     if not array.target.sparse or array.source is None:
         for part in cut(numbers, count):
-            yield Span(range(part[0], part[-1] + 1))
+            yield ChunkSpan(range(part[0], part[-1] + 1))
         return
     occupied = _occupied(array, index)
     begin = 0
@@ -104,11 +104,11 @@ def spans(array: Array, index: Index, count: int) -> Iterator[Span]:
         some = occupied[start : start + max(1, count)]
         following = start + len(some)
         end = int(occupied[following]) if following < len(occupied) else len(numbers)
-        yield Span(range(begin, end), some)
+        yield ChunkSpan(range(begin, end), some)
         begin = end
 
 
-def _occupied(array: Array, index: Index) -> NDArray[np.int64]:
+def _occupied(array: WrittenPart, index: Index) -> NDArray[np.int64]:
     """Return the numbers of a shard's chunks that may contain more than fill: int64, shape (chunks,)."""
     layout = array.target.layout
     assert layout.shards is not None
@@ -118,14 +118,14 @@ def _occupied(array: Array, index: Index) -> NDArray[np.int64]:
     return raveled(chunks, grid_of(layout.shards, layout.chunks))
 
 
-def batch_size(array: Array) -> int:
+def batch_size(array: WrittenPart) -> int:
     """Return the number of a shard's chunks to make at once."""
     if array.source is not None and array.source.distant:
         return fetched_at_once(array)
     return min(MOST, LOCATED // max(1, array.chunk_size * array.element))
 
 
-def batch(array: Array, index: Index, span: Span) -> Batch:
+def batch(array: WrittenPart, index: Index, span: ChunkSpan) -> Batch:
     """Make some chunks of a shard."""
     layout, counts = array.target.layout, Counts()
     assert layout.shards is not None

@@ -17,7 +17,7 @@ from nczarr.arrays.counts import Counts
 from nczarr.arrays.thread_pool import DISTANT_WORKERS, Crew, Task
 from nczarr.diagnostics.report import Report
 from nczarr.link.run import link
-from nczarr.link.tasks import Array, arrays
+from nczarr.link.tasks import WrittenPart, arrays
 from nczarr.plan.plans import StorePlan
 from nczarr.stores.base import Store
 
@@ -34,7 +34,7 @@ def fill(
         put_metadata(plan, store, report, plan.options.workers or DISTANT_WORKERS)
         if report.errors:
             return counts
-    found: Iterator[tuple[int, Array]] = iter(enumerate(arrays(plan)))
+    found: Iterator[tuple[int, WrittenPart]] = iter(enumerate(arrays(plan)))
     capabilities = plan.form.capabilities
     if capabilities.arrays is not None and capabilities.arrays.by_reference:
         from nczarr.link.references import ReferringStore, refer

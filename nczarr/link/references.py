@@ -14,9 +14,9 @@ from nczarr.arrays.blocks import Index, grid_of, index_of, number_of
 from nczarr.arrays.chunk_references import Referred, referred, some
 from nczarr.arrays.counts import Counts
 from nczarr.arrays.lazy_numpy import NDArray
-from nczarr.arrays.manifest import Columns
+from nczarr.arrays.manifest import PlaceColumns
 from nczarr.arrays.route import way
-from nczarr.link.tasks import Array
+from nczarr.link.tasks import WrittenPart
 from nczarr.stores.base import Store
 
 
@@ -31,8 +31,8 @@ class ReferringStore(Store, Protocol):
 
 
 def refer(
-    found: Iterable[tuple[int, Array]], store: ReferringStore, inline: int, counts: Counts
-) -> Iterator[tuple[int, Array]]:
+    found: Iterable[tuple[int, WrittenPart]], store: ReferringStore, inline: int, counts: Counts
+) -> Iterator[tuple[int, WrittenPart]]:
     """Put the references of arrays; yield the arrays, or their keys, that must be made. Raises OSError.
 
     `inline`: maximum bytes of an embedded chunk; distant chunks are always
@@ -62,7 +62,7 @@ def refer(
 
 
 def _rest(
-    array: Array, grid: tuple[int, ...], kept: Columns, columns: Columns, short: NDArray[Any]
+    array: WrittenPart, grid: tuple[int, ...], kept: PlaceColumns, columns: PlaceColumns, short: NDArray[Any]
 ) -> tuple[Index, ...]:
     """Return the existing chunks without reference, in C order.
 

@@ -23,8 +23,8 @@ from nczarr.arrays.windows import FETCHED, TIMES, filling, window
 from nczarr.ast.rectilinear import volume
 from nczarr.link import do_task
 from nczarr.link.chunk_pieces import Batch
-from nczarr.link.schedule import MOST, Measure, apart, batches, fetched_at_once, is_far, tasks
-from nczarr.link.tasks import Array, Block, Keys, Task, arrays
+from nczarr.link.schedule import MOST, TaskSize, apart, batches, fetched_at_once, is_far, tasks
+from nczarr.link.tasks import Keys, RegionTask, Task, WrittenPart, arrays
 from nczarr.options import Options
 from nczarr.plan.plans import StorePlan
 from nczarr.stores.base import HELD, Store
@@ -36,7 +36,7 @@ BATCH = 1 << 20
 """Decoded bytes that are worth a task of several chunks."""
 
 
-class Result(NamedTuple):
+class KeyChunks(NamedTuple):
     """Chunks of a key in order, for the single writing thread."""
 
     key: str
@@ -59,30 +59,30 @@ def steps(plan: StorePlan) -> Iterator[Step]:
         yield Step(array.path, array.part, array.route, chunks, layout.chunks, size)
 
 
-def link(found: Iterable[tuple[int, Array]], store: Store, options: Options, counts: Counts) -> None:
+def link(found: Iterable[tuple[int, WrittenPart]], store: Store, options: Options, counts: Counts) -> None:
     """Write all data keys of some arrays. Raises OSError if the store fails."""
     wanted = list(found)
     far = any(is_far(array, store) for _, array in wanted)
     with Crew(options.workers or (DISTANT_WORKERS if far else None), options.memory) as crew:
-        run = Run(store, Measure(MOST, FETCHED if far else BATCH, options.memory, crew.workers), counts)
+        run = PlanRun(store, TaskSize(MOST, FETCHED if far else BATCH, options.memory, crew.workers), counts)
         run.settle(crew.results(chain.from_iterable(starmap(run.works, wanted))))
 
 
-def perform(array: Array, task: Task, store: Store, memory: int) -> Counts:
+def perform(array: WrittenPart, task: Task, store: Store, memory: int) -> Counts:
     """Do one task within `memory` bytes of pending chunks. Raises OSError, CompileError."""
     far = is_far(array, store)
     with Crew(DISTANT_WORKERS if far else 1, memory) as crew:
-        run = Run(store, Measure(MOST, FETCHED if far else BATCH, memory, crew.workers), Counts())
+        run = PlanRun(store, TaskSize(MOST, FETCHED if far else BATCH, memory, crew.workers), Counts())
         run.settle(crew.results(run.work(array, task)))
     return run.counts
 
 
-def is_small(array: Array) -> bool:
+def is_small(array: WrittenPart) -> bool:
     """Return whether an array is not worth a thread."""
     return math.prod(array.target.layout.shape) <= SMALL
 
 
-def needed(array: Array, store: Store) -> int:
+def needed(array: WrittenPart, store: Store) -> int:
     """Return the memory of one work item in bytes, including encoded chunks in transfer."""
     need = array.decoded * TIMES
     if not is_far(array, store):
@@ -94,32 +94,32 @@ def needed(array: Array, store: Store) -> int:
     return max(need, 2 * travelling) + held
 
 
-class Run(NamedTuple):
+class PlanRun(NamedTuple):
     """Writing of a plan's data, or of a part of it, into a store."""
 
     store: Store
     """The target."""
-    measure: Measure
+    measure: TaskSize
     """Size of tasks."""
     counts: Counts
     """Counted chunks."""
 
-    def works(self, number: int, array: Array) -> Iterator[Work]:
+    def works(self, number: int, array: WrittenPart) -> Iterator[Work]:
         """Yield all work on one array."""
         for task in tasks(number, array, self.store, self.measure, self.counts):
             yield from self.work(array, task)
 
-    def work(self, array: Array, task: Task) -> Iterator[Work]:
+    def work(self, array: WrittenPart, task: Task) -> Iterator[Work]:
         """Return the work on a task."""
         match task:
             case Keys(_, indices):
                 return self._keys(array, indices)
-            case Block(_, region, indices):
+            case RegionTask(_, region, indices):
                 return self._block(array, region, indices)
             case _:
                 assert_never(task)
 
-    def _keys(self, array: Array, indices: tuple[Index, ...]) -> Iterator[Work]:
+    def _keys(self, array: WrittenPart, indices: tuple[Index, ...]) -> Iterator[Work]:
         layout, need, far = array.target.layout, needed(array, self.store), is_far(array, self.store)
         here = is_small(array) and not far
         if layout.shards is None or (self.store.distant and not self.store.sequential):
@@ -134,7 +134,7 @@ class Run(NamedTuple):
             for span in do_task.spans(array, index, count):
                 yield Work(partial(_make_batch, array, index, span), need, here)
 
-    def _block(self, array: Array, region: Selection, indices: tuple[Index, ...]) -> Iterator[Work]:
+    def _block(self, array: WrittenPart, region: Selection, indices: tuple[Index, ...]) -> Iterator[Work]:
         """Read a region by source chunks; then make its keys."""
         source = array.source
         assert source is not None
@@ -145,10 +145,10 @@ class Run(NamedTuple):
         for batch in batches(array, indices, self.measure):
             yield from self._keys(array._replace(source=block), batch)
 
-    def settle(self, results: Iterator[list[Result] | Counts | None]) -> None:
+    def settle(self, results: Iterator[list[KeyChunks] | Counts | None]) -> None:
         """Count what was put; put and count results."""
         each = chain.from_iterable(found if isinstance(found, list) else (found,) for found in results)
-        for key, group in groupby(each, lambda each: each.key if isinstance(each, Result) else None):
+        for key, group in groupby(each, lambda each: each.key if isinstance(each, KeyChunks) else None):
             if key is None:
                 self._count(group)
             else:
@@ -160,22 +160,22 @@ class Run(NamedTuple):
                 self.counts.update(counts)
 
     def _put(self, key: str, group: Iterator[Any]) -> None:
-        first: Result = next(group)
+        first: KeyChunks = next(group)
         before = self.counts.total.chunks
         batches = do_task.counted((each.batch for each in chain((first,), group)), self.counts)
         do_task.put(self.store, key, do_task.pieces(batches, sharded=first.sharded))
         self.counts.finish(self.counts.total.chunks - before)
 
 
-def _make_keys(array: Array, indices: Sequence[Index], store: Store) -> list[Result]:
+def _make_keys(array: WrittenPart, indices: Sequence[Index], store: Store) -> list[KeyChunks]:
     """Make keys of one chunk each and return them for writing."""
     return [
-        Result(array.key(index), do_task.single(array, chunk), sharded=False)
+        KeyChunks(array.key(index), do_task.single(array, chunk), sharded=False)
         for index, chunk in zip(indices, do_task.make(array, indices), strict=True)
         if chunk is not None
     ]
 
 
-def _make_batch(array: Array, index: Index, span: do_task.Span) -> list[Result]:
+def _make_batch(array: WrittenPart, index: Index, span: do_task.ChunkSpan) -> list[KeyChunks]:
     """Make some chunks of a shard and return them for writing."""
-    return [Result(array.key(index), do_task.batch(array, index, span), sharded=True)]
+    return [KeyChunks(array.key(index), do_task.batch(array, index, span), sharded=True)]

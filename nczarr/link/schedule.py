@@ -14,7 +14,7 @@ from nczarr.arrays.counts import Counts
 from nczarr.arrays.route import grid
 from nczarr.arrays.windows import FETCHED, TIMES, block_shape, blocks, room_beside
 from nczarr.ast.rectilinear import varies, volume
-from nczarr.link.tasks import Array, Block, Keys, Task
+from nczarr.link.tasks import Keys, RegionTask, Task, WrittenPart
 from nczarr.stores.base import Store
 
 T = TypeVar("T")
@@ -23,7 +23,7 @@ MOST = 64
 """Maximum chunks of a task."""
 
 
-class Measure(NamedTuple):
+class TaskSize(NamedTuple):
     """Size of a task. A task has at least one key."""
 
     keys: int
@@ -36,7 +36,7 @@ class Measure(NamedTuple):
     """Number of threads."""
 
 
-def tasks(number: int, array: Array, store: Store, measure: Measure, counts: Counts) -> Iterator[Task]:
+def tasks(number: int, array: WrittenPart, store: Store, measure: TaskSize, counts: Counts) -> Iterator[Task]:
     """Yield the tasks of array `number` in C order."""
     indices = _missing(array, store, counts)
     block = _block_shape(array, measure)
@@ -44,10 +44,10 @@ def tasks(number: int, array: Array, store: Store, measure: Measure, counts: Cou
         yield from (Keys(number, batch) for batch in batches(array, indices, measure))
         return
     for region, keys in blocks(array.target.layout.shape, array.unit, block, indices):
-        yield Block(number, region, keys)
+        yield RegionTask(number, region, keys)
 
 
-def _missing(array: Array, store: Store, counts: Counts) -> Iterator[Index]:
+def _missing(array: WrittenPart, store: Store, counts: Counts) -> Iterator[Index]:
     """Yield the missing keys and count the existing ones."""
     size = volume(array.unit) * array.element
     for index in array.indices():
@@ -57,13 +57,13 @@ def _missing(array: Array, store: Store, counts: Counts) -> Iterator[Index]:
             yield index
 
 
-def batches(array: Array, indices: Iterable[Index], measure: Measure) -> Iterator[tuple[Index, ...]]:
+def batches(array: WrittenPart, indices: Iterable[Index], measure: TaskSize) -> Iterator[tuple[Index, ...]]:
     """Group keys into batches that are worth a task."""
     size = volume(array.unit) * array.element
     return cut(indices, min(measure.keys, measure.size // max(1, size)))
 
 
-def apart(array: Array, indices: Iterable[Index]) -> Iterator[tuple[Index, ...]]:
+def apart(array: WrittenPart, indices: Iterable[Index]) -> Iterator[tuple[Index, ...]]:
     """Yield keys for transfer: one by one, but chunks in one shard of a distant source together."""
     regions = array.source.together if array.source is not None else None
     if regions is None or array.target.layout.shards is not None:
@@ -78,12 +78,12 @@ def apart(array: Array, indices: Iterable[Index]) -> Iterator[tuple[Index, ...]]
         yield from cut(group, fetched_at_once(array))
 
 
-def fetched_at_once(array: Array) -> int:
+def fetched_at_once(array: WrittenPart) -> int:
     """Return the number of chunks to fetch at once from a distance."""
     return min(MOST, FETCHED // max(1, array.chunk_size * array.element))
 
 
-def is_far(array: Array, store: Store) -> bool:
+def is_far(array: WrittenPart, store: Store) -> bool:
     """Return whether source or target are accessed over a network."""
     return store.distant or (array.source is not None and array.source.distant)
 
@@ -95,7 +95,7 @@ def cut(items: Iterable[T], count: int) -> Iterator[tuple[T, ...]]:
         yield group
 
 
-def _block_shape(array: Array, measure: Measure) -> tuple[int, ...] | None:
+def _block_shape(array: WrittenPart, measure: TaskSize) -> tuple[int, ...] | None:
     """Return the block lengths of an array to rechunk; None if keys are made one by one."""
     if array.route != "rechunk" or array.source is None or varies(array.unit):
         return None

@@ -15,8 +15,8 @@ from nczarr.diagnostics.report import Report
 from nczarr.link.chunk_pieces import Piece, exists
 from nczarr.link.do_task import keys_of, pieces
 from nczarr.link.fill import emit
-from nczarr.link.tasks import Array, arrays
-from nczarr.plan.plans import Loss, StorePlan, Target
+from nczarr.link.tasks import WrittenPart, arrays
+from nczarr.plan.plans import Loss, PartTarget, StorePlan
 
 
 class StoreView(NamedTuple):
@@ -24,12 +24,12 @@ class StoreView(NamedTuple):
 
     documents: Mapping[str, bytes]
     """Documents by key."""
-    arrays: Mapping[str, Array]
+    arrays: Mapping[str, WrittenPart]
     """Arrays by key prefix."""
     losses: tuple[Loss, ...]
     """Content that the store's format cannot hold."""
 
-    def place(self, key: str) -> tuple[Array, Index] | None:
+    def place(self, key: str) -> tuple[WrittenPart, Index] | None:
         """Return the array and chunk index of a key, None if it is no chunk key."""
         end = len(key)
         while True:
@@ -79,7 +79,7 @@ def without_default_fills(plan: StorePlan) -> StorePlan:
     return plan._replace(targets=targets)
 
 
-def _with_own_fill(target: Target, own: Constant | None) -> Target:
+def _with_own_fill(target: PartTarget, own: Constant | None) -> PartTarget:
     """Return a target whose fill value, if it has one, is that of the attribute."""
     layout = target.layout
     if layout.fill is None or (own is not None and own.data in (layout.fill, (layout.fill,))):
@@ -93,7 +93,7 @@ def store_view(plan: StorePlan, report: Report) -> StoreView:
     return StoreView(dict(emit(plan, report)), found, plan.losses)
 
 
-def chunk(array: Array, index: Index) -> list[Piece] | None:
+def chunk(array: WrittenPart, index: Index) -> list[Piece] | None:
     """Return the pieces of a chunk; None if it contains only fill values.
 
     Raises CompileError if it is unreadable, OSError.
@@ -102,7 +102,7 @@ def chunk(array: Array, index: Index) -> list[Piece] | None:
     return list(pieces(made, sharded=array.target.layout.shards is not None)) or None
 
 
-def _exists(array: Array, index: Index) -> bool:
+def _exists(array: WrittenPart, index: Index) -> bool:
     """Return whether a key exists. Raises CompileError, OSError."""
     if array.target.layout.shards is None:
         return exists(array, index)

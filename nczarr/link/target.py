@@ -15,7 +15,7 @@ from nczarr.link.tasks import arrays
 from nczarr.plan.plans import StorePlan
 from nczarr.secrets import shown
 from nczarr.stores.base import Store
-from nczarr.stores.finish import Journal
+from nczarr.stores.finish import StoreJournal
 from nczarr.stores.url import is_remote
 
 
@@ -111,15 +111,15 @@ RESUMABLE = 64 << 20
 """Data size that is worth resuming; smaller local runs start again."""
 
 
-def journal(plan: StorePlan) -> Journal:
+def journal(plan: StorePlan) -> StoreJournal:
     """Return the journal of a run. Raises OSError if the source is unreachable."""
     from nczarr.stores.stat import identity
 
     options, run = plan.options, os.urandom(8).hex()
     if options.source is None:
-        return Journal(None, run=run)
+        return StoreJournal(None, run=run)
     known = identity(options.source, options.storage.of("source"))
-    return Journal(None if known is None else fingerprint(plan, known), shown(options.source), run=run)
+    return StoreJournal(None if known is None else fingerprint(plan, known), shown(options.source), run=run)
 
 
 def fingerprint(plan: StorePlan, identity: str) -> str:

@@ -19,10 +19,10 @@ from nczarr.arrays.source import ArraySource, itemsize
 from nczarr.arrays.windows import TEXT
 from nczarr.ast.rectilinear import shape_of, volume
 from nczarr.capabilities import ChunkKeys
-from nczarr.plan.plans import StorePlan, Target
+from nczarr.plan.plans import PartTarget, StorePlan
 
 
-class Array(NamedTuple):
+class WrittenPart(NamedTuple):
     """One part to write."""
 
     path: str
@@ -31,7 +31,7 @@ class Array(NamedTuple):
     """Path of the part, for messages."""
     chunk_keys: ChunkKeys
     """Names of the chunks."""
-    target: Target
+    target: PartTarget
     """Layout and encoding in the target."""
     source: ArraySource | None
     """Values; None: fill values only."""
@@ -97,7 +97,7 @@ class Keys(NamedTuple):
     """Grid indices of the keys."""
 
 
-class Block(NamedTuple):
+class RegionTask(NamedTuple):
     """Keys of an array, made from one region that is read first (`rechunk`)."""
 
     array: int
@@ -108,10 +108,10 @@ class Block(NamedTuple):
     """Grid indices of the keys."""
 
 
-Task: TypeAlias = Keys | Block
+Task: TypeAlias = Keys | RegionTask
 
 
-def arrays(plan: StorePlan) -> Iterator[Array]:
+def arrays(plan: StorePlan) -> Iterator[WrittenPart]:
     """Yield every part with chunks to make, in plan order."""
     capabilities = plan.form.capabilities
     assert capabilities.arrays is not None
@@ -122,10 +122,10 @@ def arrays(plan: StorePlan) -> Iterator[Array]:
             way = route(source, target, by_reference=capabilities.arrays.by_reference)
             if way == "nothing":
                 continue
-            yield Array(path, part, plan.chunk_keys(path, part), target, source, way)
+            yield WrittenPart(path, part, plan.chunk_keys(path, part), target, source, way)
 
 
-def route(source: ArraySource | None, target: Target, *, by_reference: bool = False) -> Route:
+def route(source: ArraySource | None, target: PartTarget, *, by_reference: bool = False) -> Route:
     """Return the route of a part. `by_reference`: reference chunks where possible.
 
     It holds for most chunks: one that cannot be copied because a filter skipped

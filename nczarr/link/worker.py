@@ -27,7 +27,7 @@ from nczarr.arrays.source import ArraySource, Layout, numpy_dtype
 from nczarr.arrays.windows import Window
 from nczarr.diagnostics.report import CompileError
 from nczarr.link.run import needed, perform
-from nczarr.link.tasks import Array, Keys, Task
+from nczarr.link.tasks import Keys, Task, WrittenPart
 
 PAUSE = 0.02
 """Polling interval for the end of tasks, in seconds."""
@@ -124,7 +124,7 @@ def do(
     """
     from distributed import get_worker
 
-    described: Array = array.value
+    described: WrittenPart = array.value
     share = memory // max(1, get_worker().state.nthreads)
     try:
         if values is not None:
@@ -144,7 +144,7 @@ def values_of(layout: Layout, region: Selection, values: Any) -> ArraySource:
     return Window(layout, region, values)
 
 
-def boxes(array: Array, task: Task) -> Iterator[tuple[Task, Selection]]:
+def boxes(array: WrittenPart, task: Task) -> Iterator[tuple[Task, Selection]]:
     """Yield the keys of a task, each group with the region of their values."""
     layout = array.target.layout
     indices = task.indices

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from nczarr import names
 from nczarr.ast import ATOMIC, Attribute, Constant
 from nczarr.ast.types import EnumType
-from nczarr.opendap.declarations import FaultError, Scope, opaque_of, whole
+from nczarr.opendap.declarations import DmrScope, FaultError, opaque_of, whole
 from nczarr.opendap.wire import ATOMIC_OF, VARIABLES, number_of
-from nczarr.opendap.xml_reader import Element
+from nczarr.opendap.xml_reader import XmlElement
 
 MADE_BY = "build_dmrpp_metadata"
 """Container with Hyrax's build information, which is not part of the dataset."""
@@ -23,7 +23,7 @@ PLAIN = frozenset({"HDF5_GLOBAL", "NC_GLOBAL"})
 """Containers whose attributes belong to the group itself."""
 
 
-def attributes(element: Element, scope: Scope) -> Iterator[Attribute | tuple[Element, str]]:
+def attributes(element: XmlElement, scope: DmrScope) -> Iterator[Attribute | tuple[XmlElement, str]]:
     """Yield attributes of a variable or group; for an unreadable one, element and reason.
 
     Names from a container or member `c` begin with `c.`.
@@ -31,7 +31,7 @@ def attributes(element: Element, scope: Scope) -> Iterator[Attribute | tuple[Ele
     yield from _of(element, "", scope)
 
 
-def _of(element: Element, prefix: str, scope: Scope) -> Iterator[Attribute | tuple[Element, str]]:
+def _of(element: XmlElement, prefix: str, scope: DmrScope) -> Iterator[Attribute | tuple[XmlElement, str]]:
     for member in element.children if element.tag == "Structure" else ():
         if member.tag in VARIABLES:
             yield from _of(member, f"{prefix}{member.attributes.get('name', '')}.", scope)
@@ -52,7 +52,7 @@ def _of(element: Element, prefix: str, scope: Scope) -> Iterator[Attribute | tup
             yield child, f"attribute `{(prefix + name)[:80]}` is left out: {fault}"
 
 
-def _constant(element: Element, kind: str, scope: Scope) -> Constant:
+def _constant(element: XmlElement, kind: str, scope: DmrScope) -> Constant:
     """Return the value of an attribute. Raises FaultError."""
     type_name = ATOMIC_OF.get(kind)
     texts = [value.attributes.get("value", value.text) for value in element.all("Value")]
@@ -82,7 +82,7 @@ def _numbers(texts: list[str], type_name: str) -> Constant:
     return Constant(type=type_name, count=len(texts), data=b"".join(numbers))
 
 
-def _enum(element: Element, kind: str, texts: list[str], scope: Scope) -> Constant:
+def _enum(element: XmlElement, kind: str, texts: list[str], scope: DmrScope) -> Constant:
     """Return constants of an enumeration, which are names or numbers. Raises FaultError."""
     found = scope.type(element.attributes.get("enum", "") if kind == "Enum" else kind)
     if found is None or not isinstance(found[1], EnumType):
@@ -92,7 +92,7 @@ def _enum(element: Element, kind: str, texts: list[str], scope: Scope) -> Consta
     return value.model_copy(update={"type": found[0]})
 
 
-def _opaque(element: Element, texts: list[str], scope: Scope) -> Constant:
+def _opaque(element: XmlElement, texts: list[str], scope: DmrScope) -> Constant:
     """Return opaque values, hexadecimal numbers of one length. Raises FaultError."""
     try:
         values = [bytes.fromhex(text.strip().removeprefix("0x").removeprefix("0X")) for text in texts]
@@ -105,7 +105,7 @@ def _opaque(element: Element, texts: list[str], scope: Scope) -> Constant:
 
 
 def _exact(
-    element: Element, texts: list[str], type_name: str, ours: str | None, exact: str | None, scope: Scope
+    element: XmlElement, texts: list[str], type_name: str, ours: str | None, exact: str | None, scope: DmrScope
 ) -> Constant:
     """Return a value with details that DAP4 cannot express. Raises FaultError."""
     try:

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple, assert_never
 
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.parts import (
-    Leaf,
     ListTree,
     Part,
+    PartLeaf,
     PartTree,
     RecordTree,
     Types,
@@ -41,7 +41,7 @@ class BrokenValuesError(ValueError):
         self.at = at
 
 
-class Element(NamedTuple):
+class SentValues(NamedTuple):
     """Values of one type as they are sent."""
 
     dtype: Any
@@ -55,7 +55,7 @@ class Wire:
 
     def __init__(self, data: Buffer, at: int, types: Types) -> None:
         self.data, self.at, self.end, self.types = data, at, len(data), types
-        self._elements: dict[TypeName, Element] = {}
+        self._elements: dict[TypeName, SentValues] = {}
 
     # ---- of a protocol -----------------------------------------------------------------------------------------------
     def array(self, type_name: TypeName, count: int) -> None:
@@ -78,11 +78,11 @@ class Wire:
         """Read all rows of a list of fixed-size values: shape (rows,), the type's dtype."""
         raise NotImplementedError
 
-    def atom(self, type_name: TypeName, declared: EnumType | OpaqueType | None) -> Element:
+    def atom(self, type_name: TypeName, declared: EnumType | OpaqueType | None) -> SentValues:
         """Return the form of one value of a type without members."""
         raise NotImplementedError
 
-    def field(self, type_name: TypeName, shape: tuple[int, ...]) -> Element:
+    def field(self, type_name: TypeName, shape: tuple[int, ...]) -> SentValues:
         """Return the form of a field, which converts to the dtype and shape of the field."""
         raise NotImplementedError
 
@@ -100,7 +100,7 @@ class Wire:
         self.at += count
         return found
 
-    def element(self, type_name: TypeName) -> Element:
+    def element(self, type_name: TypeName) -> SentValues:
         """Return the form of one value of a fixed-size type."""
         known = self._elements.get(type_name)
         if known is None:
@@ -113,7 +113,7 @@ class Wire:
             self._elements[type_name] = known
         return known
 
-    def _record(self, declared: CompoundType, type_name: TypeName) -> Element:
+    def _record(self, declared: CompoundType, type_name: TypeName) -> SentValues:
         fields = [self.field(each.type, each.shape) for each in declared.fields]
         made = numpy_dtype(descr(type_name, self.types))
 
@@ -123,7 +123,7 @@ class Wire:
                 out[each.name] = field.convert(values[f"f{number}"])
             return out
 
-        return Element(np.dtype([(f"f{number}", each.dtype) for number, each in enumerate(fields)]), convert)
+        return SentValues(np.dtype([(f"f{number}", each.dtype) for number, each in enumerate(fields)]), convert)
 
     def values(self, type_name: TypeName, count: int) -> NDArray[Any]:
         """Read values of a fixed-size type: shape (count,), the type's dtype."""
@@ -134,7 +134,7 @@ class Wire:
         self.left(size, f"{count} values of type {type_name}")
         return self.converted(form, np.frombuffer(self.data, form.dtype, count, self.at), size)
 
-    def converted(self, form: Element, values: NDArray[Any], size: int) -> NDArray[Any]:
+    def converted(self, form: SentValues, values: NDArray[Any], size: int) -> NDArray[Any]:
         """Convert values that begin here, and go `size` bytes on."""
         try:
             found = form.convert(values)
@@ -162,7 +162,7 @@ def _cells(
 ) -> None:
     """Read cells of one type, and add them to the columns found so far."""
     match tree:
-        case Leaf():
+        case PartLeaf():
             if array:
                 wire.array(type_name, count)
             if tree.type == "string":
@@ -173,7 +173,7 @@ def _cells(
         case ListTree():
             counts = found.setdefault(tree.counts.path, [])
             for _ in range(count):
-                if isinstance(tree.content, Leaf) and tree.content.type != "string":
+                if isinstance(tree.content, PartLeaf) and tree.content.type != "string":
                     rows = wire.row_values(tree.base)
                     found.setdefault(tree.content.path, []).append(rows)
                     counts.append(len(rows))

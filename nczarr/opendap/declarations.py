@@ -24,7 +24,7 @@ from nczarr.ast import (
 )
 from nczarr.ast.types import IntegerName
 from nczarr.opendap.wire import ATOMIC_OF, VARIABLES
-from nczarr.opendap.xml_reader import Element
+from nczarr.opendap.xml_reader import XmlElement
 
 MOST_DIGITS = 18
 
@@ -39,14 +39,14 @@ class FaultError(ValueError):
 
 
 @dataclass(eq=False)
-class Scope:
+class DmrScope:
     """A group during reading."""
 
     name: str
     """Name of the group."""
     path: str
     """FQN of the group."""
-    parent: Scope | None = None
+    parent: DmrScope | None = None
     """Enclosing group."""
     types: list[UserType] = field(default_factory=list)
     """Types so far."""
@@ -56,22 +56,22 @@ class Scope:
     """Variables so far."""
     attributes: tuple[Attribute, ...] = ()
     """Attributes of the group."""
-    groups: list[Scope] = field(default_factory=list)
+    groups: list[DmrScope] = field(default_factory=list)
     """Child groups so far."""
     lists: bool = False
     """In the scope of the document: True if sequences and opaque values are lists; else they are faults."""
 
-    def root(self) -> Scope:
+    def root(self) -> DmrScope:
         """Return the scope of the document."""
         return self if self.parent is None else self.parent.root()
 
-    def _below(self, segments: list[str]) -> Scope | None:
-        scope: Scope | None = self
+    def _below(self, segments: list[str]) -> DmrScope | None:
+        scope: DmrScope | None = self
         for segment in segments:
             scope = next((group for group in scope.groups if group.name == segment), None) if scope else None
         return scope
 
-    def home_of(self, written: str) -> tuple[Scope, str] | None:
+    def home_of(self, written: str) -> tuple[DmrScope, str] | None:
         """Return group and simple name of a DAP4 name, or None.
 
         A leading slash starts at the root, else the path starts at this group.
@@ -91,8 +91,8 @@ class Scope:
         """Return FQN and type of a DAP4 name, looked up like dimensions."""
         return self._found(written, lambda scope: scope.types)
 
-    def _found(self, written: str, declared: Callable[[Scope], list[Declared]]) -> tuple[str, Declared] | None:
-        scope: Scope | None = self
+    def _found(self, written: str, declared: Callable[[DmrScope], list[Declared]]) -> tuple[str, Declared] | None:
+        scope: DmrScope | None = self
         while scope is not None:
             home = scope.home_of(written)
             for each in declared(home[0]) if home else ():
@@ -113,7 +113,7 @@ class Scope:
         )
 
 
-def size_of(element: Element, scope: Scope) -> int | tuple[str, int]:
+def size_of(element: XmlElement, scope: DmrScope) -> int | tuple[str, int]:
     """Return a `Dim`'s length, or FQN and length of its dimension. Raises FaultError."""
     name, size = element.attributes.get("name"), element.attributes.get("size")
     length = None if size is None else whole(size, "size of a dimension")
@@ -137,7 +137,7 @@ def whole(text: str, what: str) -> int:
     return int(text)
 
 
-def enum_of(element: Element) -> EnumType:
+def enum_of(element: XmlElement) -> EnumType:
     """Return the type of an `Enumeration`. Raises FaultError."""
     base = ATOMIC_OF.get(element.attributes.get("basetype", ""))
     if base is None or not ATOMIC[base].is_integer:
@@ -155,7 +155,7 @@ def enum_of(element: Element) -> EnumType:
     return EnumType(name=element.attributes["name"], base=cast("IntegerName", base), constants=tuple(constants))
 
 
-def type_of(element: Element, scope: Scope) -> str:
+def type_of(element: XmlElement, scope: DmrScope) -> str:
     """Return the type of a variable or member, declaring a structure's. Raises FaultError."""
     tag = element.tag
     if tag in ATOMIC_OF:
@@ -179,7 +179,7 @@ def type_of(element: Element, scope: Scope) -> str:
     raise FaultError(f"the model has no type for `{tag}`")
 
 
-def opaque_of(element: Element, length: int, scope: Scope) -> str:
+def opaque_of(element: XmlElement, length: int, scope: DmrScope) -> str:
     """Return the FQN of the opaque type of a variable, member or attribute. Raises FaultError."""
     if not 0 < length < 1 << 31:
         raise FaultError(f"its opaque values have {length} bytes")
@@ -188,7 +188,7 @@ def opaque_of(element: Element, length: int, scope: Scope) -> str:
     return declare(OpaqueType(name="_", size=length), name, home)
 
 
-def _structure(element: Element, scope: Scope) -> str:
+def _structure(element: XmlElement, scope: DmrScope) -> str:
     """Return the FQN of a structure's compound; equal ones of one name are one type."""
     home, name = scope, ""
     written = element.attributes.get("nczarr:type")
@@ -217,7 +217,7 @@ def _structure(element: Element, scope: Scope) -> str:
     return declare(made, name or f"{element.attributes.get('name', '')}_t", home, fixed=bool(name))
 
 
-def _sequence(element: Element, scope: Scope) -> str:
+def _sequence(element: XmlElement, scope: DmrScope) -> str:
     """Return the FQN of a sequence's type: a list of its compound.
 
     A list of netCDF, which servers mark, is a list of the sequence's only member.
@@ -231,7 +231,7 @@ def _sequence(element: Element, scope: Scope) -> str:
     return declare(VlenType(name="_", base=_structure(element, scope)), f"{name}_rows_t", scope)
 
 
-def declare(made: UserType, name: str, home: Scope, *, fixed: bool = False) -> str:
+def declare(made: UserType, name: str, home: DmrScope, *, fixed: bool = False) -> str:
     """Declare a type once in a group, under a unique name that begins with `name`, or is it if `fixed`; return its FQN.
 
     An equal type with that name is used again. Raises FaultError.

@@ -17,9 +17,9 @@ from nczarr.ast.node import members_of
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
 from nczarr.opendap.attributes import attributes
-from nczarr.opendap.declarations import FaultError, Scope, enum_of, size_of, type_of, whole
+from nczarr.opendap.declarations import DmrScope, FaultError, enum_of, size_of, type_of, whole
 from nczarr.opendap.wire import VARIABLES
-from nczarr.opendap.xml_reader import Element
+from nczarr.opendap.xml_reader import XmlElement
 from nczarr.options import Options
 from nczarr.source import Source, Span
 
@@ -32,10 +32,10 @@ UNLIMITED = "_edu.ucar.isunlimited"
 _KINDS = ("nc3", "nc6", "nc5", "nc4", "nc7")
 
 
-class Described(NamedTuple):
+class DescribedVariable(NamedTuple):
     """A variable of a document."""
 
-    element: Element
+    element: XmlElement
     """Its XML element."""
     path: str
     """FQN of the variable."""
@@ -49,7 +49,7 @@ class Described(NamedTuple):
     """Bytes of its `_FillValue`; None without one."""
     grows: tuple[bool, ...] = ()
     """True for each unlimited dimension."""
-    scope: Scope | None = None
+    scope: DmrScope | None = None
     """Its group."""
 
 
@@ -60,7 +60,7 @@ class DocumentReader:
         self.source, self.report, self.options = source, report, options
         self.result = Unchecked(Dataset(name=""))
 
-    def values(self, described: Described) -> tuple[Parts, Storage]:
+    def values(self, described: DescribedVariable) -> tuple[Parts, Storage]:
         """Return the arrays and the storage of a variable. Raises FaultError."""
         raise NotImplementedError
 
@@ -70,17 +70,17 @@ class DocumentReader:
             return Constant.strings([value.data if isinstance(value.data, bytes) else b""])
         return value
 
-    def omitted(self, element: Element, text: str) -> None:
+    def omitted(self, element: XmlElement, text: str) -> None:
         """Report an omitted part: an error, unless the options accept it."""
         severity = Severity.WARNING if self.options.accepts("unreadable-array") else Severity.ERROR
         helps = () if severity is Severity.WARNING else ("read the rest with `--allow-loss unreadable-array`",)
         self.report.add(Diagnostic("unreadable-array", severity, text, Label(self.span(element)), helps=helps))
 
-    def scope(self) -> Scope:
+    def scope(self) -> DmrScope:
         """Return the scope of the root group."""
-        return Scope("_", "/")
+        return DmrScope("_", "/")
 
-    def read(self, root: Element) -> Unchecked:
+    def read(self, root: XmlElement) -> Unchecked:
         """Return the dataset."""
         scope = self.scope()
         self._declare(root, scope, 0)
@@ -93,15 +93,15 @@ class DocumentReader:
         self.result.dataset = Dataset(**{**members_of(group), **own})
         return self.result
 
-    def span(self, element: Element) -> Span:
+    def span(self, element: XmlElement) -> Span:
         """Return the place of an element."""
         return Span(self.source, element.offset, element.offset)
 
-    def foreign(self, element: Element, text: str) -> None:
+    def foreign(self, element: XmlElement, text: str) -> None:
         """Warn about an omitted attribute."""
         self.report.warning("foreign-member", text, self.span(element))
 
-    def _declare(self, element: Element, scope: Scope, depth: int) -> None:
+    def _declare(self, element: XmlElement, scope: DmrScope, depth: int) -> None:
         """Declare dimensions, enumerations and groups recursively, before names are resolved."""
         for child in element.children:
             name = child.attributes.get("name", "")
@@ -121,7 +121,7 @@ class DocumentReader:
                 elif child.tag == "Group":
                     if depth >= DEEPEST:
                         raise FaultError(f"groups are nested more than {DEEPEST} deep")
-                    inner = Scope(name, names.join(scope.path, name), scope)
+                    inner = DmrScope(name, names.join(scope.path, name), scope)
                     scope.groups.append(inner)
                     self._declare(child, inner, depth + 1)
                 elif child.tag not in VARIABLES and child.tag not in ("Attribute", "Map"):
@@ -129,7 +129,7 @@ class DocumentReader:
             except FaultError as fault:
                 self.omitted(child, f"{what} is left out: {fault}")
 
-    def _fill(self, element: Element, scope: Scope) -> None:
+    def _fill(self, element: XmlElement, scope: DmrScope) -> None:
         """Read the variables and attributes of a group and its descendants."""
         scope.attributes = self.attributes(element, scope)
         for child in element.children:
@@ -147,7 +147,7 @@ class DocumentReader:
                 self._fill(child, group)
                 group = next(below, None)
 
-    def attributes(self, element: Element, scope: Scope) -> tuple[Attribute, ...]:
+    def attributes(self, element: XmlElement, scope: DmrScope) -> tuple[Attribute, ...]:
         """Return the attributes of a group or variable."""
         found: dict[str, Attribute] = {}
         for each in attributes(element, scope):
@@ -159,7 +159,7 @@ class DocumentReader:
                 found[each.name] = each
         return tuple(found.values())
 
-    def _variable(self, element: Element, name: str, scope: Scope) -> None:
+    def _variable(self, element: XmlElement, name: str, scope: DmrScope) -> None:
         """Read one variable. Raises FaultError."""
         if names.problem(name) is not None:
             raise FaultError("netCDF does not allow this variable name")
@@ -184,7 +184,7 @@ class DocumentReader:
             )
             data = fill.data if fill is not None and isinstance(fill.data, bytes) else None
             found, storage = self.values(
-                Described(element, path, type_name, tuple(shape), types, data, tuple(grows), scope)
+                DescribedVariable(element, path, type_name, tuple(shape), types, data, tuple(grows), scope)
             )
         except FaultError:
             scope.types[:] = declared  # those of a structure that is left out
@@ -201,7 +201,7 @@ class DocumentReader:
         )
         self.result.parts[path] = found
 
-    def _own(self, element: Element, type_name: str, scope: Scope, types: Types) -> tuple[Attribute, ...]:
+    def _own(self, element: XmlElement, type_name: str, scope: DmrScope, types: Types) -> tuple[Attribute, ...]:
         """Return a variable's attributes, without a `_FillValue` of another type."""
         found = []
         for each in self.attributes(element, scope):
@@ -218,7 +218,7 @@ class DocumentReader:
             found.append(each)
         return tuple(found)
 
-    def _types(self, root: Scope) -> dict[str, UserType]:
+    def _types(self, root: DmrScope) -> dict[str, UserType]:
         """Return all types declared so far, by FQN."""
         found = {names.join(root.path, each.name): each for each in root.types}
         for group in root.groups:

@@ -28,7 +28,7 @@ _POSITION = re.compile(r"\s*\[\s*([0-9]{1,18}(?:\s*,\s*[0-9]{1,18})*)\s*\]\s*", 
 _KNOWN = {"offset", "nBytes", "chunkPositionInArray", "href", "fm", "trust", "dmrpp:trust"}
 
 
-class Chunks:
+class ChunkColumns:
     """Chunks of one variable as columns; `positions` has one number for each dimension."""
 
     __slots__ = ("fault", "hrefs", "lengths", "masks", "offsets", "positions", "rank")
@@ -84,37 +84,37 @@ class Chunks:
         return None
 
 
-class Element:
+class XmlElement:
     """An element. Known namespaces are prefixes as in `PREFIXES`, others are in braces."""
 
     __slots__ = ("attributes", "children", "chunks", "offset", "tag", "text")
 
     def __init__(self, tag: str, attributes: dict[str, str], offset: int) -> None:
         self.tag, self.attributes, self.offset = tag, attributes, offset
-        self.children: list[Element] = []
+        self.children: list[XmlElement] = []
         self.text = ""
-        self.chunks = Chunks()
+        self.chunks = ChunkColumns()
 
-    def all(self, tag: str) -> list[Element]:
+    def all(self, tag: str) -> list[XmlElement]:
         """Return the children with this name."""
         return [child for child in self.children if child.tag == tag]
 
-    def first(self, tag: str) -> Element | None:
+    def first(self, tag: str) -> XmlElement | None:
         """Return the first child with this name, or None."""
         return next((child for child in self.children if child.tag == tag), None)
 
 
-class _RefusedError(Exception):
+class _ForbiddenXmlError(Exception):
     """Forbidden content of a document."""
 
 
-def parse(source: Source, report: Report, code: str) -> Element | None:
+def parse(source: Source, report: Report, code: str) -> XmlElement | None:
     """Return the root element of a document; None after an error, reported with a code."""
     data = source.data
     if len(data) > LONGEST:
         _bad(source, report, code, 0, f"the document has {len(data)} bytes; the limit is {LONGEST}")
         return None
-    builder = _Builder()
+    builder = _XmlBuilder()
     parser = builder.parser
     try:
         for start in range(0, len(data), _PIECE):
@@ -124,7 +124,7 @@ def parse(source: Source, report: Report, code: str) -> Element | None:
         text = expat.ErrorString(error.code) if error.code else str(error)
         _bad(source, report, code, max(0, parser.ErrorByteIndex), f"the document is not well-formed XML: {text}")
         return None
-    except _RefusedError as error:
+    except _ForbiddenXmlError as error:
         _bad(source, report, code, max(0, parser.CurrentByteIndex), str(error))
         return None
     except (LookupError, ValueError) as error:  # encodings that expat asks Python for
@@ -138,12 +138,12 @@ def _bad(source: Source, report: Report, code: str, offset: int, text: str) -> N
     report.error(code, f"`{source.name}`: {text}", Span(source, at, at))
 
 
-class _Builder:
+class _XmlBuilder:
     """Builder of elements from expat events."""
 
     def __init__(self) -> None:
-        self.root: Element | None = None
-        self._stack: list[Element] = []
+        self.root: XmlElement | None = None
+        self._stack: list[XmlElement] = []
         self._texts: list[list[str]] = []
         self._count = 0
         self._in_chunk = 0
@@ -156,7 +156,7 @@ class _Builder:
         parser.StartDoctypeDeclHandler = self._doctype
 
     def _doctype(self, *_: Any) -> None:
-        raise _RefusedError("the document has a document type (DOCTYPE), which is never read")
+        raise _ForbiddenXmlError("the document has a document type (DOCTYPE), which is never read")
 
     def _name(self, name: str) -> str:
         known = self._names.get(name)
@@ -171,18 +171,18 @@ class _Builder:
     def _start(self, name: str, given: dict[str, str]) -> None:
         self._count += 1
         if self._count > MOST_ELEMENTS:
-            raise _RefusedError(f"the document has more than {MOST_ELEMENTS} elements")
+            raise _ForbiddenXmlError(f"the document has more than {MOST_ELEMENTS} elements")
         if len(self._stack) + self._in_chunk >= DEEPEST:
-            raise _RefusedError(f"elements are nested more than {DEEPEST} deep")
+            raise _ForbiddenXmlError(f"elements are nested more than {DEEPEST} deep")
         tag = self._name(name)
         attributes = {self._name(key): value for key, value in given.items()}
         if self._in_chunk or (tag == "dmrpp:chunk" and self._stack and self._stack[-1].tag == "dmrpp:chunks"):
             if self._in_chunk:
-                raise _RefusedError("a chunk has child elements")
+                raise _ForbiddenXmlError("a chunk has child elements")
             self._in_chunk = 1
             self._stack[-1].chunks.add(attributes)
             return
-        element = Element(tag, attributes, self.parser.CurrentByteIndex)
+        element = XmlElement(tag, attributes, self.parser.CurrentByteIndex)
         if self._stack:
             self._stack[-1].children.append(element)
         else:

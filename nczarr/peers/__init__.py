@@ -15,7 +15,7 @@ from nczarr import registry
 from nczarr.diagnostics.catalog import CODES
 from nczarr.diagnostics.report import Diagnostic, Label, Report
 from nczarr.endpoints.sources import detected
-from nczarr.peers.rule import Peer, Place, Rule
+from nczarr.peers.rule import FindingPlace, Peer, ReaderFault
 from nczarr.source import Source, Span
 from nczarr.stores.base import Store
 
@@ -59,18 +59,18 @@ def suits(peer: Peer, source: Source | Store) -> bool:
     """Return whether a reader's rules are about the documents of a source. Raises OSError."""
     if peer.reads is None:
         return True
-    from nczarr.peers.documents import Documents
+    from nczarr.peers.documents import StoreDocuments
 
-    return not isinstance(source, Source) and peer.reads(Documents(source))
+    return not isinstance(source, Source) and peer.reads(StoreDocuments(source))
 
 
 def check(peer: Peer, source: Source | Store, report: Report) -> int:
     """Report a reader's faults with a source, and return their number. Raises OSError."""
     if isinstance(source, Source):
         return _file(peer, source, report)
-    from nczarr.peers.documents import Documents
+    from nczarr.peers.documents import StoreDocuments
 
-    documents = Documents(source)
+    documents = StoreDocuments(source)
     if not any(node.document is not None for version in (2, 3) for node in documents.tree(version).walk()):
         return _unread(peer, source.path, report)
     view = peer.view(documents)
@@ -91,7 +91,7 @@ def _file(peer: Peer, source: Source, report: Report) -> int:
     return 0 if checked is None else _found(peer, peer.files, checked, source.name, report)
 
 
-def _found(peer: Peer, rules: tuple[Rule, ...], view: Any, path: str, report: Report) -> int:
+def _found(peer: Peer, rules: tuple[ReaderFault, ...], view: Any, path: str, report: Report) -> int:
     count = 0
     for rule in rules:
         for place in rule.find(view):
@@ -102,7 +102,7 @@ def _found(peer: Peer, rules: tuple[Rule, ...], view: Any, path: str, report: Re
     return count
 
 
-def _diagnostic(peer: Peer, rule: Rule, place: Place, path: str) -> Diagnostic:
+def _diagnostic(peer: Peer, rule: ReaderFault, place: FindingPlace, path: str) -> Diagnostic:
     does = place.does or rule.does
     instead = place.instead or rule.instead
     return Diagnostic(
@@ -115,14 +115,14 @@ def _diagnostic(peer: Peer, rule: Rule, place: Place, path: str) -> Diagnostic:
     )
 
 
-def _seen(peer: Peer, rule: Rule, place: Place) -> str:
+def _seen(peer: Peer, rule: ReaderFault, place: FindingPlace) -> str:
     """Return the releases with the observed fault."""
     ends = [f"since zarr-python {place.since}"] if place.since else []
     ends += [f"until zarr-python {place.until}, which reads it"] if place.until else []
     return f"seen with {peer.title} {rule.seen}" + (f": {', '.join(ends)}" if ends else "")
 
 
-def _label(place: Place, path: str) -> Label:
+def _label(place: FindingPlace, path: str) -> Label:
     if not place.key:
         return Label(place.span)
     return Label(Span(Source(path, b"", key=place.key), 0, 0), key=place.key, pointer=place.pointer)

@@ -32,7 +32,7 @@ class Word(str):
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class StoreDocument:
     """One JSON document of a store."""
 
     key: str
@@ -55,20 +55,20 @@ class Document:
 
 
 @dataclass(slots=True)
-class Node:
+class StoreNode:
     """An array or group of a store."""
 
     prefix: str
     """Prefix of its keys."""
     is_array: bool
     """True for an array."""
-    document: Document | None
+    document: StoreDocument | None
     """`.zarray`, `.zgroup` or `zarr.json`, or None."""
-    attributes: Document | None
+    attributes: StoreDocument | None
     """`.zattrs`; in Zarr v3 the same document."""
     version: int
     """Version of Zarr."""
-    members: list[Node] = field(default_factory=list)
+    members: list[StoreNode] = field(default_factory=list)
     """Child nodes."""
 
     @property
@@ -109,21 +109,21 @@ class Node:
         """JSON pointer to the attributes in that document."""
         return "/attributes" if self.version == 3 else ""
 
-    def walk(self) -> Iterator[Node]:
+    def walk(self) -> Iterator[StoreNode]:
         """Yield the node and its descendants."""
         yield self
         for member in self.members:
             yield from member.walk()
 
 
-class Documents:
+class StoreDocuments:
     """All documents of a store. `root`: tree of one version; a member without a document is possible."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self._known: dict[str, Document | None] = {}
+        self._known: dict[str, StoreDocument | None] = {}
 
-    def get(self, key: str) -> Document | None:
+    def get(self, key: str) -> StoreDocument | None:
         """Return a document, or None. Raises OSError."""
         if key not in self._known:
             try:
@@ -138,13 +138,13 @@ class Documents:
         """Zarr version of the root for readers of both: 3 if both exist."""
         return 3 if self.get("zarr.json") else 2
 
-    def tree(self, version: int) -> Node:
+    def tree(self, version: int) -> StoreNode:
         """Return the root with all groups and arrays of a version, even without documents. Raises OSError."""
         array = self._node("", version)
         return array if array and array.is_array else self._group("", version, 0)
 
-    def _group(self, prefix: str, version: int, depth: int) -> Node:
-        made = self._node(prefix, version) or Node(prefix, False, None, self._attributes(prefix, version), version)
+    def _group(self, prefix: str, version: int, depth: int) -> StoreNode:
+        made = self._node(prefix, version) or StoreNode(prefix, False, None, self._attributes(prefix, version), version)
         if depth >= DEEPEST:
             return made
         names = self._children(prefix, known=made.document is not None)
@@ -182,21 +182,21 @@ class Documents:
             names.update(name for name in listed or () if isinstance(name, str) and "/" not in name)
         return sorted(names - {""})
 
-    def _attributes(self, prefix: str, version: int) -> Document | None:
+    def _attributes(self, prefix: str, version: int) -> StoreDocument | None:
         return self.get(prefix + ".zattrs") if version == 2 else None
 
-    def _node(self, prefix: str, version: int) -> Node | None:
+    def _node(self, prefix: str, version: int) -> StoreNode | None:
         if version == 3:
             found = self.get(prefix + "zarr.json")
             is_array = found is not None and found.members.get("node_type") == "array"
-            return None if found is None else Node(prefix, is_array, found, found, 3)
+            return None if found is None else StoreNode(prefix, is_array, found, found, 3)
         for name in (".zarray", ".zgroup"):
             found = self.get(prefix + name)
             if found is not None:
-                return Node(prefix, name == ".zarray", found, self._attributes(prefix, 2), 2)
+                return StoreNode(prefix, name == ".zarray", found, self._attributes(prefix, 2), 2)
         return None
 
-    def chunks(self, node: Node) -> Iterator[tuple[str, int]]:
+    def chunks(self, node: StoreNode) -> Iterator[tuple[str, int]]:
         """Yield the chunk keys of an array with lengths; nothing for a distant store. Raises OSError."""
         if self.store.distant:
             return
@@ -207,7 +207,7 @@ class Documents:
             place = self.store.locate(key)
             yield key, place.length if place is not None else len(self.store.get(key) or b"")
 
-    def odd_lengths(self, array: Node, itemsize: int) -> Iterator[tuple[str, int, int]]:
+    def odd_lengths(self, array: StoreNode, itemsize: int) -> Iterator[tuple[str, int, int]]:
         """Yield chunks of the wrong length: key, length, correct length.
 
         Only for Zarr v2 arrays without codecs. Raises OSError.
@@ -226,25 +226,25 @@ class Documents:
                 yield key, length, wanted
 
 
-def document(key: str, data: bytes) -> Document:
+def document(key: str, data: bytes) -> StoreDocument:
     """Parse a document."""
     unstrict = None
     try:
         strict = json.loads(data, object_pairs_hook=_Pairs)
         if too_deep(strict):
-            return Document(key, None, "it is nested too deeply")
+            return StoreDocument(key, None, "it is nested too deeply")
     except RecursionError:
-        return Document(key, None, "it is nested too deeply")
+        return StoreDocument(key, None, "it is nested too deeply")
     except (ValueError, UnicodeDecodeError) as error:
         unstrict = str(error)
         strict = None
     try:
         parsed = parse(_marked(data) if unstrict is not None else data)
     except NotJsonError as error:
-        return Document(key, None, str(error), unstrict or str(error))
+        return StoreDocument(key, None, str(error), unstrict or str(error))
     value = _worded(parsed.value) if unstrict is not None else parsed.value
     behind = next((remark for remark in parsed.remarks if "after its end" in remark), None)
-    return Document(key, value, behind, unstrict, _unescaped(data), tuple(_repeated(strict, "")))
+    return StoreDocument(key, value, behind, unstrict, _unescaped(data), tuple(_repeated(strict, "")))
 
 
 def _unescaped(data: bytes) -> Any:

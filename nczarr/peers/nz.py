@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from nczarr.json.positions import pointer
-from nczarr.peers.documents import Documents
-from nczarr.peers.rule import Peer, Place, Rules
-from nczarr.peers.zarr_view import View
+from nczarr.peers.documents import StoreDocuments
+from nczarr.peers.rule import FindingPlace, Peer, Rules
+from nczarr.peers.zarr_view import ZarrView
 
 TITLE = "NZ-1.0"
 UUID = "d0a980b5-c644-4dcc-85a1-283799a58f40"
@@ -26,7 +26,7 @@ def _kind(value: Any) -> str:
 
 
 @RULES.add(CODE, "must be in the attribute `conventions` of the root", "convert it: `--to zarr3 --declare nz`")
-def conventions(view: View) -> Iterator[Place]:
+def conventions(view: ZarrView) -> Iterator[FindingPlace]:
     """Find groups that do not declare the convention."""
     for node in view.nodes:
         given = node.attrs.get("conventions", node.attrs.get("Conventions"))
@@ -34,41 +34,43 @@ def conventions(view: View) -> Iterator[Place]:
             continue
         if not isinstance(given, str) or TITLE not in given.split():
             does = "" if node is view.root else "has a schema that wants `conventions` of every group"
-            yield Place(node.key, "/attributes", f"group `{node.path}` does not declare the convention", does=does)
+            yield FindingPlace(
+                node.key, "/attributes", f"group `{node.path}` does not declare the convention", does=does
+            )
 
 
 @RULES.add(CODE, "has a schema that wants an entry of `zarr_conventions` on every node", "")
-def entries(view: View) -> Iterator[Place]:
+def entries(view: ZarrView) -> Iterator[FindingPlace]:
     """Find nodes without the entry that the schema wants."""
     for node in view.nodes:
         given = node.attrs.get("zarr_conventions")
         if not isinstance(given, list) or not any(
             isinstance(each, dict) and each.get("uuid") == UUID for each in given
         ):
-            yield Place(node.key, "/attributes", f"`{node.path}` has no entry of the convention")
+            yield FindingPlace(node.key, "/attributes", f"`{node.path}` has no entry of the convention")
 
 
 @RULES.add(CODE, "wants one name for each dimension, none empty or null", "write `dimension_names`")
-def dimension_names(view: View) -> Iterator[Place]:
+def dimension_names(view: ZarrView) -> Iterator[FindingPlace]:
     """Find arrays with missing names of dimensions."""
     for array in view.arrays:
         given, shape = array.meta.get("dimension_names"), array.meta.get("shape")
         rank = len(shape) if isinstance(shape, list) else 0
         if not isinstance(given, list):
-            yield Place(array.key, "", f"array `{array.path}` has no dimension names")
+            yield FindingPlace(array.key, "", f"array `{array.path}` has no dimension names")
         elif len(given) != rank:
-            yield Place(
+            yield FindingPlace(
                 array.key, "/dimension_names", f"array `{array.path}` has {rank} dimensions and {len(given)} names"
             )
         else:
             for number, each in enumerate(given):
                 if not isinstance(each, str) or not each:
                     text = f"dimension {number} of `{array.path}` has no name"
-                    yield Place(array.key, f"/dimension_names/{number}", text)
+                    yield FindingPlace(array.key, f"/dimension_names/{number}", text)
 
 
 @RULES.add(CODE, "wants one length for each dimension name in a group", "rename one of the dimensions")
-def lengths(view: View) -> Iterator[Place]:
+def lengths(view: ZarrView) -> Iterator[FindingPlace]:
     """Find names of dimensions with two lengths in one group."""
     for group in [node for node in view.nodes if not node.is_array]:
         known: dict[str, tuple[int, str]] = {}
@@ -82,17 +84,17 @@ def lengths(view: View) -> Iterator[Place]:
                 first = known.setdefault(name, (length, array.path))
                 if first[0] != length:
                     text = f"`{name}` has length {length} in `{array.path}`, and {first[0]} in `{first[1]}`"
-                    yield Place(array.key, f"/dimension_names/{number}", text)
+                    yield FindingPlace(array.key, f"/dimension_names/{number}", text)
 
 
 @RULES.add(CODE, "wants a `_FillValue` of the array's type", "write a value of the type")
-def fill_values(view: View) -> Iterator[Place]:
+def fill_values(view: ZarrView) -> Iterator[FindingPlace]:
     """Find fill values of another type."""
     for array in view.arrays:
         kind, given = array.meta.get("data_type"), array.attrs.get("_FillValue")
         if "_FillValue" in array.attrs and not _suits(given, kind):
             text = f"`_FillValue` of `{array.path}` is {json.dumps(given)[:60]}, and its type {json.dumps(kind)[:60]}"
-            yield Place(array.key, "/attributes/_FillValue", text)
+            yield FindingPlace(array.key, "/attributes/_FillValue", text)
 
 
 def _suits(value: Any, kind: Any) -> bool:
@@ -108,28 +110,30 @@ def _suits(value: Any, kind: Any) -> bool:
 
 
 @RULES.add(CODE, "wants a data type with a name", "convert it to a number or string")
-def data_types(view: View) -> Iterator[Place]:
+def data_types(view: ZarrView) -> Iterator[FindingPlace]:
     """Find data types that are not a text, as the schema wants."""
     for array in view.arrays:
         if not isinstance(array.meta.get("data_type"), str):
-            yield Place(array.key, "/data_type", f"the data type of `{array.path}` is not a name")
+            yield FindingPlace(array.key, "/data_type", f"the data type of `{array.path}` is not a name")
 
 
 @RULES.add(CODE, "wants no `/` in names and one type in the lists of attributes", "")
-def attributes(view: View) -> Iterator[Place]:
+def attributes(view: ZarrView) -> Iterator[FindingPlace]:
     """Find lists of several types."""
     for node in view.nodes:
         for name, value in node.attrs.items():
             if "/" in name:
-                yield Place(node.key, pointer("attributes", name), f"attribute `{name}` of `{node.path}` has a slash")
+                yield FindingPlace(
+                    node.key, pointer("attributes", name), f"attribute `{name}` of `{node.path}` has a slash"
+                )
             if isinstance(value, list) and len({_kind(each) for each in value}) > 1:
                 text = f"attribute `{name}` of `{node.path}` is a list of several types"
-                yield Place(node.key, pointer("attributes", name), text)
+                yield FindingPlace(node.key, pointer("attributes", name), text)
 
 
-def declares(documents: Documents) -> bool:
+def declares(documents: StoreDocuments) -> bool:
     """Return whether the rules can read a store: one of Zarr v3."""
     return documents.tree(3).document is not None
 
 
-PEER = Peer("nz", TITLE, "of April 2026, a proposal", tuple(RULES), View, convention="nz", reads=declares)
+PEER = Peer("nz", TITLE, "of April 2026, a proposal", tuple(RULES), ZarrView, convention="nz", reads=declares)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 from nczarr.source import NOWHERE, Span
 
 
-class Place(NamedTuple):
+class FindingPlace(NamedTuple):
     """One finding: a store document with a JSON pointer, or a position in a file."""
 
     key: str
@@ -29,7 +29,7 @@ class Place(NamedTuple):
     """First release without the fault; empty without such a release."""
 
 
-class Rule(NamedTuple):
+class ReaderFault(NamedTuple):
     """One known fault of a reader."""
 
     code: str
@@ -40,14 +40,14 @@ class Rule(NamedTuple):
     """Affected versions."""
     instead: str
     """Remedy."""
-    find: Callable[[Any], Iterator[Place]]
+    find: Callable[[Any], Iterator[FindingPlace]]
     """Yields findings in the reader's view of a store."""
 
 
-Find = TypeVar("Find", bound=Callable[[Any], Iterator[Place]])
+Find = TypeVar("Find", bound=Callable[[Any], Iterator[FindingPlace]])
 
 
-class Rules(list[Rule]):
+class Rules(list[ReaderFault]):
     """Rules in the order of their functions, which `add` decorates.
 
     `seen`: affected versions unless a rule names others.
@@ -61,7 +61,7 @@ class Rules(list[Rule]):
         """Return a decorator that adds the rule of a function."""
 
         def decorate(find: Find) -> Find:
-            self.append(Rule(code, does, seen or self.seen, instead, find))
+            self.append(ReaderFault(code, does, seen or self.seen, instead, find))
             return find
 
         return decorate
@@ -76,11 +76,11 @@ class Peer(NamedTuple):
     """Name in messages."""
     versions: str
     """Versions that the rules describe."""
-    stores: tuple[Rule, ...]
+    stores: tuple[ReaderFault, ...]
     """Rules about stores."""
     view: Callable[[Any], Any]
     """Returns the reader's view of `Documents`."""
-    files: tuple[Rule, ...] | None = None
+    files: tuple[ReaderFault, ...] | None = None
     """Rules about netCDF files, applied to `Checked`; None if the reader cannot read them."""
     releases: tuple[str, ...] = ()
     """Releases that the rules distinguish, oldest first; empty if there is only one."""
@@ -91,7 +91,7 @@ class Peer(NamedTuple):
     reads: Callable[[Any], bool] | None = None
     """Tells whether the rules suit the `Documents` of a store; None: those of every store."""
 
-    def concerns(self, place: Place) -> bool:
+    def concerns(self, place: FindingPlace) -> bool:
         """Return whether a finding affects the selected release."""
         if not self.releases:
             return True

@@ -14,12 +14,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from nczarr.peers import cf, zarr_python, zarr_types
-from nczarr.peers.documents import Node
+from nczarr.peers.documents import StoreNode
 from nczarr.peers.netcdf_c.view import integers
-from nczarr.peers.rule import Peer, Place, Rules
+from nczarr.peers.rule import FindingPlace, Peer, Rules
 from nczarr.peers.xarray_files import FILES
 from nczarr.peers.zarr_python import axes
-from nczarr.peers.zarr_view import View
+from nczarr.peers.zarr_view import ZarrView
 
 SEEN = "2026.9.0"
 REFUSED = "cannot open its group"
@@ -27,7 +27,7 @@ NAMES = "write one name for each axis in `_ARRAY_DIMENSIONS`, or in `dimension_n
 RULES = Rules(SEEN)
 
 
-def names_of(array: Node) -> tuple[Any, str, str]:
+def names_of(array: StoreNode) -> tuple[Any, str, str]:
     """Return the dimension names of an array, also of older NCZarr, with their key and pointer."""
     given, key, pointer = axes(array)
     older = array.meta.get("_NCZARR_ARRAY")
@@ -38,52 +38,52 @@ def names_of(array: Node) -> tuple[Any, str, str]:
 
 
 @RULES.add("root-array", "finds no group", "write the array in a group")
-def root_array(view: View) -> Iterator[Place]:
+def root_array(view: ZarrView) -> Iterator[FindingPlace]:
     """Find an array at the root."""
     if view.root.is_array:
-        yield Place(view.root.key, "", "the root of the store is an array")
+        yield FindingPlace(view.root.key, "", "the root of the store is an array")
 
 
 @RULES.add("missing-names", REFUSED, NAMES)
-def missing_names(view: View) -> Iterator[Place]:
+def missing_names(view: ZarrView) -> Iterator[FindingPlace]:
     """Find arrays with fewer names than axes."""
     for array in view.arrays:
         given, key, pointer = names_of(array)
         shape = integers(array.meta.get("shape"))
         readable = array.attributes is None or isinstance(array.attributes.value, dict)
         if given is None and shape is not None and readable and (shape or array.version == 2):
-            yield Place(key, "", f"`{array.path}` does not name its dimensions")
+            yield FindingPlace(key, "", f"`{array.path}` does not name its dimensions")
         elif shape is not None and isinstance(given, list | str) and len(given) < len(shape):
-            yield Place(key, pointer, f"`{array.path}` has {len(shape)} axes, but names {len(given)}")
+            yield FindingPlace(key, pointer, f"`{array.path}` has {len(shape)} axes, but names {len(given)}")
 
 
 @RULES.add("surplus-names", REFUSED, NAMES)
-def surplus_names(view: View) -> Iterator[Place]:
+def surplus_names(view: ZarrView) -> Iterator[FindingPlace]:
     """Find arrays with more names than axes."""
     yield from zarr_python.name_counts(view, more=True)
 
 
 @RULES.add("unnamed-dimension", "names it `None`", NAMES)
-def unnamed(view: View) -> Iterator[Place]:
+def unnamed(view: ZarrView) -> Iterator[FindingPlace]:
     """Find null names."""
     for array in view.arrays:
         given, key, pointer = names_of(array)
         if isinstance(given, list) and None in given:
-            yield Place(key, pointer, f"an axis of `{array.path}` has no name")
+            yield FindingPlace(key, pointer, f"an axis of `{array.path}` has no name")
 
 
 @RULES.add("doubled-dimension", "reads it with a warning, and refuses most operations on it", NAMES)
-def doubled(view: View) -> Iterator[Place]:
+def doubled(view: ZarrView) -> Iterator[FindingPlace]:
     """Find arrays with two axes of one name."""
     for array in view.arrays:
         given, key, pointer = names_of(array)
         texts = [name for name in given if isinstance(name, str)] if isinstance(given, list) else []
         if len(set(texts)) < len(texts):
-            yield Place(key, pointer, f"two axes of `{array.path}` have the same name")
+            yield FindingPlace(key, pointer, f"two axes of `{array.path}` have the same name")
 
 
 @RULES.add("unequal-lengths", REFUSED, "write one length for each name in a group")
-def unequal(view: View) -> Iterator[Place]:
+def unequal(view: ZarrView) -> Iterator[FindingPlace]:
     """Find one name with several lengths in a group."""
     known: dict[tuple[str, str], tuple[int, str]] = {}
     for array in view.arrays:
@@ -96,10 +96,10 @@ def unequal(view: View) -> Iterator[Place]:
             before, other = known.setdefault((group, json.dumps(name)), (size, array.path))
             if before != size:
                 text = f"dimension `{name}` has the length {size} in `{array.path}` and {before} in `{other}`"
-                yield Place(key, f"{pointer}/{axis}", text)
+                yield FindingPlace(key, f"{pointer}/{axis}", text)
 
 
-def clashing(view: View) -> Iterator[Place]:
+def clashing(view: ZarrView) -> Iterator[FindingPlace]:
     """Find scalars named like a dimension."""
     used = set()
     for array in view.arrays:
@@ -108,7 +108,7 @@ def clashing(view: View) -> Iterator[Place]:
         used |= {(array.path.rpartition("/")[0], name) for name in listed if isinstance(name, str)}
     for array in view.arrays:
         if array.meta.get("shape") == [] and (array.path.rpartition("/")[0], array.name) in used:
-            yield Place(array.key, "/shape", f"scalar `{array.path}` has the name of a dimension")
+            yield FindingPlace(array.key, "/shape", f"scalar `{array.path}` has the name of a dimension")
 
 
 @RULES.add(
@@ -116,7 +116,7 @@ def clashing(view: View) -> Iterator[Place]:
     "treats it as missing, and converts integers to floating-point numbers",
     "write `null` if no value is missing, or the same value as `_FillValue`",
 )
-def masking(view: View) -> Iterator[Place]:
+def masking(view: ZarrView) -> Iterator[FindingPlace]:
     """Find Zarr v2 fill values, which become missing values."""
     for array in view.arrays:
         value = array.meta.get("fill_value")
@@ -126,32 +126,32 @@ def masking(view: View) -> Iterator[Place]:
         if letter in "iubSUO" and not zarr_types.refuses_fill(value, array.meta, 2):
             shown = json.dumps(value, ensure_ascii=False)[:40]
             does = "treats it as missing" + (", and reads floating-point numbers" if letter in "iu" else "")
-            yield Place(array.key, "/fill_value", f"`fill_value` of `{array.path}` is `{shown}`", does=does)
+            yield FindingPlace(array.key, "/fill_value", f"`fill_value` of `{array.path}` is `{shown}`", does=does)
 
 
-def _declared(array: Node, value: Any) -> bool:
+def _declared(array: StoreNode, value: Any) -> bool:
     """Return whether an attribute declares the value as missing."""
     own = [array.attrs.get(name) for name in ("_FillValue", "missing_value")]
     return any(each == value or each == [value] for each in own if each is not None)
 
 
-def rounded(view: View) -> Iterator[Place]:
+def rounded(view: ZarrView) -> Iterator[FindingPlace]:
     """Find 64-bit integers that become doubles."""
     for array in view.arrays:
         letter, size = zarr_types.kind(array.meta, array.version)
         value = array.meta.get("fill_value") if array.version == 2 else array.attrs.get("_FillValue")
         if letter in "iu" and size == 8 and value is not None and (array.version == 3 or _declared(array, value)):
-            yield Place(*_fill_place(array), f"`{array.path}` has integers of 64 bits and a missing value")
+            yield FindingPlace(*_fill_place(array), f"`{array.path}` has integers of 64 bits and a missing value")
 
 
-def _fill_place(array: Node) -> tuple[str, str]:
+def _fill_place(array: StoreNode) -> tuple[str, str]:
     if array.version == 2:
         return array.key, "/fill_value"
     return array.attrs_key, f"{array.attrs_pointer}/_FillValue"
 
 
 @RULES.add("bad-fill", "cannot read records and raw bytes with a fill value", "write `null`")
-def record_fills(view: View) -> Iterator[Place]:
+def record_fills(view: ZarrView) -> Iterator[FindingPlace]:
     """Find fill values of records and raw bytes in Zarr v2."""
     for array in view.arrays:
         value = array.meta.get("fill_value")
@@ -160,11 +160,11 @@ def record_fills(view: View) -> Iterator[Place]:
         if zarr_types.kind(array.meta, 2)[0] == "V" and not zarr_types.refuses_fill(value, array.meta, 2):
             what = "records" if isinstance(array.meta["dtype"], list) else "raw bytes"
             text = f"`{array.path}` holds {what} and has a fill value"
-            yield Place(array.key, "/fill_value", text, does="cannot read it", instead="write `null`")
+            yield FindingPlace(array.key, "/fill_value", text, does="cannot read it", instead="write `null`")
 
 
 @RULES.add("unencoded-fill", REFUSED, "write an integer, or the eight bytes of a little-endian double in base64")
-def unencoded(view: View) -> Iterator[Place]:
+def unencoded(view: ZarrView) -> Iterator[FindingPlace]:
     """Find a Zarr v3 `_FillValue` without xarray's encoding."""
     for array in view.arrays:
         if array.version != 3 or "_FillValue" not in array.attrs or not zarr_types.knows(array.meta, 3):
@@ -172,7 +172,9 @@ def unencoded(view: View) -> Iterator[Place]:
         value, (letter, _) = array.attrs["_FillValue"], zarr_types.kind(array.meta, 3)
         if not _decodes(value, letter, array.meta.get("data_type")):
             text = f"`_FillValue` of `{array.path}` is `{json.dumps(value, ensure_ascii=False)[:40]}`"
-            yield Place(array.attrs_key, f"{array.attrs_pointer}/_FillValue", text, instead=_encoded(value, letter))
+            yield FindingPlace(
+                array.attrs_key, f"{array.attrs_pointer}/_FillValue", text, instead=_encoded(value, letter)
+            )
 
 
 def _decodes(value: Any, letter: str, name: Any) -> bool:
@@ -199,22 +201,22 @@ def _encoded(value: Any, letter: str) -> str:
     return f'write `"{text}"`'
 
 
-def undecodable(view: View) -> Iterator[Place]:
+def undecodable(view: ZarrView) -> Iterator[FindingPlace]:
     """Find CF attributes that cannot be decoded."""
     for array, name, why in _cf(view):
         if name != "units":
-            yield Place(array.attrs_key, f"{array.attrs_pointer}/{name}", f"{why}, at `{array.path}`")
+            yield FindingPlace(array.attrs_key, f"{array.attrs_pointer}/{name}", f"{why}, at `{array.path}`")
 
 
-def times(view: View) -> Iterator[Place]:
+def times(view: ZarrView) -> Iterator[FindingPlace]:
     """Find times that cannot be decoded."""
     for array, name, why in _cf(view):
         if name == "units":
             text = f"`{array.path}` is in `{array.attrs['units']}`, and {why}"
-            yield Place(array.attrs_key, f"{array.attrs_pointer}/units", text)
+            yield FindingPlace(array.attrs_key, f"{array.attrs_pointer}/units", text)
 
 
-def _cf(view: View) -> Iterator[tuple[Node, str, str]]:
+def _cf(view: ZarrView) -> Iterator[tuple[StoreNode, str, str]]:
     for array in view.arrays:
         if zarr_types.knows(array.meta, array.version):
             numeric = zarr_types.kind(array.meta, array.version)[0] in "iuf"
@@ -222,26 +224,26 @@ def _cf(view: View) -> Iterator[tuple[Node, str, str]]:
                 yield array, name, why
 
 
-def own_names(view: View) -> Iterator[Place]:
+def own_names(view: ZarrView) -> Iterator[FindingPlace]:
     """Find the attribute by which xarray itself marks booleans."""
     for array in view.arrays:
         if array.attrs.get("dtype") == "bool" and zarr_types.kind(array.meta, array.version)[0] in "iu":
             text = f"an attribute of `{array.path}` is `dtype`, of the value `bool`"
-            yield Place(array.attrs_key, f"{array.attrs_pointer}/dtype", text)
+            yield FindingPlace(array.attrs_key, f"{array.attrs_pointer}/dtype", text)
 
 
-def groups(view: View) -> Iterator[Place]:
+def groups(view: ZarrView) -> Iterator[FindingPlace]:
     """Find groups below the root."""
     for node in view.root.members:
         if not node.is_array and node.document is not None and any(each.is_array for each in node.walk()):
-            yield Place(node.key, "", f"there are arrays in group `{node.path}`")
+            yield FindingPlace(node.key, "", f"there are arrays in group `{node.path}`")
 
 
 @RULES.add("unconsolidated-store", "warns and lists keys", "write the store with `--consolidated`")
-def unconsolidated(view: View) -> Iterator[Place]:
+def unconsolidated(view: ZarrView) -> Iterator[FindingPlace]:
     """Find stores without consolidated metadata."""
     if view.version == 2 and view.root.document is not None and view.documents.get(".zmetadata") is None:
-        yield Place(".zmetadata", "", "the store has no consolidated metadata")
+        yield FindingPlace(".zmetadata", "", "the store has no consolidated metadata")
 
 
 _ZARR = tuple(
@@ -267,4 +269,4 @@ STORES = (
     *RULES,
 )
 
-PEER = Peer("xarray", "xarray", SEEN, STORES, View, tuple(FILES), zarr_python.RELEASES)
+PEER = Peer("xarray", "xarray", SEEN, STORES, ZarrView, tuple(FILES), zarr_python.RELEASES)

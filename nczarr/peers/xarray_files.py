@@ -9,15 +9,15 @@ from nczarr import names
 from nczarr.ast import Attribute, CompoundType, Constant, OpaqueType, UserType, Variable, VlenType
 from nczarr.check.checked import Checked
 from nczarr.peers import cf
-from nczarr.peers.rule import Place, Rules
+from nczarr.peers.rule import FindingPlace, Rules
 
 SEEN = "2026.9.0 and netCDF4-python 1.7.5.1"
 REFUSED = "cannot open its group"
 FILES = Rules(SEEN)
 
 
-def _at(what: str, node: Variable | Attribute | Any, does: str = "") -> Place:
-    return Place("", "", what, does, span=node.span)
+def _at(what: str, node: Variable | Attribute | Any, does: str = "") -> FindingPlace:
+    return FindingPlace("", "", what, does, span=node.span)
 
 
 def _attributes(checked: Checked) -> Iterator[tuple[str, Attribute]]:
@@ -29,7 +29,7 @@ def _attributes(checked: Checked) -> Iterator[tuple[str, Attribute]]:
 
 
 @FILES.add("hidden-group", "shows only the root", "open each group with `group=`, or all with `open_datatree`")
-def groups(checked: Checked) -> Iterator[Place]:
+def groups(checked: Checked) -> Iterator[FindingPlace]:
     """Find groups below the root that contain variables."""
     for path, group in checked.groups.items():
         inside = [fqn for fqn in checked.variables if fqn.startswith(path + "/")]
@@ -42,7 +42,7 @@ def groups(checked: Checked) -> Iterator[Place]:
     "skips it with a warning",
     "write another type; `nczarr convert SRC DST --to zarr3` stores them as arrays",
 )
-def types(checked: Checked) -> Iterator[Place]:
+def types(checked: Checked) -> Iterator[FindingPlace]:
     """Find variables that are skipped for their type."""
     for path, variable in checked.variables.items():
         if _is_skipped(variable.type, checked):
@@ -80,7 +80,7 @@ def _is_field(type_name: str, checked: Checked) -> bool:
 
 
 @FILES.add("unread-attribute", REFUSED, "write numbers and strings")
-def attribute_types(checked: Checked) -> Iterator[Place]:
+def attribute_types(checked: Checked) -> Iterator[FindingPlace]:
     """Find attributes whose type stops xarray, and fill values of records."""
     for path, attribute in _attributes(checked):
         owner = checked.variables.get(path)
@@ -100,7 +100,7 @@ def attribute_types(checked: Checked) -> Iterator[Place]:
     "reads it with a warning, and refuses most operations on it",
     "write a different dimension for each axis",
 )
-def doubled(checked: Checked) -> Iterator[Place]:
+def doubled(checked: Checked) -> Iterator[FindingPlace]:
     """Find variables with two axes over one dimension."""
     for path, variable in checked.variables.items():
         named = [each for each in variable.dimensions if isinstance(each, str)]
@@ -109,7 +109,7 @@ def doubled(checked: Checked) -> Iterator[Place]:
 
 
 @FILES.add("clashing-scalar", REFUSED, "write another name for one of them")
-def clashing(checked: Checked) -> Iterator[Place]:
+def clashing(checked: Checked) -> Iterator[FindingPlace]:
     """Find scalars named like a dimension that is used in their group."""
     used = {
         (names.parent(path), names.last(each))
@@ -123,7 +123,7 @@ def clashing(checked: Checked) -> Iterator[Place]:
 
 
 @FILES.add("dropped-dimension", "drops it")
-def unused(checked: Checked) -> Iterator[Place]:
+def unused(checked: Checked) -> Iterator[FindingPlace]:
     """Find dimensions without variables."""
     used = {each for variable in checked.variables.values() for each in variable.dimensions if isinstance(each, str)}
     for path, dimension in checked.dimensions.items():
@@ -136,7 +136,7 @@ def unused(checked: Checked) -> Iterator[Place]:
     "reads doubles, which are not exact beyond 2^53",
     "open it with `mask_and_scale=False`, or write no `_FillValue`",
 )
-def rounded(checked: Checked) -> Iterator[Place]:
+def rounded(checked: Checked) -> Iterator[FindingPlace]:
     """Find 64-bit integers that become doubles."""
     for path, variable in checked.variables.items():
         found = [each for each in variable.attributes if each.name in ("_FillValue", "missing_value")]
@@ -145,7 +145,7 @@ def rounded(checked: Checked) -> Iterator[Place]:
 
 
 @FILES.add("undecodable-attribute", REFUSED, "write one number, and a string for `coordinates`")
-def undecodable(checked: Checked) -> Iterator[Place]:
+def undecodable(checked: Checked) -> Iterator[FindingPlace]:
     """Find CF attributes that cannot be decoded."""
     for path, attribute, why in _cf(checked):
         if attribute.name != "units":
@@ -155,7 +155,7 @@ def undecodable(checked: Checked) -> Iterator[Place]:
 @FILES.add(
     "undecodable-time", REFUSED, "write `days since 2000-01-01` and the like, or open it with `decode_times=False`"
 )
-def times(checked: Checked) -> Iterator[Place]:
+def times(checked: Checked) -> Iterator[FindingPlace]:
     """Find times that cannot be decoded."""
     for path, attribute, why in _cf(checked):
         if attribute.name == "units":
@@ -185,7 +185,7 @@ def _plain(value: Constant) -> Any:
 
 
 @FILES.add("hidden-attribute", "reads booleans", "write another name for it")
-def own_names(checked: Checked) -> Iterator[Place]:
+def own_names(checked: Checked) -> Iterator[FindingPlace]:
     """Find the attribute by which xarray itself marks booleans."""
     for path, variable in checked.variables.items():
         for attribute in variable.attributes:

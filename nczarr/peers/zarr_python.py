@@ -13,10 +13,10 @@ from typing import Any
 from nczarr.arrays.codecs import POINTER
 from nczarr.ast.rectilinear import read_lengths, total_of
 from nczarr.peers import zarr_types
-from nczarr.peers.documents import Node, step
+from nczarr.peers.documents import StoreNode, step
 from nczarr.peers.netcdf_c.view import holds, integers
-from nczarr.peers.rule import Peer, Place, Rules
-from nczarr.peers.zarr_view import View
+from nczarr.peers.rule import FindingPlace, Peer, Rules
+from nczarr.peers.zarr_view import ZarrView
 
 SEEN = "3.1.6 and 3.4.2"
 RELEASES = ("3.1", "3.4")
@@ -34,21 +34,21 @@ KNOWN_3 = {
 
 
 @RULES.add("mixed-versions", "reads v3, and hides all v2 nodes", "write one version")
-def mixed(view: View) -> Iterator[Place]:
+def mixed(view: ZarrView) -> Iterator[FindingPlace]:
     """Find groups in both versions."""
     for node in view.nodes if view.version == 3 else ():
         if view.documents.get(node.prefix + ".zgroup") is not None:
-            yield Place(node.key, "", f"`{node.path}` has documents of Zarr v2 and v3")
+            yield FindingPlace(node.key, "", f"`{node.path}` has documents of Zarr v2 and v3")
 
 
 @RULES.add("broken-document", REFUSED, "write the document again: `nczarr convert SRC DST`")
-def broken(view: View) -> Iterator[Place]:
+def broken(view: ZarrView) -> Iterator[FindingPlace]:
     """Find documents that are not strict JSON."""
     for found in view.read():
         if found.unstrict is not None:
-            yield Place(found.key, "", f"the document is not strictly JSON: {_lowered(found.unstrict)}")
+            yield FindingPlace(found.key, "", f"the document is not strictly JSON: {_lowered(found.unstrict)}")
         elif not isinstance(found.value, dict) and not found.key.endswith(".zattrs"):
-            yield Place(found.key, "", "the document is not a JSON object")
+            yield FindingPlace(found.key, "", "the document is not a JSON object")
 
 
 def _lowered(text: str) -> str:
@@ -56,7 +56,7 @@ def _lowered(text: str) -> str:
 
 
 @RULES.add("odd-format-number", "hides it, or cannot open it", "write the number of the version")
-def format_number(view: View) -> Iterator[Place]:
+def format_number(view: ZarrView) -> Iterator[FindingPlace]:
     """Find wrong version numbers."""
     for node in view.nodes:
         given = node.meta.get("zarr_format", None)
@@ -69,33 +69,35 @@ def format_number(view: View) -> Iterator[Place]:
                 if given is not None
                 else f"`{node.path}` has no `zarr_format`"
             )
-            yield Place(node.key, "/zarr_format" if given is not None else "", text, does=does)
+            yield FindingPlace(node.key, "/zarr_format" if given is not None else "", text, does=does)
 
 
 @RULES.add("missing-member", "hides it", "write all members that the specification requires")
-def missing_members(view: View) -> Iterator[Place]:
+def missing_members(view: ZarrView) -> Iterator[FindingPlace]:
     """Find missing required members."""
     for array in view.arrays:
         demanded = ("zarr_format", "shape", "dtype", "chunks", "fill_value", "order")
         for name in demanded if array.version == 2 else ("zarr_format", *MEMBERS_3):
             if name not in array.meta:
                 refused = array.version == 2 and name in ("chunks", "fill_value", "order")
-                yield Place(array.key, "", f"array `{array.path}` has no `{name}`", does=REFUSED if refused else "")
+                yield FindingPlace(
+                    array.key, "", f"array `{array.path}` has no `{name}`", does=REFUSED if refused else ""
+                )
     for node in view.nodes:
         if node.version == 3 and node.meta.get("node_type") is None and "shape" in node.meta:
-            yield Place(node.key, "", f"`{node.path}` has no `node_type`", does=REFUSED)
+            yield FindingPlace(node.key, "", f"`{node.path}` has no `node_type`", does=REFUSED)
 
 
 @RULES.add("bad-shape", REFUSED, "write a list of lengths")
-def shapes(view: View) -> Iterator[Place]:
+def shapes(view: ZarrView) -> Iterator[FindingPlace]:
     """Find invalid shapes."""
     for array in view.arrays:
         shape = integers(array.meta.get("shape", []))
         if shape is None or any(length < 0 for length in shape):
-            yield Place(array.key, "/shape", f"the shape of `{array.path}` is not a list of lengths")
+            yield FindingPlace(array.key, "/shape", f"the shape of `{array.path}` is not a list of lengths")
 
 
-def chunk_lengths(array: Node) -> tuple[Any, str]:
+def chunk_lengths(array: StoreNode) -> tuple[Any, str]:
     """Return the chunk lengths of an array as stored, with their pointer."""
     if array.version == 2:
         return array.meta.get("chunks"), "/chunks"
@@ -106,7 +108,7 @@ def chunk_lengths(array: Node) -> tuple[Any, str]:
 
 
 @RULES.add("bad-chunks", REFUSED, "write one length above 0 for each axis")
-def chunks(view: View) -> Iterator[Place]:
+def chunks(view: ZarrView) -> Iterator[FindingPlace]:
     """Find chunks that do not fit the shape."""
     for array in view.arrays:
         given, pointer = chunk_lengths(array)
@@ -115,7 +117,7 @@ def chunks(view: View) -> Iterator[Place]:
             wrong = _wrong_shapes(array.meta["chunk_grid"], shape)
             if wrong:
                 text = f"the chunks of `{array.path}` {wrong}"
-                yield Place(array.key, "/chunk_grid/configuration", text, since=RECTILINEAR_SINCE)
+                yield FindingPlace(array.key, "/chunk_grid/configuration", text, since=RECTILINEAR_SINCE)
             continue
         if given is None and (array.version == 3 or "chunks" not in array.meta):
             continue
@@ -124,12 +126,12 @@ def chunks(view: View) -> Iterator[Place]:
             or any(length < 0 for length in lengths)
             or (shape is not None and len(shape) != len(lengths))
         ):
-            yield Place(array.key, pointer, f"the chunks of `{array.path}` are not one length for each axis")
+            yield FindingPlace(array.key, pointer, f"the chunks of `{array.path}` are not one length for each axis")
         elif 0 in lengths and 0 not in (shape or []):
-            yield Place(array.key, pointer, f"a chunk length of `{array.path}` is 0", does="cannot read it")
+            yield FindingPlace(array.key, pointer, f"a chunk length of `{array.path}` is 0", does="cannot read it")
 
 
-def _is_rectilinear(array: Node) -> bool:
+def _is_rectilinear(array: StoreNode) -> bool:
     grid = array.meta.get("chunk_grid")
     return array.version == 3 and isinstance(grid, dict) and grid.get("name") == "rectilinear"
 
@@ -153,13 +155,13 @@ def _wrong_shapes(grid: dict[str, Any], shape: list[int] | None) -> str:
 
 
 @RULES.add("missing-group", "hides its content", "write the document")
-def no_group(view: View) -> Iterator[Place]:
+def no_group(view: ZarrView) -> Iterator[FindingPlace]:
     """Find groups without a document."""
     for node in view.lost:
         if node is view.root:
-            yield Place(node.key, "", f"the root has no `{node.key}`", does="cannot open the store")
+            yield FindingPlace(node.key, "", f"the root has no `{node.key}`", does="cannot open the store")
         elif holds(node):
-            yield Place(node.key, "", f"group `{node.path}` has no `{node.key.rpartition('/')[2]}`")
+            yield FindingPlace(node.key, "", f"group `{node.path}` has no `{node.key.rpartition('/')[2]}`")
 
 
 @RULES.add(
@@ -168,7 +170,7 @@ def no_group(view: View) -> Iterator[Place]:
     "a type that it supports: `nczarr convert SRC DST --to zarr2`",
     seen="3.1.6, of most types with 3.4.2",
 )
-def dtypes(view: View) -> Iterator[Place]:
+def dtypes(view: ZarrView) -> Iterator[FindingPlace]:
     """Find unknown dtypes."""
     for array in view.arrays:
         member = "dtype" if array.version == 2 else "data_type"
@@ -180,10 +182,10 @@ def dtypes(view: View) -> Iterator[Place]:
             instead = f"`|{text[1:]}`" if text[1:] in ("i1", "u1", "b1", "S1") else ""
             text = f"the type of `{array.path}` is {shown}"
             instead = f"write {instead}" if instead else ""
-            yield Place(array.key, f"/{member}", text, instead=instead, until=since or "")
+            yield FindingPlace(array.key, f"/{member}", text, instead=instead, until=since or "")
 
 
-def codecs(array: Node) -> Iterator[tuple[str, Any]]:
+def codecs(array: StoreNode) -> Iterator[tuple[str, Any]]:
     """Yield the codecs of an array with their pointers."""
     if array.version == 3:
         given = array.meta.get("codecs")
@@ -202,16 +204,16 @@ def _name(codec: Any, version: int) -> Any:
 
 
 @RULES.add("nameless-codec", "cannot read it", "write the codec's name")
-def nameless_codecs(view: View) -> Iterator[Place]:
+def nameless_codecs(view: ZarrView) -> Iterator[FindingPlace]:
     """Find codecs without a name."""
     for array in view.arrays:
         for pointer, codec in codecs(array):
             if not isinstance(_name(codec, array.version), str):
-                yield Place(array.key, pointer, f"a codec of `{array.path}` has no name")
+                yield FindingPlace(array.key, pointer, f"a codec of `{array.path}` has no name")
 
 
 @RULES.add("unread-codec", "cannot read it", "write another codec: `nczarr convert --codec`")
-def unread_codecs(view: View) -> Iterator[Place]:
+def unread_codecs(view: ZarrView) -> Iterator[FindingPlace]:
     """Find unsupported codecs."""
     for array in view.arrays:
         for pointer, codec in codecs(array):
@@ -219,11 +221,11 @@ def unread_codecs(view: View) -> Iterator[Place]:
             since = zarr_types.codec_since(name, array.version) if isinstance(name, str) else ""
             if since != "":
                 text = f"`{array.path}` is encoded with `{name}`"
-                yield Place(array.key, pointer, text, until=since or "")
+                yield FindingPlace(array.key, pointer, text, until=since or "")
 
 
 @RULES.add("unsized-shuffle", "does not undo the shuffle of netCDF-C", "write the size of an element")
-def unsized_shuffles(view: View) -> Iterator[Place]:
+def unsized_shuffles(view: ZarrView) -> Iterator[FindingPlace]:
     """Find shuffle without element size."""
     for array in view.arrays:
         for pointer, codec in codecs(array):
@@ -232,11 +234,11 @@ def unsized_shuffles(view: View) -> Iterator[Place]:
                 text = f"shuffle of `{array.path}` has the element size 0"
                 if str(array.meta.get("dtype")).startswith("|S"):
                     size = POINTER
-                yield Place(array.key, f"{pointer}/elementsize", text, instead=f"write {size}" if size else "")
+                yield FindingPlace(array.key, f"{pointer}/elementsize", text, instead=f"write {size}" if size else "")
 
 
 @RULES.add("bad-fill", REFUSED, "write a value of the type; base64 for bytes and records")
-def fills(view: View) -> Iterator[Place]:
+def fills(view: ZarrView) -> Iterator[FindingPlace]:
     """Find fill values that cannot be converted."""
     for array in view.arrays:
         since = zarr_types.known_since(array.meta, array.version)
@@ -244,7 +246,7 @@ def fills(view: View) -> Iterator[Place]:
             continue
         value = array.meta["fill_value"]
         if zarr_types.refuses_fill(value, array.meta, array.version):
-            yield Place(
+            yield FindingPlace(
                 array.key,
                 "/fill_value",
                 f"the fill value of `{array.path}` is `{json.dumps(value, ensure_ascii=False)[:40]}`",
@@ -253,29 +255,31 @@ def fills(view: View) -> Iterator[Place]:
 
 
 @RULES.add("odd-chunk", "cannot read it", "write all bytes of the chunk")
-def odd_chunks(view: View) -> Iterator[Place]:
+def odd_chunks(view: ZarrView) -> Iterator[FindingPlace]:
     """Find chunks of the wrong length."""
     for array in view.arrays:
         size = zarr_types.kind(array.meta, array.version)[1] if array.version == 2 else 0
         if size and zarr_types.knows(array.meta, 2):
             for key, length, wanted in view.documents.odd_lengths(array, size):
-                yield Place(
+                yield FindingPlace(
                     key, "", f"a chunk of `{array.path}` has {length} bytes, but chunks of its array have {wanted}"
                 )
                 break
 
 
 @RULES.add("odd-separator", REFUSED, "write `.` or `/`")
-def separators(view: View) -> Iterator[Place]:
+def separators(view: ZarrView) -> Iterator[FindingPlace]:
     """Find unknown separators."""
     for array in view.arrays:
         given = array.meta.get("dimension_separator", ".")
         if array.version == 2 and given not in (".", "/"):
-            yield Place(array.key, "/dimension_separator", f"the separator of `{array.path}` is {json.dumps(given)}")
+            yield FindingPlace(
+                array.key, "/dimension_separator", f"the separator of `{array.path}` is {json.dumps(given)}"
+            )
 
 
 @RULES.add("stale-consolidation", "uses the consolidated ones", "write them again, or remove them")
-def stale(view: View) -> Iterator[Place]:
+def stale(view: ZarrView) -> Iterator[FindingPlace]:
     """Find consolidated metadata that differ from the store."""
     key, pointer, told = _consolidated(view)
     if told is None:
@@ -285,10 +289,10 @@ def stale(view: View) -> Iterator[Place]:
             if node is view.root and node.version == 3:
                 continue
             if name not in told:
-                yield Place(key, pointer, f"the consolidated metadata lack `{name}`", does=f"ignores `{name}`")
+                yield FindingPlace(key, pointer, f"the consolidated metadata lack `{name}`", does=f"ignores `{name}`")
             elif _meant(told[name]) != _meant(found):
                 where = f"{pointer}/{step(name)}"
-                yield Place(key, where, f"the consolidated metadata differ from `{name}`", does="uses them")
+                yield FindingPlace(key, where, f"the consolidated metadata differ from `{name}`", does="uses them")
 
 
 def _meant(document: Any) -> str:
@@ -303,7 +307,7 @@ def _meant(document: Any) -> str:
     return json.dumps(kept, sort_keys=True)
 
 
-def _documents(node: Node) -> Iterator[tuple[str, Any]]:
+def _documents(node: StoreNode) -> Iterator[tuple[str, Any]]:
     if node.version == 3:
         yield node.prefix.rstrip("/"), node.meta
         return
@@ -312,7 +316,7 @@ def _documents(node: Node) -> Iterator[tuple[str, Any]]:
             yield found.key, found.value
 
 
-def _consolidated(view: View) -> tuple[str, str, dict[str, Any] | None]:
+def _consolidated(view: ZarrView) -> tuple[str, str, dict[str, Any] | None]:
     if view.version == 3:
         found = view.root.meta.get("consolidated_metadata")
         told = found.get("metadata") if isinstance(found, dict) else None
@@ -325,7 +329,7 @@ def _consolidated(view: View) -> tuple[str, str, dict[str, Any] | None]:
 
 
 @RULES.add("unknown-member", REFUSED, 'remove it, or write an object with `"must_understand": false` in an array')
-def unknown_members(view: View) -> Iterator[Place]:
+def unknown_members(view: ZarrView) -> Iterator[FindingPlace]:
     """Find unknown members of `zarr.json`."""
     for node in view.nodes:
         if node.version != 3 or not isinstance(node.meta, dict):
@@ -334,11 +338,11 @@ def unknown_members(view: View) -> Iterator[Place]:
             optional = isinstance(value, dict) and value.get("must_understand") is False
             if name not in KNOWN_3[node.is_array] and not (optional and node.is_array):
                 text = f"the document of `{node.path}` has a member `{name}`"
-                yield Place(node.key, f"/{name}", text, until="3.4" if optional else "")
+                yield FindingPlace(node.key, f"/{name}", text, until="3.4" if optional else "")
 
 
 @RULES.add("unknown-extension", REFUSED, "write `regular` grids and `default` keys")
-def unknown_extensions(view: View) -> Iterator[Place]:
+def unknown_extensions(view: ZarrView) -> Iterator[FindingPlace]:
     """Find unknown chunk grids and chunk key encodings."""
     for array in view.arrays:
         for member, known in (("chunk_grid", {"regular"}), ("chunk_key_encoding", {"default", "v2"})):
@@ -347,24 +351,24 @@ def unknown_extensions(view: View) -> Iterator[Place]:
             if array.version == 3 and member == "chunk_grid" and name == "rectilinear":
                 yield from _rectilinear(array)
             elif array.version == 3 and member in array.meta and not (isinstance(name, str) and name in known):
-                yield Place(array.key, f"/{member}", f"`{member}` of `{array.path}` is `{name}`")
+                yield FindingPlace(array.key, f"/{member}", f"`{member}` of `{array.path}` is `{name}`")
         if array.version == 3 and array.meta.get("storage_transformers"):
             text = f"`{array.path}` has storage transformers"
-            yield Place(array.key, "/storage_transformers", text, does="ignores them")
+            yield FindingPlace(array.key, "/storage_transformers", text, does="ignores them")
 
 
-def _rectilinear(array: Node) -> Iterator[Place]:
+def _rectilinear(array: StoreNode) -> Iterator[FindingPlace]:
     """Yield the places of a rectilinear grid: no release reads it without a setting."""
     text, pointer = f"`chunk_grid` of `{array.path}` is `rectilinear`", "/chunk_grid"
     regular = "write a regular grid: `nczarr convert SRC DST`"
-    yield Place(
+    yield FindingPlace(
         array.key,
         pointer,
         text,
         instead=f"{regular}, or read it with zarr-python {RECTILINEAR_SINCE} and {RECTILINEAR_FLAG}",
         until=RECTILINEAR_SINCE,
     )
-    yield Place(
+    yield FindingPlace(
         array.key,
         pointer,
         text,
@@ -375,7 +379,7 @@ def _rectilinear(array: Node) -> Iterator[Place]:
 
 
 @RULES.add("bad-codecs", "cannot read it", "write one of `bytes`, `vlen-utf8`, `vlen-bytes`, `sharding_indexed`")
-def codec_chains(view: View) -> Iterator[Place]:
+def codec_chains(view: ZarrView) -> Iterator[FindingPlace]:
     """Find codec chains without exactly one array-to-bytes codec."""
     makers = {"bytes", "vlen-utf8", "vlen-bytes", "sharding_indexed"}
     for array in view.arrays:
@@ -385,19 +389,19 @@ def codec_chains(view: View) -> Iterator[Place]:
         found = [name for name in (_name(each, 3) for each in given) if isinstance(name, str) and name in makers]
         text = array.meta.get("data_type") == "string"
         if len(found) != 1:
-            yield Place(array.key, "/codecs", f"{len(found)} codecs of `{array.path}` convert values to bytes")
+            yield FindingPlace(array.key, "/codecs", f"{len(found)} codecs of `{array.path}` convert values to bytes")
         elif text and found == ["bytes"]:
-            yield Place(array.key, "/codecs", f"`{array.path}` holds strings and is encoded as `bytes`")
+            yield FindingPlace(array.key, "/codecs", f"`{array.path}` holds strings and is encoded as `bytes`")
 
 
-def axes(array: Node) -> tuple[Any, str, str]:
+def axes(array: StoreNode) -> tuple[Any, str, str]:
     """Return the dimension names of an array as stored, with their key and pointer."""
     if array.version == 3:
         return array.meta.get("dimension_names"), array.key, "/dimension_names"
     return array.attrs.get("_ARRAY_DIMENSIONS"), array.attrs_key, "/_ARRAY_DIMENSIONS"
 
 
-def name_counts(view: View, *, more: bool) -> Iterator[Place]:
+def name_counts(view: ZarrView, *, more: bool) -> Iterator[FindingPlace]:
     """Find arrays with more (`more`) or fewer names than axes."""
     for array in view.arrays:
         given, key, pointer = axes(array)
@@ -408,21 +412,21 @@ def name_counts(view: View, *, more: bool) -> Iterator[Place]:
             and len(given) != len(shape)
             and (len(given) > len(shape)) == more
         ):
-            yield Place(key, pointer, f"`{array.path}` has {len(shape)} axes, but names {len(given)}")
+            yield FindingPlace(key, pointer, f"`{array.path}` has {len(shape)} axes, but names {len(given)}")
 
 
 @RULES.add("missing-names", REFUSED, "write one name for each axis, or no `dimension_names`")
-def few_names(view: View) -> Iterator[Place]:
+def few_names(view: ZarrView) -> Iterator[FindingPlace]:
     """Find Zarr v3 arrays with fewer names than axes."""
     if view.version == 3:
         yield from name_counts(view, more=False)
 
 
 @RULES.add("surplus-names", REFUSED, "write one name for each axis, or no `dimension_names`")
-def many_names(view: View) -> Iterator[Place]:
+def many_names(view: ZarrView) -> Iterator[FindingPlace]:
     """Find Zarr v3 arrays with more names than axes."""
     if view.version == 3:
         yield from name_counts(view, more=True)
 
 
-PEER = Peer("zarr-python", "zarr-python", SEEN, tuple(RULES), View, releases=RELEASES)
+PEER = Peer("zarr-python", "zarr-python", SEEN, tuple(RULES), ZarrView, releases=RELEASES)

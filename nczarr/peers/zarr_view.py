@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nczarr.peers.documents import Document, Documents, Node
+from nczarr.peers.documents import StoreDocument, StoreDocuments, StoreNode
 
 
-class View:
+class ZarrView:
     """A store as zarr-python sees it.
 
     `nodes`: reached groups and arrays; `lost`: the first missing document on each
     path.
     """
 
-    def __init__(self, documents: Documents) -> None:
+    def __init__(self, documents: StoreDocuments) -> None:
         self.documents = documents
         self.version = documents.version
         self.root = documents.tree(self.version)
-        self.nodes: list[Node] = []
-        self.lost: list[Node] = []
+        self.nodes: list[StoreNode] = []
+        self.lost: list[StoreNode] = []
         self._enter(self.root)
 
-    def _enter(self, node: Node) -> None:
+    def _enter(self, node: StoreNode) -> None:
         if node.document is None:
             self.lost.append(node)
             return
@@ -31,13 +31,13 @@ class View:
             self._enter(member)
 
     @property
-    def arrays(self) -> Iterator[Node]:
+    def arrays(self) -> Iterator[StoreNode]:
         """Arrays whose document is an object."""
         return (
             node for node in self.nodes if node.is_array and node.document and isinstance(node.document.value, dict)
         )
 
-    def read(self) -> Iterator[Document]:
+    def read(self) -> Iterator[StoreDocument]:
         """Yield all documents that it reads."""
         for node in self.nodes:
             for found in (node.document, node.attributes if node.version == 2 else None):

@@ -30,7 +30,7 @@ from nczarr.capabilities import Arrays
 from nczarr.check.checked import Checked
 from nczarr.options import Options
 from nczarr.plan.chunk_lengths import ShardRequest, can_shard, default_chunks, fits, inner_chunks, problem, shard_shape
-from nczarr.plan.plans import Target
+from nczarr.plan.plans import PartTarget
 from nczarr.plan.string_lengths import Strings, survey
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def lay(
     options: Options,
     storage: Storage,
     shards: ShardRequest = "none",
-) -> tuple[dict[str, Target], Parts]:
+) -> tuple[dict[str, PartTarget], Parts]:
     """Return the targets of a variable's parts in the order of `parts`, and their sources.
 
     Lengths in `shards` apply to the whole variable; parts of other shapes then
@@ -66,7 +66,7 @@ def lay(
     own_fills = [each.value for each in variable.attributes if each.name == "_FillValue"]
     no_fill = storage.no_fill and all(map(is_finite, own_fills))
     elements = dict(patterns(fill, variable.type, checked.types))
-    targets: dict[str, Target] = {}
+    targets: dict[str, PartTarget] = {}
     cut: dict[str, ArraySource] = {}
     for part in parts(variable.type, shape, checked.types):
         source = sources.get(part.path)
@@ -135,7 +135,7 @@ def _target(
     storage: Storage,
     shape: tuple[int, ...],
     request: ShardRequest,
-) -> tuple[Target, ArraySource | None]:
+) -> tuple[PartTarget, ArraySource | None]:
     """Return a part's target, and its source if that was recut."""
     type_name = one.part.type
     strings = Strings()
@@ -191,7 +191,7 @@ def _target(
     if sparse and one.part.path:
         sparse = not _all_there(one, chunks, itemsize)
     layout = Layout(dtype, one.shape, chunks, codecs, fill, shards, _order(one, dtype, arrays, options))
-    target = Target(layout, one.pad, sparse, strings.nil, strings.utf8)
+    target = PartTarget(layout, one.pad, sparse, strings.nil, strings.utf8)
     if one.source is None or not isinstance(found, str):
         return target, None
     held = strings.size if dtype == "|O" else _decoded_size(one.source, target) * itemsize
@@ -211,7 +211,7 @@ def _all_there(one: _One, chunks: tuple[int, ...], itemsize: int) -> bool:
     return written == math.prod(grid_of(one.shape, chunks))
 
 
-def _as_stored(one: _One, found: AsStored, strings: Strings, arrays: Arrays) -> Target:
+def _as_stored(one: _One, found: AsStored, strings: Strings, arrays: Arrays) -> PartTarget:
     """Return the target of a part with referenced chunks. Unwritten cells have no chunk, so any fill is declared."""
     size = width(found.dtype)
     fill = None if arrays.fill_needed else _fill(one, found.dtype, size, strings)[0]
@@ -219,7 +219,7 @@ def _as_stored(one: _One, found: AsStored, strings: Strings, arrays: Arrays) -> 
     if fill is None and (wanted or _shows_fill(one, found.dtype)):
         fill = _needed_fill(one, found.dtype, size)[0]
     layout = Layout(found.dtype, one.shape, found.chunks, found.codecs, fill)
-    return Target(layout, one.pad, True, strings.nil, strings.utf8)
+    return PartTarget(layout, one.pad, True, strings.nil, strings.utf8)
 
 
 def _shows_fill(one: _One, dtype: Descr) -> bool:
@@ -253,7 +253,7 @@ def _is_written_whole(one: _One, dtype: Descr, chunks: tuple[int, ...], itemsize
     return small or is_complete(source, chunks)
 
 
-def _decoded_size(source: ArraySource, target: Target) -> int:
+def _decoded_size(source: ArraySource, target: PartTarget) -> int:
     """Estimate the elements that a target holds."""
     layout = target.layout
     if not target.sparse:

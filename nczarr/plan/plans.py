@@ -44,7 +44,7 @@ class Loss(NamedTuple):
     """Position in the source."""
 
 
-class Target(NamedTuple):
+class PartTarget(NamedTuple):
     """Layout of one part of a variable in a store."""
 
     layout: Layout
@@ -76,7 +76,7 @@ class StorePlan(NamedTuple):
     """Everything that the target does not hold, accepted value losses included."""
     storage: Mapping[str, Storage] = MappingProxyType({})
     """Storage of each variable, with the options of the run applied."""
-    targets: Mapping[str, Mapping[str, Target]] = MappingProxyType({})
+    targets: Mapping[str, Mapping[str, PartTarget]] = MappingProxyType({})
     """Layout of every part."""
     parts: Mapping[str, Parts] = MappingProxyType({})
     """Sources; a part whose cells are all `pad` has none."""

@@ -8,7 +8,7 @@ from nczarr.arrays.codecs import REGISTERED, registered, to_configs
 from nczarr.arrays.source import itemsize
 from nczarr.ast import Codec, Storage
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
-from nczarr.plan.plans import Target
+from nczarr.plan.plans import PartTarget
 
 
 def with_registered_codecs(storage: Mapping[str, Storage], report: Report) -> dict[str, Storage]:
@@ -26,7 +26,7 @@ def with_registered_codecs(storage: Mapping[str, Storage], report: Report) -> di
     return found
 
 
-def report_unregistered_codecs(targets: Mapping[str, Mapping[str, Target]], report: Report) -> None:
+def report_unregistered_codecs(targets: Mapping[str, Mapping[str, PartTarget]], report: Report) -> None:
     """Report codecs that only zarr-python names, as `numcodecs.zlib`: unregistered-codec."""
     users: dict[str, dict[str, None]] = {}
     for path, parts in targets.items():
@@ -43,7 +43,7 @@ def report_unregistered_codecs(targets: Mapping[str, Mapping[str, Target]], repo
         report.warning("unregistered-codec", text, helps=helps)
 
 
-def report_unregistered_types(targets: Mapping[str, Mapping[str, Target]], report: Report) -> None:
+def report_unregistered_types(targets: Mapping[str, Mapping[str, PartTarget]], report: Report) -> None:
     """Report types that have no registered name: unregistered-name."""
     for letter, name in (("S", "null_terminated_bytes"), ("V", "raw_bytes")):
         paths = [

@@ -21,7 +21,7 @@ from nczarr.plan.chunk_lengths import ShardRequest, can_shard, fits, problem
 from nczarr.plan.keys import check_keys
 from nczarr.plan.layout import lay
 from nczarr.plan.losses import losses, report_losses
-from nczarr.plan.plans import Loss, StorePlan, Target
+from nczarr.plan.plans import Loss, PartTarget, StorePlan
 from nczarr.plan.registered_names import report_unregistered_codecs, report_unregistered_types, with_registered_codecs
 from nczarr.plan.requested_storage import storage_of, storage_requests
 from nczarr.plan.simple_dimension_names import axes
@@ -57,7 +57,7 @@ def plan_store(
     axis_names, renamed = axes(checked)
     if not form.capabilities.names:
         found += _renamed(checked, renamed, axis_names)
-    targets: dict[str, dict[str, Target]] = {}
+    targets: dict[str, dict[str, PartTarget]] = {}
     parts: dict[str, Parts] = {}
     widths = {
         path: size(variable.type, checked.types) if is_fixed(variable.type, checked.types) else 8
@@ -98,7 +98,7 @@ def plan_store(
     return StorePlan(checked, form, options, tuple(found), storage, targets, parts, axis_names, places)
 
 
-def _unreferred(targets: dict[str, dict[str, Target]], checked: Checked, options: Options) -> Iterator[Loss]:
+def _unreferred(targets: dict[str, dict[str, PartTarget]], checked: Checked, options: Options) -> Iterator[Loss]:
     """Yield variables that cannot be referenced and are too large to be embedded in the target."""
     for path, own in targets.items():
         apart = [target.apart for target in own.values() if target.apart is not None]
@@ -136,7 +136,7 @@ def _is_group(type_name: str, checked: Checked) -> bool:
 
 
 def _unmet(
-    path: str, storage: Storage, targets: dict[str, Target], checked: Checked, form: Format, itemsize: int
+    path: str, storage: Storage, targets: dict[str, PartTarget], checked: Checked, form: Format, itemsize: int
 ) -> Iterator[Loss]:
     """Yield unmet storage requests: at most one loss of filters, and one of the rest."""
     span, variable_type = checked.variables[path].span, checked.variables[path].type
@@ -165,7 +165,7 @@ def _unmet(
             yield Loss("storage", "annotation", path, f"variable `{path}`, {', '.join(lost)}", span)
 
 
-def _nil(path: str, targets: dict[str, Target], checked: Checked, form: Format) -> Iterator[Loss]:
+def _nil(path: str, targets: dict[str, PartTarget], checked: Checked, form: Format) -> Iterator[Loss]:
     count = sum(number for target in targets.values() for _, number in target.nil)
     if count and not form.capabilities.typed_attributes:
         text = f"variable `{path}` has {count} NIL strings, which would become empty strings"
@@ -173,7 +173,7 @@ def _nil(path: str, targets: dict[str, Target], checked: Checked, form: Format) 
 
 
 def _check_shards(
-    path: str, request: ShardRequest, targets: dict[str, Target], checked: Checked, options: Options, report: Report
+    path: str, request: ShardRequest, targets: dict[str, PartTarget], checked: Checked, options: Options, report: Report
 ) -> None:
     """Report requested shard lengths that do not fit the variable's chunks or type."""
     span = checked.variables[path].span
@@ -195,7 +195,9 @@ def _check_shards(
             return
 
 
-def _check_masking(path: str, variable: Variable, targets: dict[str, Target], checked: Checked, report: Report) -> None:
+def _check_masking(
+    path: str, variable: Variable, targets: dict[str, PartTarget], checked: Checked, report: Report
+) -> None:
     """Report that xarray masks the fill value of missing chunks, which the variable does not call `_FillValue`."""
     whole, source = targets.get(""), checked.parts.get(path, {}).get("")
     if whole is None or source is None or whole.layout.fill is None or not is_number(whole.layout.dtype):

@@ -22,7 +22,7 @@ Indices: TypeAlias = "range | NDArray[np.int64]"
 """Chosen indices along one dimension."""
 
 
-class Run(NamedTuple):
+class IndexRun(NamedTuple):
     """Chosen indices of one dimension that are read together."""
 
     low: int
@@ -46,7 +46,7 @@ class PointBox(NamedTuple):
     """Numbers of the points."""
 
 
-def outer_boxes(axes: Sequence[Indices], cells: tuple[int, ...] | None, largest: int) -> Iterator[tuple[Run, ...]]:
+def outer_boxes(axes: Sequence[Indices], cells: tuple[int, ...] | None, largest: int) -> Iterator[tuple[IndexRun, ...]]:
     """Yield the boxes that cover an outer index, one run a dimension.
 
     `axes`: ascending or descending ranges and sorted arrays without equal
@@ -91,7 +91,7 @@ def _as_range(axis: Indices) -> Indices:
     return range(int(axis[0]), int(axis[-1]) + 1, step)
 
 
-def _runs(axis: Indices, cell: int, most: int, is_chunked: bool) -> Iterator[Run]:
+def _runs(axis: Indices, cell: int, most: int, is_chunked: bool) -> Iterator[IndexRun]:
     """Yield the runs of one dimension, each of at most `most` indices or one chunk, and of neighbouring chunks."""
     if isinstance(axis, range):
         yield from _range_runs(axis, cell, most, is_chunked)
@@ -105,11 +105,11 @@ def _runs(axis: Indices, cell: int, most: int, is_chunked: bool) -> Iterator[Run
             low = int(axis[first])
             end = max((low + most) // cell, low // cell + 1) * cell
             stop = min(last, int(np.searchsorted(axis, end)))
-            yield Run(low, int(axis[stop - 1]) + 1, axis[first:stop] - low, slice(first, stop))
+            yield IndexRun(low, int(axis[stop - 1]) + 1, axis[first:stop] - low, slice(first, stop))
             first = stop
 
 
-def _range_runs(axis: range, cell: int, most: int, is_chunked: bool) -> Iterator[Run]:
+def _range_runs(axis: range, cell: int, most: int, is_chunked: bool) -> Iterator[IndexRun]:
     """Yield the runs of a range."""
     up, step, count = axis[::-1] if axis.step < 0 else axis, abs(axis.step), len(axis)
     first = 0
@@ -121,7 +121,7 @@ def _range_runs(axis: range, cell: int, most: int, is_chunked: bool) -> Iterator
             stop = first + 1
         outside = slice(first, stop) if axis.step > 0 else slice(count - stop, count - first)
         inside = slice(None, None, step if axis.step > 0 else -step)
-        yield Run(low, up[stop - 1] + 1, inside, outside)
+        yield IndexRun(low, up[stop - 1] + 1, inside, outside)
         first = stop
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.select.boxes import Indices
 from nczarr.select.index_keys import Axis, IndexKey, outer_axis, parsed
-from nczarr.select.reader import Reader, dtype_of, reader_of
+from nczarr.select.reader import PartAssembler, dtype_of, reader_of
 
 if TYPE_CHECKING:
     from nczarr.check.checked import Checked
@@ -68,7 +68,7 @@ def _owned(found: Any) -> Any:
     return found.copy() if isinstance(found, np.ndarray) and not found.flags.writeable else found
 
 
-def _outer(reader: Reader, type_name: str, axes: Sequence[Axis]) -> NDArray[Any]:
+def _outer(reader: PartAssembler, type_name: str, axes: Sequence[Axis]) -> NDArray[Any]:
     """Return the values of an outer index; integers drop their dimensions."""
     region = reader.outer(type_name, [range(axis, axis + 1) if isinstance(axis, int) else axis for axis in axes])
     place: Any = (*(0 if isinstance(axis, int) else slice(None) for axis in axes), ...)
@@ -76,7 +76,7 @@ def _outer(reader: Reader, type_name: str, axes: Sequence[Axis]) -> NDArray[Any]
     return dropped
 
 
-def _points(reader: Reader, type_name: str, index: IndexKey, shape: tuple[int, ...]) -> NDArray[Any]:
+def _points(reader: PartAssembler, type_name: str, index: IndexKey, shape: tuple[int, ...]) -> NDArray[Any]:
     """Return the values of an index with an advanced part, whose axes come first."""
     kept = {axis: item for axis, item in enumerate(index.axes) if isinstance(item, range)}
     if 0 in index.broadcast:

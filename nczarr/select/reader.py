@@ -17,7 +17,7 @@ from nczarr.arrays.source import ArraySource, Parts, itemsize, little, numpy_dty
 from nczarr.arrays.thread_pool import each, processors
 from nczarr.ast import CompoundType, VlenType
 from nczarr.ast.rectilinear import largest
-from nczarr.select.boxes import Indices, PointBox, Run, outer_boxes, point_boxes
+from nczarr.select.boxes import IndexRun, Indices, PointBox, outer_boxes, point_boxes
 
 if TYPE_CHECKING:
     from nczarr.check.checked import Checked
@@ -44,18 +44,18 @@ def record_dtype(declared: CompoundType, types: Types) -> np.dtype[Any]:
     return np.dtype([(field.name, dtype_of(field.type, types), field.shape) for field in declared.fields])
 
 
-def reader_of(checked: Checked, path: str) -> Reader:
+def reader_of(checked: Checked, path: str) -> PartAssembler:
     """Return the reader of a variable's parts; without data it is fill, at no cost in the shape."""
     parts = checked.parts.get(path)
     kind, shape, fill = checked.variables[path].type, checked.shapes[path], checked.fills[path]
     if parts is not None:
-        return Reader(parts, checked.types)
+        return PartAssembler(parts, checked.types)
     if is_fixed(kind, checked.types) or kind == "string":
-        return Reader(all_fill(fill, kind, shape, checked.types), checked.types)
+        return PartAssembler(all_fill(fill, kind, shape, checked.types), checked.types)
     return Constantly(all_fill(fill, kind, (), checked.types), checked.types)
 
 
-class Reader:
+class PartAssembler:
     """Assembles the parts of one variable."""
 
     def __init__(self, parts: Parts, types: Types) -> None:
@@ -139,10 +139,10 @@ class Reader:
             return None
         return tuple(max(1, length) for length in largest(source.layout.chunks[:rank]))
 
-    def _fill(self, type_name: str, out: NDArray[Any], boxes: Sequence[tuple[Run, ...]]) -> None:
+    def _fill(self, type_name: str, out: NDArray[Any], boxes: Sequence[tuple[IndexRun, ...]]) -> None:
         """Put the values of boxes into `out`."""
 
-        def put(box: tuple[Run, ...]) -> None:
+        def put(box: tuple[IndexRun, ...]) -> None:
             place: Any = (*(run.outside for run in box), ...)
             out[place] = self._cut(type_name, box)
 
@@ -156,7 +156,7 @@ class Reader:
         # The last boxes first: the counts of lists are read from the beginning up to the end of a box.
         each(put, boxes if is_shared else reversed(boxes), need)
 
-    def _cut(self, type_name: str, box: tuple[Run, ...]) -> NDArray[Any]:
+    def _cut(self, type_name: str, box: tuple[IndexRun, ...]) -> NDArray[Any]:
         """Return the chosen values of a box, in their shape; numbers may have any byte order."""
         selection = tuple(slice(run.low, run.high) for run in box)
         if is_fixed(type_name, self.types) and all(
@@ -177,7 +177,7 @@ class Reader:
         found = read_together(self.parts, selection) if all(lengths) else None
         if found is None:
             return self.box("", type_name, selection)
-        return Reader(found, self.types).box("", type_name, tuple(map(slice, (0,) * len(lengths), lengths)))
+        return PartAssembler(found, self.types).box("", type_name, tuple(map(slice, (0,) * len(lengths), lengths)))
 
     def _fixed(self, source: ArraySource, selection: Selection) -> NDArray[Any]:
         """Return little-endian values of a region of fixed size. Large views of a file are copied in parallel."""
@@ -243,7 +243,7 @@ class Reader:
         return known[: math.prod(shape)], shape
 
 
-class Constantly(Reader):
+class Constantly(PartAssembler):
     """Reader of one value everywhere; its parts contain only that value."""
 
     def box(self, path: str, type_name: str, selection: Selection) -> NDArray[Any]:

@@ -28,7 +28,7 @@ from nczarr.select.related import CELLS, mentioned
 Ranges = tuple[range, ...]
 
 
-class Cuts(NamedTuple):
+class SectionChanges(NamedTuple):
     """Changes that sections make to a tree."""
 
     dimensions: Mapping[str, Dimension] = MappingProxyType({})
@@ -107,7 +107,7 @@ def _with_dimensions(
 
 def settle(
     variables: list[str], sections: Mapping[str, Ranges], checked: Checked, report: Report, cut: Mapping[str, range]
-) -> Cuts:
+) -> SectionChanges:
     """Return the effect of sections, and of dimensions `cut` in all variables, on the dimensions of these variables."""
     followers = _followers(checked, sections)
     sections = _with_dimensions(variables, sections, cut, checked, report)
@@ -150,7 +150,7 @@ def settle(
         if tuple(kept) != tuple(map(range, checked.shapes[fqn])):
             references[fqn], ranges[fqn] = tuple(new), tuple(kept)
     _warn(split, dimensions, references, checked, report)
-    return Cuts(dimensions, {fqn: list(each.values()) for fqn, each in split.items()}, references, ranges)
+    return SectionChanges(dimensions, {fqn: list(each.values()) for fqn, each in split.items()}, references, ranges)
 
 
 def _ranges(fqn: str, sections: Mapping[str, Ranges], checked: Checked) -> Ranges:

@@ -30,7 +30,7 @@ from nczarr.options import Subset
 from nczarr.select.dimension_ranges import dimension_ranges
 from nczarr.select.names import groups_named, place_of, variables_named
 from nczarr.select.related import with_related
-from nczarr.select.sections import Cuts, ranges_of, settle
+from nczarr.select.sections import SectionChanges, ranges_of, settle
 
 
 def subset(checked: Checked, wanted: Subset, report: Report) -> Checked | None:
@@ -67,7 +67,7 @@ def fixed(checked: Checked) -> Checked:
         return checked
     changed = {path: node.model_copy(update={"unlimited": False}) for path, node in checked.dimensions.items()}
     with building():
-        return _made(checked, _everything(checked), Cuts(changed))
+        return _made(checked, _everything(checked), SectionChanges(changed))
 
 
 def restricted(checked: Checked, variables: Iterable[str], groups: list[str], homes: Iterable[str] = ()) -> Checked:
@@ -78,7 +78,7 @@ def restricted(checked: Checked, variables: Iterable[str], groups: list[str], ho
             kept.groups.add(path)
             path = names.parent(path)
     with building():
-        made = _made(checked, kept, Cuts())
+        made = _made(checked, kept, SectionChanges())
         tops = [names.split(path) for path in groups]
 
         def bare(path: str, group: Group) -> dict[str, Any]:
@@ -157,7 +157,7 @@ def _types_of(attributes: tuple[Attribute, ...]) -> list[str]:
     return [attribute.value.type for attribute in attributes]
 
 
-def _made(checked: Checked, kept: _Kept, cuts: Cuts) -> Checked:
+def _made(checked: Checked, kept: _Kept, cuts: SectionChanges) -> Checked:
     """Return the dataset of retained items with the cuts applied."""
     left = resized(checked, _group("/", checked.dataset, kept, cuts, checked))
     parts = dict(left.parts)
@@ -189,7 +189,7 @@ def _with_lengths(checked: Checked) -> Checked:
         return resized(checked, mapped(checked.dataset, changed))._replace(parts=checked.parts)
 
 
-def _group(path: str, group: G, kept: _Kept, cuts: Cuts, checked: Checked) -> G:
+def _group(path: str, group: G, kept: _Kept, cuts: SectionChanges, checked: Checked) -> G:
     variables = tuple(
         _variable(fqn, variable, cuts, checked)
         for variable in group.variables
@@ -210,7 +210,7 @@ def _group(path: str, group: G, kept: _Kept, cuts: Cuts, checked: Checked) -> G:
     )
 
 
-def _dimensions(path: str, group: Group, kept: _Kept, cuts: Cuts) -> Iterator[Dimension]:
+def _dimensions(path: str, group: Group, kept: _Kept, cuts: SectionChanges) -> Iterator[Dimension]:
     """Yield a group's retained dimensions, each followed by those made of it."""
     for dimension in group.dimensions:
         fqn = names.join(path, dimension.name)
@@ -219,7 +219,7 @@ def _dimensions(path: str, group: Group, kept: _Kept, cuts: Cuts) -> Iterator[Di
             yield from (cuts.dimensions[own] for own in cuts.made.get(fqn, ()))
 
 
-def _variable(fqn: str, variable: Variable, cuts: Cuts, checked: Checked) -> Variable:
+def _variable(fqn: str, variable: Variable, cuts: SectionChanges, checked: Checked) -> Variable:
     """Return the variable with its new dimensions, and chunks not longer than these."""
     references = cuts.references.get(fqn, variable.dimensions)
     storage = variable.storage

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from nczarr import __version__
 from nczarr.arrays.blocks import Index
 from nczarr.diagnostics.report import CompileError
-from nczarr.link.tasks import Array
+from nczarr.link.tasks import WrittenPart
 from nczarr.serve import cdmremote, dap2, dap4, stores
 from nczarr.serve.answers import BYTES, HTML, XML, Answer, attachment, conditional, document, is_had, tag_of, unchanged
 from nczarr.serve.bodies import resolved
@@ -146,7 +146,9 @@ class Routes(NamedTuple):
 
             return self._now_or_later(opened, work, need)
 
-    def _chunk(self, opened: Opened, version: str, key: str, asked: Request, array: Array, index: Index) -> Answer:
+    def _chunk(
+        self, opened: Opened, version: str, key: str, asked: Request, array: WrittenPart, index: Index
+    ) -> Answer:
         """Return the answer for a chunk. Raises RefusedError, CompileError, OSError."""
         tag = tag_of(__version__, opened.stamp, version, key) if opened.alone else None
         if tag is not None and is_had(tag, opened.modified, asked.headers):

@@ -10,7 +10,7 @@ from nczarr.diagnostics.report import CompileError, Report
 from nczarr.link import store_view
 from nczarr.link.chunk_pieces import Piece
 from nczarr.link.store_view import StoreView
-from nczarr.link.tasks import Array
+from nczarr.link.tasks import WrittenPart
 from nczarr.options import Options
 from nczarr.registry import having
 from nczarr.serve.dataset_cache import Opened, RefusedError
@@ -48,7 +48,7 @@ def _made(opened: Opened, version: str, limits: Limits) -> StoreView:
     return made
 
 
-def check(array: Array, limits: Limits) -> int:
+def check(array: WrittenPart, limits: Limits) -> int:
     """Return the memory in bytes to make a chunk. Raises RefusedError above the limit."""
     size = array.decoded or (0 if array.route == "copy" else array.chunk_size * array.element)
     if size > limits.response:
@@ -57,7 +57,7 @@ def check(array: Array, limits: Limits) -> int:
     return size * TIMES
 
 
-def chunk(array: Array, index: Index, limits: Limits) -> list[Piece] | None:
+def chunk(array: WrittenPart, index: Index, limits: Limits) -> list[Piece] | None:
     """Return the pieces of a chunk; None if it contains only fill values.
 
     Raises CompileError if it is unreadable, OSError, RefusedError.

@@ -16,7 +16,7 @@ from functools import cached_property
 
 from nczarr.secrets import NO_OPTIONS, StorageOptions
 from nczarr.source import Source
-from nczarr.stores.web_service import MOST_BYTES, Answer, WebService
+from nczarr.stores.web_service import MOST_BYTES, ServiceAnswer, WebService
 
 LONGEST_HEADER = 256 << 20
 """Maximum bytes of a header."""
@@ -90,7 +90,7 @@ class Service(WebService):
                 total -= len(self._kept.popitem(last=False)[1])
         return data
 
-    def _surprise(self, answer: Answer) -> str:
+    def _surprise(self, answer: ServiceAnswer) -> str:
         kind = answer.description or answer.type.partition(";")[0].strip() or "an answer without a content type"
         begins = answer.data[:16].decode("latin-1")
         came = f"{len(answer.data)} bytes of `{kind}` that begin with {begins!r}" if answer.data else "an empty answer"

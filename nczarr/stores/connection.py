@@ -25,7 +25,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nczarr.secrets import NO_OPTIONS, StorageOptions, scrubbed, shown
-from nczarr.stores.range_request import Answer, ChangedError, UnrangedError, by_http, by_library, by_s3
+from nczarr.stores.range_request import ChangedError, RangeAnswer, UnrangedError, by_http, by_library, by_s3
 from nczarr.stores.store_request import GivenUpError, asked, awaited, is_interrupted
 from nczarr.stores.url import BadURLError, Location, location
 
@@ -134,7 +134,7 @@ class MissingProtocolError(ImportError):
             self.remedy = f"run `pip install {REMOTE if ours else library}`"
 
 
-class Connection:
+class FileConnection:
     """A path in a file system opened on first use; it pickles as a description, opened by each process."""
 
     def __init__(self, url: str, options: StorageOptions = NO_OPTIONS) -> None:
@@ -252,9 +252,9 @@ class Connection:
             return {**own, "skip_instance_cache": True}
         return {self.protocol: own}
 
-    def beside(self, url: str) -> Connection:
+    def beside(self, url: str) -> FileConnection:
         """Return another place in the same file system. Raises BadURLError, OSError."""
-        other = Connection(url, self.options)
+        other = FileConnection(url, self.options)
         system = self.system
         other.__dict__["_opened"] = system, system._strip_protocol(other.place.path)
         other._process = os.getpid()
@@ -328,7 +328,7 @@ class Connection:
         answer = self._tried("call_s3", ("head_object",), {"Bucket": bucket, "Key": name}, key, 0)
         return "kms" not in str(answer.get("ServerSideEncryption", "")) and not answer.get("SSECustomerAlgorithm")
 
-    def ranged(self, start: int, stop: int, size: int | None = None) -> Answer:
+    def ranged(self, start: int, stop: int, size: int | None = None) -> RangeAnswer:
         """Return the bytes of the object from `start` to `stop`, fewer at its end, with its size and tag.
 
         `size`: bytes of the object, if known. Raises UnrangedError if the server
@@ -336,7 +336,7 @@ class Connection:
         """
         system = self.system
         alone = self.first == self.protocol and bool(getattr(system, "async_impl", False))
-        request: Callable[[float], Answer]
+        request: Callable[[float], RangeAnswer]
         if alone and self.protocol in WEB:
             request = partial(awaited, system, partial(by_http, system, self.root, start, stop))
         elif alone and self.protocol in S3:

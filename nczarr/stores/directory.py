@@ -20,7 +20,7 @@ from typing import Any
 
 from nczarr.stores import ranges
 from nczarr.stores.base import JOURNAL, Store, safe_key
-from nczarr.stores.finish import Journal, parsed, partial, put_in_place, unfinished
+from nczarr.stores.finish import StoreJournal, parsed, partial, put_in_place, unfinished
 from nczarr.stores.ranges import Range
 from nczarr.stores.removal import leftovers
 from nczarr.stores.signals import unstopped
@@ -157,7 +157,7 @@ class DirectoryTarget(DirectoryStore):
     """
 
     def __init__(
-        self, path: str, *, overwrite: bool = False, journal: Journal | None = None, resume: bool = False
+        self, path: str, *, overwrite: bool = False, journal: StoreJournal | None = None, resume: bool = False
     ) -> None:
         path = os.path.normpath(path)
         if not overwrite and os.path.lexists(path):
@@ -259,7 +259,7 @@ class DirectoryTarget(DirectoryStore):
                 self._open = False
 
 
-def _begun(path: str, journal: Journal) -> str | None:
+def _begun(path: str, journal: StoreJournal) -> str | None:
     """Return an unfinished sibling folder of the same run, or None. Raises OSError."""
     for word, place in leftovers(path):
         data = DirectoryStore(place).get(JOURNAL) if word == "partial" else None

@@ -34,7 +34,7 @@ STAGED = ".nczarr-append/"
 """Prefix of chunks that are not in their places yet."""
 
 
-class Extension(NamedTuple):
+class ExtendJournal(NamedTuple):
     """Content of the journal."""
 
     command: str | None
@@ -60,18 +60,18 @@ class Extension(NamedTuple):
         """Return the document."""
         return (json.dumps({"nczarr_journal": VERSION, "append": self._asdict()}, indent=1) + "\n").encode()
 
-    def is_of(self, other: Extension) -> bool:
+    def is_of(self, other: ExtendJournal) -> bool:
         """Return whether both are runs of one command on the same state of the store."""
         return self.command is not None and (self.command, self.base) == (other.command, other.base)
 
 
-def parsed(data: bytes) -> Extension | None:
+def parsed(data: bytes) -> ExtendJournal | None:
     """Parse a journal; None for others and damaged ones."""
     try:
         found = json.loads(data)
         if not isinstance(found, dict) or found.get("nczarr_journal") != VERSION:
             return None
-        made = Extension(**found["append"])
+        made = ExtendJournal(**found["append"])
         texts = [made.base, made.run, *made.arrays, *made.staged, *made.removed, *made.documents.values()]
         lengths = {path: (int(old), int(new)) for path, (old, new) in made.lengths.items()}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -88,7 +88,7 @@ def texts_of(documents: Mapping[str, bytes]) -> dict[str, str]:
     return {key: data.decode("utf-8", "surrogateescape") for key, data in documents.items()}
 
 
-def view(store: Store, extension: Extension) -> Store:
+def view(store: Store, extension: ExtendJournal) -> Store:
     """Return the state of a store with this journal, which it does not show: as before, or when committed as after."""
     if extension.state == "writing":
         return Overlay(store, {}, removed=frozenset({JOURNAL}))
@@ -119,7 +119,7 @@ def turn(key: str) -> tuple[int, bool, bool]:
     return -key.count("/"), name == ".zmetadata", name in ("zarr.json", ".zgroup")
 
 
-def apply(store: Extensible, extension: Extension) -> None:
+def apply(store: Extensible, extension: ExtendJournal) -> None:
     """Put a committed extension in its place, and remove the journal. Raises OSError."""
     with unstopped():
         for key in extension.staged:

@@ -14,7 +14,7 @@ from nczarr.stores.signals import unstopped
 VERSION = 1
 
 
-class Journal(NamedTuple):
+class StoreJournal(NamedTuple):
     """Content of the journal of an unfinished store: a key that exists from the first write to the last.
 
     It identifies the run by a fingerprint. An equal run may resume the store
@@ -39,12 +39,12 @@ class Journal(NamedTuple):
 
         return (json.dumps({"nczarr_journal": VERSION, **self._asdict()}, indent=1) + "\n").encode()
 
-    def is_of(self, other: Journal) -> bool:
+    def is_of(self, other: StoreJournal) -> bool:
         """Return whether both have the same fingerprint."""
         return self.fingerprint is not None and self.fingerprint == other.fingerprint
 
 
-def parsed(data: bytes) -> Journal:
+def parsed(data: bytes) -> StoreJournal:
     """Parse a journal; other versions or damaged ones have no fingerprint."""
     import json
 
@@ -52,12 +52,12 @@ def parsed(data: bytes) -> Journal:
         found = json.loads(data)
         fingerprint, source, run = found.get("fingerprint"), found.get("source"), found.get("run", "")
         if found.get("nczarr_journal") != VERSION or not (isinstance(source, str) and isinstance(run, str)):
-            return Journal(None)
+            return StoreJournal(None)
         if not isinstance(fingerprint, str):
-            return Journal(None, run=run)
-        return Journal(fingerprint, source, "clearing" if found.get("state") == "clearing" else "writing", run)
+            return StoreJournal(None, run=run)
+        return StoreJournal(fingerprint, source, "clearing" if found.get("state") == "clearing" else "writing", run)
     except (ValueError, AttributeError, RecursionError):
-        return Journal(None)
+        return StoreJournal(None)
 
 
 unfinished: set[str] = set()

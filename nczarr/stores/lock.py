@@ -129,7 +129,7 @@ class Lock(Protocol):
         """Release it. Raises OSError."""
 
 
-class BusyError(Exception):
+class BusyTargetError(Exception):
     """Another run holds the lock."""
 
     def __init__(self, holder: Holder | None, remedy: str) -> None:
@@ -293,7 +293,7 @@ def _lock(path: str, file: int) -> None:
         raise
     if not is_locked:
         holder = Holder.parsed(os.pread(file, 4096, 0))
-        raise BusyError(holder, f"the lock `{path}` ends with its process, however that ends")
+        raise BusyTargetError(holder, f"the lock `{path}` ends with its process, however that ends")
 
 
 def _opened(path: str) -> int:

@@ -17,8 +17,8 @@ import threading
 from contextlib import suppress
 
 from nczarr.secrets import StorageOptions
-from nczarr.stores.connection import S3, Connection
-from nczarr.stores.lock import SUFFIX, BusyError, Holder, Lock, NoLock, lock_name, running
+from nczarr.stores.connection import S3, FileConnection
+from nczarr.stores.lock import SUFFIX, BusyTargetError, Holder, Lock, NoLock, lock_name, running
 from nczarr.stores.remote import TRIES, md5, md5_of
 from nczarr.stores.stat import facts_at
 
@@ -42,9 +42,9 @@ def lock_url(url: str) -> str:
 
 def lock_object(url: str, storage: StorageOptions, *, checks: bool) -> Lock:
     """Lock the target at a URL. `checks`: find out whether the server heeds conditions. Raises BusyError, OSError."""
-    if not Connection(url, storage).is_object_store:
+    if not FileConnection(url, storage).is_object_store:
         return NoLock("its protocol does not create objects conditionally")
-    place, holder = Connection(lock_url(url), storage), Holder.this()
+    place, holder = FileConnection(lock_url(url), storage), Holder.this()
     running.add(holder.run)
     lock: Lock | None = None
     try:
@@ -61,26 +61,26 @@ def lock_object(url: str, storage: StorageOptions, *, checks: bool) -> Lock:
     return lock
 
 
-def _take(place: Connection, holder: Holder) -> None:
+def _take(place: FileConnection, holder: Holder) -> None:
     """Create a lock, or take over that of a dead run. Raises BusyError, OSError."""
     if _create(place, holder):
         return
     data = _content(place)
     if data is None:  # it was released meanwhile
         if not _create(place, holder):
-            raise BusyError(None, _remedy(place))
+            raise BusyTargetError(None, _remedy(place))
         return
     other = Holder.parsed(data)
     is_dead = other is not None and other.is_dead
     if not (is_dead or _age(place, holder) > EXPIRES) or not _replaced(place, data, holder):
-        raise BusyError(other, _remedy(place))
+        raise BusyTargetError(other, _remedy(place))
 
 
-def _remedy(place: Connection) -> str:
+def _remedy(place: FileConnection) -> str:
     return f"a run that is dead loses the lock `{place.shown}` after {EXPIRES:.0f} seconds"
 
 
-def _create(place: Connection, holder: Holder) -> bool:
+def _create(place: FileConnection, holder: Holder) -> bool:
     """Create a lock; return whether it is that of the holder. Raises OSError."""
     data = holder.bytes()
     for _ in range(TRIES):
@@ -98,7 +98,7 @@ def _create(place: Connection, holder: Holder) -> bool:
     raise OSError(errno.EIO, f"it was sent {TRIES} times, and arrived with other bytes each time", place.shown)
 
 
-def _content(place: Connection) -> bytes | None:
+def _content(place: FileConnection) -> bytes | None:
     """Return the content of a lock; None without a lock. Raises OSError."""
     try:
         data: bytes = place.call("cat_file", "")
@@ -107,13 +107,13 @@ def _content(place: Connection) -> bytes | None:
     return data
 
 
-def _run_of(place: Connection) -> str | None:
+def _run_of(place: FileConnection) -> str | None:
     """Return the run that holds a lock; None without a lock. Raises OSError."""
     holder = Holder.parsed(_content(place) or b"")
     return None if holder is None else holder.run
 
 
-def _is_conditional(place: Connection, holder: Holder) -> bool:
+def _is_conditional(place: FileConnection, holder: Holder) -> bool:
     """Return whether the server refuses to create an object that exists."""
     key = f"{place.protocol} {place.place.server} {place.options.get('endpoint_url')}"
     if key not in _conditional:
@@ -125,7 +125,7 @@ def _is_conditional(place: Connection, holder: Holder) -> bool:
     return _conditional[key]
 
 
-def _age(place: Connection, holder: Holder) -> float:
+def _age(place: FileConnection, holder: Holder) -> float:
     """Return the seconds since a lock was renewed, by the clock of the server; 0 if unknown. Raises OSError."""
     probe = place.beside(f"{place.url}-{holder.run}")
     probe.call("pipe_file", "", holder.bytes())
@@ -139,7 +139,7 @@ def _age(place: Connection, holder: Holder) -> float:
     return 0.0 if now is None or then is None else (now - then) / 1e9
 
 
-def _replaced(place: Connection, data: bytes, holder: Holder) -> bool:
+def _replaced(place: FileConnection, data: bytes, holder: Holder) -> bool:
     """Put a lock in the place of one with these bytes; return False if that has changed meanwhile. Raises OSError."""
     try:
         tag = facts_at(place).tag
@@ -161,7 +161,7 @@ def _replaced(place: Connection, data: bytes, holder: Holder) -> bool:
 class LockObject(Lock):
     """Lock at a URL, renewed by a thread."""
 
-    def __init__(self, place: Connection, holder: Holder) -> None:
+    def __init__(self, place: FileConnection, holder: Holder) -> None:
         self._place = place
         self._holder = holder
         self._ended = threading.Event()

@@ -13,7 +13,7 @@ from itertools import chain
 
 from nczarr.diagnostics.report import Diagnostic, Report, Severity
 from nczarr.secrets import StorageOptions, shown
-from nczarr.stores.lock import CLOSED, BusyError, Holder, Lock, LockFile, NoLock, lock_file
+from nczarr.stores.lock import CLOSED, BusyTargetError, Holder, Lock, LockFile, NoLock, lock_file
 from nczarr.stores.signals import unstopped
 from nczarr.stores.url import is_remote
 
@@ -31,7 +31,7 @@ def locked(path: str, report: Report, storage: StorageOptions, *, replaces: bool
         try:
             with steps():
                 lock = _taken(path, storage, replaces=replaces)
-        except BusyError as error:
+        except BusyTargetError as error:
             report.add(busy(path, error.holder, error.remedy))
         if isinstance(lock, NoLock) and lock.reason is not None and replaces:
             text = f"`{shown(path)}` is written without a lock: {lock.reason}"

@@ -26,7 +26,7 @@ def opened_object(given: Any) -> Source | Store:
     if isinstance(given, Mapping):
         return MappingStore(given)
     if _is_zarr_store(given):
-        return ZarrStore(given)
+        return ObjectStore(given)
     if callable(getattr(given, "read", None)):
         return _open_file(given)
     raise TypeError(f"a dataset is opened from {EXPECTED}, not from {type(given).__name__}")
@@ -90,7 +90,7 @@ class MappingStore(Store):
         return iter(with_prefix(sorted(self.mapping), prefix))
 
 
-class ZarrStore(Store):
+class ObjectStore(Store):
     """Keys of a store of zarr-python, whose event loop answers.
 
     Stores of other kinds than folders and memory may have credentials and a network.

@@ -13,7 +13,7 @@ from nczarr.stores.single import open_source
 from nczarr.stores.url import BadURLError, location
 
 if TYPE_CHECKING:
-    from nczarr.stores.connection import Connection
+    from nczarr.stores.connection import FileConnection
     from nczarr.stores.remote_file import RemoteFile
 
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
@@ -100,7 +100,7 @@ def _open_remote(url: str, storage: StorageOptions, is_ranged: Callable[[bytes],
     return open_file(fetched(connection), store.path)
 
 
-def _first_bytes(connection: Connection, *, missing: bool = False) -> RemoteFile | None:
+def _first_bytes(connection: FileConnection, *, missing: bool = False) -> RemoteFile | None:
     """Return a file from its first bytes; None if the server sends no ranges, or if it is `missing`. Raises OSError."""
     from nczarr.stores.range_request import UnrangedError
     from nczarr.stores.remote_file import RemoteFile

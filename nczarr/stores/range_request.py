@@ -17,7 +17,7 @@ class UnrangedError(OSError):
     """A server that sends whole objects only."""
 
 
-class Answer(NamedTuple):
+class RangeAnswer(NamedTuple):
     """Answer to a request for a range."""
 
     data: bytes
@@ -51,7 +51,7 @@ def told_of(info: dict[str, Any]) -> str:
     return " ".join([str(info.get("size")), *(str(info[name]) for name in _TELLING if name in info)])
 
 
-async def by_http(system: Any, url: str, start: int, stop: int) -> Answer:
+async def by_http(system: Any, url: str, start: int, stop: int) -> RangeAnswer:
     """Request the bytes from `start` to `stop` of a URL. Raises the library's errors, UnrangedError, OSError."""
     session = await system.set_session()
     named = dict(system.kwargs)
@@ -68,7 +68,7 @@ async def by_http(system: Any, url: str, start: int, stop: int) -> Answer:
         return _checked(await answer.read(), told, info, start, stop)
 
 
-async def by_s3(system: Any, path: str, start: int, stop: int) -> Answer:
+async def by_s3(system: Any, path: str, start: int, stop: int) -> RangeAnswer:
     """Request the bytes from `start` to `stop` of an S3 object. Raises the library's errors, UnrangedError, OSError."""
     bucket, key, version = system.split_path(path)
     named = {"VersionId": version} if version else {}
@@ -84,7 +84,7 @@ async def by_s3(system: Any, path: str, start: int, stop: int) -> Answer:
     return _checked(data, answer["ContentRange"], info, start, stop)
 
 
-def _checked(data: bytes, told: str, info: dict[str, Any], start: int, stop: int) -> Answer:
+def _checked(data: bytes, told: str, info: dict[str, Any], start: int, stop: int) -> RangeAnswer:
     """Return an answer whose bytes are the requested ones. `told`: its header `Content-Range`. Raises OSError."""
     found = _CONTENT_RANGE.fullmatch(told)
     if found is None:
@@ -96,10 +96,10 @@ def _checked(data: bytes, told: str, info: dict[str, Any], start: int, stop: int
         )
     if len(data) != last + 1 - first:
         raise OSError(errno.EIO, f"{len(data)} of {last + 1 - first} bytes arrived")
-    return Answer(data, {"size": size, **info})
+    return RangeAnswer(data, {"size": size, **info})
 
 
-def by_library(system: Any, path: str, start: int, stop: int, size: int | None, seconds: float) -> Answer:
+def by_library(system: Any, path: str, start: int, stop: int, size: int | None, seconds: float) -> RangeAnswer:
     """Return a range by the library's own functions. `size`: bytes of the object, None if unknown.
 
     The properties are those after the request: callers compare them with those of the
@@ -118,4 +118,4 @@ def by_library(system: Any, path: str, start: int, stop: int, size: int | None, 
     after = asked(system, "info", (path,), {}, seconds)
     if after.get("size") != total or (before and told_of(before) != told_of(after)):
         raise ChangedError
-    return Answer(bytes(data), after)
+    return RangeAnswer(bytes(data), after)

@@ -107,7 +107,7 @@ _NOT_HERE = frozenset({errno.EXDEV, errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP
 """Errors of `copy_file_range` if it is unsupported between two files."""
 
 
-class _Opened:
+class _RangeFile:
     """A file open for reading, closed when it is unreferenced."""
 
     __slots__ = ("__weakref__", "number")
@@ -124,10 +124,10 @@ class _Files:
     """Cache of recently opened files by path; replaced files are reopened."""
 
     def __init__(self) -> None:
-        self._files: OrderedDict[str, tuple[tuple[int, int, int], _Opened]] = OrderedDict()
+        self._files: OrderedDict[str, tuple[tuple[int, int, int], _RangeFile]] = OrderedDict()
         self._lock = Lock()
 
-    def get(self, path: str) -> _Opened:
+    def get(self, path: str) -> _RangeFile:
         status = os.stat(path)
         identity = status.st_dev, status.st_ino, status.st_mtime_ns
         with self._lock:
@@ -135,7 +135,7 @@ class _Files:
             if known is not None and known[0] == identity:
                 self._files.move_to_end(path)
                 return known[1]
-            opened = _Opened(path)
+            opened = _RangeFile(path)
             self._files[path] = identity, opened
             self._files.move_to_end(path)
             while len(self._files) > OPEN_FILES:

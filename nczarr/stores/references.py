@@ -19,7 +19,7 @@ from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Report, S
 from nczarr.secrets import NO_OPTIONS, StorageOptions, shown
 from nczarr.stores import ranges
 from nczarr.stores.base import Store, cut, is_safe
-from nczarr.stores.connection import Connection
+from nczarr.stores.connection import FileConnection
 from nczarr.stores.ranges import Range, neighbours
 from nczarr.stores.reference import Reference, References
 from nczarr.stores.reference_policy import Followed, ForbiddenTargetError, Policy
@@ -48,7 +48,7 @@ class ReferenceStore(Store):
 
     def _begin(self) -> None:
         self._places: dict[str | None, Followed] = {}
-        self._connections: dict[str, Connection] = {}
+        self._connections: dict[str, FileConnection] = {}
         self._lock = Lock()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -178,14 +178,14 @@ class ReferenceStore(Store):
             self._short(key, path, reference.offset, reference.offset + length, size)
         return Range(path, reference.offset, length)
 
-    def _connection(self, url: str) -> Connection:
+    def _connection(self, url: str) -> FileConnection:
         """Return the connection to a target; targets of a server or bucket share a library object."""
         with self._lock:
             known = self._connections.get(url)
             if known is None:
                 protocol, _, rest = url.partition("://")
                 root = f"{protocol}://{rest.partition('/')[0]}"
-                home = self._connections.setdefault(root, Connection(root, self.storage))
+                home = self._connections.setdefault(root, FileConnection(root, self.storage))
                 known = self._connections[url] = home if url == root else home.beside(url)
             return known
 
@@ -250,7 +250,7 @@ class ReferenceStore(Store):
         return [name for name in self.references.children(prefix) if is_safe(name)]
 
 
-def _size(connection: Connection) -> int | None:
+def _size(connection: FileConnection) -> int | None:
     """Return the size of an object, None if unknown."""
     try:
         size = connection.call("info", "").get("size")

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from nczarr.secrets import NO_OPTIONS, StorageOptions
 from nczarr.stores.base import Store, cut, next_segments, safe_key, with_prefix
-from nczarr.stores.connection import WEB, Connection
+from nczarr.stores.connection import WEB, FileConnection
 from nczarr.stores.memory import is_metadata
 from nczarr.stores.reference import Reference
 
@@ -29,7 +29,7 @@ TRIES = 3
 _MD5 = re.compile(r"[0-9a-f]{32}")
 
 
-class Told(NamedTuple):
+class ObjectFacts(NamedTuple):
     """Listed properties of an object."""
 
     size: int | None
@@ -38,7 +38,7 @@ class Told(NamedTuple):
     """Its digest, or a similar tag; None: unknown."""
 
     @classmethod
-    def of(cls, info: dict[str, Any]) -> Told:
+    def of(cls, info: dict[str, Any]) -> ObjectFacts:
         """Return the listed properties from a library's record."""
         size = info.get("size")
         return cls(size if isinstance(size, int) else None, md5_of(info))
@@ -50,13 +50,13 @@ class RemoteStore(Store):
     distant = True
 
     def __init__(self, url: str, options: StorageOptions = NO_OPTIONS) -> None:
-        self.connection = Connection(url, options)
+        self.connection = FileConnection(url, options)
         self.path = self.connection.shown
         self._begin()
 
     def _begin(self) -> None:
         self._documents: dict[str, bytes | None] = {}
-        self._told: dict[str, Told] = {}
+        self._told: dict[str, ObjectFacts] = {}
         self._sorted: list[str] = []
         self._tags_are_digests = True
         self._surveyed = False
@@ -126,7 +126,7 @@ class RemoteStore(Store):
             last = data
         raise OSError(errno.EIO, f"it was read {TRIES} times, and never matched the server's listing", self._shown(key))
 
-    def _fetch(self, key: str, told: Told | None) -> bytes | None:
+    def _fetch(self, key: str, told: ObjectFacts | None) -> bytes | None:
         try:
             found: bytes = self.connection.call("cat_file", key, size=(told.size or 0) if told else 0)
         except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
@@ -135,7 +135,7 @@ class RemoteStore(Store):
             raise OSError(errno.EIO, "it is listed but does not exist", self._shown(key)) from None
         return found
 
-    def _agree(self, data: bytes, told: Told) -> bool:
+    def _agree(self, data: bytes, told: ObjectFacts) -> bool:
         if told.size is not None and len(data) != told.size:
             return False
         return told.md5 is None or not self._tags_are_digests or md5(data) == told.md5
@@ -161,12 +161,12 @@ class RemoteStore(Store):
         self._told.update(found)
         return iter(sorted(found))
 
-    def _list(self, prefix: str = "") -> dict[str, Told]:
+    def _list(self, prefix: str = "") -> dict[str, ObjectFacts]:
         """Return the listed properties of all keys with `prefix`."""
         try:
             infos = self.connection.listing(prefix.rstrip("/"))
             keys = ((self._key(str(info["name"])), info) for info in infos)
-            return {key: Told.of(info) for key, info in keys if key.startswith(prefix) and key}
+            return {key: ObjectFacts.of(info) for key, info in keys if key.startswith(prefix) and key}
         except (FileNotFoundError, NotADirectoryError):
             return {}
 

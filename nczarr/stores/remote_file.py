@@ -24,7 +24,7 @@ from nczarr.stores.range_request import ChangedError, told_of
 from nczarr.stores.ranges import GAP, REMOTE, REQUEST, announce, neighbours, remote
 
 if TYPE_CHECKING:
-    from nczarr.stores.connection import Connection
+    from nczarr.stores.connection import FileConnection
 
 T = TypeVar("T")
 
@@ -50,7 +50,7 @@ AT_ONCE = 32
 class RemoteFile:
     """Bytes of a remote object. Slices are bytes; threads may read concurrently."""
 
-    def __init__(self, connection: Connection, info: dict[str, Any], path: str | None = None) -> None:
+    def __init__(self, connection: FileConnection, info: dict[str, Any], path: str | None = None) -> None:
         self.connection = connection
         self.info = info
         """Listed properties of the object."""
@@ -73,7 +73,7 @@ class RemoteFile:
         announce(self.path, self, partial(RemoteFile, described, info, self.path))
 
     @classmethod
-    def of(cls, connection: Connection) -> RemoteFile:
+    def of(cls, connection: FileConnection) -> RemoteFile:
         """Return a file, with its first bytes. Raises UnrangedError, OSError."""
         answer = connection.ranged(0, HEAD)
         made = cls(connection, answer.info)
@@ -266,10 +266,10 @@ class RemoteFile:
 
     def opened(self) -> io.BufferedReader:
         """Return a file object of the bytes."""
-        return io.BufferedReader(_Reader(self), BLOCK)
+        return io.BufferedReader(_RemoteFileObject(self), BLOCK)
 
 
-class _Reader(io.RawIOBase):
+class _RemoteFileObject(io.RawIOBase):
     """File object of a remote file."""
 
     def __init__(self, file: RemoteFile) -> None:
@@ -307,7 +307,7 @@ def at(path: str) -> RemoteFile | None:
     return found
 
 
-def _again(connection: Connection, info: dict[str, Any], path: str) -> RemoteFile:
+def _again(connection: FileConnection, info: dict[str, Any], path: str) -> RemoteFile:
     """Return a file that this or another process opened."""
     with suppress(OSError):
         known = at(path)

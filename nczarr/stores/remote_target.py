@@ -25,12 +25,12 @@ from nczarr.diagnostics.report import CompileError
 from nczarr.secrets import NO_OPTIONS, StorageOptions
 from nczarr.stores import ranges
 from nczarr.stores.base import HELD, JOURNAL, safe_key
-from nczarr.stores.connection import Connection
-from nczarr.stores.finish import Journal, parsed
+from nczarr.stores.connection import FileConnection
+from nczarr.stores.finish import StoreJournal, parsed
 from nczarr.stores.locking import changed
 from nczarr.stores.memory import is_metadata
 from nczarr.stores.ranges import Range
-from nczarr.stores.remote import TRIES, RemoteStore, Told, md5, md5_of
+from nczarr.stores.remote import TRIES, ObjectFacts, RemoteStore, md5, md5_of
 from nczarr.stores.spool import send
 from nczarr.stores.zip import ZipTarget
 
@@ -48,7 +48,7 @@ class RemoteTarget(RemoteStore):
         url: str,
         options: StorageOptions = NO_OPTIONS,
         *,
-        journal: Journal,
+        journal: StoreJournal,
         overwrite: bool = False,
         resume: bool = False,
     ) -> None:
@@ -81,7 +81,7 @@ class RemoteTarget(RemoteStore):
         self._spoilt = False
         self._done: set[str] = set()
 
-    def _claim(self, journal: Journal) -> None:
+    def _claim(self, journal: StoreJournal) -> None:
         """Put the journal at a free place, so that one of two concurrent runs gets it.
 
         Raises CompileError with busy-target if the other run gets it, where the
@@ -97,7 +97,7 @@ class RemoteTarget(RemoteStore):
         if there != data:
             self._put(JOURNAL, data)
 
-    def _go_on(self, there: dict[str, Told]) -> None:
+    def _go_on(self, there: dict[str, ObjectFacts]) -> None:
         """Accept the data keys of an earlier run."""
         if self.connection.is_object_store:
             for key, told in there.items():
@@ -178,7 +178,7 @@ class RemoteTarget(RemoteStore):
             sent[0] += 1
             sent[1] += size
 
-    def _is_own(self, told: Told | None) -> bool:
+    def _is_own(self, told: ObjectFacts | None) -> bool:
         """Return whether the listed journal is that of this run or the one that it resumes."""
         if told is not None and told.md5 == md5(self._journal.bytes()):
             return True
@@ -231,7 +231,7 @@ class RemoteTarget(RemoteStore):
             self.connection.remove([JOURNAL])
 
 
-def _begun_by(journal: Journal | None) -> str:
+def _begun_by(journal: StoreJournal | None) -> str:
     """Return, as a predicate, the obstacle to a store: another store, or one with this journal."""
     if journal is None:
         return "already exists"
@@ -244,7 +244,7 @@ class SentZip(ZipTarget):
     """An unfinished archive in a temporary folder, sent when finished; it appears remotely whole or not at all."""
 
     def __init__(self, url: str, options: StorageOptions = NO_OPTIONS) -> None:
-        self._connection = Connection(url, options)
+        self._connection = FileConnection(url, options)
         self._folder = tempfile.mkdtemp(prefix="nczarr-")
         super().__init__(os.path.join(self._folder, os.path.basename(self._connection.root)))
 

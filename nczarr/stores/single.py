@@ -85,10 +85,10 @@ def named(path: str) -> Iterator[None]:
 def _sent(url: str, storage: StorageOptions) -> Iterator[Unfinished]:
     import tempfile
 
-    from nczarr.stores.connection import Connection
+    from nczarr.stores.connection import FileConnection
     from nczarr.stores.spool import send
 
-    connection = Connection(url, storage)
+    connection = FileConnection(url, storage)
     discarded: list[bool] = []
     with tempfile.TemporaryDirectory(prefix="nczarr-") as folder:
         finish.unfinished.add(folder)

@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from threading import local
 from typing import Any, BinaryIO
 
-from nczarr.stores.connection import WEB, Connection
+from nczarr.stores.connection import WEB, FileConnection
 from nczarr.stores.range_request import told_of
 from nczarr.stores.remote import TRIES, md5_of
 from nczarr.stores.remote_file import at
@@ -41,7 +41,7 @@ _own = local()
 """Files fetched by each thread in a `passing` block."""
 
 
-def fetched(connection: Connection) -> str:
+def fetched(connection: FileConnection) -> str:
     """Return the path of a local copy, which exists until `clear` or the end of a `passing` block. Raises OSError."""
     name = os.path.basename(connection.root) or "data"
     folder = _new_folder(connection.shown)
@@ -78,7 +78,7 @@ def _new_folder(shown: str) -> str:
     return folder
 
 
-def _fetch(connection: Connection, path: str, file: int, info: dict[str, Any]) -> None:
+def _fetch(connection: FileConnection, path: str, file: int, info: dict[str, Any]) -> None:
     """Fetch an object into an open, empty file. Raises OSError for an unexpected size."""
     size = info.get("size")
     if _in_ranges(connection, info):
@@ -90,13 +90,13 @@ def _fetch(connection: Connection, path: str, file: int, info: dict[str, Any]) -
         raise OSError(errno.EIO, f"{found} of {size} bytes arrived", connection.shown)
 
 
-def _in_ranges(connection: Connection, info: dict[str, Any]) -> bool:
+def _in_ranges(connection: FileConnection, info: dict[str, Any]) -> bool:
     """Return whether an object is fetched by several requests."""
     size = info.get("size")
     return isinstance(size, int) and size > RANGE and (connection.protocol not in WEB or bool(info.get("partial")))
 
 
-def _is_whole(connection: Connection, path: str, info: dict[str, Any]) -> bool:
+def _is_whole(connection: FileConnection, path: str, info: dict[str, Any]) -> bool:
     """Return whether a file equals the object: by digest, else, after several requests, by properties.
 
     Raises OSError.
@@ -114,7 +114,7 @@ def _md5(path: str) -> str:
         return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
 
 
-def _fetch_ranges(connection: Connection, file: int, size: int) -> None:
+def _fetch_ranges(connection: FileConnection, file: int, size: int) -> None:
     from concurrent.futures import ThreadPoolExecutor
 
     def fetch(begin: int) -> None:
@@ -151,7 +151,7 @@ def is_passing(path: str) -> bool:
     return _folders.get(os.path.dirname(path)) == STREAM
 
 
-def send(connection: Connection, path: str, key: str = "") -> None:
+def send(connection: FileConnection, path: str, key: str = "") -> None:
     """Send a file until the server confirms its bytes; on failure remove the object and raise OSError."""
     size = os.path.getsize(path)
     for _ in range(TRIES):

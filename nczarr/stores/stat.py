@@ -17,7 +17,7 @@ from nczarr.stores.range_request import told_of
 from nczarr.stores.url import location
 
 if TYPE_CHECKING:
-    from nczarr.stores.connection import Connection
+    from nczarr.stores.connection import FileConnection
 
 SECOND = 10**9
 ROUNDED = 1000
@@ -51,12 +51,12 @@ def facts(path: str, storage: StorageOptions = NO_OPTIONS) -> Facts:
     if not place.remote:
         status = os.stat(place.path)
         return Facts(status.st_size, status.st_mtime_ns)
-    from nczarr.stores.connection import Connection
+    from nczarr.stores.connection import FileConnection
 
-    return facts_at(Connection(path, storage))
+    return facts_at(FileConnection(path, storage))
 
 
-def facts_at(connection: Connection) -> Facts:
+def facts_at(connection: FileConnection) -> Facts:
     """Return the properties of an object. Raises OSError if it is unreachable."""
     info = connection.call("info", "")
     size = info.get("size")

@@ -23,7 +23,7 @@ class UnnamedTargetError(ValueError):
     """A target that a document cannot name; the text says why."""
 
 
-class Naming:
+class UrlNaming:
     """`document`: path or URL of the document; `source`: path or URL of the converted data, or None."""
 
     def __init__(self, document: str, source: str | None, writing: Writing) -> None:

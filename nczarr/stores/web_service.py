@@ -12,7 +12,7 @@ import re
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from nczarr.stores.connection import Connection, MissingProtocolError
+from nczarr.stores.connection import FileConnection, MissingProtocolError
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -27,7 +27,7 @@ _MESSAGE = re.compile(r'\bmessage\s*=\s*"((?:\\.|[^"\\])*)|<(?:\w+:)?Message[^>]
 """Messages in error documents of OPeNDAP."""
 
 
-class Answer(NamedTuple):
+class ServiceAnswer(NamedTuple):
     """Answer of a server."""
 
     description: str
@@ -47,7 +47,7 @@ class RefusedAnswerError(OSError):
         self.status = status
 
 
-class WebService(Connection):
+class WebService(FileConnection):
     """A dataset on a server, picklable like all connections."""
 
     title: ClassVar[str] = "this protocol"
@@ -66,12 +66,12 @@ class WebService(Connection):
             raise self.failure(error) from None
         return system, self.place.path
 
-    def fetched(self, url: str, most: int, size: int = 0) -> Answer:
+    def fetched(self, url: str, most: int, size: int = 0) -> ServiceAnswer:
         """Return the answer to an encoded URL. Raises OSError.
 
         `most`: maximum bytes; `size`: approximate bytes.
         """
-        answer: Answer = self._tried("ask", (url, most), {}, "", size)
+        answer: ServiceAnswer = self._tried("ask", (url, most), {}, "", size)
         return answer
 
 
@@ -88,7 +88,7 @@ def _asking() -> Any:
     from yarl import URL
 
     class Asking(HTTPFileSystem):  # type: ignore[misc]
-        async def _ask(self, url: str, most: int) -> Answer:
+        async def _ask(self, url: str, most: int) -> ServiceAnswer:
             session = await self.set_session()
             async with session.get(URL(url, encoded=True), **self.kwargs) as response:
                 if response.status != 200:
@@ -105,6 +105,8 @@ def _asking() -> Any:
                         raise ValueError(f"the answer has more than {most} bytes")  # is not asked for again
                     pieces.append(piece)
                 told = response.headers
-                return Answer(told.get("Content-Description", ""), told.get("Content-Type", ""), b"".join(pieces))
+                return ServiceAnswer(
+                    told.get("Content-Description", ""), told.get("Content-Type", ""), b"".join(pieces)
+                )
 
     return Asking

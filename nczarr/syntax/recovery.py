@@ -24,7 +24,7 @@ EPSILON = -2
 """The runtime's marker of a rule that may end here."""
 
 
-class Fault(NamedTuple):
+class SyntaxFault(NamedTuple):
     """Input of an `explain` function."""
 
     rule: str
@@ -39,7 +39,7 @@ class Fault(NamedTuple):
     """Parser context."""
 
 
-class Finding(NamedTuple):
+class FaultAnswer(NamedTuple):
     """Answer of an `explain` function."""
 
     code: str
@@ -69,7 +69,7 @@ class Recovery(DefaultErrorStrategy):  # type: ignore[misc]
     """Token type of names."""
 
     def __init__(
-        self, source: Source, report: Report, explain: Callable[[Fault], Finding], sound: int | None = None
+        self, source: Source, report: Report, explain: Callable[[SyntaxFault], FaultAnswer], sound: int | None = None
     ) -> None:
         """Initialize; faults after the offset `sound` are unreported consequences of earlier ones."""
         super().__init__()
@@ -135,7 +135,7 @@ class Recovery(DefaultErrorStrategy):  # type: ignore[misc]
             return
         context = recognizer._ctx
         index = found.tokenIndex
-        fault = Fault(
+        fault = SyntaxFault(
             recognizer.ruleNames[context.getRuleIndex()] if context is not None else "",
             frozenset(_types(self.getExpectedTokens(recognizer))),
             found,
@@ -153,7 +153,7 @@ class Recovery(DefaultErrorStrategy):  # type: ignore[misc]
             span = Span(self.source, found.start, max(found.end, found.start))
         self.report.error(finding.code, finding.message, span, helps=finding.helps, others=finding.others)
 
-    def follows(self, recognizer: Any, found: Token, finding: Finding) -> bool:
+    def follows(self, recognizer: Any, found: Token, finding: FaultAnswer) -> bool:
         """Return whether a fault is an unreported consequence of another."""
         stream = recognizer.getTokenStream()
         context = recognizer._ctx

@@ -89,7 +89,7 @@ def _read_chunks(
     return count
 
 
-def _tell(fault: chunks.Fault, store: ReferenceStore, report: Report) -> None:
+def _tell(fault: chunks.ChunkFault, store: ReferenceStore, report: Report) -> None:
     """Report an unreadable chunk with its key and target."""
     found = None if fault.key is None else store.references.find(fault.key)
     target = f", bytes of `{shown(found.url)}`," if isinstance(found, Reference) and found.url is not None else ""

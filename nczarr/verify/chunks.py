@@ -13,7 +13,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from nczarr.arrays.blocks import Index, region_of
-from nczarr.arrays.chunk_keys import Listing
+from nczarr.arrays.chunk_keys import KeyListing
 from nczarr.arrays.source import ArraySource, itemsize
 from nczarr.arrays.thread_pool import DISTANT_WORKERS, Crew, Task
 from nczarr.arrays.windows import TEXT, TIMES
@@ -28,7 +28,7 @@ BATCH = 16
 """Chunks per work item."""
 
 
-class Array(NamedTuple):
+class CheckedPart(NamedTuple):
     """One array of a variable."""
 
     path: str
@@ -49,10 +49,10 @@ class Array(NamedTuple):
         return None if keys is None or self.source.layout.shards else keys.chunk_keys.key(index)
 
 
-class Fault(NamedTuple):
+class ChunkFault(NamedTuple):
     """An unreadable chunk."""
 
-    array: Array
+    array: CheckedPart
     """Its array."""
     chunk: Index
     """Its grid index."""
@@ -62,15 +62,15 @@ class Fault(NamedTuple):
     """The error or diagnostics."""
 
 
-def arrays(checked: Checked, *, empty: bool = False) -> Iterator[Array]:
+def arrays(checked: Checked, *, empty: bool = False) -> Iterator[CheckedPart]:
     """Yield every array with chunks; with `empty`, also empty ones."""
     for path, parts in checked.parts.items():
         for part, source in parts.items():
             if empty or 0 not in source.layout.shape:
-                yield Array(path, part, source)
+                yield CheckedPart(path, part, source)
 
 
-def chosen(array: Array, sample: int | None) -> Iterator[Index]:
+def chosen(array: CheckedPart, sample: int | None) -> Iterator[Index]:
     """Yield the stored chunks of an array, or a sample of them. Raises OSError."""
     chunks = array.source.layout.chunks
     if sample is None:
@@ -84,7 +84,7 @@ def chosen(array: Array, sample: int | None) -> Iterator[Index]:
 
 def read(
     checked: Checked, sample: int | None, memory: int, skip: Callable[[str], bool]
-) -> Iterator[tuple[int, list[Fault]]]:
+) -> Iterator[tuple[int, list[ChunkFault]]]:
     """Read all chunks, or `sample` of each array; yield the number read and their faults, per batch.
 
     `skip`: returns whether to skip a key. Raises OSError if chunks cannot be
@@ -105,7 +105,9 @@ def read(
         yield from crew.results(tasks())
 
 
-def _looked_at(array: Array, batch: tuple[Index, ...], skip: Callable[[str], bool]) -> tuple[int, list[Fault]]:
+def _looked_at(
+    array: CheckedPart, batch: tuple[Index, ...], skip: Callable[[str], bool]
+) -> tuple[int, list[ChunkFault]]:
     count, faults = 0, []
     for index in batch:
         key = array.key(index)
@@ -115,16 +117,16 @@ def _looked_at(array: Array, batch: tuple[Index, ...], skip: Callable[[str], boo
         try:
             array.source.read(region_of(index, array.source.layout.chunks, array.source.layout.shape))
         except OSError as error:
-            faults.append(Fault(array, index, key, error))
+            faults.append(ChunkFault(array, index, key, error))
         except CompileError as error:
-            faults.append(Fault(array, index, key, tuple(error.diagnostics)))
+            faults.append(ChunkFault(array, index, key, tuple(error.diagnostics)))
     return count, faults
 
 
 def strays(checked: Checked, references: References) -> Iterator[str]:
     """Yield valid keys of references that are neither chunks nor documents. Raises OSError."""
     found = [array.source for array in arrays(checked, empty=True)]
-    owners: dict[str, Listing] = {}
+    owners: dict[str, KeyListing] = {}
     known = 0
     for source in found:
         if source.keys is not None:

@@ -27,7 +27,7 @@ UNKNOWN = -1
 """Unknown size of a target."""
 
 
-class Table(NamedTuple):
+class RangeTable(NamedTuple):
     """References: key i is bytes `offset[i]` to `offset[i] + length[i]` of target number `target[i]`."""
 
     keys: list[str]
@@ -51,7 +51,7 @@ class Table(NamedTuple):
         return found
 
 
-def tables(entries: Iterable[tuple[str, bytes | Reference]], urls: dict[str | None, int]) -> Iterator[Table]:
+def tables(entries: Iterable[tuple[str, bytes | Reference]], urls: dict[str | None, int]) -> Iterator[RangeTable]:
     """Yield the references among entries. `urls`: receives a number for each new URL."""
     rows = iter(entries)
     while True:
@@ -71,7 +71,7 @@ def tables(entries: Iterable[tuple[str, bytes | Reference]], urls: dict[str | No
         if not seen:
             return
         if keys:
-            yield Table(keys, _column(targets), _column(offsets), _column(lengths))
+            yield RangeTable(keys, _column(targets), _column(offsets), _column(lengths))
 
 
 def _column(values: list[int]) -> NDArray[np.int64]:
@@ -111,7 +111,7 @@ class _Targets:
         self.failures: dict[int, OSError | CompileError] = {}
         self.faults: list[Diagnostic] = []
 
-    def take(self, table: Table) -> None:
+    def take(self, table: RangeTable) -> None:
         """Check new targets, and count references."""
         known = len(self.sizes)
         numbers, rows = np.unique(table.target, return_index=True)
@@ -177,13 +177,13 @@ def _noted(member: Any) -> dict[str | None, Facts]:
     return {url: noted(facts) for url, facts in targets.items()} if isinstance(targets, Mapping) else {}
 
 
-def _is_meant(references: References, key: str, url: str | None, table: Table, row: int) -> bool:
+def _is_meant(references: References, key: str, url: str | None, table: RangeTable, row: int) -> bool:
     """Return whether an entry is the valid one of its key, not a replaced one."""
     length = int(table.length[row])
     return references.find(key) == Reference(url, int(table.offset[row]), None if length < 0 else length)
 
 
-def _tell_beyond(key: str, url: str | None, table: Table, row: int, size: int, report: Report) -> None:
+def _tell_beyond(key: str, url: str | None, table: RangeTable, row: int, size: int, report: Report) -> None:
     offset, length = int(table.offset[row]), int(table.length[row])
     what = f"{length} bytes at {offset}" if length >= 0 else f"the bytes from {offset}"
     text = f"`{key}` refers to {what} of `{_named(url)}`, which has {size}"

@@ -11,7 +11,7 @@ from xarray.backends.common import BackendArray
 from xarray.core import indexing
 
 from nczarr.select.indexing import read_outer, read_points
-from nczarr.xarray.opened import Opened
+from nczarr.xarray.opened import OpenedDataset
 from nczarr.xarray.values import native
 
 
@@ -20,7 +20,7 @@ class NczarrArray(BackendArray):
 
     __slots__ = ("dtype", "opened", "path", "shape")
 
-    def __init__(self, opened: Opened, path: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    def __init__(self, opened: OpenedDataset, path: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
         self.opened = opened
         self.path = path
         self.shape = shape

@@ -14,7 +14,7 @@ from nczarr.ast import Group
 from nczarr.ast import Variable as Declared
 from nczarr.xarray.backend_array import NczarrArray
 from nczarr.xarray.encoding import storage_encoding
-from nczarr.xarray.opened import Opened
+from nczarr.xarray.opened import OpenedDataset
 from nczarr.xarray.values import attributes, take_fill
 from nczarr.xarray.warnings import warn
 
@@ -26,7 +26,7 @@ class DataStore(AbstractDataStore):
     out.
     """
 
-    def __init__(self, opened: Opened, group: str, source: str, drop: Collection[str] = ()) -> None:
+    def __init__(self, opened: OpenedDataset, group: str, source: str, drop: Collection[str] = ()) -> None:
         self._opened = opened
         self._group = group
         self._source = source

@@ -22,7 +22,7 @@ from nczarr.secrets import StorageOptions, shown
 from nczarr.stores.url import is_remote, location
 from nczarr.xarray.claims import claims
 from nczarr.xarray.data_store import DataStore, dropped
-from nczarr.xarray.opened import Opened
+from nczarr.xarray.opened import OpenedDataset
 from nczarr.xarray.scopes import apart
 from nczarr.xarray.warnings import warn
 
@@ -171,20 +171,20 @@ class NczarrBackendEntrypoint(BackendEntrypoint):
 
 def _opened(
     given: Openable, kind: str | None, storage_options: Mapping[str, Any] | None, following: Following
-) -> tuple[Opened, str, str]:
+) -> tuple[OpenedDataset, str, str]:
     """Return the dataset, the source that encodings name, without secrets, and the FQN of the given group.
 
     Raises TypeError for an object that is no dataset.
     """
     if isinstance(given, GroupHandle):
-        return Opened(given.root), given.root.name, given.path
+        return OpenedDataset(given.root), given.root.name, given.path
     options = options_from(
         kind=kind, allow_loss=UNREAD, storage_options=StorageOptions(storage_options), following=following
     )._replace(masking_fill=True)
     if not isinstance(given, str | os.PathLike):
         handle = opened_object(given, options)
         _warn_of_losses(handle)
-        return Opened(handle), handle.dataset.name or "", "/"
+        return OpenedDataset(handle), handle.dataset.name or "", "/"
     path = os.fspath(given)
     repository = location(path).repository
     if repository is not None:
@@ -194,7 +194,7 @@ def _opened(
     again = partial(_read, path, options)
     handle = again()
     _warn_of_losses(handle)
-    return Opened(handle, again), shown(path), "/"
+    return OpenedDataset(handle, again), shown(path), "/"
 
 
 def _warn_of_losses(handle: DatasetHandle) -> None:
@@ -210,7 +210,7 @@ def _read(path: str, options: Options) -> DatasetHandle:
     return handle_of(pipeline.read_path(path, report, options), report)
 
 
-def _group_path(opened: Opened, top: str, group: str | None) -> str:
+def _group_path(opened: OpenedDataset, top: str, group: str | None) -> str:
     """Return the FQN of a group below the group `top`. Raises OSError if it does not exist."""
     known = opened.handle.checked.groups
     parts = [names.normal(part) for part in (group or "").strip("/").split("/") if part]
@@ -222,7 +222,7 @@ def _group_path(opened: Opened, top: str, group: str | None) -> str:
 
 
 def _tree(
-    opened: Opened,
+    opened: OpenedDataset,
     source: str,
     top: str,
     drop_variables: str | Iterable[str] | None,
@@ -252,7 +252,11 @@ def _tree(
 
 
 def _dataset(
-    opened: Opened, path: str, source: str, drop_variables: str | Iterable[str] | None, decoders: Mapping[str, Any]
+    opened: OpenedDataset,
+    path: str,
+    source: str,
+    drop_variables: str | Iterable[str] | None,
+    decoders: Mapping[str, Any],
 ) -> xarray.Dataset:
     """Return the decoded dataset of one group."""
     store = DataStore(opened, path, source, dropped(drop_variables))

@@ -23,14 +23,14 @@ MOST = 16
 """Datasets that a process keeps open for arrays that it has unpickled."""
 
 _lock = Lock()
-_known: WeakValueDictionary[str, Opened] = WeakValueDictionary()
+_known: WeakValueDictionary[str, OpenedDataset] = WeakValueDictionary()
 """All datasets of the process by token."""
 
-_kept: OrderedDict[str, Opened] = OrderedDict()
+_kept: OrderedDict[str, OpenedDataset] = OrderedDict()
 """The last datasets that were unpickled, by token: between two tasks, no array may refer to one."""
 
 
-class Opened:
+class OpenedDataset:
     """An open dataset that pickles as the call that opens it again."""
 
     __slots__ = ("__weakref__", "_axes", "_forms", "_open", "_token", "handle", "values")
@@ -70,12 +70,12 @@ class Opened:
         return _reopened, (self._token, open_again)
 
 
-def _reopened(token: str, open_again: Callable[[], GroupHandle]) -> Opened:
+def _reopened(token: str, open_again: Callable[[], GroupHandle]) -> OpenedDataset:
     """Return the dataset with a token, opened if the process does not have it. Raises the errors of opening."""
     with _lock:
         found = _known.get(token)
         if found is None:
-            found = Opened(open_again(), open_again)
+            found = OpenedDataset(open_again(), open_again)
             found._token = token
             _known[token] = found
         _kept[token] = found

@@ -13,9 +13,9 @@ import pytest
 
 import nczarr
 from nczarr.api.handle import DatasetHandle
-from nczarr.combine.spec import Wanted, settled
+from nczarr.combine.spec import CombineSpec, settled
 from nczarr.diagnostics.report import Report
-from nczarr.extend.placement import Piece, part_of
+from nczarr.extend.placement import RecordRun, part_of
 from nczarr.stores.extensible import ExtensibleFolder
 from tests.support.peers import exactness
 from tests.support.repositories import commit_attribute, icechunk
@@ -219,11 +219,11 @@ def test_halves_of_real_files(path: Path, form: str, tmp_path: Path) -> None:
     whole = nczarr.open(path)
     growing = [each for each, found in whole.checked.dimensions.items() if found.size > 1]
     for dimension in sorted(growing, key=lambda each: not whole.checked.dimensions[each].unlimited)[:1]:
-        way = settled(str(path), whole.checked, Wanted((dimension,)), Report())
+        way = settled(str(path), whole.checked, CombineSpec((dimension,)), Report())
         if way is None:
             pytest.skip("it cannot be combined along this dimension")
         size = whole.checked.dimensions[dimension].size
-        cuts = [Piece(0, 0, size // 2), Piece(0, size // 2, size)]
+        cuts = [RecordRun(0, 0, size // 2), RecordRun(0, size // 2, size)]
         first, second = (DatasetHandle(part_of(whole.checked, way, cut), []) for cut in cuts)
         chunks = {dimension.rpartition("/")[2]: 3}
         try:

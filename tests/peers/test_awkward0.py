@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import nczarr.awkward0
 from nczarr.formats.awkward0.columns import nodes as kinds
 from nczarr.formats.awkward0.columns.awkward2 import of_awkward, to_awkward
-from nczarr.formats.awkward0.columns.nodes import Column, Flat, Lists, Table
+from nczarr.formats.awkward0.columns.nodes import Column, Flat, ListNode, TableNode
 from nczarr.formats.awkward0.write.save import put, save
 from nczarr.formats.awkward0.write.serialize import serialize
 from tests.support.columns import columns, items, mark
@@ -64,12 +64,12 @@ ONE_OF_EACH: dict[str, Column] = {
     "Flat": FLAT,
     "rows": Flat(np.zeros((3, 2), "<i4")),
     "structures": Flat(np.zeros(3, [("x", "<i4"), ("y", "<f8", (2,))])),
-    "Lists": Lists(np.array([0, 2, 2, 4]), FLAT),
-    "Lists in Lists": Lists(np.array([0, 2, 2, 3]), Lists(np.array([0, 2, 2, 4]), FLAT)),
+    "Lists": ListNode(np.array([0, 2, 2, 4]), FLAT),
+    "Lists in Lists": ListNode(np.array([0, 2, 2, 3]), ListNode(np.array([0, 2, 2, 4]), FLAT)),
     "Spans": kinds.Spans(np.array([2, 0]), np.array([3, 2]), FLAT),
-    "Texts": kinds.Texts(Lists(np.array([0, 1, 4]), BYTES)),
-    "bytes": kinds.Texts(kinds.Spans(np.array([2, 0]), np.array([3, 2]), BYTES), None),
-    "Table": Table(("x", "y", "z"), (FLAT, FLAT, Flat(np.arange(4))), 4),
+    "Texts": kinds.TextNode(ListNode(np.array([0, 1, 4]), BYTES)),
+    "bytes": kinds.TextNode(kinds.Spans(np.array([2, 0]), np.array([3, 2]), BYTES), None),
+    "Table": TableNode(("x", "y", "z"), (FLAT, FLAT, Flat(np.arange(4))), 4),
     "Masked": kinds.Masked(np.array([True, False, True, False]), FLAT),
     "BitMasked": kinds.BitMasked(np.array([5], "u1"), FLAT),
     "optional": kinds.Indexed(np.array([0, -1, 3]), FLAT, optional=True),
@@ -77,7 +77,7 @@ ONE_OF_EACH: dict[str, Column] = {
     "Sparse": kinds.Sparse(9, INDEX[:2], Flat(np.arange(2.0)), 5.0),
     "Union": kinds.Union(np.array([0, 1, 0]), np.array([0, 0, 1]), (FLAT, BYTES)),
     "Union with index": kinds.Union(np.array([0, 1, 0]), np.array([1, 0, 0]), (FLAT, BYTES)),
-    "Chunks": kinds.Chunks((FLAT, Flat(np.arange(2.0)))),
+    "Chunks": kinds.ArrayPieces((FLAT, Flat(np.arange(2.0)))),
 }
 CLASSES = "Jagged String Masked BitMasked IndexedMasked Indexed Sparse Union Chunked".split()
 PARAMETERS = "content contents counts starts stops mask index tags chunk".split()
@@ -125,8 +125,8 @@ def test_documents_and_compressed_contexts_are_those_of_awkward0(awkward0: str, 
 
 def test_an_array_that_encloses_itself(awkward0: str) -> None:
     around: list[Column] = []
-    inside = kinds.Union(np.array([0, 1]), np.array([1, 0]), (kinds.Later(0, lambda: around[0]), FLAT))
-    around.append(Lists(np.array([0, 2, 2]), inside))
+    inside = kinds.Union(np.array([0, 1]), np.array([1, 0]), (kinds.BackReference(0, lambda: around[0]), FLAT))
+    around.append(ListNode(np.array([0, 2, 2]), inside))
     assert asked(awkward0, [written(around[0])]) == [{"value": [[[], mark(0.0)], []]}]
 
 

@@ -22,7 +22,7 @@ from nczarr.diagnostics.report import CompileError
 from nczarr.formats.awkward0.columns.nodes import Column
 from nczarr.formats.awkward0.read.whitelist import allows, patterns
 from nczarr.formats.awkward0.wire import dtypes
-from nczarr.formats.awkward0.wire.limits import RefusedError
+from nczarr.formats.awkward0.wire.limits import UnreadableDocumentError
 from tests.conftest import shared_folder
 from tests.support import columns as marked
 from tests.support.peers import SCRIPTS
@@ -143,7 +143,7 @@ def test_groups(peer: Callable[[str], ModuleType]) -> None:
 def test_dtypes() -> None:
     for case in VECTORS["dtype-conversions"]["cases"]:
         if "error" in case:
-            with pytest.raises(RefusedError):
+            with pytest.raises(UnreadableDocumentError):
                 dtypes.of_json(case["json"])
         else:
             found = dtypes.of_json(case["json"])

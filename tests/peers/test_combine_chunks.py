@@ -14,10 +14,10 @@ import nczarr
 from nczarr.arrays.blocks import every_block, region_of
 from nczarr.arrays.codecs import to_configs
 from nczarr.arrays.grid import chunk_of
-from nczarr.arrays.manifest import Affine, Columns
+from nczarr.arrays.manifest import Affine, PlaceColumns
 from nczarr.arrays.source import itemsize
 from nczarr.check.checked import Checked
-from nczarr.combine import Wanted, combine
+from nczarr.combine import CombineSpec, combine
 from nczarr.diagnostics.report import Report
 from tests.support.peers.combined_files import Maker, axes, chunked, contiguous, files, fill, records
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.peer
 
 def whole(paths: list[str], **wanted: Any) -> tuple[Checked | None, Report]:
     report = Report()
-    made = combine(((path, nczarr.open(path).checked) for path in paths), Wanted(**wanted), report)
+    made = combine(((path, nczarr.open(path).checked) for path in paths), CombineSpec(**wanted), report)
     return made, report
 
 
@@ -40,7 +40,7 @@ def chunks_read(checked: Checked, path: str) -> int:
     if isinstance(table, Affine):
         places = {n: (table.source, table.base + n * table.stride, table.length) for n in range(table.count)}
     else:
-        assert isinstance(table, Columns)
+        assert isinstance(table, PlaceColumns)
         assert (np.diff(table.chunk) > 0).all()
         rows = zip(table.source, table.offset.tolist(), table.length.tolist(), strict=True)
         places = dict(zip(table.chunk.tolist(), ((table.sources[n], at, size) for n, at, size in rows), strict=True))

@@ -305,7 +305,7 @@ def test_threads_read_side_by_side(xr: ModuleType, tmp_path: Path) -> None:
 def test_arrays_pickle_as_path_and_options(xr: ModuleType, tmp_path: Path) -> None:
     """Arrays of one dataset open it once, in this process not at all; a secret is not printed."""
     from nczarr.xarray.engine import _opened
-    from nczarr.xarray.opened import Opened
+    from nczarr.xarray.opened import OpenedDataset
 
     nczarr.write(nczarr.from_cdl("netcdf d { variables: int v ; int w ; data: v = 1 ; w = 2 ; }"), tmp_path / "a.nc")
     opened, source, top = _opened(tmp_path / "a.nc", None, {"key": "t0psecret"}, nczarr.refs.Following())
@@ -322,7 +322,7 @@ def test_arrays_pickle_as_path_and_options(xr: ModuleType, tmp_path: Path) -> No
 
     module._kept.clear()
     fresh = pickle.loads(data)[0]
-    assert isinstance(fresh, Opened)
+    assert isinstance(fresh, OpenedDataset)
     assert fresh._token == token
     assert pickle.loads(data)[1] is fresh
     assert list(fresh.handle) == ["/v", "/w"]

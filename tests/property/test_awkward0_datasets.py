@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 import nczarr
 import nczarr.awkward0
 from nczarr.diagnostics.report import CompileError
-from nczarr.formats.awkward0.columns.nodes import Chunks, Flat, Indexed, Lists, Spans, Texts
+from nczarr.formats.awkward0.columns.nodes import ArrayPieces, Flat, Indexed, ListNode, Spans, TextNode
 from tests.support.columns import columns
 from tests.support.proof import share
 
@@ -65,11 +65,11 @@ def _simple(column: Any) -> bool:
     match column:
         case Flat():
             return column.values.ndim == 1 and column.values.dtype.kind in "iuf" and column.values.dtype.itemsize > 2
-        case Lists() | Spans() | Indexed():
+        case ListNode() | Spans() | Indexed():
             return not (isinstance(column, Indexed) and column.optional) and _simple(column.content)
-        case Texts():
+        case TextNode():
             items = nczarr.awkward0.items(column)
             return column.encoding == "utf-8" and not any("\0" in each or not each.isprintable() for each in items)
-        case Chunks():
+        case ArrayPieces():
             return bool(column.pieces) and all(map(_simple, column.pieces))
     return False

@@ -18,7 +18,7 @@ from nczarr.arrays.source import Parts
 from nczarr.ast import Dataset
 from nczarr.check import check
 from nczarr.check.checked import Checked, Unchecked
-from nczarr.combine import Wanted, combine
+from nczarr.combine import CombineSpec, combine
 from nczarr.compare.diff import differences
 from nczarr.diagnostics.report import Report
 from nczarr.options import Extent, Section, Subset
@@ -64,7 +64,7 @@ def test_what_was_cut_is_put_together(drawn: tuple[Dataset, dict[str, Parts]], d
     bounds = zip([0, *cuts], [*cuts, length], strict=True)
     pieces = [(str(first), part(checked, dimension, first, end - 1)) for first, end in bounds]
     report = Report()
-    made = combine(pieces, Wanted((dimension,)), report)
+    made = combine(pieces, CombineSpec((dimension,)), report)
     assert made is not None, report.sorted()
     assert {each.code for each in report.sorted()} <= {"unordered-coordinate"}
     assert list(differences(checked, made)) == []
@@ -94,7 +94,7 @@ def test_equal_datasets_that_are_stacked_are_repeated(drawn: tuple[Dataset, dict
     assume(checked.variables)
     assume("/stack" not in checked.groups and all(names.last(path) != "stack" for path in checked.dimensions))
     report = Report()
-    wanted = Wanted(tuple(checked.variables), "stack")
+    wanted = CombineSpec(tuple(checked.variables), "stack")
     made = combine([(str(number), checked) for number in range(count)], wanted, report)
     assert made is not None, report.sorted()
     for fqn, variable in made.variables.items():

@@ -36,7 +36,7 @@ from nczarr.compare.digest import Digest, digest
 from nczarr.diagnostics.report import Report
 from nczarr.options import Options
 from nczarr.registry import named
-from nczarr.select.reader import Reader
+from nczarr.select.reader import PartAssembler
 from nczarr.stores.memory import MemoryStore
 from nczarr.testing.arrays import parts_of, whole
 from nczarr.testing.strategies import constants, datasets_with_data, legal_names
@@ -89,7 +89,7 @@ def as_bytes(values: Any, type_name: str, checked: Checked) -> Any:
 
 def of_parts(parts: Parts, type_name: str, shape: tuple[int, ...], checked: Checked) -> Any:
     region = tuple(slice(0, length) for length in shape)
-    return as_bytes(Reader(parts, checked.types).box("", type_name, region), type_name, checked)
+    return as_bytes(PartAssembler(parts, checked.types).box("", type_name, region), type_name, checked)
 
 
 def of_constant(constant: Constant, checked: Checked) -> Any:

@@ -8,18 +8,18 @@ import numpy as np
 from hypothesis import strategies as st
 
 from nczarr.formats.awkward0.columns.nodes import (
+    ArrayPieces,
     BitMasked,
-    Chunks,
     Column,
     Flat,
     Indexed,
-    Lists,
+    ListNode,
     Masked,
     Objects,
     Spans,
     Sparse,
-    Table,
-    Texts,
+    TableNode,
+    TextNode,
     Union,
 )
 
@@ -85,17 +85,19 @@ def _made(draw: Any, kind: str, length: int, depth: int, fixed: bool) -> Column:
             texts = draw(st.lists(st.sampled_from(["", "a", "å", "日本", "xyz"]), min_size=length, max_size=length))
             raw = [b"**", *(text.encode() for text in texts)] if seed % 2 else [b"", *(text.encode() for text in texts)]
             offsets = np.cumsum([len(each) for each in raw]).astype("i4" if seed % 3 else "i8")
-            return Texts(Lists(offsets, Flat(np.frombuffer(b"".join(raw), "u1"))), None if seed % 5 == 0 else "utf-8")
+            return TextNode(
+                ListNode(offsets, Flat(np.frombuffer(b"".join(raw), "u1"))), None if seed % 5 == 0 else "utf-8"
+            )
         case "lists":
             offsets = np.cumsum([draw(st.integers(0, 2)), *integers(0, 3).tolist()])
-            return Lists(offsets, inner(int(offsets[-1]) + draw(st.integers(0, 2))))
+            return ListNode(offsets, inner(int(offsets[-1]) + draw(st.integers(0, 2))))
         case "spans":
             content = inner(draw(st.integers(0, 5)))
             starts = integers(0, len(content))
             return Spans(starts, np.minimum(starts + integers(0, 3), len(content)), content)
         case "table":
             names = draw(st.lists(st.sampled_from(["x", "y", "näme", "a b", "0"]), unique=True, max_size=3))
-            return Table(tuple(names), tuple(inner(length + draw(st.integers(0, 1))) for _ in names), length)
+            return TableNode(tuple(names), tuple(inner(length + draw(st.integers(0, 1))) for _ in names), length)
         case "masked":
             mask = integers(0, 1).astype(draw(st.sampled_from(["?", "i1"])))
             return Masked(mask, inner(length + draw(st.integers(0, 1))), draw(st.booleans()))
@@ -115,9 +117,11 @@ def _made(draw: Any, kind: str, length: int, depth: int, fixed: bool) -> Column:
         case "chunks":
             cut = draw(st.integers(0, length))
             whole = inner(length)
-            from nczarr.formats.awkward0.columns.cuts import Cuts
+            from nczarr.formats.awkward0.columns.cuts import ColumnSlicer
 
-            return Chunks((Cuts()(whole, 0, cut), Cuts()(whole, cut, cut), Cuts()(whole, cut, length)))
+            return ArrayPieces(
+                (ColumnSlicer()(whole, 0, cut), ColumnSlicer()(whole, cut, cut), ColumnSlicer()(whole, cut, length))
+            )
         case _:
             index = np.array(sorted(draw(st.sets(st.integers(0, length - 1))) if length else []), "i8")
             kind_, default = draw(st.sampled_from([("<i4", 0), ("<i4", 7), ("<f8", 0.0), ("<f8", 2.5)]))
@@ -129,18 +133,18 @@ def items(column: Column) -> list[Any]:
     match column:
         case Flat():
             return [_element(each, column.values.dtype) for each in column.values]
-        case Lists():
+        case ListNode():
             inner = items(column.content)
             return [inner[a:b] for a, b in zip(column.offsets[:-1].tolist(), column.offsets[1:].tolist(), strict=True)]
         case Spans():
             inner = items(column.content)
             return [inner[a:b] for a, b in zip(column.starts.tolist(), column.stops.tolist(), strict=True)]
-        case Texts():
+        case TextNode():
             found = [bytes(each) for each in items(column.bytes)]
             return [
                 {"bytes": each.hex()} if column.encoding is None else each.decode(column.encoding) for each in found
             ]
-        case Table():
+        case TableNode():
             parts = [items(each)[: column.length] for each in column.columns]
             return [
                 {"record": [[name, part[n]] for name, part in zip(column.names, parts, strict=True)]}
@@ -164,7 +168,7 @@ def items(column: Column) -> list[Any]:
         case Union():
             inner = [items(each) for each in column.contents]
             return [inner[tag][n] for tag, n in zip(column.tags.tolist(), column.index.tolist(), strict=True)]
-        case Chunks():
+        case ArrayPieces():
             return [each for piece in column.pieces for each in items(piece)]
         case Objects():
             return items(column.content)

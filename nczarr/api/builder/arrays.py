@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from nczarr.api.builder.foreign_arrays import Given, computed, is_lazy
+from nczarr.api.builder.foreign_arrays import ArrayData, computed, is_lazy
 from nczarr.api.builder.numbers import fill_bytes, numbers
-from nczarr.api.builder.pieces import NO_FILL_VALUE, RefusedError
+from nczarr.api.builder.pieces import NO_FILL_VALUE, UnsuitedValueError
 from nczarr.api.builder.values import values
 from nczarr.arrays.dask_array import Results
 from nczarr.arrays.lazy_numpy import NDArray, np
@@ -38,7 +38,7 @@ def shape_of(data: Any, type_name: str, rank: int, types: Types) -> Shape:
     depth = rank - 1 if texts else rank
     shape = data.shape[:depth] if hasattr(data, "shape") else tuple(_lengths(data, depth))
     if len(shape) < depth or (hasattr(data, "shape") and len(data.shape) > depth and is_fixed(type_name, types)):
-        raise RefusedError(
+        raise UnsuitedValueError(
             "shape-mismatch", f"the data have {len(getattr(data, 'shape', shape))} dimensions, not {rank}"
         )
     if texts:
@@ -57,7 +57,7 @@ def _is_texts(data: Any) -> bool:
 
 def _bytes(text: Any) -> bytes:
     if not isinstance(text, str | bytes):
-        raise RefusedError("type-mismatch", f"{text!r} is not text, and the type is char")
+        raise UnsuitedValueError("type-mismatch", f"{text!r} is not text, and the type is char")
     return text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
 
 
@@ -65,10 +65,10 @@ def _lengths(data: Any, depth: int) -> list[int]:
     level, lengths = [data], []
     for axis in range(depth):
         if not all(isinstance(item, list | tuple | range) or hasattr(item, "__array__") for item in level):
-            raise RefusedError("shape-mismatch", f"the data have {axis} dimensions, not {depth}")
+            raise UnsuitedValueError("shape-mismatch", f"the data have {axis} dimensions, not {depth}")
         sizes = {len(item) for item in level}
         if len(sizes) > 1:
-            raise RefusedError("shape-mismatch", f"lists of {min(sizes)} and of {max(sizes)} values are mixed")
+            raise UnsuitedValueError("shape-mismatch", f"lists of {min(sizes)} and of {max(sizes)} values are mixed")
         lengths.append(sizes.pop() if sizes else 0)
         level = [inner for item in level for inner in item]
     return lengths
@@ -117,7 +117,7 @@ def has_known_fill(type_name: str) -> bool:
 
 
 def with_fill(
-    data: Given,
+    data: ArrayData,
     type_name: str,
     given: Shape,
     shape: Shape,
@@ -134,12 +134,12 @@ def with_fill(
     netCDF's default of the type; the data must not contain it. Raises RefusedError.
     """
     if not (is_fixed(type_name, types) or type_name == "string") or fill is None:
-        raise RefusedError(
+        raise UnsuitedValueError(
             "type-mismatch", f"some values are masked, and type `{type_name}` has no fill value", NO_FILL_VALUE
         )
     if not declared and (no_fill or not has_known_fill(type_name)):
         text = f"some values are masked, and no fill value of type `{type_name}` is readable by all readers"
-        raise RefusedError("type-mismatch", text, NO_FILL_VALUE)
+        raise UnsuitedValueError("type-mismatch", text, NO_FILL_VALUE)
     if is_lazy(data.values):
         from nczarr.api.builder.lazy_arrays import filled
 
@@ -158,13 +158,13 @@ def with_fill(
     origin: Any = (*(slice(0, length) for length in given), ...)  # the dots make a view of a scalar too
     inside = stored[origin]
     if mask.shape != inside.shape:
-        raise RefusedError(
+        raise UnsuitedValueError(
             "type-mismatch", "some texts are masked, and char has a fill value for single characters", NO_FILL_VALUE
         )
     one = _element(fill, stored.dtype)
     if not declared and (inside[~mask] == one).any():
         text = f"some values are masked and others equal {one}, the fill value of type `{type_name}`"
-        raise RefusedError("value-range", text, NO_FILL_VALUE)
+        raise UnsuitedValueError("value-range", text, NO_FILL_VALUE)
     inside[mask] = one
     return {"": ArrayInMemory(made.layout, stored)}
 
@@ -238,5 +238,5 @@ def _spread(elements: Constant, given: Shape, shape: Shape, fill: Constant | Non
 
 def _filler(fill: Constant | None, type_name: str) -> Sequence[Any]:
     if fill is None or not isinstance(fill.data, tuple):
-        raise RefusedError("shape-mismatch", f"the data are short, and type `{type_name}` has no fill value")
+        raise UnsuitedValueError("shape-mismatch", f"the data are short, and type `{type_name}` has no fill value")
     return fill.data

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from nczarr import names
 from nczarr.api.builder.group import GroupBuilder
-from nczarr.api.builder.pieces import PendingAttribute, PendingVariable, RefusedError, Site, caller
-from nczarr.api.builder.scope import Scope, groups, survey
+from nczarr.api.builder.pieces import PendingAttribute, PendingVariable, Site, UnsuitedValueError, caller
+from nczarr.api.builder.scope import BuilderScope, groups, survey
 from nczarr.api.builder.values import constant, infer
 from nczarr.arrays.dask_array import Results
 from nczarr.arrays.lazy_numpy import np
@@ -18,7 +18,7 @@ from nczarr.diagnostics.report import CompileError
 from nczarr.source import Span
 
 if TYPE_CHECKING:
-    from nczarr.api.builder.foreign_arrays import Given
+    from nczarr.api.builder.foreign_arrays import ArrayData
     from nczarr.api.handle import DatasetHandle
     from nczarr.arrays.source import Parts
 
@@ -103,7 +103,7 @@ class Assembly:
         self.root = root
         self.site = site
         self.here = here
-        self.scope: Scope = survey(root)
+        self.scope: BuilderScope = survey(root)
         self.extents: dict[str, int] = {}
         self.fills: dict[str, Constant] = {}
         self.added: dict[str, dict[str, Constant]] = {}
@@ -139,7 +139,7 @@ class Assembly:
             self.site.error("type-mismatch", text, self.here)
             return {}
 
-    def _named(self, data: dict[Any, Any], variables: Mapping[str, Declaration]) -> dict[str, Given]:
+    def _named(self, data: dict[Any, Any], variables: Mapping[str, Declaration]) -> dict[str, ArrayData]:
         """Return data by variable FQN; reports other names."""
         from nczarr.api.builder.foreign_arrays import given
 
@@ -150,7 +150,7 @@ class Assembly:
                 try:
                     out[path] = self._with_times(given(values, times=True), *variables[path])
                     self._declare_fill(out[path], *variables[path])
-                except RefusedError as refused:
+                except UnsuitedValueError as refused:
                     self._refuse(refused, f"variable `{path}`", self.here)
                 continue
             meant = names.closest(str(path), variables)
@@ -158,16 +158,16 @@ class Assembly:
             self.site.report.error("undefined-variable", f"variable `{written}` is not defined", self.here, helps=hint)
         return out
 
-    def _with_times(self, data: Given, group: GroupBuilder, variable: PendingVariable) -> Given:
+    def _with_times(self, data: ArrayData, group: GroupBuilder, variable: PendingVariable) -> ArrayData:
         """Return dates and durations as numbers, and note the attributes that they need. Raises RefusedError."""
         if getattr(getattr(data.values, "dtype", None), "kind", "") not in ("M", "m"):
             return data
-        from nczarr.api.builder.foreign_arrays import DATES, Given, is_lazy
+        from nczarr.api.builder.foreign_arrays import DATES, ArrayData, is_lazy
         from nczarr.api.builder.times import encoded, units_of
 
         kind = self.scope.type(variable.type, group.path)
         if kind not in ATOMIC or not (ATOMIC[kind].is_integer or ATOMIC[kind].is_float):
-            raise RefusedError("type-mismatch", f"{data.values.dtype} cannot be stored in type {kind}", DATES)
+            raise UnsuitedValueError("type-mismatch", f"{data.values.dtype} cannot be stored in type {kind}", DATES)
         own = {each.name: each.value for each in variable.attributes}
         units = units_of(data.values.dtype, own.get("units"), own.get("calendar"))
         added = {
@@ -182,9 +182,9 @@ class Assembly:
             made = encoded(np.ma.asanyarray(values), units)
             found, mask = np.ma.getdata(made), np.ma.getmaskarray(made)
         self.added[variable.path] = added
-        return Given(found, mask if mask is not None and mask.any() else None)
+        return ArrayData(found, mask if mask is not None and mask.any() else None)
 
-    def _declare_fill(self, data: Given, group: GroupBuilder, variable: PendingVariable) -> None:
+    def _declare_fill(self, data: ArrayData, group: GroupBuilder, variable: PendingVariable) -> None:
         """Note netCDF's default fill value for masked numbers: readers of Zarr, such as xarray, know declared ones."""
         from nczarr.api.builder.arrays import has_known_fill
         from nczarr.check.fill_values import default_fill
@@ -200,7 +200,7 @@ class Assembly:
         if fill is not None and has_known_fill(kind) and not variable.storage.no_fill:
             self.added.setdefault(variable.path, {})["_FillValue"] = fill
 
-    def _given(self, data: Given, group: GroupBuilder, variable: PendingVariable) -> tuple[int, ...] | None:
+    def _given(self, data: ArrayData, group: GroupBuilder, variable: PendingVariable) -> tuple[int, ...] | None:
         """Return the shape of a variable's data; unlimited dimensions grow to it, others must match."""
         from nczarr.api.builder.arrays import shape_of
 
@@ -209,7 +209,7 @@ class Assembly:
             return None
         try:
             given = shape_of(data.values, kind, len(variable.dimensions), self.scope.types)
-        except RefusedError as refused:
+        except UnsuitedValueError as refused:
             self._refuse(refused, f"variable `{variable.path}`", self.here)
             return None
         for axis, (reference, length) in enumerate(zip(variable.dimensions, given, strict=True)):
@@ -227,7 +227,7 @@ class Assembly:
         return given
 
     def _parts(
-        self, data: Given, given: tuple[int, ...], group: GroupBuilder, variable: PendingVariable
+        self, data: ArrayData, given: tuple[int, ...], group: GroupBuilder, variable: PendingVariable
     ) -> Parts | None:
         from nczarr.api.builder.arrays import parts_of, with_fill
         from nczarr.check.fill_values import default_fill
@@ -248,7 +248,7 @@ class Assembly:
             return with_fill(
                 data, kind, given, lengths, fill, types, declared=declared, no_fill=no_fill, results=results
             )
-        except RefusedError as refused:
+        except UnsuitedValueError as refused:
             self._refuse(refused, f"variable `{variable.path}`", self.here)
         return None
 
@@ -258,7 +258,7 @@ class Assembly:
         path = self.scope.dimension(reference, group)
         return None if path is None else self.extents.get(path, self.scope.dimensions[path].size)
 
-    def _refuse(self, refused: RefusedError, what: str, span: Span) -> None:
+    def _refuse(self, refused: UnsuitedValueError, what: str, span: Span) -> None:
         self.site.error(refused.code, f"{what}: {refused}", span, [refused.remedy] if refused.remedy else [])
 
     def _group(self, group: GroupBuilder) -> Group:
@@ -305,7 +305,9 @@ class Assembly:
             try:
                 given = unmasked(each.value, "it")
                 if getattr(given, "ndim", 0) > 1:
-                    raise RefusedError("shape-mismatch", "it has several dimensions, and netCDF attributes have one")
+                    raise UnsuitedValueError(
+                        "shape-mismatch", "it has several dimensions, and netCDF attributes have one"
+                    )
                 kind = infer(given) if written is None else self.scope.type(written, group)
                 if kind is None:
                     if written != variable_type:  # else the variable itself is reported
@@ -313,14 +315,14 @@ class Assembly:
                         self.site.error("undefined-type", text, each.span)
                     continue
                 value = constant(given, kind, self.scope.types)
-            except RefusedError as refused:
+            except UnsuitedValueError as refused:
                 self._refuse(refused, f"attribute `{each.name}` of {owner}", each.span)
                 continue
             out.append(Attribute(name=each.name, value=value, span=each.span))
         return tuple(out)
 
 
-def _has_masked_cells(data: Given) -> bool:
+def _has_masked_cells(data: ArrayData) -> bool:
     """Return whether cells are masked, or may be in the blocks of a dask array."""
     from nczarr.api.builder.foreign_arrays import is_lazy
     from nczarr.api.builder.lazy_arrays import is_masked

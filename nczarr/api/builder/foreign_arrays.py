@@ -11,7 +11,7 @@ import array
 import sys
 from typing import Any, NamedTuple
 
-from nczarr.api.builder.pieces import RefusedError
+from nczarr.api.builder.pieces import UnsuitedValueError
 from nczarr.arrays.lazy_numpy import NDArray, np
 
 DATES = (
@@ -23,7 +23,7 @@ DATES = (
 _PLAIN = (str, bytes, int, float, complex, type(None))
 
 
-class Given(NamedTuple):
+class ArrayData(NamedTuple):
     """Data as NumPy arrays or Python values."""
 
     values: Any
@@ -32,28 +32,30 @@ class Given(NamedTuple):
     """Boolean array of masked cells, or None."""
 
 
-def given(data: Any, *, times: bool = False) -> Given:
+def given(data: Any, *, times: bool = False) -> ArrayData:
     """Convert data of another library. Raises RefusedError for unsupported kinds.
 
     `times`: arrays of dates and durations are supported.
     """
     if isinstance(data, _PLAIN):
-        return Given(data)
+        return ArrayData(data)
     if isinstance(data, list | tuple):
-        return _masked_list(data) if _has_masked(data) else Given(data)
+        return _masked_list(data) if _has_masked(data) else ArrayData(data)
     if isinstance(data, memoryview | array.array):
-        return Given(np.asarray(data))
+        return ArrayData(np.asarray(data))
     if not hasattr(data, "__array__"):
-        return Given(data)
+        return ArrayData(data)
     if type(data).__module__.partition(".")[0] == "xarray" and hasattr(data, "data"):
         data = data.data
     if hasattr(data, "__dask_graph__"):
         if is_lazy(data):
             _refuse_dates(data.dtype, times=times)
-            return Given(data)
+            return ArrayData(data)
         data = _called(data, "compute")
     if getattr(data, "null_count", 0):
-        raise RefusedError("type-mismatch", f"`{type(data).__name__}` has missing items and no fill value for them")
+        raise UnsuitedValueError(
+            "type-mismatch", f"`{type(data).__name__}` has missing items and no fill value for them"
+        )
     found = _missing(data) or _converted(data)
     _refuse_dates(found.values.dtype, times=times)
     return found
@@ -67,7 +69,7 @@ def is_lazy(data: Any) -> bool:
     return data.chunks is not None and hasattr(data, "blocks") and not any(length != length for length in lengths)
 
 
-def computed(data: Any) -> Given:
+def computed(data: Any) -> ArrayData:
     """Return a dask array in memory. Raises RefusedError."""
     return given(_called(data, "compute"))
 
@@ -76,18 +78,18 @@ def unmasked(data: Any, what: str) -> Any:
     """Return data without masked cells, in memory. Raises RefusedError otherwise."""
     found = computed(data) if hasattr(data, "__dask_graph__") else given(data)
     if found.mask is not None:
-        raise RefusedError("type-mismatch", f"{what} has masked or missing items and no fill value for them")
+        raise UnsuitedValueError("type-mismatch", f"{what} has masked or missing items and no fill value for them")
     return found.values
 
 
-def _converted(data: Any) -> Given:
+def _converted(data: Any) -> ArrayData:
     """Return the result of `__array__` with its mask."""
     made = data if isinstance(data, np.ndarray | np.generic) else _called(data, "__array__")
     if not isinstance(made, np.ndarray | np.generic):
-        raise RefusedError("type-mismatch", f"`{type(data).__name__}` cannot be converted to a NumPy array")
+        raise UnsuitedValueError("type-mismatch", f"`{type(data).__name__}` cannot be converted to a NumPy array")
     if isinstance(made, np.ma.MaskedArray):
-        return Given(np.ma.getdata(made), _mask(made))
-    return Given(made if type(made) is np.ndarray or isinstance(made, np.generic) else np.asarray(made))
+        return ArrayData(np.ma.getdata(made), _mask(made))
+    return ArrayData(made if type(made) is np.ndarray or isinstance(made, np.generic) else np.asarray(made))
 
 
 def _called(data: Any, method: str) -> Any:
@@ -96,7 +98,7 @@ def _called(data: Any, method: str) -> Any:
         return getattr(data, method)()
     except Exception as error:  # any library may raise anything here
         text = f"`{type(data).__name__}` cannot be converted to an array: {type(error).__name__}: {error}"
-        raise RefusedError("type-mismatch", text) from error
+        raise UnsuitedValueError("type-mismatch", text) from error
 
 
 def _mask(made: Any) -> NDArray[np.bool_] | None:
@@ -109,7 +111,7 @@ def _mask(made: Any) -> NDArray[np.bool_] | None:
         columns = _columns(mask)
         whole = columns.all(axis=-1)
         if (columns.any(axis=-1) != whole).any():
-            raise RefusedError(
+            raise UnsuitedValueError(
                 "type-mismatch", "some records are masked in part, but a fill value replaces whole records"
             )
         mask = whole
@@ -123,7 +125,7 @@ def _columns(mask: Any) -> Any:
     return flat.reshape(*mask.shape, width)
 
 
-def _missing(data: Any) -> Given | None:
+def _missing(data: Any) -> ArrayData | None:
     """Convert pandas data with a nullable dtype; missing items become masked, or None among texts."""
     if "pandas" not in sys.modules or not hasattr(data, "isna") or not hasattr(data, "to_numpy"):
         return None
@@ -132,12 +134,12 @@ def _missing(data: Any) -> Given | None:
         return None
     for each in dtypes:
         if getattr(each, "kind", "") in ("M", "m"):
-            raise RefusedError("type-mismatch", f"{each} is not a netCDF type", DATES)
+            raise UnsuitedValueError("type-mismatch", f"{each} is not a netCDF type", DATES)
     missing = np.asarray(data.isna(), dtype=bool)
     filled = np.array(data.to_numpy(dtype=object), dtype=object)
     texts = any(isinstance(each, str | bytes) for each in filled[~missing])
     filled[missing] = None if texts else 0
-    return Given(_packed(filled), None if texts or not missing.any() else missing)
+    return ArrayData(_packed(filled), None if texts or not missing.any() else missing)
 
 
 def _packed(values: Any) -> Any:
@@ -163,18 +165,18 @@ def _has_masked(items: list[Any] | tuple[Any, ...]) -> bool:
     return False
 
 
-def _masked_list(items: list[Any] | tuple[Any, ...]) -> Given:
+def _masked_list(items: list[Any] | tuple[Any, ...]) -> ArrayData:
     """Convert a nested list with masked items, which NumPy would convert to doubles."""
     try:
         mask = np.array(_masks(items), dtype=bool)
         values = np.array(_unmasked_items(items), dtype=object)
     except ValueError as error:
-        raise RefusedError(
+        raise UnsuitedValueError(
             "shape-mismatch", f"a list with masked items cannot be converted to an array: {error}"
         ) from error
     if values.shape != mask.shape:
-        raise RefusedError("shape-mismatch", "a list with masked items has no regular shape")
-    return Given(values, mask)
+        raise UnsuitedValueError("shape-mismatch", "a list with masked items has no regular shape")
+    return ArrayData(values, mask)
 
 
 def _masks(item: Any) -> Any:
@@ -197,6 +199,6 @@ def _refuse_dates(dtype: Any, *, times: bool = False) -> None:
     if times and dtype.kind in "mM":
         return
     if dtype.kind in "mM":
-        raise RefusedError("type-mismatch", f"{dtype} is not a netCDF type", DATES)
+        raise UnsuitedValueError("type-mismatch", f"{dtype} is not a netCDF type", DATES)
     for name in dtype.names or ():
         _refuse_dates(dtype[name].base)

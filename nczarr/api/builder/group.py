@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 from nczarr import names
 from nczarr.api.builder import storage
 from nczarr.api.builder.dtypes import of_name, of_object
-from nczarr.api.builder.pieces import DimensionHandle, PendingAttribute, PendingVariable, Site, TypeHandle, caller
+from nczarr.api.builder.pieces import DeclaredDimension, PendingAttribute, PendingVariable, Site, TypeHandle, caller
 from nczarr.ast import ATOMIC, CompoundType, Dimension, EnumConstant, EnumType, Field, OpaqueType, VlenType
 from nczarr.ast.walk import MAX_DEPTH
 
 if TYPE_CHECKING:
     from nczarr.ast import UserType
 
-DimensionLike = DimensionHandle | str | int
+DimensionLike = DeclaredDimension | str | int
 TypeLike = TypeHandle | str | Any
 """A declared type, its name or path, an atomic type, or a dtype of NumPy, its name or its class."""
 
@@ -68,7 +68,7 @@ class GroupBuilder:
         self.attributes: list[PendingAttribute] = []
         self.groups: list[GroupBuilder] = []
 
-    def dimension(self, name: str, size: int = 0, *, unlimited: bool = False) -> DimensionHandle:
+    def dimension(self, name: str, size: int = 0, *, unlimited: bool = False) -> DeclaredDimension:
         """Declare a dimension.
 
         Parameters
@@ -93,7 +93,7 @@ class GroupBuilder:
             text = f"dimension `{name}` has size 0, which netCDF treats as unlimited"
             self._site.report.warning("zero-dimension", text, caller())
         self.dimensions.append(declared)
-        return DimensionHandle(names.join(self.path, name), declared)
+        return DeclaredDimension(names.join(self.path, name), declared)
 
     def compound(self, name: str, fields: Mapping[str, TypeLike | tuple[Any, ...]]) -> TypeHandle:
         """Declare a compound type.
@@ -350,12 +350,12 @@ def type_and_order(site: Site, kind: object) -> tuple[str, str | None]:
 
 def dimension_names(site: Site, variable: str, given: object) -> tuple[str | int, ...]:
     """Return the written forms of dimension references: bare names, FQNs, or anonymous sizes."""
-    if isinstance(given, str | DimensionHandle) or not isinstance(given, Sequence):
+    if isinstance(given, str | DeclaredDimension) or not isinstance(given, Sequence):
         site.error("undefined-dimension", f"the dimensions of `{variable}` are {given!r}, which is not a list")
         return ()
     out: list[str | int] = []
     for item in given:
-        if isinstance(item, DimensionHandle):
+        if isinstance(item, DeclaredDimension):
             out.append(item.path)
         elif isinstance(item, str) and item:
             out.append(_reference(item))

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from nczarr.api.builder.numbers import fill_bytes, numbers
-from nczarr.api.builder.pieces import NO_FILL_VALUE, RefusedError
+from nczarr.api.builder.pieces import NO_FILL_VALUE, UnsuitedValueError
 from nczarr.api.builder.values import string
 from nczarr.arrays.dask_array import Results, block_error, lazy
 from nczarr.arrays.lazy_numpy import NDArray, np
@@ -78,7 +78,7 @@ def in_block() -> Iterator[None]:
     """Raise the error of a dask block for values that are refused in the context."""
     try:
         yield
-    except RefusedError as refused:
+    except UnsuitedValueError as refused:
         raise block_error(refused.code, str(refused), refused.remedy) from None
 
 

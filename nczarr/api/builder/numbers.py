@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nczarr.api.builder.pieces import RefusedError
+from nczarr.api.builder.pieces import UnsuitedValueError
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.ast import Constant
 
@@ -30,5 +30,5 @@ def numbers(array: NDArray[Any], type_name: str, dtype: np.dtype[Any]) -> NDArra
     if wrong.any():
         first = tuple(int(i) for i in np.argwhere(wrong)[0]) if array.ndim else ()
         value = array[first].item()
-        raise RefusedError("value-range", f"{value!r} at {list(first)} cannot be stored in type {type_name}")
+        raise UnsuitedValueError("value-range", f"{value!r} at {list(first)} cannot be stored in type {type_name}")
     return out

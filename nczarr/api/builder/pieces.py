@@ -53,7 +53,7 @@ NO_FILL_VALUE = "declare the variable with a `fill_value` that does not occur in
 """Remedy if no fill value can be chosen."""
 
 
-class RefusedError(ValueError):
+class UnsuitedValueError(ValueError):
     """A value that does not fit its type: diagnostic code and message."""
 
     def __init__(self, code: str, message: str, remedy: str = "") -> None:
@@ -63,7 +63,7 @@ class RefusedError(ValueError):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DimensionHandle:
+class DeclaredDimension:
     """A declared dimension, for `variable(…, dimensions=[…])`."""
 
     path: str

@@ -15,7 +15,7 @@ from nczarr.ast.walk import MAX_DEPTH
 
 
 @dataclass(slots=True)
-class Scope:
+class BuilderScope:
     """Declarations of a builder by FQN."""
 
     types: dict[str, UserType] = field(default_factory=dict)
@@ -54,9 +54,9 @@ def groups(root: GroupBuilder) -> Iterator[GroupBuilder]:
         pending.extend(reversed(group.groups))
 
 
-def survey(root: GroupBuilder) -> Scope:
+def survey(root: GroupBuilder) -> BuilderScope:
     """Return the declarations of a tree under construction; of duplicates, the first."""
-    scope = Scope()
+    scope = BuilderScope()
     declared: dict[str, tuple[str, UserType]] = {}
     for group in groups(root):
         for each in group.types:
@@ -75,7 +75,7 @@ def survey(root: GroupBuilder) -> Scope:
 
 
 def _closed(
-    declared: UserType, home: str, scope: Scope, everything: Mapping[str, tuple[str, UserType]]
+    declared: UserType, home: str, scope: BuilderScope, everything: Mapping[str, tuple[str, UserType]]
 ) -> UserType | None:
     """Return a type with the FQNs of its members, None while one is unknown."""
 

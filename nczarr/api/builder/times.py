@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from nczarr.api.builder.lazy_arrays import in_block
-from nczarr.api.builder.pieces import RefusedError
+from nczarr.api.builder.pieces import UnsuitedValueError
 from nczarr.arrays import time_units
 from nczarr.arrays.elements import time_attributes
 from nczarr.arrays.lazy_numpy import np
@@ -30,21 +30,21 @@ def units_of(dtype: Any, units: Any, calendar: Any) -> Units:
     if units is None:
         found = time_attributes(_in_days(dtype).str.replace(">", "<").replace("=", "<"))
         if not found:
-            raise RefusedError("type-mismatch", f"{dtype} has no unit")
+            raise UnsuitedValueError("type-mismatch", f"{dtype} has no unit")
         units = found["units"]
     parsed = time_units.parsed(units) if isinstance(units, str) else None
     if parsed is None or (parsed[1] is not None) != is_date:
         wanted = "`seconds since 2000-01-01`" if is_date else "`seconds`"
-        raise RefusedError("type-mismatch", f"{units!r} are not units of {dtype}; write them as in {wanted}")
+        raise UnsuitedValueError("type-mismatch", f"{units!r} are not units of {dtype}; write them as in {wanted}")
     length, start = parsed
     if not is_date:
         return Units(length, Fraction(0), units, None)
     if calendar is not None and calendar not in CALENDARS:
-        raise RefusedError("type-mismatch", f"{dtype} has no dates of the calendar {calendar!r}")
+        raise UnsuitedValueError("type-mismatch", f"{dtype} has no dates of the calendar {calendar!r}")
     try:
         first = time_units.date(start or "", CALENDARS[0])
     except ValueError as error:
-        raise RefusedError("type-mismatch", str(error)) from None
+        raise UnsuitedValueError("type-mismatch", str(error)) from None
     return Units(length, first, units, calendar or CALENDARS[0])
 
 
@@ -74,10 +74,10 @@ def _numbers(values: Any, units: Units) -> Any:
     missing = np.ma.getmaskarray(values) | np.isnat(np.ma.getdata(values))
     data = np.ma.getdata(values).astype(_in_days(values.dtype))
     if data.dtype != values.dtype and (data.astype(values.dtype) != np.ma.getdata(values))[~missing].any():
-        raise RefusedError("value-range", f"some dates of {values.dtype} do not fit 64 bits in days")
+        raise UnsuitedValueError("value-range", f"some dates of {values.dtype} do not fit 64 bits in days")
     name, factor = np.datetime_data(data.dtype)
     if name not in SECONDS:
-        raise RefusedError("type-mismatch", f"{values.dtype} has no unit of fixed length")
+        raise UnsuitedValueError("type-mismatch", f"{values.dtype} has no unit of fixed length")
     counts = np.array(data.astype(data.dtype.newbyteorder("=")).view("i8"))
     counts[missing] = 0
     step, first = SECONDS[name] * factor / units.unit, units.start / units.unit
@@ -85,7 +85,7 @@ def _numbers(values: Any, units: Units) -> Any:
         own = counts[~missing]
         if units.start < GREGORIAN or (own.size and int(own.min()) * SECONDS[name] * factor < GREGORIAN):
             text = f"dates before 1582-10-15 are others in the calendar {units.calendar!r}"
-            raise RefusedError("value-range", text, "write the attribute `calendar` as proleptic_gregorian")
+            raise UnsuitedValueError("value-range", text, "write the attribute `calendar` as proleptic_gregorian")
     whole = step.denominator * first.denominator
     slope, offset = step.numerator * first.denominator, first.numerator * step.denominator
     most = max((abs(int(bound)) for bound in (counts.min(initial=0), counts.max(initial=0))), default=0)
@@ -95,9 +95,9 @@ def _numbers(values: Any, units: Units) -> Any:
     rest = (made % whole != 0) & ~missing
     if rest.any():
         text = f"{np.ma.getdata(values)[rest].reshape(-1)[0]} is not a whole number of `{units.text}`"
-        raise RefusedError("value-range", text, "declare finer `units`")
+        raise UnsuitedValueError("value-range", text, "declare finer `units`")
     made = made // whole
     made[missing] = 0
     if made.dtype == object and made.size and not -(2**63) <= min(made.reshape(-1)) <= max(made.reshape(-1)) < 2**63:
-        raise RefusedError("value-range", f"some times do not fit 64 bits as `{units.text}`")
+        raise UnsuitedValueError("value-range", f"some times do not fit 64 bits as `{units.text}`")
     return np.ma.masked_array(made.astype("i8"), missing if missing.any() else np.ma.nomask)

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, assert_never
 
 from nczarr.api.builder.foreign_arrays import unmasked
-from nczarr.api.builder.pieces import RefusedError
+from nczarr.api.builder.pieces import UnsuitedValueError
 from nczarr.arrays.lazy_numpy import np
 from nczarr.arrays.parts import NUMPY, Types, is_fixed
 from nczarr.ast import ATOMIC, CompoundType, Constant, EnumType, OpaqueType, VlenType
@@ -34,19 +34,21 @@ def infer(value: Any) -> str:
     if dtype is not None and dtype.kind in "iuf":
         name = _FROM_NUMPY.get(f"{dtype.kind}{dtype.itemsize}")
         if name is None:
-            raise RefusedError("type-mismatch", f"dtype {dtype} has no netCDF type")
+            raise UnsuitedValueError("type-mismatch", f"dtype {dtype} has no netCDF type")
         return name
     if dtype is not None and dtype.kind == "V":
-        raise RefusedError("type-mismatch", f"the type of values of dtype {dtype} is unknown; give it with `type=`")
+        raise UnsuitedValueError(
+            "type-mismatch", f"the type of values of dtype {dtype} is unknown; give it with `type=`"
+        )
     if isinstance(value, str | bytes):
         return "char"
     items = _items(value)
     if not items:
-        raise RefusedError("empty-attribute", "the type of an empty list is unknown; give it with `type=`")
+        raise UnsuitedValueError("empty-attribute", "the type of an empty list is unknown; give it with `type=`")
     if all(isinstance(item, str | bytes | None) for item in items):
         return "string"
     if any(isinstance(item, str | bytes | None) for item in items):
-        raise RefusedError("mixed-types", "text and numbers are mixed in one attribute")
+        raise UnsuitedValueError("mixed-types", "text and numbers are mixed in one attribute")
     return _numeric(items)
 
 
@@ -60,7 +62,9 @@ def _numeric(items: list[Any]) -> str:
         if all(ATOMIC[name].low <= number <= ATOMIC[name].high for number in numbers):
             return name
     low, high = min(numbers), max(numbers)
-    raise RefusedError("value-range", f"no integer type holds {high if low == high else f'both {low} and {high}'}")
+    raise UnsuitedValueError(
+        "value-range", f"no integer type holds {high if low == high else f'both {low} and {high}'}"
+    )
 
 
 def constant(value: Any, type_name: str, types: Types) -> Constant:
@@ -134,7 +138,9 @@ def _pack(atomic: Atomic, items: list[Any]) -> bytes:
 def _ranged(item: Any, atomic: Atomic) -> int:
     number = _integer(item, f"type {atomic.name}")
     if not atomic.low <= number <= atomic.high:
-        raise RefusedError("value-range", f"{number} does not fit type {atomic.name} ({atomic.low} .. {atomic.high})")
+        raise UnsuitedValueError(
+            "value-range", f"{number} does not fit type {atomic.name} ({atomic.low} .. {atomic.high})"
+        )
     return number
 
 
@@ -147,39 +153,39 @@ def _integer(item: Any, what: str) -> int:
     except TypeError:
         pass
     if isinstance(item, float):
-        raise RefusedError("value-range", f"{item!r} cannot be stored in {what}")
-    raise RefusedError("type-mismatch", f"{_shown(item)} cannot be stored in {what}")
+        raise UnsuitedValueError("value-range", f"{item!r} cannot be stored in {what}")
+    raise UnsuitedValueError("type-mismatch", f"{_shown(item)} cannot be stored in {what}")
 
 
 def _real(item: Any, atomic: Atomic) -> float:
     _refuse_bool(item)
     if isinstance(item, str | bytes) or item is None:
-        raise RefusedError("type-mismatch", f"{_shown(item)} cannot be stored in type {atomic.name}")
+        raise UnsuitedValueError("type-mismatch", f"{_shown(item)} cannot be stored in type {atomic.name}")
     try:
         number = float(item)
         if math.isfinite(number):
             struct.pack(f"<{atomic.code}", number)
     except OverflowError:
-        raise RefusedError("value-range", f"{_shown(item)} does not fit type {atomic.name}") from None
+        raise UnsuitedValueError("value-range", f"{_shown(item)} does not fit type {atomic.name}") from None
     except (TypeError, ValueError):
-        raise RefusedError("type-mismatch", f"{_shown(item)} cannot be stored in type {atomic.name}") from None
+        raise UnsuitedValueError("type-mismatch", f"{_shown(item)} cannot be stored in type {atomic.name}") from None
     return number
 
 
 def _refuse_bool(item: Any) -> None:
     """Raise RefusedError for values that Python treats as numbers: booleans, durations, masked items."""
     if isinstance(item, bool):
-        raise RefusedError("type-mismatch", f"{item} is a boolean, which netCDF does not support; write 0 or 1")
+        raise UnsuitedValueError("type-mismatch", f"{item} is a boolean, which netCDF does not support; write 0 or 1")
     dtype = getattr(item, "dtype", None)
     if dtype is None:
         return
     kind = getattr(dtype, "kind", "")
     if kind == "b":
-        raise RefusedError("type-mismatch", f"{item} is a boolean, which netCDF does not support; write 0 or 1")
+        raise UnsuitedValueError("type-mismatch", f"{item} is a boolean, which netCDF does not support; write 0 or 1")
     if kind in ("M", "m"):
-        raise RefusedError("type-mismatch", f"{dtype} is not a netCDF type")
+        raise UnsuitedValueError("type-mismatch", f"{dtype} is not a netCDF type")
     if hasattr(item, "filled"):  # of numpy.ma alone
-        raise RefusedError("type-mismatch", "an item is masked and has no fill value")
+        raise UnsuitedValueError("type-mismatch", "an item is masked and has no fill value")
 
 
 def _text(value: Any) -> bytes:
@@ -189,13 +195,13 @@ def _text(value: Any) -> bytes:
         return bytes(value.tobytes())
     if isinstance(value, str | bytes):
         return _encoded(value)
-    raise RefusedError("type-mismatch", f"{_shown(value)} is not text, and the type is char")
+    raise UnsuitedValueError("type-mismatch", f"{_shown(value)} is not text, and the type is char")
 
 
 def _character(item: Any) -> bytes:
     data = _text(item) or b"\0"
     if len(data) != 1:
-        raise RefusedError("bad-char-constant", f"{_shown(item)} is {len(data)} bytes long; a char is one byte")
+        raise UnsuitedValueError("bad-char-constant", f"{_shown(item)} is {len(data)} bytes long; a char is one byte")
     return data
 
 
@@ -205,21 +211,23 @@ def _encoded(text: str | bytes) -> bytes:
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError:
-        raise RefusedError("invalid-utf8", f"{_shown(text)} contains a lone surrogate; give bytes instead") from None
+        raise UnsuitedValueError(
+            "invalid-utf8", f"{_shown(text)} contains a lone surrogate; give bytes instead"
+        ) from None
 
 
 def string(item: Any) -> bytes | None:
     """Return a text as bytes, None for NIL. Raises RefusedError."""
     if item is None or isinstance(item, str | bytes):
         return None if item is None else _encoded(item)
-    raise RefusedError("type-mismatch", f"{_shown(item)} is not a string")
+    raise UnsuitedValueError("type-mismatch", f"{_shown(item)} is not a string")
 
 
 def _enum(item: Any, named: Mapping[str, int], enum: str) -> int:
     if isinstance(item, str):
         if item not in named:
             listed = ", ".join(list(named)[:10])
-            raise RefusedError(
+            raise UnsuitedValueError(
                 "undefined-enum-constant", f"`{item}` is not a constant of enum `{enum}`, which has: {listed}"
             )
         return named[item]
@@ -228,9 +236,9 @@ def _enum(item: Any, named: Mapping[str, int], enum: str) -> int:
 
 def _opaque(item: Any, declared: OpaqueType) -> bytes:
     if not isinstance(item, bytes):
-        raise RefusedError("type-mismatch", f"{_shown(item)} is not bytes, and `{declared.name}` is opaque")
+        raise UnsuitedValueError("type-mismatch", f"{_shown(item)} is not bytes, and `{declared.name}` is opaque")
     if len(item) != declared.size:
-        raise RefusedError(
+        raise UnsuitedValueError(
             "opaque-length", f"{len(item)} bytes are given for opaque({declared.size}) `{declared.name}`"
         )
     return item
@@ -240,7 +248,7 @@ def _elements(item: Any, declared: VlenType, types: Types) -> Constant:
     if declared.base == "char":
         return Constant.text(_text(item))
     if not isinstance(item, list | tuple) and not hasattr(item, "tolist"):
-        raise RefusedError(
+        raise UnsuitedValueError(
             "missing-braces", f"{_shown(item)} is not a list, as required for a value of vlen `{declared.name}`"
         )
     return values(_items(item) if not isinstance(item, tuple) else item, declared.base, types)
@@ -252,27 +260,31 @@ def _record(item: Any, declared: CompoundType, types: Types) -> list[Constant]:
     if isinstance(item, dict):
         unknown = sorted(set(item) - {field.name for field in fields})
         if unknown:
-            raise RefusedError("undefined-field", f"`{unknown[0]}` is not a field of compound `{declared.name}`")
+            raise UnsuitedValueError("undefined-field", f"`{unknown[0]}` is not a field of compound `{declared.name}`")
         given = [item.get(field.name, ...) for field in fields]
     elif isinstance(item, tuple | list):
         given = [*item, *[...] * (len(fields) - len(item))]
     else:
-        raise RefusedError(
+        raise UnsuitedValueError(
             "missing-braces", f"{_shown(item)} is not a record of compound `{declared.name}`: give a dict or tuple"
         )
     if len(given) > len(fields):
         message = f"compound `{declared.name}` has {len(fields)} fields, {len(given)} values are given"
-        raise RefusedError("too-many-values", message)
+        raise UnsuitedValueError("too-many-values", message)
     out = []
     for field, value in zip(fields, given, strict=True):
         if value is ...:
-            raise RefusedError("expected-value", f"field `{field.name}` of compound `{declared.name}` has no value")
+            raise UnsuitedValueError(
+                "expected-value", f"field `{field.name}` of compound `{declared.name}` has no value"
+            )
         size = math.prod(field.shape)
         items = _flat(value, len(field.shape)) if field.shape else [value]
         if field.type == "char" and field.shape and isinstance(value, str | bytes):
             items = [bytes([byte]) for byte in _text(value).ljust(size, b"\0")]
         if len(items) != size:
-            raise RefusedError("too-many-values", f"field `{field.name}` holds {size} values, {len(items)} are given")
+            raise UnsuitedValueError(
+                "too-many-values", f"field `{field.name}` holds {size} values, {len(items)} are given"
+            )
         out.append(values(items, field.type, types))
     return out
 

@@ -10,7 +10,7 @@ from nczarr.api.builder import DatasetBuilder, GroupBuilder
 from nczarr.api.builder.dtypes import CODES
 from nczarr.api.builder.pieces import Site, TypeHandle, caller
 from nczarr.api.xarray_objects.encode import encoded
-from nczarr.api.xarray_objects.storage import Stored, check_keys, rounding, storage_of
+from nczarr.api.xarray_objects.storage import StorageArguments, check_keys, rounding, storage_of
 from nczarr.arrays.elements import declared, element_of
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.ast import EnumType
@@ -57,7 +57,7 @@ class Shards(NamedTuple):
     """True if the call requests them; False if the variable has them from its file."""
 
 
-class Declared(NamedTuple):
+class DeclaredDataset(NamedTuple):
     """A dataset made of an xarray object."""
 
     handle: DatasetHandle
@@ -80,7 +80,7 @@ def declare(
     group: str | None,
     kind: str | None,
     types_of: str | None = None,
-) -> Declared:
+) -> DeclaredDataset:
     """Return the dataset of an xarray object. Raises CompileError with all diagnostics, TypeError for other objects.
 
     `kind`: kind of netCDF file that the dataset has. `types_of`: kind whose types
@@ -102,7 +102,7 @@ def declare(
         work.tree(given, root)
     else:
         work.dataset(_dataset(given), root, "the dataset", requests.encoding, requests.unlimited, {}, {})
-    return Declared(builder.finish(work.data), work.shards)
+    return DeclaredDataset(builder.finish(work.data), work.shards)
 
 
 def _dataset(given: Any) -> Dataset:
@@ -220,7 +220,7 @@ class _Declaration:
         group: GroupBuilder,
         name: Hashable,
         variable: Variable,
-        storage: Stored,
+        storage: StorageArguments,
         types: dict[str, TypeHandle],
         enum: Mapping[str, Any] | None,
     ) -> str | None:

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from uuid import uuid4
 
-from nczarr.api.builder.pieces import RefusedError, Site
+from nczarr.api.builder.pieces import Site, UnsuitedValueError
 from nczarr.api.xarray_objects.packed_range import within
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.capabilities import ALL_ATOMIC, NETCDF_KINDS
@@ -28,7 +28,7 @@ DETAIL = 300
 """Maximum length of a quoted error of xarray."""
 
 
-class Encoded(NamedTuple):
+class EncodedDataset(NamedTuple):
     """Content of one dataset, ready to be declared."""
 
     variables: dict[Hashable, Variable]
@@ -41,7 +41,7 @@ class Encoded(NamedTuple):
 
 def encoded(
     dataset: Dataset, encoding: Mapping[Hashable, Mapping[Any, Any]], site: Site, where: str, *, kind: Kind | None
-) -> Encoded:
+) -> EncodedDataset:
     """Encode a dataset. Reports undefined-variable, unencodable-variable.
 
     `encoding` replaces the encoding of the variables that it names. `kind`: use
@@ -53,7 +53,7 @@ def encoded(
         variables, attributes = conventions.encode_dataset_coordinates(dataset)
     except ValueError as error:
         site.error("unencodable-variable", f"{where}: {_words(error)}")
-        return Encoded({}, {}, {})
+        return EncodedDataset({}, {}, {})
     for name, given in encoding.items():
         if name in variables:
             variables[name].encoding = dict(given)
@@ -70,11 +70,11 @@ def encoded(
     for name, variable in variables.items():
         try:
             found[name] = _stored(name, within(str(name), given[name], variable), kind=kind)
-        except RefusedError as refused:
+        except UnsuitedValueError as refused:
             site.error(refused.code, f"{where}: {refused}", helps=(refused.remedy,) * bool(refused.remedy))
         except Exception as error:  # coders raise anything, and users' arrays as well
             _report(name, error, site, where)
-    return Encoded(found, dict(attributes), enums)
+    return EncodedDataset(found, dict(attributes), enums)
 
 
 def _enum(variable: Variable) -> Mapping[str, Any] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nczarr.api.builder.pieces import RefusedError
+from nczarr.api.builder.pieces import UnsuitedValueError
 from nczarr.arrays.dask_array import block_error
 from nczarr.arrays.lazy_numpy import NDArray, np
 
@@ -82,7 +82,7 @@ def within(name: str, given: Variable, made: Variable) -> Variable:
         )
     found = misfit(np.asarray(given.data), packing)
     if found is not None:
-        raise RefusedError("value-range", f"variable {name!r}: {found}", REMEDY)
+        raise UnsuitedValueError("value-range", f"variable {name!r}: {found}", REMEDY)
     return made
 
 

@@ -50,7 +50,7 @@ BLOSC = {"blosc": "blosclz", "blosc_lz": "blosclz", "blosc_lz4": "lz4", "blosc_l
 SHUFFLES = {"noshuffle": 0, "shuffle": 1, "bitshuffle": 2}
 
 
-class Stored(NamedTuple):
+class StorageArguments(NamedTuple):
     """Arguments for the storage of one variable."""
 
     chunks: tuple[int, ...] | None = None
@@ -88,7 +88,9 @@ def check_keys(name: object, given: Mapping[Any, Any], site: Site) -> None:
         site.error("unknown-encoding", text, helps=names.suggested(str(key), KNOWN))
 
 
-def storage_of(name: object, variable: Variable, unlimited: frozenset[object], site: Site, *, given: bool) -> Stored:
+def storage_of(
+    name: object, variable: Variable, unlimited: frozenset[object], site: Site, *, given: bool
+) -> StorageArguments:
     """Return the storage that an encoded variable asks for.
 
     `given`: the encoding comes from the call. Reports unknown-encoding then,
@@ -107,7 +109,7 @@ def storage_of(name: object, variable: Variable, unlimited: frozenset[object], s
             refused.append(unsuitable)
             return otherwise
 
-    made = Stored(
+    made = StorageArguments(
         chunks=tried(partial(_chunks, unlimited=unlimited), None),
         codecs=tried(_codecs, ()) if variable.ndim else (),
         layout="contiguous" if encoding.get("contiguous") and variable.ndim and not _needs_chunks(encoding) else None,

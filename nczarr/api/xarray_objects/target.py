@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nczarr.api.xarray_objects.declare import Declared, declare
+from nczarr.api.xarray_objects.declare import DeclaredDataset, declare
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
 from nczarr.endpoints import targets
 
@@ -54,7 +54,7 @@ def prepared(
 
 
 def _with_shards(
-    made: Declared, form: Format, options: dict[str, Any]
+    made: DeclaredDataset, form: Format, options: dict[str, Any]
 ) -> tuple[dict[str, Any], tuple[Diagnostic, ...]]:
     """Return the options with the shards of the encoding, and warnings about those that the target cannot have."""
     arrays = form.capabilities.arrays

@@ -22,7 +22,7 @@ from nczarr.formats.dmrpp import inline_values
 from nczarr.formats.dmrpp.padding import layout_of
 from nczarr.formats.dmrpp.raw_elements import Pad, RawElements, padded_fill, record_fill
 from nczarr.formats.dmrpp.references import (
-    DocumentReferences,
+    DmrppReferences,
     Inline,
     Ranges,
     chunk_lengths,
@@ -32,8 +32,8 @@ from nczarr.formats.dmrpp.references import (
 )
 from nczarr.formats.dmrpp.wire import FILTERS, fill_number
 from nczarr.opendap.declarations import FaultError, whole
-from nczarr.opendap.document_reader import Described
-from nczarr.opendap.xml_reader import Element
+from nczarr.opendap.document_reader import DescribedVariable
+from nczarr.opendap.xml_reader import XmlElement
 from nczarr.stores.base import Store, is_safe
 
 PADS = ("null_term", "null_pad", "space_pad")
@@ -55,7 +55,7 @@ _VALUES = ("dmrpp:compact", "dmrpp:missingdata", "dmrpp:vlsa", "dmrpp:specialstr
 _ELEMENTS = {*_VALUES, "dmrpp:chunks", "dmrpp:chunk", "dmrpp:FixedLengthStringArray"}
 
 
-class Found(NamedTuple):
+class VariableArrays(NamedTuple):
     """Arrays of a variable."""
 
     parts: Parts
@@ -69,10 +69,10 @@ class Found(NamedTuple):
 class ArrayReader:
     """Factory of array sources. `url`: default target, None for the reader's. `old`: the document has no version."""
 
-    def __init__(self, store: Store, references: DocumentReferences, url: str | None, *, old: bool) -> None:
+    def __init__(self, store: Store, references: DmrppReferences, url: str | None, *, old: bool) -> None:
         self._store, self._references, self._url, self._old = store, references, url, old
 
-    def read(self, it: Described) -> Found:
+    def read(self, it: DescribedVariable) -> VariableArrays:
         """Return the arrays of a variable. Raises FaultError."""
         element = it.element
         for child in element.children:
@@ -83,7 +83,7 @@ class ArrayReader:
         alone = element.all("dmrpp:chunk")  # old documents name data in one piece without `chunks`
         if len(values) > 1 or len(chunks) + len(alone) > 1:
             raise FaultError("its values or chunks are in several places")
-        block = chunks[0] if chunks else Element("dmrpp:chunks", {}, element.offset)
+        block = chunks[0] if chunks else XmlElement("dmrpp:chunks", {}, element.offset)
         for child in alone:
             block.chunks.add(child.attributes)
         unknown = block.attributes.keys() - _KNOWN
@@ -99,12 +99,12 @@ class ArrayReader:
         if values:
             if len(block.chunks):
                 raise FaultError("it has both values in the document and chunks")
-            return Found(*self._values(it, values[0], block))
+            return VariableArrays(*self._values(it, values[0], block))
         if not chunks and not alone:
             raise FaultError("the document does not give the place of its values")
         return self._chunked(it, block)
 
-    def _values(self, it: Described, values: Element, block: Element) -> tuple[Parts, Storage]:
+    def _values(self, it: DescribedVariable, values: XmlElement, block: XmlElement) -> tuple[Parts, Storage]:
         """Return the arrays of values in the document."""
         compact = values.tag == "dmrpp:compact"
         if values.tag == "dmrpp:vlsa":
@@ -133,7 +133,7 @@ class ArrayReader:
         layout = Layout("", it.shape, tuple(max(1, length) for length in it.shape), codecs)
         return {"": self._source(it, block, layout, big=big, held=True)}, storage
 
-    def _element(self, it: Described, block: Element) -> tuple[int, Pad]:
+    def _element(self, it: DescribedVariable, block: XmlElement) -> tuple[int, Pad]:
         """Return the size of a stored element in bytes, and the padding of texts."""
         if it.type != "string":
             layout = layout_of(it.element, it.type, it.types)
@@ -146,7 +146,7 @@ class ArrayReader:
             return whole(fixed.attributes.get("string_length", ""), "length of strings"), cast("Pad", pad)
         return self._text_length(it, block), "null_term"
 
-    def _text_length(self, it: Described, block: Element) -> int:
+    def _text_length(self, it: DescribedVariable, block: XmlElement) -> int:
         """Return an undeclared length of texts, from the size of chunks."""
         sizes = set(block.chunks.lengths)
         cells = math.prod(chunk_lengths(block, it.shape) or it.shape)
@@ -157,7 +157,7 @@ class ArrayReader:
             raise FaultError("its chunks refer to variable-length strings, which the document does not contain")
         return length
 
-    def _chunked(self, it: Described, block: Element) -> Found:
+    def _chunked(self, it: DescribedVariable, block: XmlElement) -> VariableArrays:
         """Return the arrays of a variable with values in a target, or without any."""
         lengths = chunk_lengths(block, it.shape)
         rows, fixed = block.chunks, is_fixed(it.type, it.types)
@@ -177,7 +177,7 @@ class ArrayReader:
             layout = Layout("|O", it.shape, it.shape, fill=self._text_fill(block))
             if layout.fill is None and 0 not in it.shape:
                 raise FaultError("the document has neither its values nor their fill value")
-            return Found({"": fill_source(layout)}, storage)
+            return VariableArrays({"": fill_source(layout)}, storage)
         size = self._element(it, block)[0]
         if not 0 < size < LONGEST_ELEMENT:
             raise FaultError(f"its elements have {size} bytes")
@@ -196,14 +196,14 @@ class ArrayReader:
         self._references.add(_prefix(it.path), ranges)
         source = self._source(it, block, Layout("", it.shape, chunks, codecs), big=big, masks=masks)
         missing = ranges.stride is None and len(rows) < math.prod(ranges.counts)
-        return Found({"": source}, storage, missing and source.undefined)
+        return VariableArrays({"": source}, storage, missing and source.undefined)
 
-    def _text_fill(self, block: Element) -> bytes | None:
+    def _text_fill(self, block: XmlElement) -> bytes | None:
         """Return the fill value of texts, None if unknown."""
         text = block.attributes.get("fillValue")
         return None if text is None or text.startswith("unsupported-") else text.encode()
 
-    def _codecs(self, block: Element) -> tuple[Codec, ...]:
+    def _codecs(self, block: XmlElement) -> tuple[Codec, ...]:
         words = block.attributes.get("compressionType", "").split()
         levels = (block.attributes.get("deflateLevel") or block.attributes.get("deflate_level") or "").split()
         codecs: list[Codec] = []
@@ -218,7 +218,7 @@ class ArrayReader:
         return tuple(codecs)
 
     def _ranges(
-        self, it: Described, block: Element, chunks: tuple[int, ...], size: int, masks: dict[Index, int]
+        self, it: DescribedVariable, block: XmlElement, chunks: tuple[int, ...], size: int, masks: dict[Index, int]
     ) -> Ranges:
         """Return chunk byte ranges, and set omitted filters in `masks`. Raises FaultError."""
         rows, counts = block.chunks, grid_of(it.shape, chunks)
@@ -251,8 +251,8 @@ class ArrayReader:
 
     def _source(
         self,
-        it: Described,
-        block: Element,
+        it: DescribedVariable,
+        block: XmlElement,
         layout: Layout,
         *,
         big: bool,
@@ -286,7 +286,7 @@ class ArrayReader:
             return RawElements(made, whole_layout, pad)
         return made if padded is None else RawElements(made, whole_layout, (stored, padded[1]))
 
-    def _fill(self, it: Described, block: Element, dtype: Descr) -> bytes | None:
+    def _fill(self, it: DescribedVariable, block: XmlElement, dtype: Descr) -> bytes | None:
         """Return the value of unwritten cells, None if unknown. Raises FaultError."""
         exact = block.attributes.get("nczarr:fill")
         if exact is not None:

@@ -16,7 +16,7 @@ from nczarr.opendap.exact_values import numbers_of, texts_of
 from nczarr.opendap.wire import DAP4, DAP4_OF, DMRPP, OURS, dap4_name, escaped, tag
 from nczarr.options import Options
 from nczarr.plan.plans import StreamPlan
-from nczarr.stores.target_urls import Naming, UnnamedTargetError
+from nczarr.stores.target_urls import UnnamedTargetError, UrlNaming
 from nczarr.stores.url import is_remote
 
 VERSION = "3.21.1"
@@ -27,13 +27,13 @@ STEP = "    "
 
 def write(plan: StreamPlan, report: Report, options: Options) -> Iterator[bytes]:
     """Yield the lines of the document. Raises OSError, CompileError with unnamed-target."""
-    yield from (f"{line}\n".encode() for line in _Writer(plan.checked, options).lines())
+    yield from (f"{line}\n".encode() for line in _DmrppWriter(plan.checked, options).lines())
 
 
-class _Writer:
+class _DmrppWriter:
     def __init__(self, checked: Checked, options: Options) -> None:
         self.checked, self.options = checked, options
-        self.naming = Naming(options.target or "", options.source, options.writing)
+        self.naming = UrlNaming(options.target or "", options.source, options.writing)
         self.ways: dict[str, Way] = {fqn: way_of(checked, fqn, options) for fqn in checked.variables}
         places = (way.columns.sources for way in self.ways.values() if isinstance(way, Linked))
         self.target = next((each[0] for each in places), None)

@@ -10,10 +10,10 @@ from nczarr.ast.walk import building
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
 from nczarr.formats.dmrpp.arrays import ArrayReader
-from nczarr.formats.dmrpp.references import DocumentReferences
+from nczarr.formats.dmrpp.references import DmrppReferences
 from nczarr.formats.dmrpp.wire import PLACEHOLDER, SUFFIX, foreign_kind
-from nczarr.opendap.document_reader import Described, DocumentReader
-from nczarr.opendap.xml_reader import Element, parse
+from nczarr.opendap.document_reader import DescribedVariable, DocumentReader
+from nczarr.opendap.xml_reader import XmlElement, parse
 from nczarr.options import Options
 from nczarr.source import Source, Span
 from nczarr.stores.reference_policy import ForbiddenTargetError, Policy, home_of
@@ -40,18 +40,18 @@ def read(source: Source, report: Report, options: Options) -> Unchecked | None:
     url = None if options.following.target is not None else _target(root, source)
     if url is not None and not _is_hdf5(url, policy, source, report):
         return None
-    references = DocumentReferences()
+    references = DmrppReferences()
     store = ReferenceStore(references, policy, source.name, options.storage.of("source"))
     with building():
         old = not root.attributes.get("dmrpp:version")
-        reader = _Reader(ArrayReader(store, references, url, old=old), source, report, options)
+        reader = _DmrppReader(ArrayReader(store, references, url, old=old), source, report, options)
         unchecked = reader.read(root)
     before = report.errors
     store.check(report)
     return unchecked if report.errors == before else None
 
 
-def _target(root: Element, source: Source) -> str:
+def _target(root: XmlElement, source: Source) -> str:
     """Return the URL of the target; empty if the document has none."""
     url = root.attributes.get("dmrpp:href", "")
     if url != PLACEHOLDER:
@@ -75,12 +75,12 @@ def _is_hdf5(url: str | None, policy: Policy, source: Source, report: Report) ->
     return False
 
 
-class _Reader(DocumentReader):
+class _DmrppReader(DocumentReader):
     def __init__(self, arrays: ArrayReader, source: Source, report: Report, options: Options) -> None:
         super().__init__(source, report, options)
         self.arrays = arrays
 
-    def values(self, described: Described) -> tuple[Parts, Storage]:
+    def values(self, described: DescribedVariable) -> tuple[Parts, Storage]:
         """Return the arrays and the storage of a variable. Raises FaultError."""
         element, path = described.element, described.path
         found = self.arrays.read(described)
@@ -92,7 +92,7 @@ class _Reader(DocumentReader):
         sizes = list(zip(described.shape, described.grows, strict=True))
         return found.parts, self._storage(element, found.storage, sizes)
 
-    def _storage(self, element: Element, plain: Storage, sizes: list[tuple[int, bool]]) -> Storage:
+    def _storage(self, element: XmlElement, plain: Storage, sizes: list[tuple[int, bool]]) -> Storage:
         """Return the storage of a variable, with our notes.
 
         `sizes`: dimension lengths, and whether unlimited; HDF5 chunks may be

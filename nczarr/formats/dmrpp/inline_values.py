@@ -14,7 +14,7 @@ from nczarr.arrays.parts import Part, Types, descr, escape, is_fixed, parts, siz
 from nczarr.arrays.source import Layout, Parts, numpy_dtype
 from nczarr.ast import CompoundType
 from nczarr.opendap.declarations import FaultError, whole
-from nczarr.opendap.xml_reader import Element
+from nczarr.opendap.xml_reader import XmlElement
 
 MOST_TEXTS = 1 << 24
 """Maximum number of texts in a list with repeat counts."""
@@ -28,7 +28,7 @@ def unbase64(text: str, what: str) -> bytes:
         raise FaultError(f"its `{what}` is not base64") from None
 
 
-def texts_of(element: Element, shape: tuple[int, ...]) -> Parts:
+def texts_of(element: XmlElement, shape: tuple[int, ...]) -> Parts:
     """Return the texts of a `vlsa`. Raises FaultError.
 
     `c`: repeat count; `s`: length of a deflated text.

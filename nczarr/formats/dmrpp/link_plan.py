@@ -10,7 +10,7 @@ from nczarr import names
 from nczarr.arrays.blocks import grid_of, number_of
 from nczarr.arrays.chunk_references import WHOLE, columns_of
 from nczarr.arrays.codecs import SHUFFLE
-from nczarr.arrays.manifest import Columns
+from nczarr.arrays.manifest import PlaceColumns
 from nczarr.arrays.parts import Types, descr, is_fixed, size
 from nczarr.arrays.source import ArraySource, Descr, Stored, big_descr, itemsize, little_descr
 from nczarr.ast import Attribute, CompoundType, EnumType, OpaqueType, VlenType
@@ -30,7 +30,7 @@ TEXT = 16
 class Linked(NamedTuple):
     """Chunks as byte ranges of the HDF5 file."""
 
-    columns: Columns
+    columns: PlaceColumns
     """The byte ranges."""
     stored: Stored
     """Encoding of the chunks."""
@@ -40,7 +40,7 @@ class Linked(NamedTuple):
     """True for a single range."""
 
 
-class Held(NamedTuple):
+class InlineValues(NamedTuple):
     """Values inside the document."""
 
     tag: str
@@ -58,7 +58,7 @@ class Refused(NamedTuple):
     """Reason for the message."""
 
 
-Way = Linked | Held | Unwritten | Refused
+Way = Linked | InlineValues | Unwritten | Refused
 
 
 def unknown_type(type_name: str, types: Types) -> str | None:
@@ -85,7 +85,7 @@ def way_of(checked: Checked, fqn: str, options: Options) -> Way:
         return Unwritten()
     fixed = is_fixed(variable.type, checked.types)
     if variable.type == "char" and not shape:
-        return Held("compact")  # VirtualiZarr 2.5.1 fails at a scalar text that has chunks
+        return InlineValues("compact")  # VirtualiZarr 2.5.1 fails at a scalar text that has chunks
     if fixed:
         linked = _linked(parts[""], descr(variable.type, checked.types))
         if linked is not None:
@@ -98,10 +98,10 @@ def way_of(checked: Checked, fqn: str, options: Options) -> Way:
             f"DMR++ cannot describe its chunks as byte ranges, and the document would have to contain {room} bytes"
         )
     if isinstance(checked.types.get(variable.type), CompoundType):
-        return Held("specialstructuredata")
+        return InlineValues("specialstructuredata")
     if variable.type == "string":
-        return Held("vlsa")
-    return Held("compact" if variable.storage.layout == "compact" or variable.type == "char" else "missingdata")
+        return InlineValues("vlsa")
+    return InlineValues("compact" if variable.storage.layout == "compact" or variable.type == "char" else "missingdata")
 
 
 def _linked(source: ArraySource, dtype: Descr) -> Linked | None:

@@ -8,10 +8,10 @@ from typing import NamedTuple
 from nczarr.arrays.parts import Types, descr
 from nczarr.arrays.source import itemsize
 from nczarr.opendap.declarations import FaultError, whole
-from nczarr.opendap.xml_reader import Element
+from nczarr.opendap.xml_reader import XmlElement
 
 
-class Member(NamedTuple):
+class PaddedMember(NamedTuple):
     """Member of a padded record."""
 
     name: str
@@ -20,7 +20,7 @@ class Member(NamedTuple):
     """Byte offset in the record."""
 
 
-def layout_of(element: Element, type_name: str, types: Types) -> tuple[int, tuple[Member, ...]] | None:
+def layout_of(element: XmlElement, type_name: str, types: Types) -> tuple[int, tuple[PaddedMember, ...]] | None:
     """Return size and member offsets of a padded record; None if packed. Raises FaultError.
 
     `structOffset` lists the offsets of all members but the first, and the
@@ -40,5 +40,5 @@ def layout_of(element: Element, type_name: str, types: Types) -> tuple[int, tupl
             raise FaultError(f"`structOffset` leaves {stop - start} bytes for its member `{name}`, which needs {size}")
     if numbers[-1] == itemsize(packed):
         return None
-    members = tuple(Member(name, start) for (name, _, _), start in zip(packed, numbers[:-1], strict=True))
+    members = tuple(PaddedMember(name, start) for (name, _, _), start in zip(packed, numbers[:-1], strict=True))
     return numbers[-1], members

@@ -15,7 +15,7 @@ from nczarr.arrays.elements import in_order
 from nczarr.arrays.grid import converted
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.source import DerivedSource, Descr, Layout, itemsize, numpy_dtype
-from nczarr.formats.dmrpp.padding import Member
+from nczarr.formats.dmrpp.padding import PaddedMember
 from nczarr.opendap.wire import number_of
 
 Pad = Literal["null_term", "null_pad", "space_pad"]
@@ -42,7 +42,7 @@ class RawElements(DerivedSource):
 
     layout: Layout
     """Layout of the array."""
-    form: Pad | tuple[Descr, tuple[Member, ...]]
+    form: Pad | tuple[Descr, tuple[PaddedMember, ...]]
     """Padding of texts, or stored dtype and member offsets of records."""
 
     def cleared(self) -> RawElements:
@@ -96,7 +96,7 @@ def _leaves(dtype: Descr) -> list[str]:
     return [leaf for _, field, shape in dtype for _ in range(math.prod(shape)) for leaf in _leaves(field)]
 
 
-def padded_fill(fill: bytes, dtype: Descr, stored: Descr, layout: tuple[int, tuple[Member, ...]]) -> bytes:
+def padded_fill(fill: bytes, dtype: Descr, stored: Descr, layout: tuple[int, tuple[PaddedMember, ...]]) -> bytes:
     """Return a fill value as stored in a padded record."""
     packed = in_order(fill, dtype, stored)
     made, at = bytearray(layout[0]), 0

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from nczarr.arrays.blocks import index_of, number_of
 from nczarr.capabilities import ChunkKeys
 from nczarr.opendap.declarations import FaultError, whole
-from nczarr.opendap.xml_reader import Chunks, Element
+from nczarr.opendap.xml_reader import ChunkColumns, XmlElement
 from nczarr.stores.reference import Reference
 
 
@@ -57,7 +57,7 @@ class Inline(NamedTuple):
     """Its grid indices as a key."""
 
 
-class DocumentReferences:
+class DmrppReferences:
     """Locations of the chunks of all arrays of a document. Picklable."""
 
     noted: Any = None
@@ -117,7 +117,7 @@ class DocumentReferences:
                 yield from ((url, home.rstrip("/")) for url in dict.fromkeys(found.urls))
 
 
-def chunk_lengths(block: Element, shape: tuple[int, ...]) -> tuple[int, ...] | None:
+def chunk_lengths(block: XmlElement, shape: tuple[int, ...]) -> tuple[int, ...] | None:
     """Return the chunk lengths, None for contiguous data. Raises FaultError."""
     sizes = block.all("dmrpp:chunkDimensionSizes")
     if not sizes:
@@ -128,7 +128,7 @@ def chunk_lengths(block: Element, shape: tuple[int, ...]) -> tuple[int, ...] | N
     return lengths
 
 
-def targets_of(rows: Chunks, url: str | None) -> tuple[tuple[str | None, ...], array[int] | None]:
+def targets_of(rows: ChunkColumns, url: str | None) -> tuple[tuple[str | None, ...], array[int] | None]:
     """Return the targets of chunks, and the index of each chunk's target."""
     if not rows.hrefs:
         return (url,), None
@@ -137,7 +137,9 @@ def targets_of(rows: Chunks, url: str | None) -> tuple[tuple[str | None, ...], a
     return tuple(places), targets
 
 
-def numbers_of(rows: Chunks, shape: tuple[int, ...], chunks: tuple[int, ...], counts: tuple[int, ...]) -> array[int]:
+def numbers_of(
+    rows: ChunkColumns, shape: tuple[int, ...], chunks: tuple[int, ...], counts: tuple[int, ...]
+) -> array[int]:
     """Return the linear indices of chunks. Raises FaultError for positions off the grid."""
     rank, numbers = len(shape), array("q")
     for row in range(len(rows)):

@@ -16,7 +16,7 @@ from nczarr.arrays.parts import Types, descr, escape, is_fixed
 from nczarr.arrays.source import ArraySource, Descr, Parts, itemsize, little, unwritten_of
 from nczarr.ast import ATOMIC, CompoundType, EnumType, Storage, Variable
 from nczarr.check.checked import Checked
-from nczarr.formats.dmrpp.link_plan import Held, Linked, Way
+from nczarr.formats.dmrpp.link_plan import InlineValues, Linked, Way
 from nczarr.formats.dmrpp.wire import FILTER_NAMES, fill_number
 from nczarr.opendap.wire import escaped, is_safe_text, tag, text_of
 
@@ -30,11 +30,11 @@ def value_lines(checked: Checked, fqn: str, way: Way, href: Href, step: str) -> 
     """Yield the lines for the values of a variable. Raises OSError, CompileError."""
     variable, shape = checked.variables[fqn], checked.shapes[fqn]
     parts = checked.parts.get(fqn, {})
-    if not isinstance(way, Held):
+    if not isinstance(way, InlineValues):
         yield from (step + line for line in _chunks(checked, fqn, way, href))
     if variable.type == "char":
         yield step + tag("dmrpp:FixedLengthStringArray", string_length=1, pad="null_term")
-    if isinstance(way, Held):
+    if isinstance(way, InlineValues):
         yield from (step + line for line in _held(way.tag, parts, variable.type, checked.types, shape))
 
 
@@ -64,14 +64,14 @@ def _lengths(variable: Variable, way: Way) -> tuple[int, ...] | None:
     """Return the chunk lengths in the document; None for contiguous data."""
     if isinstance(way, Linked) and not way.one_piece and 0 not in way.stored.chunks:
         return way.stored.chunks
-    chunked = not isinstance(way, Held) and variable.storage.layout == "chunked"
+    chunked = not isinstance(way, InlineValues) and variable.storage.layout == "chunked"
     return variable.storage.chunks if chunked else None
 
 
 def noted_storage(checked: Checked, fqn: str, way: Way) -> str | None:
     """Return the storage of a variable as JSON, None if the document implies it."""
     variable = checked.variables[fqn]
-    if isinstance(way, Held):
+    if isinstance(way, InlineValues):
         plain = Storage(layout="compact") if way.tag == "compact" else Storage()
     else:
         lengths = _lengths(variable, way)

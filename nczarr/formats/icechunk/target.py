@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from nczarr.arrays.chunk_references import WHOLE, Referred
 from nczarr.arrays.index_table import indices_of, unraveled
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.manifest import Columns
+from nczarr.arrays.manifest import PlaceColumns
 from nczarr.ast.rectilinear import Lengths, varies
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report, Severity
 from nczarr.options import Options
@@ -39,7 +39,7 @@ from nczarr.stores.repository.storage import forget, retrying, storage_of
 from nczarr.stores.repository.virtual_chunks import Container, File, containers_for, file_at, register, unchanged_since
 from nczarr.stores.signals import unstopped
 from nczarr.stores.stat import facts
-from nczarr.stores.target_urls import Naming, UnnamedTargetError
+from nczarr.stores.target_urls import UnnamedTargetError, UrlNaming
 from nczarr.stores.url import Repository, location
 
 if TYPE_CHECKING:
@@ -326,7 +326,7 @@ class VirtualTarget(RepositoryTarget):
         super().__init__(repository, options)
         self._begun = datetime.now(UTC)
         self._sources = options.storage.of("source")
-        self._naming = Naming(repository.place, options.source, options.writing)
+        self._naming = UrlNaming(repository.place, options.source, options.writing)
         self._config = configuration(self._growing, self._storage)
         self._is_named = getattr(self._opened, "spec_version", 1) >= NAMED_SINCE
         self._files: dict[str, File | None] = {}
@@ -400,7 +400,7 @@ class VirtualTarget(RepositoryTarget):
         ]
         self._store.set_virtual_refs(path, chunks, validate_containers=False)
 
-    def _lengths(self, columns: Columns) -> NDArray[np.int64]:
+    def _lengths(self, columns: PlaceColumns) -> NDArray[np.int64]:
         """Return the lengths of ranges, int64, shape (rows,), with the sizes of whole files. Raises OSError."""
         whole = columns.length == WHOLE
         if not whole.any():
@@ -419,9 +419,9 @@ class VirtualTarget(RepositoryTarget):
 
 def _remove(url: str, storage: StorageOptions) -> None:
     """Remove all objects of a new repository at a URL. Raises OSError."""
-    from nczarr.stores.connection import Connection
+    from nczarr.stores.connection import FileConnection
 
-    connection = Connection(url, storage)
+    connection = FileConnection(url, storage)
     if not connection.is_object_store or connection.protocol == "memory":
         return
     root = f"{connection.root}/"

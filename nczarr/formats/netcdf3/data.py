@@ -20,7 +20,7 @@ from nczarr.arrays.source import ArraySource, Parts, fill_of
 from nczarr.ast import ATOMIC
 from nczarr.ast.values import swapped
 from nczarr.check.checked import Checked
-from nczarr.check.classic_layout import ClassicLayout, Place
+from nczarr.check.classic_layout import ClassicLayout, VariablePlace
 
 PIECE = 1 << 22
 """Size of a piece, in bytes."""
@@ -29,10 +29,10 @@ MOST = 200
 """Maximum of record variables read by whole chunks: each may use a temporary file."""
 
 
-class Column(NamedTuple):
+class VariableColumn(NamedTuple):
     """A variable to write. A fixed variable is a single record."""
 
-    place: Place
+    place: VariablePlace
     """Location in the file."""
     shape: tuple[int, ...]
     """Shape of the variable."""
@@ -93,7 +93,7 @@ def values(checked: Checked, parts: Mapping[str, Parts], layout: ClassicLayout) 
             column.close()
 
 
-def _column(path: str, checked: Checked, parts: Mapping[str, Parts], place: Place, held: int) -> Column:
+def _column(path: str, checked: Checked, parts: Mapping[str, Parts], place: VariablePlace, held: int) -> VariableColumn:
     type_name = checked.variables[path].type
     width = ATOMIC[type_name].size
     source = parts.get(path, {}).get("")
@@ -103,13 +103,15 @@ def _column(path: str, checked: Checked, parts: Mapping[str, Parts], place: Plac
     if own is not None:
         fill = own
     bands = None if source is None or not held else Bands(source, PIECE // width, held=held)
-    return Column(place, checked.shapes[path], NUMPY[type_name].replace("<", ">"), swapped(fill, width), source, bands)
+    return VariableColumn(
+        place, checked.shapes[path], NUMPY[type_name].replace("<", ">"), swapped(fill, width), source, bands
+    )
 
 
 class Strip:
     """One variable, read in order in slabs: C-order stretches of a record, up to `PIECE` bytes."""
 
-    def __init__(self, column: Column) -> None:
+    def __init__(self, column: VariableColumn) -> None:
         self._column = column
         self._slab = linear_block(column.inner, PIECE // len(column.fill))
         self._occupied: Iterator[Index] = iter(())
@@ -149,7 +151,7 @@ def repeated(element: bytes, size: int) -> Iterator[bytes]:
         yield piece[: size % len(piece)]
 
 
-def _large_records(columns: list[Column], layout: ClassicLayout) -> Iterator[bytes]:
+def _large_records(columns: list[VariableColumn], layout: ClassicLayout) -> Iterator[bytes]:
     """Yield records larger than a piece one by one, each variable in pieces of its own."""
     strips = [Strip(column) for column in columns]
     for number in range(layout.records):
@@ -159,7 +161,7 @@ def _large_records(columns: list[Column], layout: ClassicLayout) -> Iterator[byt
                 yield from repeated(column.fill, column.place.padded - column.place.size)
 
 
-def _small_records(columns: list[Column], layout: ClassicLayout) -> Iterator[bytes]:
+def _small_records(columns: list[VariableColumn], layout: ClassicLayout) -> Iterator[bytes]:
     """Yield blocks of records: a matrix of fill, with values as strided columns."""
     size = layout.record_size
     record = b"".join(column.fill * math.prod(column.inner) + column.padding for column in columns)[:size]
@@ -182,7 +184,7 @@ def _empty_blocks(empty: bytes, start: int, stop: int, size: int) -> Iterator[by
         yield empty if stop - first >= many else empty[: (stop - first) * size]
 
 
-def _occupied_blocks(columns: list[Column], many: int) -> Iterator[tuple[int, list[Column]]]:
+def _occupied_blocks(columns: list[VariableColumn], many: int) -> Iterator[tuple[int, list[VariableColumn]]]:
     """Yield blocks of `many` records with values, in order, and the variables that have them."""
     from heapq import merge
 
@@ -190,7 +192,7 @@ def _occupied_blocks(columns: list[Column], many: int) -> Iterator[tuple[int, li
         return ((index[0], number) for index in source.occupied((many, *inner)))
 
     walks = [blocks(number, item.source, item.inner) for number, item in enumerate(columns) if item.source is not None]
-    present: list[Column] = []
+    present: list[VariableColumn] = []
     block = 0
     for found, number in merge(*walks):
         if present and found != block:
@@ -202,7 +204,7 @@ def _occupied_blocks(columns: list[Column], many: int) -> Iterator[tuple[int, li
         yield block, present
 
 
-def _filled(block: bytearray, present: list[Column], first: int, count: int, layout: ClassicLayout) -> bytes:
+def _filled(block: bytearray, present: list[VariableColumn], first: int, count: int, layout: ClassicLayout) -> bytes:
     """Return a block of records with the values of some variables in place."""
     for column in present:
         inner = column.inner

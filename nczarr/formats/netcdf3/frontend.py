@@ -22,15 +22,15 @@ from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Variable
 from nczarr.ast.values import swapped
 from nczarr.ast.walk import building
 from nczarr.check.checked import Namesake, Tables, Unchecked
-from nczarr.check.classic_layout import Place, padded, record_size
+from nczarr.check.classic_layout import VariablePlace, padded, record_size
 from nczarr.check.duplicate_names import apart, namesakes
 from nczarr.check.fill_values import variable_fill
 from nczarr.diagnostics.report import Label, Report
 from nczarr.formats.netcdf3.reader import (
     AttributeEntry,
     BadHeaderError,
-    Extent,
-    Header,
+    ClassicHeader,
+    FileExtent,
     VariableEntry,
     element_count,
     is_record,
@@ -47,10 +47,10 @@ LARGEST = 2**63 - 1
 """Largest size in bytes of a variable or of one record of it: no file is longer."""
 
 
-class Values(NamedTuple):
+class RecordPlaces(NamedTuple):
     """Location of all values in a file."""
 
-    places: tuple[Place, ...]
+    places: tuple[VariablePlace, ...]
     """Location of each variable in definition order."""
     records: int
     """Number of records."""
@@ -94,7 +94,7 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
     return Unchecked(dataset, forward=True, parts=parts, namesakes=found)
 
 
-def _values(header: Header, file_size: int) -> Values:
+def _values(header: ClassicHeader, file_size: int) -> RecordPlaces:
     """Return the positions of all values, with sizes computed from the dimensions.
 
     Raises BadHeaderError for impossible sizes.
@@ -105,7 +105,7 @@ def _values(header: Header, file_size: int) -> Values:
         if size > LARGEST:
             text = f"the dimensions of variable `{variable.name}` need more than {LARGEST} bytes"
             raise BadHeaderError("bad-header", text, *variable.extent)
-        places.append(Place(variable.begin, size, padded(size), is_record(variable, header)))
+        places.append(VariablePlace(variable.begin, size, padded(size), is_record(variable, header)))
     growing = [place for place in places if place.record]
     stride = record_size([place.size for place in growing])
     claimed = header.records
@@ -115,11 +115,11 @@ def _values(header: Header, file_size: int) -> Values:
     begun = max((-(-(file_size - place.begin) // stride) for place in growing), default=claimed)
     held = min(claimed, max(0, begun))
     left_out = (claimed - held) * sum(place.size for place in growing)
-    return Values(tuple(places), held if left_out > most_missing(file_size) else claimed, stride, claimed)
+    return RecordPlaces(tuple(places), held if left_out > most_missing(file_size) else claimed, stride, claimed)
 
 
 # ---- checks ----------------------------------------------------------------------------------------------------------
-def _check_sizes(header: Header, values: Values, source: Source, report: Report) -> None:
+def _check_sizes(header: ClassicHeader, values: RecordPlaces, source: Source, report: Report) -> None:
     """Warn about invalid `vsize` fields, which are redundant in the specification."""
     for variable, place in zip(header.variables, values.places, strict=True):
         large = place.padded > LARGEST_VSIZE and variable.vsize == TOO_LARGE_VSIZE
@@ -129,7 +129,7 @@ def _check_sizes(header: Header, values: Values, source: Source, report: Report)
             report.warning("ignored-vsize", text, where, helps=["the dimensions are used"])
 
 
-def _check_places(header: Header, values: Values, source: Source, report: Report) -> bool:
+def _check_places(header: ClassicHeader, values: RecordPlaces, source: Source, report: Report) -> bool:
     """Check that no values overlap each other or the header."""
     before = report.errors
     for one in _taken(header, values):
@@ -167,14 +167,14 @@ def _begin(variable: VariableEntry, source: Source) -> Span:
     return Span(source, variable.begin_at, variable.extent.end)
 
 
-def _taken(header: Header, values: Values) -> Iterator[_Range]:
+def _taken(header: ClassicHeader, values: RecordPlaces) -> Iterator[_Range]:
     """Yield the bytes of each variable with values, those of records in the first one."""
     for variable, place in zip(header.variables, values.places, strict=True):
         if not place.record or values.records:
             yield _Range(place.begin, place.begin + place.size, variable, place.record)
 
 
-def _fixed_and_records(header: Header, values: Values) -> Iterator[_Range]:
+def _fixed_and_records(header: ClassicHeader, values: RecordPlaces) -> Iterator[_Range]:
     """Yield fixed variables, and all records as one range, owned by their first variable."""
     yield from (one for one in _taken(header, values) if not one.record)
     growing = [one for one in _taken(header, values) if one.record]
@@ -184,7 +184,7 @@ def _fixed_and_records(header: Header, values: Values) -> Iterator[_Range]:
         yield _Range(first.begin, end + (values.records - 1) * values.record_size, first.owner)
 
 
-def _first_record(header: Header, values: Values) -> Iterator[_Range]:
+def _first_record(header: ClassicHeader, values: RecordPlaces) -> Iterator[_Range]:
     """Yield the parts of the first record, and the beginning of the second."""
     growing = [one for one in _taken(header, values) if one.record]
     yield from growing
@@ -194,7 +194,7 @@ def _first_record(header: Header, values: Values) -> Iterator[_Range]:
 
 
 # ---- the tree --------------------------------------------------------------------------------------------------------
-def _dataset(header: Header, values: Values, source: Source) -> tuple[Dataset, list[Namesake]]:
+def _dataset(header: ClassicHeader, values: RecordPlaces, source: Source) -> tuple[Dataset, list[Namesake]]:
     """Return the tree with the spans of its nodes, and the namesakes."""
     items = [
         *(("dimension", each.name) for each in header.dimensions),
@@ -246,7 +246,7 @@ def _attributes(entries: tuple[AttributeEntry, ...], source: Source) -> tuple[At
     )
 
 
-def _span(source: Source, extent: Extent) -> Span:
+def _span(source: Source, extent: FileExtent) -> Span:
     return Span(source, extent.start, extent.end)
 
 
@@ -260,7 +260,9 @@ def _stem(name: str) -> str:
 
 
 # ---- the values ------------------------------------------------------------------------------------------------------
-def _arrays(header: Header, dataset: Dataset, values: Values, source: Source, report: Report) -> list[AffineArray]:
+def _arrays(
+    header: ClassicHeader, dataset: Dataset, values: RecordPlaces, source: Source, report: Report
+) -> list[AffineArray]:
     """Return the array of each variable in definition order; report missing values."""
     file = FileBytes.of(source)
     lengths = [each.length or values.records for each in header.dimensions]
@@ -287,7 +289,9 @@ def _arrays(header: Header, dataset: Dataset, values: Values, source: Source, re
     return [_filled(array, variable) for array, variable in zip(arrays, dataset.variables, strict=True)]
 
 
-def _array(entry: VariableEntry, place: Place, shape: tuple[int, ...], stride: int, file: FileBytes) -> AffineArray:
+def _array(
+    entry: VariableEntry, place: VariablePlace, shape: tuple[int, ...], stride: int, file: FileBytes
+) -> AffineArray:
     """Return a variable's array: contiguous if fixed, else in each record."""
     chunks = (1, *shape[1:]) if place.record else shape
     row = stride if place.record else math.prod(shape[1:]) * ATOMIC[entry.type].size

@@ -1,4 +1,4 @@
-"""Reader of classic headers: bytes → `Header`, with offsets.
+"""Reader of classic headers: bytes → `ClassicHeader`, with offsets.
 
 Invariant: allocations never exceed the available bytes: every count is first
 compared with the minimum size of its entries. Source: the netCDF file format
@@ -36,7 +36,7 @@ class BadHeaderError(Exception):
         self.end = end
 
 
-class Extent(NamedTuple):
+class FileExtent(NamedTuple):
     """Byte range of the file, for diagnostics."""
 
     start: int
@@ -52,7 +52,7 @@ class DimensionEntry(NamedTuple):
     """Name of the dimension."""
     length: int
     """Length; 0 marks the record dimension."""
-    extent: Extent
+    extent: FileExtent
     """Its bytes in the header."""
 
 
@@ -67,7 +67,7 @@ class AttributeEntry(NamedTuple):
     """Number of values."""
     data: bytes
     """Values, little-endian, without padding."""
-    extent: Extent
+    extent: FileExtent
     """Its bytes in the header."""
 
 
@@ -86,7 +86,7 @@ class VariableEntry(NamedTuple):
     """Declared size in bytes."""
     begin: int
     """Offset of its values in bytes."""
-    extent: Extent
+    extent: FileExtent
     """Its bytes in the header."""
     vsize_at: int
     """Position of `vsize` in the file."""
@@ -94,14 +94,14 @@ class VariableEntry(NamedTuple):
     """Position of `begin` in the file."""
 
 
-class Header(NamedTuple):
+class ClassicHeader(NamedTuple):
     """Header of a file."""
 
     kind: Kind
     """Kind of netCDF file."""
     records: int | None
     """Number of records; None if the file size determines it."""
-    records_at: Extent
+    records_at: FileExtent
     """Position of the number of records."""
     dimensions: tuple[DimensionEntry, ...]
     """Dimensions in order."""
@@ -113,7 +113,7 @@ class Header(NamedTuple):
     """Size of the header in bytes."""
 
 
-def read_header(data: Buffer) -> Header:
+def read_header(data: Buffer) -> ClassicHeader:
     """Return the header at the start of a file. Raises BadHeaderError."""
     magic = bytes(data[:4])
     kind = _KINDS.get(magic)
@@ -124,10 +124,10 @@ def read_header(data: Buffer) -> Header:
             raise BadHeaderError("truncated-header", "the file ends within its magic number", 0, len(magic))
         text = f"version {magic[3]} of the classic format is unknown (known: 1, 2 and 5)"
         raise BadHeaderError("bad-header", text, 3, 4)
-    return _Reader(data, kind).header()
+    return _HeaderReader(data, kind).header()
 
 
-class _Reader:
+class _HeaderReader:
     """One sequential pass; `_at` is the offset of the next byte."""
 
     def __init__(self, data: Buffer, kind: Kind) -> None:
@@ -137,17 +137,17 @@ class _Reader:
         self._width, self._offset_width = WIDTHS[kind]
         self._at = len(MAGIC[kind])
 
-    def header(self) -> Header:
+    def header(self) -> ClassicHeader:
         start = self._at
         records = self._records()
-        records_at = Extent(start, self._at)
+        records_at = FileExtent(start, self._at)
         dimensions: list[DimensionEntry] = []
         for _ in range(self._list(DIMENSION, 2 * self._width)):
             dimensions.append(self._dimension(dimensions))
         attributes = self._attributes()
         count = self._list(VARIABLE, 4 * self._width + 2 * TAG + self._offset_width)
         variables = tuple(self._variable(dimensions) for _ in range(count))
-        return Header(self._kind, records, records_at, tuple(dimensions), attributes, variables, self._at)
+        return ClassicHeader(self._kind, records, records_at, tuple(dimensions), attributes, variables, self._at)
 
     # ---- numbers -----------------------------------------------------------------------------------------------
     def _take(self, size: int, what: str) -> bytes:
@@ -228,7 +228,7 @@ class _Reader:
             if first is not None:
                 text = f"`{name}` is a second record dimension after `{first}`; a classic file has at most one"
                 raise BadHeaderError("bad-header", text, start, self._at)
-        return DimensionEntry(name, length, Extent(start, self._at))
+        return DimensionEntry(name, length, FileExtent(start, self._at))
 
     def _attributes(self) -> tuple[AttributeEntry, ...]:
         return tuple(self._attribute() for _ in range(self._list(ATTRIBUTE, 2 * self._width + TAG)))
@@ -242,7 +242,7 @@ class _Reader:
         # The padding behind the last value of a file may be all that is missing; it is not needed.
         data = self._take(min(padded(count * width), self._end - self._at), f"the values of attribute `{name}`")
         value = swapped(data[: count * width], width)
-        return AttributeEntry(name, kind, count, value, Extent(start, self._at))
+        return AttributeEntry(name, kind, count, value, FileExtent(start, self._at))
 
     def _variable(self, known: list[DimensionEntry]) -> VariableEntry:
         start = self._at
@@ -258,7 +258,7 @@ class _Reader:
         vsize = int.from_bytes(self._take(self._width, f"the size of variable `{name}`"), "big")
         begin_at = self._at
         begin = self._number(self._offset_width, f"the offset of variable `{name}`")
-        extent = Extent(start, self._at)
+        extent = FileExtent(start, self._at)
         return VariableEntry(name, kind, dimensions, attributes, vsize, begin, extent, vsize_at, begin_at)
 
     def _dimension_of(self, name: str, axis: int, known: list[DimensionEntry]) -> int:
@@ -274,12 +274,12 @@ class _Reader:
         return number
 
 
-def element_count(variable: VariableEntry, header: Header) -> int:
+def element_count(variable: VariableEntry, header: ClassicHeader) -> int:
     """Return the number of elements of a variable, or of one record of it."""
     lengths = [header.dimensions[number].length for number in variable.dimensions]
     return math.prod(lengths[is_record(variable, header) :])
 
 
-def is_record(variable: VariableEntry, header: Header) -> bool:
+def is_record(variable: VariableEntry, header: ClassicHeader) -> bool:
     """Return whether a variable has the record dimension."""
     return bool(variable.dimensions) and not header.dimensions[variable.dimensions[0]].length

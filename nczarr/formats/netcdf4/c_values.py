@@ -3,7 +3,7 @@
 It mirrors `parts(T)`: a fixed-size type is its bytes, with records aligned as
 by a C compiler; a string is a pointer to NUL-terminated text, NIL a null
 pointer; a vlen is a length and a pointer. Targets live as long as their
-`Values`.
+`CValues`.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from nczarr.arrays.c_structs import struct
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.parts import (
     NUMPY,
-    Leaf,
     ListTree,
+    PartLeaf,
     PartTree,
     RecordTree,
     Types,
@@ -34,7 +34,7 @@ from nczarr.ast import CompoundType, Constant, EnumType, OpaqueType, VlenType
 POINTER = "=u8"
 
 
-class Values(NamedTuple):
+class CValues(NamedTuple):
     """Values as contiguous C structs."""
 
     array: NDArray[Any]
@@ -74,13 +74,13 @@ def c_dtype(type_name: str, types: Types) -> np.dtype[Any]:
             assert_never(declared)
 
 
-def constant_values(constant: Constant, types: Types) -> Values:
+def constant_values(constant: Constant, types: Types) -> CValues:
     """Return the values of a constant for an attribute."""
     parts = constant_parts(constant, (constant.count,), types)
-    return Reader(parts, constant.type, types).take(constant.count)
+    return StructReader(parts, constant.type, types).take(constant.count)
 
 
-class Reader:
+class StructReader:
     """Sequential reader of a type's parts: each `take` returns the next values as C structs.
 
     Expects the arrays of `parts(T)`, in memory or sliceable; ragged content is
@@ -92,27 +92,27 @@ class Reader:
         self._dtype = c_dtype(type_name, types)
         self._at = 0
         self._source: ArraySource | None = None
-        self._children: list[Reader] = []
+        self._children: list[StructReader] = []
         match tree:
             case ListTree():
                 self._source = parts[tree.counts.path]
-                self._children = [Reader(parts, tree.base, types, tree.content)]
+                self._children = [StructReader(parts, tree.base, types, tree.content)]
             case RecordTree():
-                self._children = [Reader(parts, field.type, types, inner) for field, inner in tree.members]
-            case Leaf():
+                self._children = [StructReader(parts, field.type, types, inner) for field, inner in tree.members]
+            case PartLeaf():
                 self._source = parts[tree.path]
 
-    def take(self, count: int) -> Values:
+    def take(self, count: int) -> CValues:
         """Return the next `count` values."""
         match self._tree:
             case ListTree():
                 return self._lists(self._next(count))
             case RecordTree():
                 return self._records(self._tree, count)
-            case Leaf(type="string"):
+            case PartLeaf(type="string"):
                 return texts(self._next(count))
             case _:
-                return Values(recast(self._next(count), self._dtype))
+                return CValues(recast(self._next(count), self._dtype))
 
     def own_sources(self) -> list[ArraySource]:
         """Return the arrays whose leading dimensions are those of the variable."""
@@ -134,23 +134,23 @@ class Reader:
         first, self._at = self._at, self._at + count
         return read_flat(self._source, shape, first, count)
 
-    def _lists(self, counts: NDArray[Any]) -> Values:
+    def _lists(self, counts: NDArray[Any]) -> CValues:
         content = self._children[0].take(int(counts.sum()))
         out = np.zeros(len(counts), self._dtype)
         out["length"] = counts
         starts = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)[:-1])) if len(counts) else counts
         addresses = content.address + starts * content.array.dtype.itemsize
         out["address"] = np.where(counts > 0, addresses, 0)
-        return Values(out, content)
+        return CValues(out, content)
 
-    def _records(self, tree: RecordTree, count: int) -> Values:
+    def _records(self, tree: RecordTree, count: int) -> CValues:
         out = np.zeros(count, self._dtype)
         kept = []
         for number, ((field, _), child) in enumerate(zip(tree.members, self._children, strict=True)):
             member = child.take(count * math.prod(field.shape))
             out[f"f{number}"] = member.array.reshape((count, *field.shape))
             kept.append(member)
-        return Values(out, tuple(kept))
+        return CValues(out, tuple(kept))
 
 
 def read_flat(source: Any, shape: tuple[int, ...], first: int, count: int) -> NDArray[Any]:
@@ -184,7 +184,7 @@ def recast(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
     return out
 
 
-def texts(values: NDArray[Any]) -> Values:
+def texts(values: NDArray[Any]) -> CValues:
     """Return pointers to texts: uint64, shape (texts,). `values`: objects (`bytes | None`); None is NIL."""
     pieces = [b"" if text is None else text for text in values.tolist()]
     whole = np.frombuffer(b"\0".join(pieces) + b"\0", np.uint8)
@@ -193,18 +193,18 @@ def texts(values: NDArray[Any]) -> Values:
     for place, text in enumerate(values.tolist()):
         if text is None:
             out[place] = 0
-    return Values(out, (whole,))
+    return CValues(out, (whole,))
 
 
 def unpacked(memory: NDArray[Any], type_name: str, types: Types) -> Iterator[tuple[str, NDArray[Any]]]:
-    """Yield path and array of each of `parts(T)` for C structs, inverting `Reader`. Frees nothing.
+    """Yield path and array of each of `parts(T)` for C structs, inverting `StructReader`. Frees nothing.
 
     `memory`: structs of `c_dtype(T)` in any shape. The arrays have the shapes
     and packed dtypes of their parts; strings are objects (`bytes | None`).
     """
     import ctypes
 
-    def array(leaf: Leaf, memory: NDArray[Any]) -> NDArray[Any]:
+    def array(leaf: PartLeaf, memory: NDArray[Any]) -> NDArray[Any]:
         if leaf.counts:
             return memory["length"].astype("<i8")
         if leaf.type != "string":

@@ -77,7 +77,7 @@ class KnownChunks:
         return ChunkTable(columns[0], columns[1], columns[2], columns[3].astype(np.int32))
 
 
-class _Turn(NamedTuple):
+class _IndexCorrection(NamedTuple):
     """Correction of positions in an index."""
 
     axis: int
@@ -104,10 +104,10 @@ def chunk_table(
     h5: Hdf5, dataset: int, chunks: tuple[int, ...], extent: tuple[int, ...], shape: tuple[int, ...]
 ) -> ChunkTable:
     """Return allocated chunks within `extent`, indexed in the grid of `shape`. Raises OSError."""
-    walk = _Walk(chunks, extent, shape, _turn(h5, dataset, chunks))
+    walk = _IndexWalk(chunks, extent, shape, _turn(h5, dataset, chunks))
     walk.through(h5, dataset)
     if not walk.proved(h5, dataset):
-        walk = _Walk(chunks, extent, shape, None)
+        walk = _IndexWalk(chunks, extent, shape, None)
         walk.through(h5, dataset)
     return walk.table()
 
@@ -136,7 +136,7 @@ def few_chunks(
     return ChunkTable(columns[0], columns[1], columns[2], columns[3].astype(np.int32))
 
 
-def _turn(h5: Hdf5, dataset: int, chunks: tuple[int, ...]) -> _Turn | None:
+def _turn(h5: Hdf5, dataset: int, chunks: tuple[int, ...]) -> _IndexCorrection | None:
     """Return the correction for a dataset; None if its positions are right."""
     kind = c_int()
     if h5.H5Dget_chunk_index_type(dataset, byref(kind)) < 0 or kind.value != EXTENSIBLE_ARRAY:
@@ -149,14 +149,14 @@ def _turn(h5: Hdf5, dataset: int, chunks: tuple[int, ...]) -> _Turn | None:
     if len(growing) != 1 or not growing[0]:
         return None
     counts = (1 if axis in growing else -(-most[axis] // chunks[axis]) for axis in range(rank))
-    return _Turn(growing[0], tuple(counts))
+    return _IndexCorrection(growing[0], tuple(counts))
 
 
-class _Walk:
+class _IndexWalk:
     """One walk through the index of a dataset, and its result."""
 
     def __init__(
-        self, chunks: tuple[int, ...], extent: tuple[int, ...], shape: tuple[int, ...], turn: _Turn | None
+        self, chunks: tuple[int, ...], extent: tuple[int, ...], shape: tuple[int, ...], turn: _IndexCorrection | None
     ) -> None:
         self._chunks, self._rank, self._turn = chunks, len(chunks), turn
         counts = grid_of(shape, chunks)

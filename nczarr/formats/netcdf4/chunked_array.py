@@ -34,7 +34,7 @@ from nczarr.arrays.index_table import distinct, indices_of, raveled, table_of, u
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.lengths import linked_length, misfit
 from nczarr.arrays.library_lock import LOCK
-from nczarr.arrays.manifest import Columns, Manifest, Place
+from nczarr.arrays.manifest import ChunkPlace, Manifest, PlaceColumns
 from nczarr.arrays.memory import fill_array
 from nczarr.arrays.occupancy import blocks_of_chunks, chunk_ranges, chunks_in, rows_between
 from nczarr.arrays.source import ArraySource, Layout, Stored, itemsize, numpy_dtype
@@ -163,7 +163,7 @@ class ChunkedArray(ArraySource):
             whole = ~self._are_cut(self._indices(rows))
             rows = ChunkTable(rows.chunk[whole], rows.offset[whole], rows.length[whole], rows.mask[whole])
         source = np.zeros(len(rows.chunk), np.int64)
-        return Columns((str(self.file.path),), rows.chunk, source, rows.offset, rows.length, rows.mask)
+        return PlaceColumns((str(self.file.path),), rows.chunk, source, rows.offset, rows.length, rows.mask)
 
     @property
     def _outgrown(self) -> bool:
@@ -279,7 +279,7 @@ class ChunkedArray(ArraySource):
         """Return the grid indices of all allocated chunks in C order: int64, shape (chunks, dimensions)."""
         return unraveled(table.chunk, grid_of(self.layout.shape, self.layout.chunks))
 
-    def found(self, index: Index) -> Place | None:
+    def found(self, index: Index) -> ChunkPlace | None:
         """Return a chunk's location, even if its bytes beyond the extent are undefined; None if unallocated.
 
         Raises OSError if the file is unavailable or changed, CompileError for a
@@ -291,7 +291,7 @@ class ChunkedArray(ArraySource):
         row = int(np.searchsorted(table.chunk, number))
         if row == len(table.chunk) or table.chunk[row] != number:
             return None
-        place = Place(str(self.file.path), int(table.offset[row]), int(table.length[row]), int(table.mask[row]))
+        place = ChunkPlace(str(self.file.path), int(table.offset[row]), int(table.length[row]), int(table.mask[row]))
         wanted = self._length(place.mask)
         if wanted is not None and place.length != wanted:
             self._unreadable(misfit(place.length, wanted), place.offset)
@@ -305,7 +305,7 @@ class ChunkedArray(ArraySource):
             lengths[mask] = linked_length(self.stored.dtype, self.layout.chunks, codecs)
         return lengths[mask]
 
-    def places(self, chunks: NDArray[np.int64], *, cut: bool = False) -> Columns:
+    def places(self, chunks: NDArray[np.int64], *, cut: bool = False) -> PlaceColumns:
         """Return the locations of many chunks, from one look at the file and the table."""
         self.file.check()
         table = self._table_of(chunks)
@@ -322,25 +322,25 @@ class ChunkedArray(ArraySource):
             wanted = self._length(mask)
             if wanted is not None and ((masks == mask) & (lengths != wanted)).any():
                 return ArraySource.places(self, chunks, cut=cut)  # the first wrong one raises
-        return Columns((str(self.file.path),), found, np.zeros_like(found), table.offset[rows], lengths, masks)
+        return PlaceColumns((str(self.file.path),), found, np.zeros_like(found), table.offset[rows], lengths, masks)
 
     def _unreadable(self, reason: str, offset: int) -> NoReturn:
         unreadable(self.file.name, f"the chunk cannot be decoded: {reason}", offset=offset)
 
-    def place(self, chunk: Index) -> Place | None:
+    def place(self, chunk: Index) -> ChunkPlace | None:
         """Return a chunk's location; None if unallocated, cut by the dataset's end, or in a remote file.
 
         Raises OSError if the file is unavailable or changed.
         """
         return None if self.distant else self._copied(chunk)
 
-    def _copied(self, chunk: Index) -> Place | None:
+    def _copied(self, chunk: Index) -> ChunkPlace | None:
         """Return the location of a chunk whose bytes define its values; None of others. Raises OSError."""
         if self._outgrown and self._is_cut(chunk):
             return None
         return self.found(chunk)
 
-    def _bytes(self, place: Place) -> bytes:
+    def _bytes(self, place: ChunkPlace) -> bytes:
         """Return the bytes of a chunk. Raises OSError."""
         data = self._at_hand.get(place.offset)
         return ranges.read(Range(*place[:3])) if data is None else data
@@ -374,7 +374,7 @@ class ChunkedArray(ArraySource):
         """Return a region of many small chunks; None of others."""
         encoding = Encoding(self.stored.dtype, tuple(map(dict, self.steps or ())))
 
-        def fetch(chunks: NDArray[np.int64]) -> small_chunks.Encoded:
+        def fetch(chunks: NDArray[np.int64]) -> small_chunks.EncodedChunks:
             return small_chunks.located(self.places(chunks, cut=True))
 
         return small_chunks.region(self.layout._replace(fill=self.own), selection, self.extent, encoding, fetch)
@@ -447,11 +447,11 @@ class ChunkedArray(ArraySource):
             self._unreadable(str(error) or type(error).__name__, place.offset)
         return True
 
-    def _steps(self, place: Place) -> list[Config]:
+    def _steps(self, place: ChunkPlace) -> list[Config]:
         """Return the decoding steps of a chunk that its mask does not skip."""
         return [step for number, step in enumerate(self.steps or ()) if not place.mask >> number & 1]
 
-    def _unfiltered(self, place: Place, region: Selection) -> NDArray[Any]:
+    def _unfiltered(self, place: ChunkPlace, region: Selection) -> NDArray[Any]:
         """Return a region of an unfiltered chunk, read from the file alone, in the stored dtype.
 
         Raises ValueError if the file is too short, OSError.

@@ -46,10 +46,19 @@ from nczarr.formats.netcdf4 import library as c
 from nczarr.formats.netcdf4.c_values import c_dtype, constant_of
 from nczarr.formats.netcdf4.choose_source import sources
 from nczarr.formats.netcdf4.fill_values import beyond
-from nczarr.formats.netcdf4.inquiry import COMPOUND, ENUM, OPAQUE, Inquiry, Members, StorageInfo, TypeInfo, VariableInfo
+from nczarr.formats.netcdf4.inquiry import (
+    COMPOUND,
+    ENUM,
+    OPAQUE,
+    GroupMembers,
+    Inquiry,
+    StorageInfo,
+    TypeInfo,
+    VariableInfo,
+)
 from nczarr.formats.netcdf4.library import MissingLibraryError, library
 from nczarr.formats.netcdf4.library_file import use_library_file
-from nczarr.formats.netcdf4.objects import DatasetInfo, Datasets, datasets
+from nczarr.formats.netcdf4.objects import DatasetInfo, FileDatasets, datasets
 from nczarr.formats.netcdf4.omissions import agrees, look, strange, unseen
 from nczarr.formats.netcdf4.remote_driver import driver
 from nczarr.formats.netcdf4.stored_variable import StoredVariable
@@ -124,7 +133,7 @@ def _read(lib: c.Library, source: Source, report: Report) -> Unchecked | None:
             def tree(file: int, shown: Survey | None) -> tuple[Unchecked, Report]:
                 noted = Report()
                 with datasets(lib, source.path, {} if shown is None else shown.objects) as known:
-                    return _Reader(Inquiry(lib), file, source, noted, known).read(shown), noted
+                    return _LibraryReader(Inquiry(lib), file, source, noted, known).read(shown), noted
 
             # the library opens the file before `datasets`, as it wants it closed
             unchecked, noted = use_library_file(lib, source.path, found, tree)
@@ -148,8 +157,8 @@ _StorageKey: TypeAlias = tuple[
 """Members of a storage. Equal nodes of a file are one: to make a node takes as long as to read its members."""
 
 
-class _Reader:
-    def __init__(self, ask: Inquiry, file: int, source: Source, report: Report, known: Datasets) -> None:
+class _LibraryReader:
+    def __init__(self, ask: Inquiry, file: int, source: Source, report: Report, known: FileDatasets) -> None:
         self.ask = ask
         self.file = file
         self.datasets = known
@@ -162,7 +171,7 @@ class _Reader:
         self.types: dict[str, UserType] = {}
         self.parts: dict[str, Parts] = {}
         self.growing: set[int] = set()
-        self.members: dict[int, Members] = {}
+        self.members: dict[int, GroupMembers] = {}
         self.seen: dict[str, Seen] = {}
         self.namesakes: list[Namesake] = []
         self.attributes: dict[tuple[str, str, bytes], Attribute] = {}
@@ -187,7 +196,7 @@ class _Reader:
 
         `written`: the path in the file's spelling.
         """
-        members = self.members[group] = Members.of(self.ask, group)
+        members = self.members[group] = GroupMembers.of(self.ask, group)
         called = iter(self._unique(members.items(), path))
         for number, info in members.types.items():
             self.type_names[number] = names.join(path, next(called))

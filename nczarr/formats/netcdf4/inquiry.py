@@ -261,7 +261,7 @@ class Inquiry:
 
 
 @dataclass
-class Members:
+class GroupMembers:
     """Members of a group by id."""
 
     types: dict[int, TypeInfo]
@@ -280,7 +280,7 @@ class Members:
     """Variable ids by the file's spelling; several if one is stored under another's name."""
 
     @classmethod
-    def of(cls, ask: Inquiry, group: int) -> Members:
+    def of(cls, ask: Inquiry, group: int) -> GroupMembers:
         """Query the members of a group."""
         below = {child: ask.group_name(child) for child in ask.groups(group)}
         made = cls(ask.types(group), ask.dimensions(group), ask.variables(group), below, {}, {}, {})

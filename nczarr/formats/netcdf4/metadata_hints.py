@@ -29,7 +29,7 @@ COLLECTION = 4096
 _UNDEFINED = (1 << 64) - 1
 
 
-class Piece(NamedTuple):
+class MetadataPiece(NamedTuple):
     """A piece of metadata in the file."""
 
     kind: int
@@ -43,7 +43,7 @@ class Piece(NamedTuple):
 class Hints(NamedTuple):
     """Addresses in a piece."""
 
-    pieces: tuple[Piece, ...] = ()
+    pieces: tuple[MetadataPiece, ...] = ()
     """Pieces to fetch next."""
     chunks: tuple[int, ...] = ()
     """Addresses of the roots of chunk indexes."""
@@ -51,7 +51,7 @@ class Hints(NamedTuple):
 
 def hints(kind: int, data: bytes) -> Hints:
     """Return what a piece leads to; nothing if it is unknown or damaged."""
-    found: list[Piece] = []
+    found: list[MetadataPiece] = []
     chunks: list[int] = []
     try:
         for piece in _PARSERS[kind](data):
@@ -75,12 +75,12 @@ def _number(data: bytes, at: int) -> int:
     return found
 
 
-def _known(kind: int, address: int) -> Piece:
-    return Piece(kind, address, SIZES[kind])
+def _known(kind: int, address: int) -> MetadataPiece:
+    return MetadataPiece(kind, address, SIZES[kind])
 
 
 # ---- object headers -----------------------------------------------------------------------------------------------
-def _header(data: bytes) -> Iterator[Piece]:
+def _header(data: bytes) -> Iterator[MetadataPiece]:
     if data[:4] == b"OHDR":
         flags = data[5]
         start = 6 + (16 if flags & 0x20 else 0) + (4 if flags & 0x10 else 0)
@@ -93,7 +93,7 @@ def _header(data: bytes) -> Iterator[Piece]:
         yield from _messages(data[16 : 16 + size], 8, "<HHB")
 
 
-def _block(data: bytes) -> Iterator[Piece]:
+def _block(data: bytes) -> Iterator[MetadataPiece]:
     if data[:4] == b"OCHK":  # whether messages have an order of creation is in the first block: both are tried
         found = list(_messages(data[4:-4], 4, "<BHB"))
         yield from found or _messages(data[4:-4], 6, "<BHB")
@@ -101,7 +101,7 @@ def _block(data: bytes) -> Iterator[Piece]:
         yield from _messages(data, 8, "<HHB")
 
 
-def _messages(data: bytes, head: int, form: str) -> Iterator[Piece]:
+def _messages(data: bytes, head: int, form: str) -> Iterator[MetadataPiece]:
     at = 0
     while at + head <= len(data):
         kind, size, flags = struct.unpack_from(form, data, at)
@@ -111,16 +111,16 @@ def _messages(data: bytes, head: int, form: str) -> Iterator[Piece]:
             yield from _MESSAGES[kind](body)
 
 
-def _continuation(body: bytes) -> Iterator[Piece]:
-    yield Piece(BLOCK, _number(body, 0), min(_number(body, 8), 1 << 16))
+def _continuation(body: bytes) -> Iterator[MetadataPiece]:
+    yield MetadataPiece(BLOCK, _number(body, 0), min(_number(body, 8), 1 << 16))
 
 
-def _symbol_table(body: bytes) -> Iterator[Piece]:
+def _symbol_table(body: bytes) -> Iterator[MetadataPiece]:
     yield _known(NODE, _number(body, 0))
     yield _known(HEAP, _number(body, 8))
 
 
-def _link_info(body: bytes) -> Iterator[Piece]:
+def _link_info(body: bytes) -> Iterator[MetadataPiece]:
     at = 2 + (8 if body[1] & 1 else 0)
     yield _known(FRACTAL, _number(body, at))
     yield _known(TREE, _number(body, at + 8))
@@ -128,7 +128,7 @@ def _link_info(body: bytes) -> Iterator[Piece]:
         yield _known(TREE, _number(body, at + 16))
 
 
-def _attribute_info(body: bytes) -> Iterator[Piece]:
+def _attribute_info(body: bytes) -> Iterator[MetadataPiece]:
     at = 2 + (2 if body[1] & 1 else 0)
     yield _known(FRACTAL, _number(body, at))
     yield _known(TREE, _number(body, at + 8))
@@ -136,7 +136,7 @@ def _attribute_info(body: bytes) -> Iterator[Piece]:
         yield _known(TREE, _number(body, at + 16))
 
 
-def _link(body: bytes) -> Iterator[Piece]:
+def _link(body: bytes) -> Iterator[MetadataPiece]:
     found = _link_at(body, 0)
     if found is not None and found[0]:
         yield _known(HEADER, found[0])
@@ -156,12 +156,12 @@ def _link_at(data: bytes, at: int) -> tuple[int, int] | None:
     return 0, at + 2 + int.from_bytes(data[at : at + 2], "little")
 
 
-def _layout(body: bytes) -> Iterator[Piece]:
+def _layout(body: bytes) -> Iterator[MetadataPiece]:
     if body[:2] == b"\x03\x02":
-        yield Piece(_CHUNKS, _number(body, 3), 0)
+        yield MetadataPiece(_CHUNKS, _number(body, 3), 0)
 
 
-def _attribute(body: bytes) -> Iterator[Piece]:
+def _attribute(body: bytes) -> Iterator[MetadataPiece]:
     """Yield the collections of the global heap with the texts or lists of an attribute."""
     name, element, space = struct.unpack_from("<HHH", body, 2)
     at = 8 if body[0] < 3 else 9
@@ -170,13 +170,13 @@ def _attribute(body: bytes) -> Iterator[Piece]:
         return
     at += sum(sizes)
     for place in range(at, len(body) - 15, 16):
-        yield Piece(DATA, _number(body, place + 4), COLLECTION)
+        yield MetadataPiece(DATA, _number(body, place + 4), COLLECTION)
 
 
 _LISTS = 9
 """Class of lists and texts of variable length (H5T_VLEN)."""
 
-_MESSAGES: dict[int, Callable[[bytes], Iterator[Piece]]] = {
+_MESSAGES: dict[int, Callable[[bytes], Iterator[MetadataPiece]]] = {
     0x02: _link_info,
     0x06: _link,
     0x08: _layout,
@@ -188,50 +188,50 @@ _MESSAGES: dict[int, Callable[[bytes], Iterator[Piece]]] = {
 
 
 # ---- groups -------------------------------------------------------------------------------------------------------
-def _node(data: bytes) -> Iterator[Piece]:
+def _node(data: bytes) -> Iterator[MetadataPiece]:
     if data[:4] == b"TREE" and data[4] == 0:
         (entries,) = struct.unpack_from("<H", data, 6)
         for number in range(entries):
             yield _known(NODE if data[5] else SYMBOLS, _number(data, 32 + 16 * number))
 
 
-def _symbols(data: bytes) -> Iterator[Piece]:
+def _symbols(data: bytes) -> Iterator[MetadataPiece]:
     if data[:4] == b"SNOD":
         (entries,) = struct.unpack_from("<H", data, 6)
         for number in range(entries):
             yield _known(HEADER, _number(data, 16 + 40 * number))
 
 
-def _heap(data: bytes) -> Iterator[Piece]:
+def _heap(data: bytes) -> Iterator[MetadataPiece]:
     if data[:4] == b"HEAP":
-        yield Piece(DATA, _number(data, 24), min(_number(data, 8), 1 << 20))
+        yield MetadataPiece(DATA, _number(data, 24), min(_number(data, 8), 1 << 20))
 
 
-def _tree(data: bytes) -> Iterator[Piece]:
+def _tree(data: bytes) -> Iterator[MetadataPiece]:
     if data[:4] == b"BTHD":
-        yield Piece(DATA, _number(data, 16), int.from_bytes(data[6:10], "little"))
+        yield MetadataPiece(DATA, _number(data, 16), int.from_bytes(data[6:10], "little"))
 
 
 # ---- fractal heaps ------------------------------------------------------------------------------------------------
-def _fractal(data: bytes) -> Iterator[Piece]:
+def _fractal(data: bytes) -> Iterator[MetadataPiece]:
     if data[:4] == b"FRHP":
         size, rows = _number(data, 112), int.from_bytes(data[140:142], "little")
         width = int.from_bytes(data[110:112], "little")
         offset = (int.from_bytes(data[128:130], "little") + 7) // 8
         if rows == 0:
-            yield Piece(LINKS, _number(data, 132), size)
+            yield MetadataPiece(LINKS, _number(data, 132), size)
         else:
-            yield Piece(INDIRECT, _number(data, 132), 17 + offset + 8 * rows * width)
+            yield MetadataPiece(INDIRECT, _number(data, 132), 17 + offset + 8 * rows * width)
 
 
-def _indirect(data: bytes) -> Iterator[Piece]:
+def _indirect(data: bytes) -> Iterator[MetadataPiece]:
     """Yield the direct blocks of the first two rows, which have the smallest size, and all others as if they had."""
     if data[:4] == b"FHIB":
         for at in range(len(data) - 4 - 8, 16, -8):
-            yield Piece(LINKS, _number(data, at), COLLECTION)
+            yield MetadataPiece(LINKS, _number(data, at), COLLECTION)
 
 
-def _links(data: bytes) -> Iterator[Piece]:
+def _links(data: bytes) -> Iterator[MetadataPiece]:
     """Yield the headers that the links in a direct block of a fractal heap lead to."""
     if data[:4] != b"FHDB":
         return
@@ -245,7 +245,7 @@ def _links(data: bytes) -> Iterator[Piece]:
             return
 
 
-_PARSERS: dict[int, Callable[[bytes], Iterator[Piece]]] = {
+_PARSERS: dict[int, Callable[[bytes], Iterator[MetadataPiece]]] = {
     HEADER: _header,
     BLOCK: _block,
     HEAP: _heap,

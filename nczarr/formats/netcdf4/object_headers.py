@@ -59,7 +59,7 @@ class OddHeaderError(ValueError):
     """A header that is damaged, or not as HDF5 was known to write it."""
 
 
-class Block(NamedTuple):
+class HeaderBlock(NamedTuple):
     """Block of an object header."""
 
     address: int
@@ -82,7 +82,7 @@ class Block(NamedTuple):
         return slice(_FLAGS + 1, _FLAGS + 1 + _TIME_BYTES) if self.data[_FLAGS] & _TIMES else None
 
 
-class Message(NamedTuple):
+class ObjectMessage(NamedTuple):
     """Message of an object header."""
 
     kind: int
@@ -149,7 +149,7 @@ def change_messages(raw: Raw, address: int, changes: Mapping[int, Change], base:
     return done
 
 
-def first_block(raw: Raw, address: int, *, old: bool = False) -> Block:
+def first_block(raw: Raw, address: int, *, old: bool = False) -> HeaderBlock:
     """Return the block at the address of an object; version 1 only if `old`. Raises OddHeaderError."""
     prefix = _read(raw, address, _FLAGS + 1 + _TIME_BYTES + 4 + 8)
     if len(prefix) > len(_HEADER) and prefix.startswith(_HEADER):
@@ -165,7 +165,7 @@ def first_block(raw: Raw, address: int, *, old: bool = False) -> Block:
     raise OddHeaderError
 
 
-def _further_block(raw: Raw, base: int, body: bytes, head: int) -> Block:
+def _further_block(raw: Raw, base: int, body: bytes, head: int) -> HeaderBlock:
     """Return the block of a continuation message, whose length includes signature and checksum."""
     address, length = struct.unpack_from("<QQ", body)
     block = _block(raw, base + address, length, len(_MORE) if head < _OLD_HEAD else 0, head)
@@ -174,10 +174,10 @@ def _further_block(raw: Raw, base: int, body: bytes, head: int) -> Block:
     return block
 
 
-def _block(raw: Raw, address: int, length: int, first: int, head: int) -> Block:
+def _block(raw: Raw, address: int, length: int, first: int, head: int) -> HeaderBlock:
     """Return a block. Raises OddHeaderError unless it is complete and its checksum is right."""
     data = _read(raw, address, length)
-    found = Block(address, data[:-_CHECKSUM] if head < _OLD_HEAD else data, first, head)
+    found = HeaderBlock(address, data[:-_CHECKSUM] if head < _OLD_HEAD else data, first, head)
     if len(data) < length or _sealed(found, found.data) != data:
         raise OddHeaderError
     return found
@@ -193,7 +193,7 @@ def _read(raw: Raw, address: int, length: int) -> bytes:
     return raw.read(length)
 
 
-def _messages(block: Block) -> Iterator[Message]:
+def _messages(block: HeaderBlock) -> Iterator[ObjectMessage]:
     """Yield the messages of a block. A gap at its end is shorter than a message head. Raises OddHeaderError."""
     at = block.first
     while at + block.head <= len(block.data):
@@ -201,16 +201,16 @@ def _messages(block: Block) -> Iterator[Message]:
         at += block.head
         if at + size > len(block.data):
             raise OddHeaderError
-        yield Message(kind, flags, slice(at, at + size))
+        yield ObjectMessage(kind, flags, slice(at, at + size))
         at += size
 
 
-def _sealed(block: Block, data: bytes) -> bytes:
+def _sealed(block: HeaderBlock, data: bytes) -> bytes:
     """Return the bytes of a block with their checksum, if it has one."""
     return data + lookup3(data).to_bytes(_CHECKSUM, "little") if block.checked else data
 
 
-def _put(raw: Raw, block: Block, data: bytes) -> None:
+def _put(raw: Raw, block: HeaderBlock, data: bytes) -> None:
     raw.seek(block.address)
     raw.write(_sealed(block, data))
 

@@ -117,7 +117,7 @@ class DatasetInfo(NamedTuple):
     """Type of fixed-length texts of more than one byte."""
 
 
-class Listed(NamedTuple):
+class ListedObject(NamedTuple):
     """An object as the list of a file's objects has it."""
 
     kind: int
@@ -143,13 +143,13 @@ def find(h5: Hdf5, file: int, group: tuple[str, ...], name: str) -> int:
     return -1
 
 
-class Datasets:
+class FileDatasets:
     """Datasets of a file by variable name. `objects`: the objects of the file by path.
 
     The file is opened when HDF5 is asked for more than these.
     """
 
-    def __init__(self, h5: Hdf5, path: str, objects: Mapping[str, Listed], files: ExitStack) -> None:
+    def __init__(self, h5: Hdf5, path: str, objects: Mapping[str, ListedObject], files: ExitStack) -> None:
         self.h5 = h5
         self._path = path
         self._objects = objects
@@ -204,10 +204,10 @@ class Datasets:
 
 
 @contextmanager
-def datasets(lib: Library, path: str, objects: Mapping[str, Listed]) -> Iterator[Datasets]:
+def datasets(lib: Library, path: str, objects: Mapping[str, ListedObject]) -> Iterator[FileDatasets]:
     """Yield the datasets of a file that the library has open too."""
     with ExitStack() as files:
-        yield Datasets(hdf5(lib), path, objects, files)
+        yield FileDatasets(hdf5(lib), path, objects, files)
 
 
 def describe(h5: Hdf5, dataset: int) -> DatasetInfo:

@@ -22,7 +22,7 @@ from nczarr.formats.netcdf4.hdf5 import DATASET, GROUP, hdf5, opened_file
 from nczarr.formats.netcdf4.image import base_of
 from nczarr.formats.netcdf4.isolation import SuspectError, is_apart
 from nczarr.formats.netcdf4.library import Library
-from nczarr.formats.netcdf4.objects import NON_COORDINATE, DatasetInfo, Datasets, Outline
+from nczarr.formats.netcdf4.objects import NON_COORDINATE, DatasetInfo, FileDatasets, Outline
 from nczarr.formats.netcdf4.read_ahead import ReadAhead
 from nczarr.formats.netcdf4.survey import (
     Seen,
@@ -62,7 +62,7 @@ def strange(lib: Library, path: str, found: Survey) -> str | None:
     return None
 
 
-def unseen(known_groups: Mapping[str, Seen], found: Survey, known: Datasets) -> Iterator[str]:
+def unseen(known_groups: Mapping[str, Seen], found: Survey, known: FileDatasets) -> Iterator[str]:
     """Yield a text for each unread object. `known_groups`: what was read, by path in the file. Raises OSError."""
     for place in found.broken:
         yield f"the link `{place}` has no target"

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from ctypes import create_string_buffer
 
 from nczarr.formats.netcdf4.hdf5 import Hdf5, closing
-from nczarr.formats.netcdf4.metadata_hints import DATA, HEADER, SIZES, Hints, Piece, hints
+from nczarr.formats.netcdf4.metadata_hints import DATA, HEADER, SIZES, Hints, MetadataPiece, hints
 from nczarr.stores.remote_file import RemoteFile
 
 BY_NAME, BY_CREATION = 0, 1
@@ -38,14 +38,14 @@ class ReadAhead:
     def headers(self, found: Iterable[tuple[bytes, int, int]]) -> None:
         """Fetch what hard links lead to, level by level: name, kind and address of each link. Raises OSError."""
         addresses = (address for _, kind, address in found if kind == HARD)
-        pieces = [Piece(HEADER, address, SIZES[HEADER]) for address in addresses]
+        pieces = [MetadataPiece(HEADER, address, SIZES[HEADER]) for address in addresses]
         while pieces := self._new(pieces):
             self._file.fetch((self._base + piece.address, piece.size) for piece in pieces)
             leads = [self._hints(piece) for piece in pieces]
             pieces = [piece for each in leads for piece in each.pieces]
             self._file.indexes += [(self._base + address, INDEX) for each in leads for address in each.chunks]
 
-    def _new(self, pieces: Iterable[Piece]) -> list[Piece]:
+    def _new(self, pieces: Iterable[MetadataPiece]) -> list[MetadataPiece]:
         """Return the pieces that were not fetched before, at most `MOST` in all."""
         new = {piece.address: piece for piece in pieces if piece.address not in self._seen}
         if len(self._seen) > MOST:
@@ -53,7 +53,7 @@ class ReadAhead:
         self._seen.update(new)
         return list(new.values())
 
-    def _hints(self, piece: Piece) -> Hints:
+    def _hints(self, piece: MetadataPiece) -> Hints:
         if piece.kind == DATA:
             return Hints()
         return hints(piece.kind, self._file.read(self._base + piece.address, piece.size))

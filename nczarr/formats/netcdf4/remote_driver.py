@@ -87,7 +87,7 @@ class _Class(ctypes.Structure):
     )
 
 
-class _Opened:
+class _Hdf5File:
     """A file that HDF5 has open."""
 
     def __init__(self, file: RemoteFile) -> None:
@@ -109,7 +109,7 @@ class Driver:
     """The driver, registered with the HDF5 of one library. Expects the lock, as all of HDF5."""
 
     def __init__(self, lib: Library) -> None:
-        self._opened: dict[int, _Opened] = {}
+        self._opened: dict[int, _Hdf5File] = {}
         self._failure: BaseException | None = None
         nothing = _TRANSFER(lambda *_: -1)
         self._class = _Class(
@@ -150,7 +150,7 @@ class Driver:
         if file is None or flags & 1:
             self._failure = self._failure or OtherFileError(os.fsdecode(name))
             return None
-        opened = _Opened(file)
+        opened = _Hdf5File(file)
         place = ctypes.addressof(opened.memory)
         self._opened[place] = opened
         return place

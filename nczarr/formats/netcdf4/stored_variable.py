@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 from nczarr import names
 from nczarr.arrays.blocks import Region, Selection, every_block, lengths_of, linear_block, region_of
-from nczarr.arrays.decoded_parts import Sections
+from nczarr.arrays.decoded_parts import VariableSections
 from nczarr.arrays.grid import unreadable
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.library_lock import LOCK
@@ -43,7 +43,7 @@ SLAB = 8 << 20
 
 
 @dataclass(frozen=True)
-class StoredVariable(Sections):
+class StoredVariable(VariableSections):
     """A variable of a file. Reading fails if the file was replaced."""
 
     file: FileBytes

@@ -24,7 +24,7 @@ from nczarr.formats.netcdf4.hdf5 import (
     closing,
     links,
 )
-from nczarr.formats.netcdf4.objects import CHUNKED, FLOAT, INTEGER, NON_COORDINATE, STRING, Describer, Listed
+from nczarr.formats.netcdf4.objects import CHUNKED, FLOAT, INTEGER, NON_COORDINATE, STRING, Describer, ListedObject
 from nczarr.formats.netcdf4.read_ahead import HARD, ReadAhead
 from nczarr.formats.netcdf4.unsafe_fill_values import is_fatal
 
@@ -64,7 +64,7 @@ _SCALE = frozenset({"CLASS", "NAME"})
 class Survey(NamedTuple):
     """All objects of a file."""
 
-    objects: dict[str, Listed]
+    objects: dict[str, ListedObject]
     """Objects by path."""
     broken: tuple[str, ...] = ()
     """Paths of broken links."""
@@ -88,7 +88,7 @@ class _Walk:
         self._ahead = ahead
         self._describer = Describer(h5)
         self._info = ObjectInfo()
-        self.objects: dict[str, Listed] = {}
+        self.objects: dict[str, ListedObject] = {}
         self.broken: list[str] = []
         self.elsewhere: list[str] = []
         self.hidden: list[tuple[str, str]] = []
@@ -96,7 +96,7 @@ class _Walk:
         self.is_damaged = False
         self._seen: set[tuple[int, bytes]] = set()
         self._repeated = 0
-        self._datasets: dict[tuple[int, bytes], Listed] = {}
+        self._datasets: dict[tuple[int, bytes], ListedObject] = {}
         self._with_files: set[tuple[int, bytes]] = set()
         """Datasets of a remote file with values in other files."""
 
@@ -107,7 +107,7 @@ class _Walk:
         if self._ahead is not None:
             self._ahead.headers([(b"/", HARD, int.from_bytes(bytes(info.token)[:8], "little"))])
             self._ahead.attributes(file, info.attributes)
-        self.objects["/"] = Listed(info.type, info.attributes, info.file, self._reserved(file, _OF_ROOT))
+        self.objects["/"] = ListedObject(info.type, info.attributes, info.file, self._reserved(file, _OF_ROOT))
         self.group(file, "/", ((info.file, bytes(info.token)),))
 
     def group(self, group: int, path: str, above: tuple[tuple[int, bytes], ...]) -> None:
@@ -138,7 +138,7 @@ class _Walk:
                 else:
                     self.objects[place] = listed
                 continue
-            listed = Listed(info.type, info.attributes, info.file)
+            listed = ListedObject(info.type, info.attributes, info.file)
             reason = self._reason_to_hide(identity, above) if info.type == GROUP else None
             if reason is not None:
                 self.hidden.append((place, f"group `{place}` {reason}"))
@@ -173,7 +173,7 @@ class _Walk:
                 self._ahead.attributes(opened, attributes)
             self.group(opened, path, above)
 
-    def _dataset(self, group: int, name: bytes, identity: tuple[int, bytes]) -> Listed:
+    def _dataset(self, group: int, name: bytes, identity: tuple[int, bytes]) -> ListedObject:
         """Return the record of a dataset, which is opened once."""
         h5, attributes = self._h5, self._info.attributes
         number, token = identity
@@ -194,7 +194,7 @@ class _Walk:
             self.is_damaged = True
         if found is not None and is_fatal(found):
             self.fatal.append(int.from_bytes(token[:8], "little"))
-        made = self._datasets[identity] = Listed(DATASET, attributes, number, reserved, scale, found)
+        made = self._datasets[identity] = ListedObject(DATASET, attributes, number, reserved, scale, found)
         return made
 
     def _has_files(self, dataset: int) -> bool:

@@ -25,7 +25,7 @@ from nczarr.arrays.elements import in_order
 from nczarr.arrays.index_table import table_of
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.library_lock import LOCK
-from nczarr.arrays.manifest import Columns, Place, runs
+from nczarr.arrays.manifest import ChunkPlace, PlaceColumns, runs
 from nczarr.arrays.memory import is_all, padded
 from nczarr.arrays.route import grid, matches, way
 from nczarr.arrays.source import ArraySource, Layout, itemsize, numpy_dtype
@@ -86,7 +86,7 @@ class Ready(NamedTuple):
 
     place: Index
     """Its grid index."""
-    chunk: bytes | Place
+    chunk: bytes | ChunkPlace
     """Its bytes, or their place in a file."""
     mask: int
     """Filter mask."""
@@ -96,7 +96,7 @@ class Ready(NamedTuple):
     @property
     def length(self) -> int:
         """Size of the chunk in bytes."""
-        return self.chunk.length if isinstance(self.chunk, Place) else len(self.chunk)
+        return self.chunk.length if isinstance(self.chunk, ChunkPlace) else len(self.chunk)
 
 
 class Located(NamedTuple):
@@ -104,7 +104,7 @@ class Located(NamedTuple):
 
     chunks: NDArray[np.int64]
     """Their grid indices: int64, shape (chunks, dimensions)."""
-    columns: Columns
+    columns: PlaceColumns
     """Their places, one row per chunk."""
 
 
@@ -173,10 +173,10 @@ class ChunkWriter:
         place, chunk, mask, _ = ready
         first = [number * each for number, each in zip(place, into.layout.chunks, strict=True)]
         start = (c_uint64 * len(first))(*first)
-        if isinstance(chunk, Place) and chunk.length > LARGE and hasattr(mmap, "MAP_ANONYMOUS"):
+        if isinstance(chunk, ChunkPlace) and chunk.length > LARGE and hasattr(mmap, "MAP_ANONYMOUS"):
             self._move(into, start, chunk)
             return
-        data = ranges.read(Range(*chunk[:3])) if isinstance(chunk, Place) else chunk
+        data = ranges.read(Range(*chunk[:3])) if isinstance(chunk, ChunkPlace) else chunk
         with LOCK:
             self._h5.do("H5Dwrite_chunk", into.dataset, 0, mask, start, len(data), cast(c_char_p(data), c_void_p))
 
@@ -199,7 +199,7 @@ class ChunkWriter:
         count = len(corners)
         self._counts.add("copy", count, int(columns.length.sum()), count * into.size)
 
-    def _move(self, into: Into, start: Any, chunk: Place) -> None:
+    def _move(self, into: Into, start: Any, chunk: ChunkPlace) -> None:
         """Let HDF5 write unmapped zero pages, then copy the source's bytes to their place."""
         h5 = self._h5
         private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS  # shared pages would be made, one by one
@@ -294,7 +294,9 @@ def _tasks(source: ArraySource, into: Into, crew: Crew, *, moved: bool) -> Itera
                 continue
             found = _copied(source, each, into)
             if found is not None:
-                yield Task(partial(tuple, [found]), 0 if isinstance(found.chunk, Place) else found.length, here=True)
+                yield Task(
+                    partial(tuple, [found]), 0 if isinstance(found.chunk, ChunkPlace) else found.length, here=True
+                )
             else:
                 yield Task(partial(_made, source, each, into, moved=False), COPIES * into.size, here=small)
 

@@ -20,7 +20,7 @@ from nczarr.arrays.parts import is_fixed
 from nczarr.arrays.source import ArraySource, Parts, fill_of, little_descr, unwritten_of
 from nczarr.ast import Constant, Variable, VlenType
 from nczarr.check.checked import Checked
-from nczarr.formats.netcdf4.c_values import Reader, Values, c_dtype, constant_values, recast, texts
+from nczarr.formats.netcdf4.c_values import CValues, StructReader, c_dtype, constant_values, recast, texts
 from nczarr.formats.netcdf4.define import Ids, chunk_lengths, grows
 from nczarr.formats.netcdf4.fill_values import is_large, library_default, library_fill, own_fill
 from nczarr.formats.netcdf4.library import Library, sizes
@@ -43,7 +43,7 @@ def write_data(lib: Library, plan: FilePlan, ids: Ids, chunks: ChunkWriter, coun
     for path, variable in checked.variables.items():
         parts = checked.parts.get(path)
         if parts and 0 not in checked.shapes[path]:
-            writer = _Writer(lib, path, variable, plan, ids, counts)
+            writer = _ValueWriter(lib, path, variable, plan, ids, counts)
             if not writer.write_chunks(parts, chunks):
                 writer.write(parts)
     for path, dimension in checked.dimensions.items():
@@ -56,7 +56,7 @@ def write_data(lib: Library, plan: FilePlan, ids: Ids, chunks: ChunkWriter, coun
     chunks.restore_fills(plan)
 
 
-class _Writer:
+class _ValueWriter:
     def __init__(self, lib: Library, path: str, variable: Variable, plan: FilePlan, ids: Ids, counts: Counts) -> None:
         checked = plan.checked
         self.lib = lib
@@ -99,7 +99,7 @@ class _Writer:
         for index in source.occupied(block) if self._fills_alike(source) else every_block(self.shape, block):
             region = region_of(index, block, self.shape)
             values = source.read(region).reshape(-1)
-            self.put(region, texts(values) if self.type == "string" else Values(recast(values, self.dtype)))
+            self.put(region, texts(values) if self.type == "string" else CValues(recast(values, self.dtype)))
 
     def _fills_alike(self, source: ArraySource) -> bool:
         """Return whether unwritten cells of the file and of the source are equal.
@@ -121,7 +121,7 @@ class _Writer:
 
     def _in_order(self, parts: Parts) -> None:
         """Write an array of several parts sequentially. Unwritten lists are empty."""
-        reader = Reader(parts, self.type, self.types)
+        reader = StructReader(parts, self.type, self.types)
         rows = linear_block(self.shape, max(1, SLAB // (8 * self.dtype.itemsize)))
         wanted: Iterable[Index] = every_block(self.shape, rows)
         if isinstance(self.types.get(self.type), VlenType):
@@ -131,7 +131,7 @@ class _Writer:
             reader.go_to(first_of(region, self.shape))
             self.put(region, reader.take(math.prod(lengths_of(region))))
 
-    def put(self, region: Selection, values: Values) -> None:
+    def put(self, region: Selection, values: CValues) -> None:
         start = sizes([part.start for part in region])
         count = sizes(lengths_of(region))
         with LOCK:
@@ -167,12 +167,12 @@ def _stretch(lib: Library, path: str, plan: FilePlan, ids: Ids) -> None:
             continue
         last = [length - 1 if ref == path else 0 for ref, length in zip(variable.dimensions, shape, strict=True)]
         region = tuple(slice(index, index + 1) for index in last)
-        writer = _Writer(lib, fqn, variable, plan, ids, Counts())
+        writer = _ValueWriter(lib, fqn, variable, plan, ids, Counts())
         writer.put(region, _one(checked, fqn, region))
         return
 
 
-def _one(checked: Checked, fqn: str, region: Selection) -> Values:
+def _one(checked: Checked, fqn: str, region: Selection) -> CValues:
     """Return the element for a region of fill: that of the source, else the fill value."""
     variable = checked.variables[fqn]
     fill, source = checked.fills[fqn], checked.parts.get(fqn, {}).get("")
@@ -182,4 +182,4 @@ def _one(checked: Checked, fqn: str, region: Selection) -> Values:
         fill = None
     if fill is not None:
         return constant_values(fill, checked.types)
-    return Values(np.zeros(1, c_dtype(variable.type, checked.types)))
+    return CValues(np.zeros(1, c_dtype(variable.type, checked.types)))

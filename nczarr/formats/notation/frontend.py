@@ -17,10 +17,10 @@ from nczarr.ast.walk import MAX_DEPTH
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.formats.notation import literals
-from nczarr.formats.notation.literals import Literal
+from nczarr.formats.notation.literals import WrittenConstant
 from nczarr.formats.notation.parse_tree import Written, declarations
 from nczarr.formats.notation.properties import StorageBuilder
-from nczarr.formats.notation.recovery import Explainer, Recovery
+from nczarr.formats.notation.recovery import NotationExplainer, NotationRecovery
 from nczarr.formats.notation.tokens import scan
 from nczarr.formats.notation.typedefs import TypeTable
 from nczarr.source import Source, Span
@@ -50,13 +50,13 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
     stream = ListStream(tokens)
     parser = P(stream)
     parser.removeErrorListeners()
-    parser._errHandler = strategy = Recovery(source, report, Explainer(source, stream))
+    parser._errHandler = strategy = NotationRecovery(source, report, NotationExplainer(source, stream))
     tree = parser.dataset()
     broken = frozenset(strategy.finish(stream))
-    return Unchecked(_Reader(source, report).dataset(tree), forward=True, broken=broken)
+    return Unchecked(_NotationReader(source, report).dataset(tree), forward=True, broken=broken)
 
 
-class _Reader(Written):
+class _NotationReader(Written):
     """State of one run: source, report and known types."""
 
     def __init__(self, source: Source, report: Report) -> None:
@@ -180,13 +180,13 @@ class _Reader(Written):
             return None
         return Attribute(name="_FillValue", value=value, span=self.span(context)) if value is not None else None
 
-    def _value(self, type_name: str, written: list[Literal], span: Span) -> Constant | None:
+    def _value(self, type_name: str, written: list[WrittenConstant], span: Span) -> Constant | None:
         if not self.types.is_sound(type_name):
             # The passes report the type; a placeholder keeps the use of its name in the tree.
             return Constant(type=type_name, count=0, data=b"", span=span)
         return literals.read(type_name, written, self.types.sound, self.report, span)
 
-    def literal(self, context: Any) -> Literal:
+    def literal(self, context: Any) -> WrittenConstant:
         """Return a constant as written."""
         start = context.start
         span = self.span(context)
@@ -194,9 +194,9 @@ class _Reader(Written):
             text = bytes(self.source.data[start.start : start.end])
             if start.type == P.SIZE and not text.isdigit():
                 text = b"0"  # a bad number: the token source has reported it
-            return Literal(start.type, text, span)
+            return WrittenConstant(start.type, text, span)
         items = tuple(self.literal(child) for child in context.getTypedRuleContexts(P.ConstantContext))
-        return Literal(P.LBRACE, b"{", span, items)
+        return WrittenConstant(P.LBRACE, b"{", span, items)
 
 
 def _sound(found: list[T | None]) -> tuple[T, ...]:

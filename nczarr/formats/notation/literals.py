@@ -28,7 +28,7 @@ Number: TypeAlias = "int | float"
 
 
 @dataclass(frozen=True, slots=True)
-class Literal:
+class WrittenConstant:
     """A constant as written."""
 
     kind: int
@@ -37,7 +37,7 @@ class Literal:
     """Text of the token."""
     span: Span
     """Position of the token."""
-    items: tuple[Literal, ...] = ()
+    items: tuple[WrittenConstant, ...] = ()
     """Constants within braces."""
 
 
@@ -52,7 +52,9 @@ class _LiteralError(Exception):
         super().__init__(message)
 
 
-def read(type_name: str, literals: Sequence[Literal], types: Types, report: Report, span: Span) -> Constant | None:
+def read(
+    type_name: str, literals: Sequence[WrittenConstant], types: Types, report: Report, span: Span
+) -> Constant | None:
     """Return the constant of an attribute; None (one report) if a literal is invalid for the type.
 
     `type_name` is atomic or a key of `types`, which must not be circular.
@@ -66,7 +68,7 @@ def read(type_name: str, literals: Sequence[Literal], types: Types, report: Repo
         return None
 
 
-def _constant(type_name: str, literals: Sequence[Literal], types: Types, span: Span) -> Constant:
+def _constant(type_name: str, literals: Sequence[WrittenConstant], types: Types, span: Span) -> Constant:
     """Return all written values of one type."""
     if type_name == "char":
         data = b"".join(_text(literal, "char") for literal in literals)
@@ -88,7 +90,7 @@ def _constant(type_name: str, literals: Sequence[Literal], types: Types, span: S
     return Constant(type=type_name, count=count, data=tuple(nested), span=span)
 
 
-def _fields(type_name: str, declared: CompoundType, literal: Literal, types: Types) -> list[Constant]:
+def _fields(type_name: str, declared: CompoundType, literal: WrittenConstant, types: Types) -> list[Constant]:
     """Return one constant for each field of a compound value in braces."""
     items = _items(literal, type_name)
     if len(items) != len(declared.fields):
@@ -105,13 +107,13 @@ def _fields(type_name: str, declared: CompoundType, literal: Literal, types: Typ
     return found
 
 
-def _count_fault(what: str, wanted: int, found: int, unit: str, literal: Literal) -> _LiteralError:
+def _count_fault(what: str, wanted: int, found: int, unit: str, literal: WrittenConstant) -> _LiteralError:
     code = "too-many-values" if found > wanted else "type-mismatch"
     plural = "" if wanted == 1 else "s"
     return _LiteralError(code, f"{what} has {wanted} {unit}{plural}, but {found} are given", literal.span)
 
 
-def _packed(type_name: str, declared: UserType, literal: Literal, types: Types) -> bytes:
+def _packed(type_name: str, declared: UserType, literal: WrittenConstant, types: Types) -> bytes:
     """Return the packed bytes of one value of a fixed-size user type."""
     match declared:
         case EnumType():
@@ -127,13 +129,13 @@ def _packed(type_name: str, declared: UserType, literal: Literal, types: Types) 
             assert_never(declared)
 
 
-def _items(literal: Literal, what: str) -> tuple[Literal, ...]:
+def _items(literal: WrittenConstant, what: str) -> tuple[WrittenConstant, ...]:
     if literal.kind != P.LBRACE:
         raise _LiteralError("missing-braces", f"write a value of `{what}` in braces", literal.span, "write `{ … }`")
     return literal.items
 
 
-def _atomic(atomic: Atomic, literals: Sequence[Literal]) -> bytes | tuple[bytes | None, ...]:
+def _atomic(atomic: Atomic, literals: Sequence[WrittenConstant]) -> bytes | tuple[bytes | None, ...]:
     """Return the data of numbers or strings."""
     if atomic.name == "string":
         return tuple(None if item.kind == P.NIL else _text(item, "string") for item in literals)
@@ -141,7 +143,7 @@ def _atomic(atomic: Atomic, literals: Sequence[Literal]) -> bytes | tuple[bytes 
     return b"".join(convert(atomic, item) for item in literals)
 
 
-def _text(literal: Literal, type_name: str) -> bytes:
+def _text(literal: WrittenConstant, type_name: str) -> bytes:
     if literal.kind != P.STRING:
         raise _mismatch(literal, type_name, 'write a string: `"…"`')
     try:
@@ -153,7 +155,7 @@ def _text(literal: Literal, type_name: str) -> bytes:
         raise _LiteralError("bad-escape", f"unknown escape `{fault.escape}` in a string", where, help_) from None
 
 
-def _integer(atomic: Atomic, literal: Literal) -> bytes:
+def _integer(atomic: Atomic, literal: WrittenConstant) -> bytes:
     if literal.kind in (P.SIZE, P.INTEGER):
         value = _decimal(literal)
     elif literal.kind == P.HEX:
@@ -168,13 +170,13 @@ def _integer(atomic: Atomic, literal: Literal) -> bytes:
     return struct.pack(f"<{atomic.code}", value)
 
 
-def _decimal(literal: Literal) -> int:
+def _decimal(literal: WrittenConstant) -> int:
     if len(literal.text) > 40:  # no type holds so many digits; int() on hostile lengths is slow
         raise _LiteralError("value-range", f"{_shown(literal)} does not fit any type", literal.span)
     return int(literal.text)
 
 
-def _float(atomic: Atomic, literal: Literal) -> bytes:
+def _float(atomic: Atomic, literal: WrittenConstant) -> bytes:
     code = f"<{atomic.code}"
     if literal.kind == P.NAN:
         return struct.pack(code, math.nan)
@@ -197,7 +199,7 @@ def _float(atomic: Atomic, literal: Literal) -> bytes:
     return packed
 
 
-def _enumerated(type_name: str, declared: EnumType, literal: Literal) -> bytes:
+def _enumerated(type_name: str, declared: EnumType, literal: WrittenConstant) -> bytes:
     """Return an enum value from the name of a constant, quoted or not, or an integer."""
     if literal.kind not in (P.NAME, P.STRING):
         return _integer(ATOMIC[declared.base], literal)
@@ -216,7 +218,7 @@ def _enumerated(type_name: str, declared: EnumType, literal: Literal) -> bytes:
     raise _LiteralError("undefined-enum-constant", text, literal.span, f"did you mean `{near}`?" if near else None)
 
 
-def _opaque(type_name: str, declared: OpaqueType, literal: Literal) -> bytes:
+def _opaque(type_name: str, declared: OpaqueType, literal: WrittenConstant) -> bytes:
     if literal.kind != P.HEX:
         raise _mismatch(literal, type_name, "write the bytes in hexadecimal: `0x…`")
     digits = literal.text[2:].decode("ascii")
@@ -226,7 +228,7 @@ def _opaque(type_name: str, declared: OpaqueType, literal: Literal) -> bytes:
     return bytes.fromhex(digits)
 
 
-def _mismatch(literal: Literal, type_name: str, help_: str | None = None) -> _LiteralError:
+def _mismatch(literal: WrittenConstant, type_name: str, help_: str | None = None) -> _LiteralError:
     what = "a braced value" if literal.kind == P.LBRACE else f"`{_shown(literal)}`"
     if literal.kind == P.NAME:  # where constants may stand, so may the word that ends them
         near = names.closest(_shown(literal), (word.decode("ascii") for word in WORDS))
@@ -234,6 +236,6 @@ def _mismatch(literal: Literal, type_name: str, help_: str | None = None) -> _Li
     return _LiteralError("type-mismatch", f"{what} is not a value of type {type_name}", literal.span, help_)
 
 
-def _shown(literal: Literal) -> str:
+def _shown(literal: WrittenConstant) -> str:
     text = literal.text.decode("utf-8", "replace")
     return text if len(text) <= 40 else text[:39] + "…"

@@ -17,7 +17,7 @@ from nczarr.formats.notation.tokens import WORDS
 from nczarr.source import Source
 from nczarr.syntax import recovery
 from nczarr.syntax._generated.NCZarrParser import NCZarrParser as P
-from nczarr.syntax.recovery import Fault, Finding
+from nczarr.syntax.recovery import FaultAnswer, SyntaxFault
 from nczarr.syntax.tokens import ListStream, Token
 
 _SPOKEN = {
@@ -32,7 +32,7 @@ _DECLARATIONS = frozenset(
 _CONSTANTS = frozenset((P.FLOAT, P.HEX, P.STRING, P.NIL))
 
 
-class Recovery(recovery.Recovery):
+class NotationRecovery(recovery.Recovery):
     """Recovery strategy of all parsers here, restricted to deleting and skipping."""
 
     UNITS = (
@@ -41,7 +41,7 @@ class Recovery(recovery.Recovery):
     )  # fmt: skip
     NAME = P.NAME
 
-    def follows(self, recognizer: Any, found: Token, finding: Finding) -> bool:
+    def follows(self, recognizer: Any, found: Token, finding: FaultAnswer) -> bool:
         """Also treat text after the last brace as consequence of a fault that consumed a brace."""
         return super().follows(recognizer, found, finding) or (finding.code == "trailing-text" and self.count > 1)
 
@@ -82,24 +82,24 @@ class Recovery(recovery.Recovery):
             recognizer.consume()
 
 
-class Explainer:
+class NotationExplainer:
     """Messages and help for faults."""
 
     def __init__(self, source: Source, stream: ListStream) -> None:
         self._source = source
         self._stream = stream
 
-    def __call__(self, fault: Fault) -> Finding:
+    def __call__(self, fault: SyntaxFault) -> FaultAnswer:
         """Return `expected-token` with expected and found tokens, or `trailing-text`."""
         found = fault.found
         text = self._source.text(found.start, min(found.end, found.start + 60))
         shown = "the end of the text" if found.type == P.EOF else f"`{text.encode('utf-8', 'replace').decode()}`"
         if fault.expected == {P.EOF}:
-            return Finding("trailing-text", f"{shown} follows the dataset's closing brace")
+            return FaultAnswer("trailing-text", f"{shown} follows the dataset's closing brace")
         message = f"expected {spoken(set(fault.expected))}, found {shown}"
-        return Finding("expected-token", message, helps=tuple(self._helps(fault, text)))
+        return FaultAnswer("expected-token", message, helps=tuple(self._helps(fault, text)))
 
-    def _helps(self, fault: Fault, text: str) -> Iterable[str]:
+    def _helps(self, fault: SyntaxFault, text: str) -> Iterable[str]:
         if fault.found.type == P.NAME and self._heading(fault.found) == P.VARIABLE:
             yield f"write the path of a dimension: `/{text}` if the root declares it"
         elif fault.found.type == P.NAME and P.NAME not in fault.expected:

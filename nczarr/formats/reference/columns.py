@@ -15,12 +15,12 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.formats.reference.evaluation import Scope, valued
+from nczarr.formats.reference.evaluation import NameScope, valued
 from nczarr.formats.reference.expressions import (
     Comparison,
     Expression,
     Hole,
-    Literal,
+    LiteralExpression,
     Name,
     Operation,
     Pieces,
@@ -28,7 +28,7 @@ from nczarr.formats.reference.expressions import (
 )
 from nczarr.formats.reference.limits import RefusedTextError
 from nczarr.formats.reference.operators import ARITHMETIC, COMPARISONS, SIGNS, Value, formatted
-from nczarr.formats.reference.wire import Dimension
+from nczarr.formats.reference.wire import GeneratorDimension
 
 if TYPE_CHECKING:
     Integers = NDArray[np.int64]
@@ -41,12 +41,12 @@ _WIDEST = 2**62
 _UFUNC: dict[str, Callable[..., Any]] = {**COMPARISONS, **SIGNS, **ARITHMETIC, "**": operator.pow}
 
 
-class Axis:
+class IndexAxis:
     """A dimension among others: its value changes every `stride` entries."""
 
     __slots__ = ("integers", "length", "stride", "values")
 
-    def __init__(self, dimension: Dimension, stride: int) -> None:
+    def __init__(self, dimension: GeneratorDimension, stride: int) -> None:
         self.values = dimension.values
         self.length = dimension.length
         self.stride = stride
@@ -87,11 +87,11 @@ class Axis:
         return value
 
 
-def axes(dimensions: tuple[Dimension, ...]) -> dict[str, Axis]:
+def axes(dimensions: tuple[GeneratorDimension, ...]) -> dict[str, IndexAxis]:
     """Return the dimensions of a generator by name."""
     found, stride = {}, 1
     for dimension in reversed(dimensions):
-        found[dimension.name] = Axis(dimension, stride)
+        found[dimension.name] = IndexAxis(dimension, stride)
         stride *= dimension.length
     return dict(reversed(found.items()))
 
@@ -99,12 +99,12 @@ def axes(dimensions: tuple[Dimension, ...]) -> dict[str, Axis]:
 class Context(NamedTuple):
     """Dimensions of a generator, and the scope of other names."""
 
-    axes: Mapping[str, Axis]
+    axes: Mapping[str, IndexAxis]
     """Dimensions of the generator by name."""
-    scope: Scope
+    scope: NameScope
     """Meaning of all other names."""
 
-    def at(self, entry: int) -> Scope:
+    def at(self, entry: int) -> NameScope:
         """Return the scope of one entry."""
         return self.scope._replace(values={name: axis.value(entry) for name, axis in self.axes.items()})
 
@@ -167,7 +167,7 @@ def values(hole: Hole, context: Context, finish: Callable[[Value], Any]) -> Colu
 def _formats(hole: Hole, context: Context, finish: Callable[[Value], Any]) -> Column | None:
     """Return a column for `'%03d' | format(i)`, which formats each distinct integer once."""
     match hole.expression:
-        case Operation("|format", (Literal(str(form)), number)) if _bounds(number, context):
+        case Operation("|format", (LiteralExpression(str(form)), number)) if _bounds(number, context):
             pass
         case _:
             return None
@@ -213,7 +213,7 @@ def _listed(numbers: Callable[[Integers], Integers]) -> Column:
 def _bounds(expression: Expression, context: Context) -> tuple[int, int] | None:
     """Return bounds of an expression that is a 64-bit integer everywhere; else None."""
     match expression:
-        case Literal(int(value)):
+        case LiteralExpression(int(value)):
             return _within(value, value)
         case Name(text) if text in context.axes:
             return context.axes[text].bounds()
@@ -280,7 +280,7 @@ def _column(expression: Expression, context: Context, entries: Integers) -> Any:
     `entries`: int64, shape (entries,).
     """
     match expression:
-        case Literal(value):
+        case LiteralExpression(value):
             return np.full(len(entries), value, dtype=np.int64)
         case Name(text):
             return context.axes[text].column(entries)

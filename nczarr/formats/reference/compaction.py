@@ -14,8 +14,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from nczarr.formats.reference.expressions import quoted
-from nczarr.formats.reference.families import FEWEST, Family, bundle, family_of, generators, kin
-from nczarr.formats.reference.grouping import LONGEST, Group, Target, grouped
+from nczarr.formats.reference.families import FEWEST, ChunkFamily, bundle, family_of, generators, kin
+from nczarr.formats.reference.grouping import LONGEST, PatternGroup, TargetURL, grouped
 from nczarr.formats.reference.parts import encode, quote
 from nczarr.formats.reference.write_expressions import PACKED
 
@@ -29,11 +29,11 @@ SHORTEST = 12
 class _Found(NamedTuple):
     """One or more families with equal templates."""
 
-    family: Family
+    family: ChunkFamily
     """The first family."""
     generators: list[dict[str, Any]]
     """Generators that make the entries."""
-    groups: list[Group]
+    groups: list[PatternGroup]
     """Groups of the families."""
 
 
@@ -89,7 +89,7 @@ def _bundled(found: list[_Found]) -> Iterator[_Found]:
             yield from group
 
 
-def _size(groups: list[Group], targets: list[Target]) -> float:
+def _size(groups: list[PatternGroup], targets: list[TargetURL]) -> float:
     """Estimate the number of characters of the groups' entries."""
     size = 0.0
     for group in groups:

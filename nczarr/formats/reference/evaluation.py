@@ -11,20 +11,20 @@ from typing import NamedTuple, assert_never
 
 from nczarr.formats.reference.expressions import (
     Beyond,
-    Call,
     Comparison,
     Expression,
     Hole,
-    Literal,
+    LiteralExpression,
     Name,
     Operation,
     Pieces,
+    TemplateCall,
 )
 from nczarr.formats.reference.limits import Account, Limits, RefusedTextError, check_length, shortened
 from nczarr.formats.reference.operators import UNDEFINED, Value, compared, computed
 
 
-class Scope(NamedTuple):
+class NameScope(NamedTuple):
     """Meaning of names in expressions."""
 
     templates: Mapping[str, str | Pieces]
@@ -39,14 +39,14 @@ class Scope(NamedTuple):
     """Used resources."""
 
 
-def rendered(parts: Pieces, scope: Scope) -> str:
+def rendered(parts: Pieces, scope: NameScope) -> str:
     """Return a text with its expressions evaluated. Raises RefusedTextError."""
     text = "".join(part if isinstance(part, str) else str(valued(part, scope)) for part in parts)
     check_length(len(text), scope.limits)
     return text
 
 
-def valued(hole: Hole, scope: Scope) -> Value:
+def valued(hole: Hole, scope: NameScope) -> Value:
     """Return an expression's value. Raises RefusedTextError, quoting it."""
     try:
         return evaluate(hole.expression, scope)
@@ -54,16 +54,16 @@ def valued(hole: Hole, scope: Scope) -> Value:
         raise RefusedTextError(error.code, f"`{shortened(hole.written)}`: {error.message}") from None
 
 
-def evaluate(expression: Expression, scope: Scope) -> Value:
+def evaluate(expression: Expression, scope: NameScope) -> Value:
     """Return the value of a tree. Raises RefusedTextError."""
     match expression:
-        case Literal(value):
+        case LiteralExpression(value):
             return value
         case Name(text):
             return _named(text, scope)
         case Beyond(render=render):
             return render(scope)
-        case Call(name, arguments):
+        case TemplateCall(name, arguments):
             return called(name, {each: evaluate(value, scope) for each, value in arguments}, scope)
         case Comparison(operators, operands):
             return compared(operators, [evaluate(each, scope) for each in operands])
@@ -75,7 +75,7 @@ def evaluate(expression: Expression, scope: Scope) -> Value:
             assert_never(expression)
 
 
-def _named(name: str, scope: Scope) -> Value:
+def _named(name: str, scope: NameScope) -> Value:
     if name in scope.values:
         return scope.values[name]
     if name not in scope.templates:
@@ -87,11 +87,11 @@ def _named(name: str, scope: Scope) -> Value:
     return template
 
 
-def called(name: str, arguments: dict[str, Value], scope: Scope) -> str:
+def called(name: str, arguments: dict[str, Value], scope: NameScope) -> str:
     """Return the text of a template with arguments. Raises RefusedTextError."""
     template = scope.templates.get(name)
     if template is None:
         raise RefusedTextError("bad-expression", f"there is no template `{name}`")
     if isinstance(template, str):
         raise RefusedTextError("bad-expression", f"template `{name}` takes no arguments")
-    return rendered(template, Scope({}, arguments, scope.limits, scope.missing, scope.account))
+    return rendered(template, NameScope({}, arguments, scope.limits, scope.missing, scope.account))

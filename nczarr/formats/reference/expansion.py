@@ -14,10 +14,10 @@ from typing import Any, NoReturn
 
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.diagnostics.report import Report
-from nczarr.formats.reference.family import Family, MemberFaultError
+from nczarr.formats.reference.family import GeneratorFamily, MemberFaultError
 from nczarr.formats.reference.limits import Limits
-from nczarr.formats.reference.parts import Block, Missing, Part, Refs, blocks, prepare, refuse
-from nczarr.formats.reference.wire import Document, check_values
+from nczarr.formats.reference.parts import EntryRun, EntrySequence, Missing, Refs, blocks, prepare, refuse
+from nczarr.formats.reference.wire import ReferenceDocument, check_values
 from nczarr.json.positions import Faults, Path
 from nczarr.source import Source
 
@@ -29,7 +29,7 @@ class StoppedError(Exception):
     """An expansion that ended early; the report contains the reason."""
 
 
-def expand(document: Document, source: Source, report: Report, limits: Limits) -> Iterator[bytes]:
+def expand(document: ReferenceDocument, source: Source, report: Report, limits: Limits) -> Iterator[bytes]:
     """Yield the JSON text of the expanded document. Raises StoppedError (reported)."""
     faults = Faults(source, report)
     missing = Missing(faults)
@@ -48,9 +48,9 @@ def expand(document: Document, source: Source, report: Report, limits: Limits) -
         raise StoppedError
 
 
-def check_size(parts: list[tuple[Path, Part]], faults: Faults, limits: Limits) -> None:
+def check_size(parts: list[tuple[Path, EntrySequence]], faults: Faults, limits: Limits) -> None:
     """Reject generators that exceed the output limit in any case. Raises StoppedError."""
-    if sum(part.least for _, part in parts if isinstance(part, Family)) > limits.output:
+    if sum(part.least for _, part in parts if isinstance(part, GeneratorFamily)) > limits.output:
         _refuse_size(faults, limits)
 
 
@@ -60,15 +60,15 @@ def _refuse_size(faults: Faults, limits: Limits) -> NoReturn:
     raise StoppedError
 
 
-def _blocks(parts: list[tuple[Path, Part]]) -> Iterator[Block]:
+def _blocks(parts: list[tuple[Path, EntrySequence]]) -> Iterator[EntryRun]:
     for _, part in parts:
         yield from blocks(part)
 
 
-def _written(parts: list[tuple[Path, Part]], faults: Faults) -> Iterator[bytes]:
+def _written(parts: list[tuple[Path, EntrySequence]], faults: Faults) -> Iterator[bytes]:
     """Yield the lines of the document; faulty entries are reported and end it."""
     paths = {id(part): path for path, part in parts}
-    current: list[Block] = []
+    current: list[EntryRun] = []
     try:
         yield from _lines(parts, faults, current)
     except MemberFaultError as error:
@@ -76,7 +76,7 @@ def _written(parts: list[tuple[Path, Part]], faults: Faults) -> Iterator[bytes]:
         raise StoppedError from None
 
 
-def _lines(parts: list[tuple[Path, Part]], faults: Faults, current: list[Block]) -> Iterator[bytes]:
+def _lines(parts: list[tuple[Path, EntrySequence]], faults: Faults, current: list[EntryRun]) -> Iterator[bytes]:
     shared = None if _distinct(parts) else _shared_hashes(parts, current)
     last = _last_values(parts, shared, current)
     begin = "{\n"
@@ -93,7 +93,7 @@ def _lines(parts: list[tuple[Path, Part]], faults: Faults, current: list[Block])
     yield b"{}\n" if begin == "{\n" else b"\n}\n"
 
 
-def _merged(block: Block, last: dict[str, str]) -> list[str]:
+def _merged(block: EntryRun, last: dict[str, str]) -> list[str]:
     """Return a block's lines without keys already written; repeated keys have their last value.
 
     `last` has these values, emptied when written.
@@ -109,10 +109,10 @@ def _merged(block: Block, last: dict[str, str]) -> list[str]:
     return found
 
 
-def _distinct(parts: list[tuple[Path, Part]]) -> bool:
+def _distinct(parts: list[tuple[Path, EntrySequence]]) -> bool:
     """Return whether the key patterns guarantee distinct keys."""
     refs = [part for _, part in parts if isinstance(part, Refs)]
-    patterns = [part.pattern() for _, part in parts if isinstance(part, Family)]
+    patterns = [part.pattern() for _, part in parts if isinstance(part, GeneratorFamily)]
     known = [pattern for pattern in patterns if pattern is not None]
     begins = [begin for begin, _ in known]
     if len(known) < len(patterns) or len(known) > FEW:
@@ -122,7 +122,7 @@ def _distinct(parts: list[tuple[Path, Part]]) -> bool:
     return not any(pattern.fullmatch(key) for each in refs for key in each.names for _, pattern in known)
 
 
-def _shared_hashes(parts: list[tuple[Path, Part]], current: list[Block]) -> NDArray[np.int64] | None:
+def _shared_hashes(parts: list[tuple[Path, EntrySequence]], current: list[EntryRun]) -> NDArray[np.int64] | None:
     """Return the sorted hashes that occur repeatedly, or None. Equal keys have equal hashes.
 
     The result is int64, shape (hashes,); a hash with n occurrences is in it n -
@@ -140,7 +140,7 @@ def _shared_hashes(parts: list[tuple[Path, Part]], current: list[Block]) -> NDAr
 
 
 def _last_values(
-    parts: list[tuple[Path, Part]], shared: NDArray[np.int64] | None, current: list[Block]
+    parts: list[tuple[Path, EntrySequence]], shared: NDArray[np.int64] | None, current: list[EntryRun]
 ) -> dict[str, str]:
     """Return the last value of each key that may repeat.
 
@@ -160,13 +160,13 @@ def _last_values(
     return last
 
 
-def mapping(document: Document, source: Source, report: Report, limits: Limits) -> dict[str, Any]:
+def mapping(document: ReferenceDocument, source: Source, report: Report, limits: Limits) -> dict[str, Any]:
     """Return the expanded document as a map. Raises StoppedError."""
     found: dict[str, Any] = json.loads(b"".join(expand(document, source, report, limits)))
     return found
 
 
-def entries(document: Document, source: Source, report: Report, limits: Limits) -> Mapping[str, Any]:
+def entries(document: ReferenceDocument, source: Source, report: Report, limits: Limits) -> Mapping[str, Any]:
     """Return the expanded document as a map of version 1 values. Raises StoppedError.
 
     Version 0 objects are preserved; invalid base64 is rejected.

@@ -56,7 +56,7 @@ _HOLE = re.compile(r"\{\{([-+]?)((?:'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|(?!-?
 _LINE_END = re.compile(r"\r\n|\r")
 
 
-class Literal(NamedTuple):
+class LiteralExpression(NamedTuple):
     """An integer or text."""
 
     value: int | str
@@ -96,7 +96,7 @@ class Comparison(NamedTuple):
     """Nesting of the expression."""
 
 
-class Call(NamedTuple):
+class TemplateCall(NamedTuple):
     """A template with its arguments."""
 
     name: str
@@ -120,7 +120,7 @@ class Beyond(NamedTuple):
     """Nesting of the expression."""
 
 
-Expression = Literal | Name | Operation | Comparison | Call | Beyond
+Expression = LiteralExpression | Name | Operation | Comparison | TemplateCall | Beyond
 
 
 class Hole(NamedTuple):
@@ -216,17 +216,17 @@ def _parser() -> Lark:
     class Builder(Transformer[Any, Any]):
         """Builds the tree from the leaves up, without recursion."""
 
-        def integer(self, token: str) -> Literal:
+        def integer(self, token: str) -> LiteralExpression:
             if len(token) > 1000:
                 raise RefusedTextError("oversized-expansion", "an integer has more than 1000 digits")
-            return Literal(int(token))
+            return LiteralExpression(int(token))
 
-        def text(self, token: str) -> Literal:
+        def text(self, token: str) -> LiteralExpression:
             try:
                 value = token[1:-1].encode("ascii", "backslashreplace").decode("unicode-escape")
             except UnicodeDecodeError:
                 raise RefusedTextError("bad-expression", "a string has an invalid escape") from None
-            return Literal(value)
+            return LiteralExpression(value)
 
         def name(self, token: str) -> Name:
             return Name(str(token))
@@ -258,11 +258,11 @@ def _parser() -> Lark:
                 raise RefusedTextError("bad-expression", "positional arguments are not allowed")
             return str(name), value
 
-        def call(self, name: str, *arguments: tuple[str, Expression] | None) -> Call:
+        def call(self, name: str, *arguments: tuple[str, Expression] | None) -> TemplateCall:
             given = tuple(each for each in arguments if each is not None)
             if len(dict(given)) < len(given):
                 raise RefusedTextError("bad-expression", f"`{name}` gets an argument twice")
-            return Call(str(name), given, _depth(tuple(value for _, value in given)))
+            return TemplateCall(str(name), given, _depth(tuple(value for _, value in given)))
 
     return Lark(GRAMMAR, parser="lalr", transformer=Builder(), maybe_placeholders=True)
 
@@ -278,13 +278,13 @@ def _depth(operands: tuple[Expression, ...]) -> int:
 def names_of(expression: Expression) -> frozenset[str]:
     """Return the names in an expression, without those inside templates that it calls."""
     match expression:
-        case Literal():
+        case LiteralExpression():
             return frozenset()
         case Name(text):
             return frozenset({text})
         case Beyond(names=names):
             return names
-        case Call(arguments=arguments):
+        case TemplateCall(arguments=arguments):
             return frozenset().union(*(names_of(value) for _, value in arguments))
         case Operation(operands=operands) | Comparison(operands=operands):
             return frozenset().union(*map(names_of, operands))

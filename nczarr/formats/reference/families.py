@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.formats.reference.fit_affine import Fit, Grid, as_range, fit, grid
-from nczarr.formats.reference.grouping import Group, Pattern, Target
+from nczarr.formats.reference.fit_affine import Fit, IndexGrid, as_range, fit, grid
+from nczarr.formats.reference.grouping import Pattern, PatternGroup, TargetURL
 from nczarr.formats.reference.write_expressions import PACKED, chosen, fitted, hole, joined, literal, pack
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ ARRAY = "v"
 """Dimension that selects the array."""
 
 
-class Family(NamedTuple):
+class ChunkFamily(NamedTuple):
     """Chunks of one pattern as columns."""
 
     pattern: Pattern
@@ -45,7 +45,7 @@ class Family(NamedTuple):
     """Digits of zero-padded numbers in URLs; 0: without padding."""
 
 
-def family_of(group: Group, targets: list[Target]) -> Family | None:
+def family_of(group: PatternGroup, targets: list[TargetURL]) -> ChunkFamily | None:
     """Return chunks as columns; None for irregular zero padding in URLs."""
     columns = [group.column(group.offsets), group.column(group.lengths)] if group.pattern.ranged else []
     numbers, places = np.unique(group.column(group.targets), return_inverse=True)
@@ -59,10 +59,10 @@ def family_of(group: Group, targets: list[Target]) -> Family | None:
             return None
         widths.append(lengths.pop() if padded else 0)
         columns.append(np.array(list(map(int, digits)), dtype=np.int64)[places])
-    return Family(group.pattern, group.axes(), columns, widths)
+    return ChunkFamily(group.pattern, group.axes(), columns, widths)
 
 
-def generators(family: Family) -> Iterator[dict[str, Any]]:
+def generators(family: ChunkFamily) -> Iterator[dict[str, Any]]:
     """Yield the generators of a family: one, or a second that overrides entries of the first."""
     family, found = arranged(family)
     if found is None:
@@ -85,7 +85,7 @@ def generators(family: Family) -> Iterator[dict[str, Any]]:
     yield _packed(family, fits, wrong)
 
 
-def arranged(family: Family) -> tuple[Family, Grid | None]:
+def arranged(family: ChunkFamily) -> tuple[ChunkFamily, IndexGrid | None]:
     """Return a family in grid order with its grid; unchanged and None without a grid."""
     found = grid(family.indices)
     if found is None:
@@ -94,7 +94,7 @@ def arranged(family: Family) -> tuple[Family, Grid | None]:
     return family._replace(indices=indices, columns=[column[found.order] for column in family.columns]), found
 
 
-def _affine(family: Family, found: Grid, fits: list[Fit]) -> dict[str, Any]:
+def _affine(family: ChunkFamily, found: IndexGrid, fits: list[Fit]) -> dict[str, Any]:
     """Return a generator with a dimension for each index."""
     names = [f"i{axis}" if len(found.values) > 8 else "ijklmnop"[axis] for axis in range(len(found.values))]
     sums = [fitted(each, names) for each in fits]
@@ -102,7 +102,7 @@ def _affine(family: Family, found: Grid, fits: list[Fit]) -> dict[str, Any]:
     return generator(family, names, sums, dimensions)
 
 
-def _packed(family: Family, fits: list[Fit], rows: Integers) -> dict[str, Any]:
+def _packed(family: ChunkFamily, fits: list[Fit], rows: Integers) -> dict[str, Any]:
     """Return a generator with one dimension: a number for each row.
 
     It packs the indices, within their bounding box, and the columns'
@@ -116,7 +116,7 @@ def _packed(family: Family, fits: list[Fit], rows: Integers) -> dict[str, Any]:
     return generator(family, names, sums, {PACKED: found.numbers})
 
 
-def generator(family: Family, names: list[str], sums: list[str], dimensions: dict[str, Any]) -> dict[str, Any]:
+def generator(family: ChunkFamily, names: list[str], sums: list[str], dimensions: dict[str, Any]) -> dict[str, Any]:
     """Return an item of `gen` with indices and columns as expressions."""
     item: dict[str, Any] = {"key": joined(family.pattern.key, [hole(name) for name in names])}
     ranged = 2 if family.pattern.ranged else 0
@@ -128,7 +128,7 @@ def generator(family: Family, names: list[str], sums: list[str], dimensions: dic
     return item
 
 
-def kin(family: Family) -> tuple[object, ...] | None:
+def kin(family: ChunkFamily) -> tuple[object, ...] | None:
     """Return the common key of families that may form a bundle, or None."""
     if not family.pattern.ranged:
         return None
@@ -136,7 +136,7 @@ def kin(family: Family) -> tuple[object, ...] | None:
     return pattern.key[1:], pattern.url, tuple(family.widths), len(family.indices[0])
 
 
-def bundle(families: Sequence[Family]) -> dict[str, Any] | None:
+def bundle(families: Sequence[ChunkFamily]) -> dict[str, Any] | None:
     """Return the generator of families; None if indices or URLs differ or fill no grid."""
     found = [arranged(family) for family in families]
     grids = [each[1] for each in found]
@@ -167,7 +167,7 @@ def bundle(families: Sequence[Family]) -> dict[str, Any] | None:
     return {**made, "key": f"{{{{{begins}}}}}{made['key']}"}
 
 
-def _chain(members: Sequence[Family]) -> list[Integers]:
+def _chain(members: Sequence[ChunkFamily]) -> list[Integers]:
     """Return gap and length columns of each array; the first gap is the first array's offset.
 
     All columns: int64, shape (chunks,).

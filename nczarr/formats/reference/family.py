@@ -22,7 +22,7 @@ from nczarr.formats.reference.columns import (
     joined,
     numbers,
 )
-from nczarr.formats.reference.evaluation import Scope
+from nczarr.formats.reference.evaluation import NameScope
 from nczarr.formats.reference.expressions import Hole, Name
 from nczarr.formats.reference.jinja import pieces
 from nczarr.formats.reference.limits import RefusedTextError, check_length, shortened
@@ -46,10 +46,10 @@ class MemberFaultError(Exception):
         self.message = message
 
 
-class Family:
+class GeneratorFamily:
     """Entries of a generator that has at least one."""
 
-    def __init__(self, generator: Generator, scope: Scope) -> None:
+    def __init__(self, generator: Generator, scope: NameScope) -> None:
         """Prepare the generator. Raises MemberFaultError."""
         self.count = generator.entries
         self.block = BLOCK

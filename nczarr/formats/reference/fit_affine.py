@@ -18,7 +18,7 @@ WIDEST = 2**61
 """Limit of sums; factors that would exceed it are 0."""
 
 
-class Grid(NamedTuple):
+class IndexGrid(NamedTuple):
     """Sorted values of each index."""
 
     values: list[Integers]
@@ -43,7 +43,7 @@ class Fit(NamedTuple):
     """Difference to the column."""
 
 
-def grid(indices: list[Integers]) -> Grid | None:
+def grid(indices: list[Integers]) -> IndexGrid | None:
     """Return the grid that distinct index tuples fill; None if a cell is missing.
 
     `indices`: for each dimension an int64 column, shape (tuples,).
@@ -51,10 +51,10 @@ def grid(indices: list[Integers]) -> Grid | None:
     values = [np.unique(column) for column in indices]
     if math.prod(map(len, values)) != len(indices[0]):
         return None
-    return Grid(values, np.lexsort(indices[::-1]))
+    return IndexGrid(values, np.lexsort(indices[::-1]))
 
 
-def fit(column: Integers, found: Grid) -> Fit:
+def fit(column: Integers, found: IndexGrid) -> Fit:
     """Return the affine function that most of a column, in grid order, follows; not negative in any cell.
 
     `column`: int64, shape (cells of the grid,).

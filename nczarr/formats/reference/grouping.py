@@ -1,6 +1,6 @@
 """Groups chunks of arrays by pattern: numbers in arrays, and no object for a chunk except its key.
 
-A `Group` has the version 0 entries with equal texts around the numbers of key
+A `PatternGroup` has the version 0 entries with equal texts around the numbers of key
 and URL.
 """
 
@@ -44,7 +44,7 @@ class Pattern(NamedTuple):
     """True if entries have offset and length."""
 
 
-class Target(NamedTuple):
+class TargetURL(NamedTuple):
     """A URL of a document."""
 
     url: str
@@ -55,7 +55,7 @@ class Target(NamedTuple):
     """Index among all URLs."""
 
 
-class Group:
+class PatternGroup:
     """Chunks of one pattern: `indices` are concatenated, `targets` are indices of URLs."""
 
     __slots__ = ("indices", "keys", "lengths", "offsets", "pattern", "targets")
@@ -77,24 +77,24 @@ class Group:
         count = len(self.pattern.key) - 1
         return [np.ascontiguousarray(each) for each in self.column(self.indices).reshape(-1, count).T]
 
-    def value(self, row: int, targets: list[Target]) -> list[Any]:
+    def value(self, row: int, targets: list[TargetURL]) -> list[Any]:
         """Return the original entry of a chunk."""
         url = targets[self.targets[row]].url
         return [url, self.offsets[row], self.lengths[row]] if self.pattern.ranged else [url]
 
-    def put_back(self, refs: dict[str, Any], targets: list[Target]) -> None:
+    def put_back(self, refs: dict[str, Any], targets: list[TargetURL]) -> None:
         """Add the entries of all chunks to `refs`."""
         for row, key in enumerate(self.keys):
             refs[key] = self.value(row, targets)
 
 
-def grouped(refs: Mapping[str, Any]) -> tuple[list[Group], list[Target], dict[str, Any]]:
+def grouped(refs: Mapping[str, Any]) -> tuple[list[PatternGroup], list[TargetURL], dict[str, Any]]:
     """Return groups of chunks in key order, their URLs, and the other entries."""
     left: dict[str, Any] = {}
-    groups: dict[Pattern, Group] = {}
-    known: dict[str, Target] = {}
-    targets: list[Target] = []
-    places: dict[tuple[Any, ...], Group] = {}
+    groups: dict[Pattern, PatternGroup] = {}
+    known: dict[str, TargetURL] = {}
+    targets: list[TargetURL] = []
+    places: dict[tuple[Any, ...], PatternGroup] = {}
     for key, value in refs.items():
         left[key] = value
         if not isinstance(value, list) or value[0] is None or len(key) > LONGEST:
@@ -103,7 +103,7 @@ def grouped(refs: Mapping[str, Any]) -> tuple[list[Group], list[Target], dict[st
         target = known.get(url)
         if target is None:
             parts = _RUN.split(url) if len(url) <= LONGEST else ()
-            target = known[url] = Target(url, tuple(parts) if len(parts) < 2 * MOST else (), len(targets))
+            target = known[url] = TargetURL(url, tuple(parts) if len(parts) < 2 * MOST else (), len(targets))
             targets.append(target)
         found = _split(key) if target.parts else None
         if found is None:
@@ -118,7 +118,7 @@ def grouped(refs: Mapping[str, Any]) -> tuple[list[Group], list[Target], dict[st
         if group is None:
             texts = (head, *(separators if len(separators) > 1 else separators * (len(indices) - 1)), "")
             pattern = Pattern(texts, target.parts[::2], ranged)
-            group = places[place] = groups.setdefault(pattern, Group(pattern))
+            group = places[place] = groups.setdefault(pattern, PatternGroup(pattern))
         group.keys.append(key)
         group.indices.extend(map(int, indices))
         group.targets.append(target.number)

@@ -13,7 +13,7 @@ from itertools import cycle, repeat
 from typing import Literal, NamedTuple
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.formats.reference.family import Family
+from nczarr.formats.reference.family import GeneratorFamily
 from nczarr.formats.reference.parts import blocks, encode
 from nczarr.stores.base import is_safe
 from nczarr.stores.reference import Reference
@@ -43,10 +43,10 @@ def odd(keys: Iterable[str], text: str) -> list[str]:
     return [key for key in keys if not is_safe(key)] if _ODD.search(text) else []
 
 
-class Entry(NamedTuple):
+class FamilyEntry(NamedTuple):
     """An entry of a family."""
 
-    family: Family
+    family: GeneratorFamily
     """The family."""
     number: int
     """Row of the entry."""
@@ -60,14 +60,14 @@ class Index:
         """Estimated size of the entries in version 0, in bytes; never too small."""
         self.odd: list[str] = []
         """Some of the keys invalid in stores."""
-        self._families: list[Family] = []
+        self._families: list[GeneratorFamily] = []
         self._ends: list[int] = []
         self._folders: list[frozenset[str] | None] = []
         self._unsorted: list[NDArray[np.int64]] = []
         self._hashes: NDArray[np.int64] | None = None
         self._entries: NDArray[np.int64] | None = None
 
-    def add(self, family: Family) -> bool:
+    def add(self, family: GeneratorFamily) -> bool:
         """Make and check a family's entries; return whether a key is `version`. Raises MemberFaultError."""
         hashes = np.empty(family.count, dtype=np.int64)
         folders: set[str] | None = set()
@@ -99,7 +99,7 @@ class Index:
         self._entries = np.argsort(hashes, kind="stable")
         self._hashes = hashes[self._entries]
 
-    def find(self, key: str) -> Entry | None:
+    def find(self, key: str) -> FamilyEntry | None:
         """Return the last entry of a key; None for an unknown key."""
         if self._hashes is None or self._entries is None:
             return None
@@ -108,10 +108,10 @@ class Index:
         for entry in self._entries[begin:end][::-1].tolist():
             family, start = self._owner(entry)
             if family.keys(entry - start, entry - start + 1) == [written]:
-                return Entry(family, entry - start)
+                return FamilyEntry(family, entry - start)
         return None
 
-    def ahead(self, entry: Entry) -> dict[str, Reference]:
+    def ahead(self, entry: FamilyEntry) -> dict[str, Reference]:
         """Return an entry and its successors by key, without keys that may occur elsewhere."""
         assert self._hashes is not None
         family, start = entry
@@ -124,7 +124,7 @@ class Index:
         found = zip(map(_unquoted, keys), references, (ends - begins == 1).tolist(), strict=False)
         return {key: reference for key, reference, alone in found if alone}
 
-    def _owner(self, entry: int) -> tuple[Family, int]:
+    def _owner(self, entry: int) -> tuple[GeneratorFamily, int]:
         """Return the family of a global entry number, and the family's first number."""
         place = bisect_right(self._ends, entry)
         return self._families[place], self._ends[place - 1] if place else 0

@@ -14,9 +14,9 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from nczarr.formats.reference import expressions
-from nczarr.formats.reference.evaluation import Scope
+from nczarr.formats.reference.evaluation import NameScope
 from nczarr.formats.reference.expressions import Beyond, Hole, Pieces
-from nczarr.formats.reference.jinja_filters import Run
+from nczarr.formats.reference.jinja_filters import Rendering
 from nczarr.formats.reference.limits import Account, Limits, RefusedTextError, check_length, shortened
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ _LOCK = threading.RLock()
 """Serializes renderings: the environment holds the current run."""
 
 
-def _rendered(template: Template, scope: Scope) -> str:
+def _rendered(template: Template, scope: NameScope) -> str:
     """Render a template. Raises RefusedTextError."""
     from jinja2 import TemplateError
 
@@ -98,7 +98,7 @@ def _rendered(template: Template, scope: Scope) -> str:
 
     made, length = [], 0
     with _LOCK:
-        outer, environment().run = environment().run, Run(scope.limits, scope.account, scope.missing)
+        outer, environment().run = environment().run, Rendering(scope.limits, scope.account, scope.missing)
         try:
             environment().run.step(START)
             for piece in template.root_render_func(template.new_context(variables(scope))):

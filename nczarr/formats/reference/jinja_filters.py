@@ -27,7 +27,7 @@ SPAN = 256
 
 
 @dataclass(slots=True, eq=False)
-class Run:
+class Rendering:
     """Rendering of one text."""
 
     limits: Limits
@@ -92,16 +92,16 @@ def fits(count: int, most: int, what: str) -> None:
         )
 
 
-def _text(run: Run, value: Any) -> str:
+def _text(run: Rendering, value: Any) -> str:
     return str(run.scalar(value))
 
 
-def _width(run: Run, value: Any) -> int:
+def _width(run: Rendering, value: Any) -> int:
     check_length(int(value), run.limits)
     return int(value)
 
 
-def _replaced(run: Run, value: Any, old: Any, new: Any, count: int | None = None) -> str:
+def _replaced(run: Rendering, value: Any, old: Any, new: Any, count: int | None = None) -> str:
     text, old, new = _text(run, value), _text(run, old), _text(run, new)
     places = text.count(old) if count is None or count < 0 else min(text.count(old), count)
     check_length(len(text) + places * max(len(new) - len(old), 0), run.limits)
@@ -114,11 +114,11 @@ def _is_undefined(value: Any) -> bool:
     return isinstance(value, Undefined)
 
 
-def _default(run: Run, value: Any, default: Any = "", boolean: bool = False) -> Any:
+def _default(run: Rendering, value: Any, default: Any = "", boolean: bool = False) -> Any:
     return default if _is_undefined(value) or (boolean and not value) else value
 
 
-def _rounded(run: Run, value: Any, precision: int = 0, method: str = "common") -> Any:
+def _rounded(run: Rendering, value: Any, precision: int = 0, method: str = "common") -> Any:
     if method not in ("common", "ceil", "floor") or abs(precision) > 300:
         raise ValueError("`round` does not suit its arguments")
     if method == "common":
@@ -127,7 +127,7 @@ def _rounded(run: Run, value: Any, precision: int = 0, method: str = "common") -
     return (math.ceil if method == "ceil" else math.floor)(value * scale) / scale
 
 
-def _indented(run: Run, value: Any, width: Any = 4, first: bool = False, blank: bool = False) -> str:
+def _indented(run: Rendering, value: Any, width: Any = 4, first: bool = False, blank: bool = False) -> str:
     before = " " * _width(run, width) if not isinstance(width, str) else width
     text = _text(run, value) + "\n"
     check_length(len(text) + len(before) * text.count("\n"), run.limits)
@@ -142,7 +142,7 @@ def _values(value: Any) -> list[Any]:
     return list(value)
 
 
-def _ordered(run: Run, value: Any, reverse: bool = False, case_sensitive: bool = False) -> list[Any]:
+def _ordered(run: Rendering, value: Any, reverse: bool = False, case_sensitive: bool = False) -> list[Any]:
     run.step(4 * len(value))
     return sorted(_values(value), key=_folded(case_sensitive), reverse=reverse)
 
@@ -151,7 +151,7 @@ def _folded(exactly: bool) -> Callable[[Any], Any]:
     return lambda value: value if exactly or not isinstance(value, str) else value.lower()
 
 
-def _unique(run: Run, value: Any, case_sensitive: bool = False) -> list[Any]:
+def _unique(run: Rendering, value: Any, case_sensitive: bool = False) -> list[Any]:
     found: dict[Any, Any] = {}
     for each in _values(value):
         found.setdefault(_folded(case_sensitive)(each), each)
@@ -162,7 +162,7 @@ def _extreme(choose: Callable[..., Any]) -> Callable[..., Any]:
     return lambda run, value, exactly=False: choose(_values(value), key=_folded(exactly))
 
 
-def _title(run: Run, value: Any) -> str:
+def _title(run: Rendering, value: Any) -> str:
     from jinja2.filters import do_title
 
     return do_title(_text(run, value))
@@ -207,7 +207,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
 """Filters by name; arguments: run, value, arguments."""
 
 
-def _number(run: Run, value: Any) -> Any:
+def _number(run: Rendering, value: Any) -> Any:
     return value if isinstance(value, int | float) else _text(run, value)
 
 

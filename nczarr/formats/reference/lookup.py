@@ -19,8 +19,8 @@ from typing import Any
 
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.formats.reference import expansion, wire
-from nczarr.formats.reference.family import Family, MemberFaultError
-from nczarr.formats.reference.index import AHEAD, Entry, Index, odd
+from nczarr.formats.reference.family import GeneratorFamily, MemberFaultError
+from nczarr.formats.reference.index import AHEAD, FamilyEntry, Index, odd
 from nczarr.formats.reference.index import FEW as FEW_KEYS
 from nczarr.formats.reference.limits import DEFAULT, Limits
 from nczarr.formats.reference.parts import Missing, Refs, encode, prepare, refuse
@@ -38,17 +38,17 @@ FEW = 4
 Overrides = tuple[tuple[str, str], ...]
 
 
-class DocumentReferences:
+class CheckedReferences:
     """Entries of a checked document. Pickles its file path, or its bytes."""
 
-    def __init__(self, document: wire.Document, source: Source, refs: Refs | None, index: Index) -> None:
+    def __init__(self, document: wire.ReferenceDocument, source: Source, refs: Refs | None, index: Index) -> None:
         self._source = source
         self._path: tuple[str, ...] = ("refs",) if document.version else ()
         self._refs = document.refs
         self._rendered = refs
         self._index = index
         self._ahead: dict[str, Reference] = {}
-        self._last: Entry | None = None
+        self._last: FamilyEntry | None = None
         self._options: tuple[Limits, Overrides] = (DEFAULT, ())
         self.noted = document.noted
         """Notes of the document on its targets."""
@@ -63,7 +63,7 @@ class DocumentReferences:
             last, self._last = self._last, entry
             if last is not None and last.family is entry.family and entry.number - last.number == 1:
                 self._ahead = self._index.ahead(entry)
-                self._last = Entry(entry.family, entry.number + AHEAD - 1)
+                self._last = FamilyEntry(entry.family, entry.number + AHEAD - 1)
             return Reference(*entry.family.reference(entry.number))
         value = self._refs.get(key)
         return None if value is None else self._meant(key, value)
@@ -165,7 +165,7 @@ class DocumentReferences:
 
 def opened(
     source: Source, report: Report, limits: Limits = DEFAULT, overrides: Mapping[str, str] | None = None
-) -> DocumentReferences | None:
+) -> CheckedReferences | None:
     """Return a document's references, or None (reported). `overrides` replace or add templates."""
     document = wire.read(source, report, limits, overrides)
     found = None if document is None else _made(document, source, report, limits)
@@ -174,7 +174,7 @@ def opened(
     return found
 
 
-def _made(document: wire.Document, source: Source, report: Report, limits: Limits) -> DocumentReferences | None:
+def _made(document: wire.ReferenceDocument, source: Source, report: Report, limits: Limits) -> CheckedReferences | None:
     """Return the references of a parsed document after checking every entry."""
     faults = Faults(source, report)
     missing = Missing(faults)
@@ -189,7 +189,7 @@ def _made(document: wire.Document, source: Source, report: Report, limits: Limit
     version = bool(document.version) and "version" in document.refs
     index = Index()
     for path, part in found:
-        if isinstance(part, Family):
+        if isinstance(part, GeneratorFamily):
             try:
                 version = index.add(part) or version
             except MemberFaultError as error:
@@ -209,13 +209,13 @@ def _made(document: wire.Document, source: Source, report: Report, limits: Limit
             return None
     if report.errors > before:
         return None
-    made = DocumentReferences(document, source, refs, index)
+    made = CheckedReferences(document, source, refs, index)
     made.name_scalars()
     return made
 
 
 @functools.lru_cache(maxsize=FEW)
-def _of_bytes(name: str, data: bytes, limits: Limits, overrides: Overrides) -> DocumentReferences:
+def _of_bytes(name: str, data: bytes, limits: Limits, overrides: Overrides) -> CheckedReferences:
     """Unpickle the references of a document from its bytes."""
     return _again(Source(name, data), limits, overrides)
 
@@ -223,7 +223,7 @@ def _of_bytes(name: str, data: bytes, limits: Limits, overrides: Overrides) -> D
 @functools.lru_cache(maxsize=FEW)
 def _of_file(
     path: str, name: str, identity: tuple[int, int], limits: Limits, overrides: Overrides
-) -> DocumentReferences:
+) -> CheckedReferences:
     """Unpickle a document's references from its file. Raises OSError if it has changed."""
     if _identity(path) != identity:
         raise OSError(errno.ESTALE, "the document has changed", path)
@@ -236,7 +236,7 @@ def _identity(path: str) -> tuple[int, int]:
     return status.st_size, status.st_mtime_ns
 
 
-def _again(source: Source, limits: Limits, overrides: Overrides) -> DocumentReferences:
+def _again(source: Source, limits: Limits, overrides: Overrides) -> CheckedReferences:
     report = Report()
     found = opened(source, report, limits, dict(overrides))
     if found is None:

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Report, Severity
 from nczarr.formats.reference.detect import ARRAY, METADATA
 from nczarr.formats.reference.limits import DEFAULT, Limits
-from nczarr.formats.reference.parquet_rows import Grid, Record, RecordFaultError, grid, read
+from nczarr.formats.reference.parquet_rows import ChunkGrid, RecordFaultError, ReferenceRows, grid, read
 from nczarr.formats.reference.parts import encode
 from nczarr.formats.reference.wire import report_repeated, text_of
 from nczarr.json.positions import Faults, members
@@ -47,14 +47,14 @@ ROW = 32
 _FILE = re.compile(r"refs\.(0|[1-9][0-9]{0,17})\.parq")
 
 
-class Header(NamedTuple):
+class ParquetHeader(NamedTuple):
     """Content of `.zmetadata`."""
 
     documents: dict[str, str]
     """JSON texts by key."""
     record_size: int
     """Rows of a file."""
-    arrays: dict[str, Grid]
+    arrays: dict[str, ChunkGrid]
     """Chunk grids by folder with final slash."""
     noted: Any = None
     """Member `nczarr`, unchecked."""
@@ -63,7 +63,7 @@ class Header(NamedTuple):
 class ParquetReferences:
     """Entries of a folder. Pickles its store; the metadata are read again."""
 
-    def __init__(self, store: Store, header: Header, limits: Limits) -> None:
+    def __init__(self, store: Store, header: ParquetHeader, limits: Limits) -> None:
         self._store = store
         self._header = header
         self.documents = header.documents
@@ -71,7 +71,7 @@ class ParquetReferences:
         self.noted = header.noted
         """Notes of the metadata on targets."""
         self._limits = limits
-        self._held: OrderedDict[tuple[str, int], Record | None] = OrderedDict()
+        self._held: OrderedDict[tuple[str, int], ReferenceRows | None] = OrderedDict()
         self._bytes = 0
         self._lock = threading.Lock()
 
@@ -134,7 +134,7 @@ class ParquetReferences:
                 assert found is not None
                 yield key, found
 
-    def _chunks(self, folder: str) -> Iterator[tuple[str, Record, int]]:
+    def _chunks(self, folder: str) -> Iterator[tuple[str, ReferenceRows, int]]:
         """Yield key, file and row of an array's existing chunks, in C order."""
         array = self._header.arrays[folder]
         for place, record in self._records(folder):
@@ -145,7 +145,7 @@ class ParquetReferences:
                     if start + row < array.chunks:
                         yield folder + array.name(start + row), record, row
 
-    def _records(self, folder: str) -> Iterator[tuple[int, Record]]:
+    def _records(self, folder: str) -> Iterator[tuple[int, ReferenceRows]]:
         """Yield the existing files of an array, in order."""
         size, chunks = self._header.record_size, self._header.arrays[folder].chunks
         places: Iterator[int]
@@ -162,7 +162,7 @@ class ParquetReferences:
             if record is not None:
                 yield place, record
 
-    def _record(self, folder: str, place: int) -> Record | None:
+    def _record(self, folder: str, place: int) -> ReferenceRows | None:
         """Return a file or None. One thread reads at a time: others usually want the same."""
         with self._lock:
             name = (folder, place)
@@ -186,7 +186,7 @@ class ParquetReferences:
         return _again, (self._store, self._limits)
 
 
-def _bytes(record: Record | None) -> int:
+def _bytes(record: ReferenceRows | None) -> int:
     return 256 if record is None else 256 + record.nbytes
 
 
@@ -194,7 +194,7 @@ def _file(folder: str, place: int) -> str:
     return f"{folder}refs.{place}.parq"
 
 
-def _row(record: Record, row: int, key: str) -> bytes | Reference | None:
+def _row(record: ReferenceRows, row: int, key: str) -> bytes | Reference | None:
     try:
         return record.row(row)
     except RecordFaultError as error:
@@ -253,7 +253,7 @@ def expand(store: Store, report: Report, limits: Limits) -> Iterator[bytes]:
     yield f"{text}\n}}\n".encode()
 
 
-def _header(source: Source, report: Report, limits: Limits) -> Header | None:
+def _header(source: Source, report: Report, limits: Limits) -> ParquetHeader | None:
     """Parse the metadata, or report faults and return None."""
     faults = Faults(source, report)
     data = bytes(source.data)
@@ -293,7 +293,7 @@ def _header(source: Source, report: Report, limits: Limits) -> Header | None:
                 arrays[folder + slash] = grid(document)
             except RecordFaultError as error:
                 faults.error("bad-reference-document", f"`{key}`: {error}", ("metadata", key))
-    return Header(_documents(text), size, arrays, value.get("nczarr"))
+    return ParquetHeader(_documents(text), size, arrays, value.get("nczarr"))
 
 
 def _documents(text: str) -> dict[str, str]:

@@ -5,7 +5,7 @@
     size    integer
     raw     bytes: inline data
 
-Input: the bytes of `<array>/refs.<r>.parq`. Output: a `Record` with access to
+Input: the bytes of `<array>/refs.<r>.parq`. Output: a `ReferenceRows` with access to
 single rows. Texts stay dictionary-encoded, so that a file needs no more memory
 than its pages and numbers.
 """
@@ -35,7 +35,7 @@ class RecordFaultError(Exception):
     """An invalid file, row or array."""
 
 
-class Grid(NamedTuple):
+class ChunkGrid(NamedTuple):
     """Chunk grid of an array."""
 
     counts: tuple[int, ...]
@@ -56,7 +56,7 @@ class Grid(NamedTuple):
         return ChunkKeys().key(index_of(number, self.counts))
 
 
-def grid(zarray: Any) -> Grid:
+def grid(zarray: Any) -> ChunkGrid:
     """Return the chunk grid that `.zarray` declares. Raises RecordFaultError."""
     if not isinstance(zarray, dict):
         raise RecordFaultError("it is not an object")
@@ -65,14 +65,14 @@ def grid(zarray: Any) -> Grid:
         raise RecordFaultError("`shape` and `chunks` must be lists of integers of the same length")
     if len(shape) > 1 and zarray.get("dimension_separator", ".") != ".":
         raise RecordFaultError("`dimension_separator` must be a dot in Parquet references")
-    return Grid(grid_of(tuple(shape), tuple(chunks)))
+    return ChunkGrid(grid_of(tuple(shape), tuple(chunks)))
 
 
 def _lengths(value: Any, least: int) -> TypeGuard[list[int]]:
     return isinstance(value, list) and all(type(each) is int and least <= each < 2**63 for each in value)
 
 
-class Record(NamedTuple):
+class ReferenceRows(NamedTuple):
     """Rows of a file. Missing columns are None."""
 
     path: ChunkedArray | None
@@ -137,7 +137,7 @@ class Record(NamedTuple):
         return found
 
 
-def read(data: bytes, least: int, most: int, largest: int) -> Record:
+def read(data: bytes, least: int, most: int, largest: int) -> ReferenceRows:
     """Return `least` to `most` rows of a file, at most `largest` bytes. Raises RecordFaultError."""
     import pyarrow as pa
     from pyarrow import parquet
@@ -158,7 +158,7 @@ def read(data: bytes, least: int, most: int, largest: int) -> Record:
         raise RecordFaultError(f"it is not a readable Parquet file: {str(error).splitlines()[0]}") from None
     _check(table)
     columns = {name: table[name] if name in names else None for name in (*TEXTS, *NUMBERS)}
-    return Record(**columns, rows=table.num_rows, nbytes=table.nbytes)
+    return ReferenceRows(**columns, rows=table.num_rows, nbytes=table.nbytes)
 
 
 def _check(table: Table) -> None:

@@ -1,6 +1,6 @@
 """Prepared entries of a document: `refs` with rendered URLs, generators in blocks.
 
-A `Part` makes entries on demand and stores none. Faults of templates and of
+A `EntrySequence` makes entries on demand and stores none. Faults of templates and of
 first entries are reported.
 """
 
@@ -10,11 +10,11 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Protocol
 
-from nczarr.formats.reference.evaluation import Scope, rendered
-from nczarr.formats.reference.family import BLOCK, Family, MemberFaultError
+from nczarr.formats.reference.evaluation import NameScope, rendered
+from nczarr.formats.reference.family import BLOCK, GeneratorFamily, MemberFaultError
 from nczarr.formats.reference.jinja import pieces
 from nczarr.formats.reference.limits import Account, Limits, RefusedTextError
-from nczarr.formats.reference.wire import Document
+from nczarr.formats.reference.wire import ReferenceDocument
 from nczarr.json.positions import Faults, Path
 
 LONG = 4 << 20
@@ -27,7 +27,7 @@ quote: Callable[[str], str] = json.encoder.encode_basestring_ascii
 """Encode a text like `encode`, ten times as fast."""
 
 
-class Part(Protocol):
+class EntrySequence(Protocol):
     """Ordered entries."""
 
     count: int
@@ -44,9 +44,11 @@ class Part(Protocol):
         """Return keys and values as members of an object."""
 
 
-def prepare(document: Document, faults: Faults, limits: Limits, missing: Missing) -> list[tuple[Path, Part]]:
+def prepare(
+    document: ReferenceDocument, faults: Faults, limits: Limits, missing: Missing
+) -> list[tuple[Path, EntrySequence]]:
     """Return the entries of `refs`, then those of each nonempty generator."""
-    scope = Scope({}, {}, limits, missing, Account())
+    scope = NameScope({}, {}, limits, missing, Account())
     for name, text in document.templates.items():
         try:
             template = pieces(text, limits, scope.account) if "{{" in text else text
@@ -54,12 +56,12 @@ def prepare(document: Document, faults: Faults, limits: Limits, missing: Missing
         except RefusedTextError as error:
             faults.error(error.code, f"template `{name}`: {error.message}", ("templates", name))
     refs = Refs(document, scope, faults, missing)
-    found: list[tuple[Path, Part]] = [(("refs",) if document.version else (), refs)] if refs.count else []
+    found: list[tuple[Path, EntrySequence]] = [(("refs",) if document.version else (), refs)] if refs.count else []
     for number, generator in enumerate(document.generators):
         if not generator.entries:
             continue
         try:
-            family = Family(generator, scope)
+            family = GeneratorFamily(generator, scope)
             family.values(0, 1)
             found.append((("gen", number), family))
         except MemberFaultError as error:
@@ -93,7 +95,7 @@ def refuse(error: MemberFaultError, number: int | str, faults: Faults) -> None:
 class Refs:
     """Entries of `refs`, with rendered URLs."""
 
-    def __init__(self, document: Document, scope: Scope, faults: Faults, missing: Missing) -> None:
+    def __init__(self, document: ReferenceDocument, scope: NameScope, faults: Faults, missing: Missing) -> None:
         self.refs = document.refs
         self.names = list(document.refs)
         self._urls: dict[str, str] = {}
@@ -143,10 +145,10 @@ class Refs:
         return f"[{written}]" if len(value) == 1 else f"[{written},{value[1]},{value[2]}]"
 
 
-class Block(NamedTuple):
+class EntryRun(NamedTuple):
     """Consecutive entries of a part."""
 
-    part: Part
+    part: EntrySequence
     """The part."""
     start: int
     """First entry."""
@@ -154,7 +156,7 @@ class Block(NamedTuple):
     """Entry after the last."""
 
 
-def blocks(part: Part) -> Iterator[Block]:
+def blocks(part: EntrySequence) -> Iterator[EntryRun]:
     """Yield the entries of a part in blocks."""
     for start in range(0, part.count, part.block):
-        yield Block(part, start, min(start + part.block, part.count))
+        yield EntryRun(part, start, min(start + part.block, part.count))

@@ -17,8 +17,8 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import Namespace
 from jinja2.visitor import NodeTransformer
 
-from nczarr.formats.reference.evaluation import Scope, called
-from nczarr.formats.reference.jinja_filters import FILTERS, METHODS, TESTS, Run, fits, is_scalar
+from nczarr.formats.reference.evaluation import NameScope, called
+from nczarr.formats.reference.jinja_filters import FILTERS, METHODS, TESTS, Rendering, fits, is_scalar
 from nczarr.formats.reference.limits import Account, Limits, RefusedTextError
 from nczarr.formats.reference.operators import computed, formatted
 
@@ -78,7 +78,7 @@ def guarded(tree: nodes.Template) -> nodes.Template:
     return led
 
 
-def variables(scope: Scope) -> dict[str, Any]:
+def variables(scope: NameScope) -> dict[str, Any]:
     """Return the values of names."""
     made: dict[str, Any] = {}
     for name, template in scope.templates.items():
@@ -92,7 +92,7 @@ class _Called:
 
     name: str
     """Name of the template."""
-    scope: Scope
+    scope: NameScope
     """Meaning of names."""
 
 
@@ -110,7 +110,7 @@ class Environment(ImmutableSandboxedEnvironment):
     """Environment of all texts; `run` is the current rendering."""
 
     intercepted_binops = OPERATORS
-    run: Run
+    run: Rendering
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
         """Return the value of an operator."""
@@ -169,7 +169,7 @@ class _Missing(Undefined):
 def environment() -> Environment:
     """Return the environment."""
     made = Environment(undefined=_Missing, finalize=_finished, optimized=False)
-    made.run = Run(Limits(), Account(), {})
+    made.run = Rendering(Limits(), Account(), {})
     made.globals = {"range": range, "namespace": Namespace}
     made.tests = {name: _test(function) for name, function in TESTS.items()}
     own: dict[str, Callable[..., Any]] = {

@@ -56,7 +56,7 @@ class _Odd(NamedTuple):
     """The value."""
 
 
-class Table(Mapping[str, Any]):
+class ReferenceTable(Mapping[str, Any]):
     """JSON values by key; ranges of targets are packed and rebuilt on access."""
 
     __slots__ = ("_numbers", "_urls", "_values")
@@ -186,7 +186,7 @@ def uncollected() -> Iterator[None]:
 
 def _read(data: Buffer, start: int) -> Mapping[str, Any] | None:
     """Read a document in pieces. Raises ValueError, RecursionError, RepeatedError."""
-    table = Table()
+    table = ReferenceTable()
     place = data.find(b'"refs"')
     if place < 0:
         rest = _take(data, start, table)
@@ -211,7 +211,7 @@ def _read(data: Buffer, start: int) -> Mapping[str, Any] | None:
     return {**members, "refs": table, **behind}
 
 
-def _take(data: Buffer, at: int, table: Table) -> int:
+def _take(data: Buffer, at: int, table: ReferenceTable) -> int:
     """Add members in pieces; return the start of the rest. Raises ValueError, RecursionError."""
     size = PIECE
     while len(data) - at > size:
@@ -227,7 +227,7 @@ def _take(data: Buffer, at: int, table: Table) -> int:
     return at
 
 
-def _piece(window: bytes, table: Table) -> int:
+def _piece(window: bytes, table: ReferenceTable) -> int:
     """Add the members that end in a window; return their size in bytes, 0 if unknown."""
     end = len(window)
     for closing in (b"],", b"},", b'",'):
@@ -245,7 +245,7 @@ def _piece(window: bytes, table: Table) -> int:
     return 0
 
 
-def _add(table: Table, members: dict[str, Any]) -> None:
+def _add(table: ReferenceTable, members: dict[str, Any]) -> None:
     """Add members to a table. Raises RepeatedError for existing keys."""
     before = len(table)
     table.put(members)

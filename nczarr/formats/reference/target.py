@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from nczarr.arrays.chunk_references import BATCH, WHOLE, Referred, some
-from nczarr.arrays.manifest import Columns
+from nczarr.arrays.manifest import PlaceColumns
 from nczarr.awkward.sidecar import FOLDER
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
 from nczarr.formats.reference.detect import ARRAY
@@ -23,7 +23,7 @@ from nczarr.plan.storage_roundtrip import fills_alone
 from nczarr.stores.base import Store
 from nczarr.stores.memory import MemoryStore, is_metadata
 from nczarr.stores.single import Unfinished, beside
-from nczarr.stores.target_urls import Naming, UnnamedTargetError, noted
+from nczarr.stores.target_urls import UnnamedTargetError, UrlNaming, noted
 
 PARQUET = (".parq", ".parquet")
 """Suffixes of folders of Parquet references."""
@@ -51,12 +51,12 @@ def begin(path: str, plan: StorePlan, folder: Callable[[], Store]) -> tuple[Stor
 
 def text(plan: StorePlan, fill: Callable[[Store], object]) -> Iterator[bytes]:
     """Yield the document of a plan; `fill` fills the store. Raises OSError."""
-    held = Held("", plan)
+    held = DocumentStore("", plan)
     fill(held)
     yield from held.document()
 
 
-class Held(MemoryStore):
+class DocumentStore(MemoryStore):
     """Content of a document."""
 
     def __init__(self, path: str, plan: StorePlan) -> None:
@@ -64,7 +64,7 @@ class Held(MemoryStore):
         self.path = path
         self.arrays: list[Referred] = []
         self._fills = fills_alone(plan)
-        self._naming = Naming(path, plan.options.source, plan.options.writing)
+        self._naming = UrlNaming(path, plan.options.source, plan.options.writing)
         self._keeps_names = plan.options.writing.keep_names
         self._urls: dict[str, str] = {}
         self._notes: dict[str, dict[str, Any]] = {}
@@ -122,7 +122,7 @@ class Held(MemoryStore):
         return {name: each for name, each in members.items() if each}
 
 
-class JsonTarget(Held):
+class JsonTarget(DocumentStore):
     """A document in a file or at a URL."""
 
     def __init__(self, path: str, plan: StorePlan) -> None:
@@ -149,7 +149,7 @@ class JsonTarget(Held):
         self._stack.close()
 
 
-class ParquetTarget(Held):
+class ParquetTarget(DocumentStore):
     """A folder of Parquet references."""
 
     def __init__(self, path: str, plan: StorePlan, store: Store) -> None:
@@ -221,7 +221,7 @@ def _lines(array: Referred) -> Iterator[bytes]:
         yield ",\n".join(_entries(keys, urls, columns)).encode()
 
 
-def _entries(keys: Iterator[str], urls: list[str], columns: Columns) -> Iterator[str]:
+def _entries(keys: Iterator[str], urls: list[str], columns: PlaceColumns) -> Iterator[str]:
     source, offset, length = columns.source.tolist(), columns.offset.tolist(), columns.length.tolist()
     for key, number, begin, size in zip(keys, source, offset, length, strict=True):
         yield f'"{key}":[{urls[number]}]' if size == WHOLE else f'"{key}":[{urls[number]},{begin},{size}]'

@@ -4,7 +4,7 @@
      "gen": [{"key": "t/{{i}}", "url": "{{u}}", "offset": "{{i*8}}", "length": "8", "dimensions": {"i": {"stop": 9}}}],
      "refs": {".zgroup": "{…}", "x/0": ["{{u}}", 0, 8], "y/0": ["s3://b/whole.bin"], "z/0": "base64:AAEC"}}
 
-Input: a source. Output: a `Document`, None after an error. Values stay as
+Input: a source. Output: a `ReferenceDocument`, None after an error. Values stay as
 parsed JSON (ranges packed, `table.py`), and each is checked. Faults contain key
 and location.
 """
@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from nczarr.diagnostics.report import Report
 from nczarr.formats.reference.limits import LARGEST_END, Limits, shortened
-from nczarr.formats.reference.table import Table, give_back, long_text, uncollected
+from nczarr.formats.reference.table import ReferenceTable, give_back, long_text, uncollected
 from nczarr.formats.reference.table import read as read_large
 from nczarr.json.positions import Faults, Path, kind
 from nczarr.json.tolerant import DEEPEST, noting, too_deep
@@ -32,7 +32,7 @@ TEXT = "base64:"
 _PRINTABLE = re.compile(rb"[\t\n\r\x20-\x7e]*")
 
 
-class Dimension(NamedTuple):
+class GeneratorDimension(NamedTuple):
     """A dimension of a generator."""
 
     name: str
@@ -61,7 +61,7 @@ class Generator(NamedTuple):
     """Start in bytes, or its template; None for whole targets."""
     length: int | str | None
     """Length in bytes, or its template; None for whole targets."""
-    dimensions: tuple[Dimension, ...]
+    dimensions: tuple[GeneratorDimension, ...]
     """Dimensions in order."""
 
     @property
@@ -76,7 +76,7 @@ class Generator(NamedTuple):
         return count
 
 
-class Document(NamedTuple):
+class ReferenceDocument(NamedTuple):
     """A reference document. Version 0 has only `refs`, unrendered."""
 
     version: int
@@ -85,13 +85,15 @@ class Document(NamedTuple):
     """Templates by name."""
     generators: tuple[Generator, ...]
     """Items of `gen`."""
-    refs: Table
+    refs: ReferenceTable
     """References by key."""
     noted: Any = None
     """Optional member `nczarr` of version 1, unchecked."""
 
 
-def read(source: Source, report: Report, limits: Limits, overrides: Mapping[str, str] | None = None) -> Document | None:
+def read(
+    source: Source, report: Report, limits: Limits, overrides: Mapping[str, str] | None = None
+) -> ReferenceDocument | None:
     """Return a source's document, or None (reported). `overrides` replace or add templates."""
     faults = Faults(source, report)
     before = report.errors
@@ -100,11 +102,11 @@ def read(source: Source, report: Report, limits: Limits, overrides: Mapping[str,
         return None
     version = members.get("version")
     if version is None:
-        plain = ((key, dict(each) if isinstance(each, Table) else each) for key, each in members.items())
-        refs = members if isinstance(members, Table) else Table(dict(plain))
+        plain = ((key, dict(each) if isinstance(each, ReferenceTable) else each) for key, each in members.items())
+        refs = members if isinstance(members, ReferenceTable) else ReferenceTable(dict(plain))
         refs.discard("version")
         check_values(refs, (), 0, faults)
-        document = Document(0, {}, (), refs)
+        document = ReferenceDocument(0, {}, (), refs)
     elif isinstance(version, int | float) and not isinstance(version, bool) and version == 1:
         document = _first(members, faults, overrides or {})
     else:
@@ -172,7 +174,7 @@ def _text(data: Buffer) -> str:
     return text
 
 
-def _first(members: Mapping[str, Any], faults: Faults, overrides: Mapping[str, str]) -> Document:
+def _first(members: Mapping[str, Any], faults: Faults, overrides: Mapping[str, str]) -> ReferenceDocument:
     """Return a version 1 document; report faults."""
     texts = _object(members, "templates", faults)
     for name, text in texts.items():
@@ -180,7 +182,7 @@ def _first(members: Mapping[str, Any], faults: Faults, overrides: Mapping[str, s
             message = f"template `{name}` must be a string, not {kind(text)}"
             faults.error("bad-reference-document", message, ("templates", name))
     found = _object(members, "refs", faults)
-    refs = found if isinstance(found, Table) else Table(found)
+    refs = found if isinstance(found, ReferenceTable) else ReferenceTable(found)
     check_values(refs, ("refs",), 1, faults)
     templates = {**{name: text for name, text in texts.items() if isinstance(text, str)}, **overrides}
     items = members.get("gen", [])
@@ -188,12 +190,14 @@ def _first(members: Mapping[str, Any], faults: Faults, overrides: Mapping[str, s
         faults.error("bad-reference-document", f"`gen` must be a list, not {kind(items)}", ("gen",))
         items = []
     made = [_generator(item, ("gen", number), templates, faults) for number, item in enumerate(items)]
-    return Document(1, templates, tuple(each for each in made if each is not None), refs, members.get("nczarr"))
+    return ReferenceDocument(
+        1, templates, tuple(each for each in made if each is not None), refs, members.get("nczarr")
+    )
 
 
 def _object(members: Mapping[str, Any], name: str, faults: Faults) -> Mapping[str, Any]:
     value = members.get(name, {})
-    if isinstance(value, dict | Table):
+    if isinstance(value, dict | ReferenceTable):
         return value
     faults.error("bad-reference-document", f"`{name}` must be an object, not {kind(value)}", (name,))
     return {}
@@ -229,7 +233,7 @@ def _generator(item: Any, path: Path, templates: dict[str, str], faults: Faults)
         if isinstance(found, str):
             fault(f"{named}: dimension `{name}`: {found}", here)
         else:
-            dimensions.append(Dimension(name, found))
+            dimensions.append(GeneratorDimension(name, found))
     if faults.report.errors > before:
         return None
     return Generator(item["key"], item["url"], item.get("offset"), item.get("length"), tuple(dimensions))
@@ -256,7 +260,7 @@ def _values(declared: Any) -> range | tuple[Any, ...] | str:
     return range(*bounds) if bounds[2] else "`step` is 0"
 
 
-def check_values(refs: Table, path: Path, version: int, faults: Faults) -> None:
+def check_values(refs: ReferenceTable, path: Path, version: int, faults: Faults) -> None:
     """Report every value that is invalid in `version`."""
     for key, value in refs.odd():
         wrong = _value_fault(value, version)
@@ -320,7 +324,7 @@ def _text_fault(text: str, version: int) -> str | None:
     return None
 
 
-def _check_count(document: Document, limits: Limits, faults: Faults) -> None:
+def _check_count(document: ReferenceDocument, limits: Limits, faults: Faults) -> None:
     """Reject more entries than the limit, before making them."""
     total = len(document.refs)
     for number, each in enumerate(document.generators):

@@ -17,7 +17,7 @@ PACKED = "x"
 """Dimension that lists packed numbers."""
 
 
-class Packed(NamedTuple):
+class PackedColumns(NamedTuple):
     """Columns packed in mixed radix, and the expressions that extract them."""
 
     numbers: list[int]
@@ -26,7 +26,7 @@ class Packed(NamedTuple):
     """Expressions that extract the columns."""
 
 
-def pack(columns: Sequence[Integers]) -> Packed:
+def pack(columns: Sequence[Integers]) -> PackedColumns:
     """Pack equally long columns; the last has the lowest digits, constant ones none.
 
     `columns`: int64, shape (entries,) each.
@@ -45,7 +45,7 @@ def pack(columns: Sequence[Integers]) -> Packed:
         written.append(_digit(scale, count, least))
         scale *= count
     numbers: list[int] = [0] * len(columns[0]) if scale == 1 else total.tolist()
-    return Packed(numbers, written[::-1])
+    return PackedColumns(numbers, written[::-1])
 
 
 def _digit(scale: int, count: int, least: int) -> str:

@@ -16,7 +16,7 @@ from nczarr.arrays.chunk_references import WHOLE, Referred
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Report, Severity
 from nczarr.formats.reference.detect import ARRAY, METADATA
-from nczarr.formats.reference.parquet_rows import Grid, RecordFaultError, grid
+from nczarr.formats.reference.parquet_rows import ChunkGrid, RecordFaultError, grid
 from nczarr.stores.base import Store
 
 if TYPE_CHECKING:
@@ -38,12 +38,12 @@ def record_size(chunks: Iterable[int]) -> int:
     return max(1, min(largest, USUAL), min(LONGEST, -(-largest // FILES)))
 
 
-class _Array(NamedTuple):
+class _ArrayChunks(NamedTuple):
     """Chunks of an array."""
 
     folder: str
     """Folder of the array."""
-    grid: Grid
+    grid: ChunkGrid
     """Chunk grid."""
     referred: Referred | None
     """References; None without any."""
@@ -78,12 +78,12 @@ def write(
 
 def _arrays(
     documents: Mapping[str, bytes], inline: Mapping[str, bytes], columns: list[Referred], report: Report
-) -> list[_Array]:
+) -> list[_ArrayChunks]:
     """Return the content to write, by array; report unsupported content."""
     if find_spec("pyarrow") is None:
         text = "writing Parquet references needs `pyarrow`, which is not installed"
         report.error("missing-library", text, helps=["run `pip install 'nczarr[references]'`"])
-    grids: dict[str, Grid] = {}
+    grids: dict[str, ChunkGrid] = {}
     for key, data in documents.items():
         folder, slash, name = key.rpartition("/")
         if not name.startswith(".z"):
@@ -93,7 +93,7 @@ def _arrays(
                 grids[folder + slash] = grid(json.loads(data))
             except RecordFaultError as error:
                 _refuse(report, key, str(error))
-    found = {folder: _Array(folder, made, None, {}) for folder, made in grids.items()}
+    found = {folder: _ArrayChunks(folder, made, None, {}) for folder, made in grids.items()}
     for each in columns:
         if not _suits(each, grids, report):
             continue
@@ -109,7 +109,7 @@ def _arrays(
     return list(found.values())
 
 
-def _suits(each: Referred, grids: Mapping[str, Grid], report: Report) -> bool:
+def _suits(each: Referred, grids: Mapping[str, ChunkGrid], report: Report) -> bool:
     """Return whether the keys of an array fit the layout."""
     first = next(each.keys(), None)
     if first is None:
@@ -142,11 +142,11 @@ def _refuse(report: Report, key: str, why: str) -> None:
     report.add(Diagnostic("unstorable-reference", Severity.ERROR, message, Label(key=key), helps=helps))
 
 
-def _grid(each: Referred) -> Grid:
-    return Grid(each.counts or (1,))
+def _grid(each: Referred) -> ChunkGrid:
+    return ChunkGrid(each.counts or (1,))
 
 
-def _files(array: _Array, rows: int) -> Iterator[tuple[int, bytes]]:
+def _files(array: _ArrayChunks, rows: int) -> Iterator[tuple[int, bytes]]:
     """Yield the nonempty files of an array."""
     import pyarrow as pa
 

@@ -8,7 +8,7 @@ current store as pure Zarr.
 from __future__ import annotations
 
 from nczarr.peers.netcdf_c import arrays, attributes, dimensions, stores
-from nczarr.peers.netcdf_c.view import View
+from nczarr.peers.netcdf_c.view import NetcdfView
 from nczarr.peers.rule import Peer
 
 PEER = Peer(
@@ -16,6 +16,6 @@ PEER = Peer(
     "netCDF-C",
     "4.10.1, and the development head of August 2026 (4.10.2)",
     (*stores.RULES, *arrays.RULES, *dimensions.RULES, *attributes.RULES),
-    View,
+    NetcdfView,
     (),
 )

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from nczarr.arrays.codecs import POINTER
-from nczarr.peers.documents import Node
-from nczarr.peers.netcdf_c.view import BOTH, DATASET, DTYPE, NOW, RANGES, View, hidden, integers, short
-from nczarr.peers.rule import Place, Rules
+from nczarr.peers.documents import StoreNode
+from nczarr.peers.netcdf_c.view import BOTH, DATASET, DTYPE, NOW, RANGES, NetcdfView, hidden, integers, short
+from nczarr.peers.rule import FindingPlace, Rules
 
 RULES = Rules(NOW)
 
@@ -20,14 +20,14 @@ CODECS = frozenset({"zlib", "shuffle", "zstd", "bz2", "blosc", "szip", "fletcher
 _SPECIAL = re.compile(r"-?(?:nan|infinity)f?", re.IGNORECASE)
 
 
-def _described(view: View) -> Iterator[Node]:
+def _described(view: NetcdfView) -> Iterator[StoreNode]:
     """Return the arrays whose document is an object."""
     for _, array in view.arrays:
         if array.document is not None and isinstance(array.document.value, dict):
             yield array
 
 
-def kind(array: Node) -> str | None:
+def kind(array: StoreNode) -> str | None:
     """Return the type of an array without byte order, such as `i4`; None if the library does not know it."""
     dtype = array.meta.get("dtype")
     return dtype.lstrip("<>|") if isinstance(dtype, str) and DTYPE.fullmatch(dtype) else None
@@ -39,38 +39,38 @@ def kind(array: Node) -> str | None:
     "write all members: `zarr_format`, `shape`, `dtype`, `chunks`, `fill_value`, `order`",
     seen=BOTH,
 )
-def missing(view: View) -> Iterator[Place]:
+def missing(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find missing members, which the library does not check."""
     does = {"zarr_format": "crashes", "order": "crashes", "chunks": "reads wrong values"}
     for array in _described(view):
         for name in ("zarr_format", "shape", "dtype", "chunks", "order"):
             if name not in array.meta or (name == "order" and array.meta[name] is None):
-                yield Place(array.key, "", f"array `{array.path}` has no `{name}`", does=does.get(name, ""))
+                yield FindingPlace(array.key, "", f"array `{array.path}` has no `{name}`", does=does.get(name, ""))
 
 
 @RULES.add("bad-shape", DATASET, "write a list of lengths")
-def shapes(view: View) -> Iterator[Place]:
+def shapes(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find invalid shapes."""
     for array in _described(view):
         if "shape" not in array.meta:
             continue
         shape = integers(array.meta["shape"])
         if shape is None or any(length < 0 for length in shape):
-            yield Place(array.key, "/shape", f"the shape of `{array.path}` is not a list of lengths")
+            yield FindingPlace(array.key, "/shape", f"the shape of `{array.path}` is not a list of lengths")
 
 
 @RULES.add("bad-chunks", DATASET, "write one length above 0 for each axis")
-def chunks(view: View) -> Iterator[Place]:
+def chunks(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find chunks that do not fit the shape."""
     for array in _described(view):
         lengths, shape = integers(array.meta.get("chunks", [])), integers(array.meta.get("shape"))
         if "chunks" not in array.meta:
             continue
         if lengths is None or any(length <= 0 for length in lengths):
-            yield Place(array.key, "/chunks", f"the chunks of `{array.path}` are not a list of lengths above 0")
+            yield FindingPlace(array.key, "/chunks", f"the chunks of `{array.path}` are not a list of lengths above 0")
         elif shape is not None and len(lengths) < len(shape):
             text = f"`{array.path}` has {len(lengths)} chunk lengths for {len(shape)} axes"
-            yield Place(array.key, "/chunks", text, does="reads wrong values")
+            yield FindingPlace(array.key, "/chunks", text, does="reads wrong values")
 
 
 @RULES.add(
@@ -79,23 +79,23 @@ def chunks(view: View) -> Iterator[Place]:
     'write `"order": "C"`, and the values in this order',
     seen=BOTH,
 )
-def column_order(view: View) -> Iterator[Place]:
+def column_order(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find chunks in Fortran order."""
     for array in _described(view):
         lengths = integers(array.meta.get("chunks")) or []
         if array.meta.get("order") == "F" and sum(length > 1 for length in lengths) > 1:
-            yield Place(array.key, "/order", f"the chunks of `{array.path}` are in column-major order")
+            yield FindingPlace(array.key, "/order", f"the chunks of `{array.path}` are in column-major order")
 
 
 @RULES.add("empty-filters", "crashes", 'write `"filters": null`', seen=BOTH)
-def empty_filters(view: View) -> Iterator[Place]:
+def empty_filters(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find empty filter lists."""
     for array in _described(view):
         if array.meta.get("filters") == []:
-            yield Place(array.key, "/filters", f"`{array.path}` has an empty list of filters")
+            yield FindingPlace(array.key, "/filters", f"`{array.path}` has an empty list of filters")
 
 
-def _codecs(array: Node) -> Iterator[tuple[str, Any]]:
+def _codecs(array: StoreNode) -> Iterator[tuple[str, Any]]:
     compressor, filters = array.meta.get("compressor"), array.meta.get("filters")
     if compressor is not None:
         yield "/compressor", compressor
@@ -107,12 +107,12 @@ def _codecs(array: Node) -> Iterator[tuple[str, Any]]:
 
 
 @RULES.add("nameless-codec", "refuses the whole dataset (-136)", "write the codec's `id`")
-def nameless_codecs(view: View) -> Iterator[Place]:
+def nameless_codecs(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find codecs without an `id`."""
     for array in _described(view):
         for pointer, codec in _codecs(array):
             if not (isinstance(codec, dict) and isinstance(codec.get("id"), str)):
-                yield Place(array.key, pointer, f"a codec of `{array.path}` has no `id`")
+                yield FindingPlace(array.key, pointer, f"a codec of `{array.path}` has no `id`")
 
 
 @RULES.add(
@@ -121,14 +121,14 @@ def nameless_codecs(view: View) -> Iterator[Place]:
     "write zlib, zstd, bz2, blosc, shuffle, fletcher32",
     seen=BOTH,
 )
-def unknown_codecs(view: View) -> Iterator[Place]:
+def unknown_codecs(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find codecs without a plugin."""
     for array in _described(view):
         for pointer, codec in _codecs(array):
             name = codec.get("id") if isinstance(codec, dict) else None
             if isinstance(name, str) and name not in CODECS and kind(array) is not None:
                 text = f"`{array.path}` is encoded with `{name}`"
-                yield Place(array.key, f"{pointer}/id", text)
+                yield FindingPlace(array.key, f"{pointer}/id", text)
 
 
 @RULES.add(
@@ -136,7 +136,7 @@ def unknown_codecs(view: View) -> Iterator[Place]:
     "unshuffles with item size 8, regardless of the document, and scrambles the strings",
     "omit the shuffle, which does not help for strings: `nczarr convert SRC DST --to nczarr`",
 )
-def shuffled_texts(view: View) -> Iterator[Place]:
+def shuffled_texts(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find texts shuffled with an item size other than the library's pointer size."""
     for array in _described(view):
         known, lengths = kind(array), integers(array.meta.get("chunks"))
@@ -148,7 +148,7 @@ def shuffled_texts(view: View) -> Iterator[Place]:
                 by = codec.get("elementsize")
                 if isinstance(by, int) and by > 0 and not _undone(by, size):  # 0 is what the library writes itself
                     text = f"the strings of `{array.path}` are shuffled by {by} byte{'s' * (by != 1)}"
-                    yield Place(array.key, pointer, text)
+                    yield FindingPlace(array.key, pointer, text)
 
 
 def _undone(by: int, size: int) -> bool:
@@ -157,36 +157,36 @@ def _undone(by: int, size: int) -> bool:
 
 
 @RULES.add("unknown-dtype", DATASET, "write a known type, or do not list the array in `_nczarr_group`", seen=BOTH)
-def dtypes(view: View) -> Iterator[Place]:
+def dtypes(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find unknown dtypes."""
     for array in _described(view):
         dtype = array.meta.get("dtype")
         if "dtype" in array.meta and not (isinstance(dtype, str) and DTYPE.fullmatch(dtype)):
             shown = f"`{dtype}`" if isinstance(dtype, str) else "a record"
-            yield Place(array.key, "/dtype", f"the type of `{array.path}` is {shown}")
+            yield FindingPlace(array.key, "/dtype", f"the type of `{array.path}` is {shown}")
 
 
 @RULES.add("unmarked-dtype", "reads the bytes of each value in reverse", "write `<` or `>` before the type", seen=BOTH)
-def unmarked(view: View) -> Iterator[Place]:
+def unmarked(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find wide dtypes without byte order."""
     for array in _described(view):
         known = kind(array)
         if known and known[0] != "S" and known[1:] != "1" and array.meta["dtype"][0] not in "<>":
             text = f"the type `{array.meta['dtype']}` of `{array.path}` has no byte order"
-            yield Place(array.key, "/dtype", text, instead=f"`<{known}` for values in little-endian order")
+            yield FindingPlace(array.key, "/dtype", text, instead=f"`<{known}` for values in little-endian order")
 
 
 @RULES.add(
     "lettered-char", "reads strings of one letter each", "write `>S1` if only netCDF-C reads it: `--char netcdf`"
 )
-def letters(view: View) -> Iterator[Place]:
+def letters(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find chars that the library reads as strings."""
     for array in _described(view):
         described, _, _ = hidden(array, "array")
         own = described.get("nczarr") if isinstance(described, dict) else None
         is_char = isinstance(own, dict) and own.get("type", "char") == "char"
         if view.nczarr and array.meta.get("dtype") == "|S1" and is_char:
-            yield Place(array.key, "/dtype", f"`{array.path}` is char, and its type `|S1`")
+            yield FindingPlace(array.key, "/dtype", f"`{array.path}` is char, and its type `|S1`")
 
 
 @RULES.add(
@@ -195,11 +195,11 @@ def letters(view: View) -> Iterator[Place]:
     'write the shape `[1]` with `"dimension_references": []` and `"scalar": 1`',
     seen=BOTH,
 )
-def dropped_scalars(view: View) -> Iterator[Place]:
+def dropped_scalars(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find scalars without an axis."""
     for array in _described(view):
         if array.meta.get("shape") == []:
-            yield Place(array.key, "/shape", f"the shape of `{array.path}` is `[]`")
+            yield FindingPlace(array.key, "/shape", f"the shape of `{array.path}` is `[]`")
 
 
 @RULES.add(
@@ -207,7 +207,7 @@ def dropped_scalars(view: View) -> Iterator[Place]:
     "aborts, or refuses the whole dataset (-60, -36)",
     'write a number of the type, `"NaN"`, `"Infinity"`, a string for `S`, or `null`',
 )
-def fills(view: View) -> Iterator[Place]:
+def fills(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find fill values that the library cannot convert."""
     for array in _described(view):
         given, known = array.meta.get("fill_value"), kind(array)
@@ -215,10 +215,10 @@ def fills(view: View) -> Iterator[Place]:
         does = None if known is None else _unconverted(value, known, view, array.meta["dtype"])
         if does:
             text = f"the fill value of `{array.path}`, of type `{array.meta['dtype']}`, is {_json(given)}"
-            yield Place(array.key, "/fill_value", text, does=does)
+            yield FindingPlace(array.key, "/fill_value", text, does=does)
 
 
-def _unconverted(value: Any, known: str, view: View, dtype: str) -> str | None:
+def _unconverted(value: Any, known: str, view: NetcdfView, dtype: str) -> str | None:
     """Return the effect of an unsuitable fill value, or None."""
     if value is None:
         return None
@@ -241,12 +241,14 @@ def _unconverted(value: Any, known: str, view: View, dtype: str) -> str | None:
 
 
 @RULES.add("rounded-fill", "truncates it to an integer", "write an integer")
-def cut_fills(view: View) -> Iterator[Place]:
+def cut_fills(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find fill values that the library rounds."""
     for array in _described(view):
         value, known = array.meta.get("fill_value"), kind(array)
         if known in RANGES and isinstance(value, float) and math.isfinite(value) and not value.is_integer():
-            yield Place(array.key, "/fill_value", f"the fill value of `{array.path}`, an integer, is {_json(value)}")
+            yield FindingPlace(
+                array.key, "/fill_value", f"the fill value of `{array.path}`, an integer, is {_json(value)}"
+            )
 
 
 @RULES.add(
@@ -254,7 +256,7 @@ def cut_fills(view: View) -> Iterator[Place]:
     "shows the attribute, and reads `fill_value` where chunks are missing",
     "write the same value in both places",
 )
-def two_fills(view: View) -> Iterator[Place]:
+def two_fills(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find a `_FillValue` that differs from the fill of missing chunks."""
     for array in _described(view):
         own, fill, known = array.attrs.get("_FillValue"), array.meta.get("fill_value"), kind(array)
@@ -264,10 +266,10 @@ def two_fills(view: View) -> Iterator[Place]:
         if not _same(own, fill) and _misses_chunks(view, array):
             text = f"`_FillValue` of `{array.path}` is {_json(own)}, but `fill_value` of its array is {_json(fill)}"
             does = "reads 0 where chunks are missing" if fill is None else ""
-            yield Place(array.attrs_key, "/_FillValue", text, does=does)
+            yield FindingPlace(array.attrs_key, "/_FillValue", text, does=does)
 
 
-def _misses_chunks(view: View, array: Node) -> bool:
+def _misses_chunks(view: NetcdfView, array: StoreNode) -> bool:
     """Return whether an array lacks chunks."""
     shape, lengths = integers(array.meta.get("shape")), integers(array.meta.get("chunks"))
     if view.documents.store.distant or shape is None or lengths is None:
@@ -287,26 +289,26 @@ def _same(one: Any, other: Any) -> bool:
 
 
 @RULES.add("odd-chunk", "fills the rest with zeros, not with the fill value", "write all bytes of the chunk")
-def short_chunks(view: View) -> Iterator[Place]:
+def short_chunks(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find chunks with too few bytes."""
     for array in _described(view):
         known = kind(array)
         if known is not None:
             for key, length, wanted in view.documents.odd_lengths(array, int(known[1:])):
                 if length < wanted:
-                    yield Place(
+                    yield FindingPlace(
                         key, "", f"a chunk of `{array.path}` has {length} bytes, but chunks of its array have {wanted}"
                     )
                     break
 
 
 @RULES.add("odd-separator", "searches keys with `.`", "write `.` or `/`")
-def separators(view: View) -> Iterator[Place]:
+def separators(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find unknown separators."""
     for array in _described(view):
         given = array.meta.get("dimension_separator", ".")
         if given not in (".", "/"):
-            yield Place(array.key, "/dimension_separator", f"the separator of `{array.path}` is {_json(given)}")
+            yield FindingPlace(array.key, "/dimension_separator", f"the separator of `{array.path}` is {_json(given)}")
 
 
 def _json(value: Any) -> str:

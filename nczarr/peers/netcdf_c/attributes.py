@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from nczarr.json.documents import Json
-from nczarr.peers.documents import Node, Word, step
-from nczarr.peers.netcdf_c.view import BOTH, DATASET, DTYPE, HIDDEN, NOW, RANGES, RESERVED, View, hidden, short
-from nczarr.peers.rule import Place, Rules
+from nczarr.peers.documents import StoreNode, Word, step
+from nczarr.peers.netcdf_c.view import BOTH, DATASET, DTYPE, HIDDEN, NOW, RANGES, RESERVED, NetcdfView, hidden, short
+from nczarr.peers.rule import FindingPlace, Rules
 
 RULES = Rules(NOW)
 
@@ -18,10 +18,10 @@ _SPECIAL = re.compile(r"-?(?:nan|infinity)f?", re.IGNORECASE)
 _UINT, _INT = 1 << 32, 1 << 31
 
 
-class Attribute(NamedTuple):
+class SeenAttribute(NamedTuple):
     """One attribute that the library sees."""
 
-    node: Node
+    node: StoreNode
     """Its node."""
     name: str
     """Name of the attribute."""
@@ -37,22 +37,22 @@ class Attribute(NamedTuple):
         """Values of the attribute."""
         return self.value if isinstance(self.value, list) else [self.value]
 
-    def at(self, what: str, does: str = "", instead: str = "") -> Place:
+    def at(self, what: str, does: str = "", instead: str = "") -> FindingPlace:
         """Return a finding at the attribute."""
         shown = json.dumps(self.value, ensure_ascii=False) if not isinstance(self.value, Word) else self.value
-        return Place(
+        return FindingPlace(
             *self.place, f"attribute `{self.name}` of `{self.node.path}`, `{short(shown)}`, {what}", does, instead
         )
 
 
-def types_of(node: Node) -> Json:
+def types_of(node: StoreNode) -> Json:
     """Return the attribute types of a node by name."""
     found, _, _ = hidden(node, "attr")
     types = found.get("types") if isinstance(found, dict) else None
     return types if isinstance(types, dict) else {}
 
 
-def attributes(view: View) -> Iterator[Attribute]:
+def attributes(view: NetcdfView) -> Iterator[SeenAttribute]:
     """Yield all attributes that are read as such."""
     for node in view.nodes():
         types = types_of(node)
@@ -62,10 +62,10 @@ def attributes(view: View) -> Iterator[Attribute]:
                 and name not in RESERVED
                 and name not in ("_ARRAY_DIMENSIONS", "_NCProperties", "_NCZARR_ATTR")
             ):
-                yield Attribute(node, name, value, types.get(name), (node.attrs_key, f"/{step(name)}"))
+                yield SeenAttribute(node, name, value, types.get(name), (node.attrs_key, f"/{step(name)}"))
 
 
-def _number(each: Attribute) -> str | None:
+def _number(each: SeenAttribute) -> str | None:
     """Return the type of a numeric attribute without byte order."""
     known = isinstance(each.type, str) and DTYPE.fullmatch(each.type)
     found = each.type.lstrip("<>|") if known else None
@@ -78,7 +78,7 @@ def _number(each: Attribute) -> str | None:
     "write `<i4` and the like, `>S1` for char, `|Sn` for strings",
     seen=BOTH,
 )
-def unknown_types(view: View) -> Iterator[Place]:
+def unknown_types(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find unknown types."""
     for each in attributes(view):
         if each.type is not None and not (isinstance(each.type, str) and DTYPE.fullmatch(each.type)):
@@ -86,11 +86,11 @@ def unknown_types(view: View) -> Iterator[Place]:
     for node in view.nodes():
         found, key, pointer = hidden(node, "attr")
         if found is not None and not isinstance(found, dict):
-            yield Place(key, pointer, f"`_nczarr_attr` of `{node.path}` is not an object")
+            yield FindingPlace(key, pointer, f"`_nczarr_attr` of `{node.path}` is not an object")
 
 
 @RULES.add("quoted-number", "aborts", 'write numbers as numbers; `"NaN"`, `"Infinity"`, `"-Infinity"`', seen=BOTH)
-def quoted_numbers(view: View) -> Iterator[Place]:
+def quoted_numbers(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find texts with a numeric type."""
     for each in attributes(view):
         kind = _number(each)
@@ -110,7 +110,7 @@ def _as_text(value: Any) -> bool:
 
 
 @RULES.add("large-number", "refuses the dataset (-60)", "write a wider type", seen=BOTH)
-def large_numbers(view: View) -> Iterator[Place]:
+def large_numbers(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find integers outside their type."""
     for each in attributes(view):
         kind = _number(each)
@@ -129,7 +129,7 @@ def large_numbers(view: View) -> Iterator[Place]:
     "write every string in quotes",
     seen=BOTH,
 )
-def bare_texts(view: View) -> Iterator[Place]:
+def bare_texts(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find unquoted texts."""
     for each in attributes(view):
         kind = each.type.lstrip("<>|") if isinstance(each.type, str) and DTYPE.fullmatch(each.type) else ""
@@ -146,7 +146,7 @@ def bare_texts(view: View) -> Iterator[Place]:
 @RULES.add(
     "empty-list", "refuses the dataset (-45)", "write a type in `_nczarr_attr`, or remove the attribute", seen=BOTH
 )
-def empty_lists(view: View) -> Iterator[Place]:
+def empty_lists(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find empty lists without a type."""
     for each in attributes(view):
         if each.type is None and each.value == []:
@@ -159,7 +159,7 @@ def empty_lists(view: View) -> Iterator[Place]:
     "write numbers of one type, or a type in `_nczarr_attr`",
     seen=BOTH,
 )
-def mixed_lists(view: View) -> Iterator[Place]:
+def mixed_lists(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find lists whose first element has a type that does not fit the others."""
     for each in attributes(view):
         if each.type is not None or not isinstance(each.value, list) or len(each.value) < 2 or _as_text(each.value):
@@ -193,7 +193,7 @@ def _range(first: int) -> tuple[int, int]:
     "write strings and numbers; lists of strings need a type in `_nczarr_attr`",
     seen=BOTH,
 )
-def structured(view: View) -> Iterator[Place]:
+def structured(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find values that become JSON text."""
     for each in attributes(view):
         kind = _number(each)
@@ -205,17 +205,17 @@ def structured(view: View) -> Iterator[Place]:
 
 
 @RULES.add("hidden-attribute", "hides it", "write another name")
-def hidden_names(view: View) -> Iterator[Place]:
+def hidden_names(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find attributes with names that the library reserves."""
     for node in view.nodes():
         for name in node.attrs:
             if name in RESERVED or (name == "_ARRAY_DIMENSIONS" and not node.is_array):
-                yield Place(node.attrs_key, f"/{step(name)}", f"an attribute of `{node.path}` is named `{name}`")
+                yield FindingPlace(node.attrs_key, f"/{step(name)}", f"an attribute of `{node.path}` is named `{name}`")
 
 
 @RULES.add("odd-provenance", DATASET, "write a string, or remove the attribute")
-def provenance(view: View) -> Iterator[Place]:
+def provenance(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find an `_NCProperties` that is no text."""
     found = view.root.attrs.get("_NCProperties")
     if found is not None and not isinstance(found, str):
-        yield Place(view.root.attrs_key, "/_NCProperties", "`_NCProperties` is not a string")
+        yield FindingPlace(view.root.attrs_key, "/_NCProperties", "`_NCProperties` is not a string")

@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from nczarr.peers.documents import Node, step
-from nczarr.peers.netcdf_c.view import BOTH, NOW, Seen, View, hidden, integers
-from nczarr.peers.rule import Place, Rules
+from nczarr.peers.documents import StoreNode, step
+from nczarr.peers.netcdf_c.view import BOTH, NOW, NetcdfView, OpenedGroup, hidden, integers
+from nczarr.peers.rule import FindingPlace, Rules
 
 RULES = Rules(NOW)
 
 
-def dimensions(group: Seen) -> dict[str, Any]:
+def dimensions(group: OpenedGroup) -> dict[str, Any]:
     """Return the dimensions of a group as stored."""
     found = group.home.get("dimensions", group.home.get("dims"))
     return found if isinstance(found, dict) else {}
 
 
-def _pointer(group: Seen) -> str:
+def _pointer(group: OpenedGroup) -> str:
     return f"{group.home_pointer}/{_member(group)}"
 
 
-def _member(group: Seen) -> str:
+def _member(group: OpenedGroup) -> str:
     """Return the member name of a group's dimensions, which differs before 4.9.3."""
     return "dims" if "dims" in group.home and "dimensions" not in group.home else "dimensions"
 
@@ -34,7 +34,7 @@ def length(given: Any) -> int | None:
 
 
 @RULES.add("bad-dimension", "refuses the whole dataset", 'write `"x": 3` or `"x": {"size": 3, "unlimited": 1}`')
-def entries(view: View) -> Iterator[Place]:
+def entries(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find dimensions without a length, and groups without dimensions."""
     if not view.nczarr:
         return
@@ -43,23 +43,25 @@ def entries(view: View) -> Iterator[Place]:
         if group.home and not isinstance(written, dict):
             does = "crashes" if written is None else "refuses the whole dataset (-137)"
             where = _pointer(group) if written is not None else group.home_pointer
-            yield Place(group.home_key, where, f"group `{group.path}` has no object `dimensions`", does=does)
+            yield FindingPlace(group.home_key, where, f"group `{group.path}` has no object `dimensions`", does=does)
         for name, given in dimensions(group).items():
             if length(given) is None:
-                yield Place(group.home_key, f"{_pointer(group)}/{step(name)}", f"dimension `{name}` has no length")
+                yield FindingPlace(
+                    group.home_key, f"{_pointer(group)}/{step(name)}", f"dimension `{name}` has no length"
+                )
 
 
 @RULES.add("boolean-unlimited", "treats it as a fixed dimension", 'write `"unlimited": 1`')
-def boolean_unlimited(view: View) -> Iterator[Place]:
+def boolean_unlimited(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find `"unlimited": true`."""
     for group in view.groups:
         for name, given in dimensions(group).items():
             if isinstance(given, dict) and given.get("unlimited") is True:
                 where = f"{_pointer(group)}/{step(name)}/unlimited"
-                yield Place(group.home_key, where, f"`unlimited` of dimension `{name}` is `true`")
+                yield FindingPlace(group.home_key, where, f"`unlimited` of dimension `{name}` is `true`")
 
 
-def _references(view: View) -> Iterator[tuple[Seen, Node, list[Any] | None, str, str]]:
+def _references(view: NetcdfView) -> Iterator[tuple[OpenedGroup, StoreNode, list[Any] | None, str, str]]:
     """Yield every described array: its group, its references, and their position."""
     if not view.nczarr:
         return
@@ -75,35 +77,35 @@ def _references(view: View) -> Iterator[tuple[Seen, Node, list[Any] | None, str,
             yield group, array, found if isinstance(found, list) else None, key, f"{pointer}/{name}"
 
 
-def _scalar(view: View, array: Node) -> bool:
+def _scalar(view: NetcdfView, array: StoreNode) -> bool:
     described, _, _ = hidden(array, "array")
     return "scalar" in described or (view.older and described.get("storage") == "scalar")
 
 
-def _rank(array: Node) -> int | None:
+def _rank(array: StoreNode) -> int | None:
     shape = integers(array.meta.get("shape"))
     return None if shape is None else len(shape)
 
 
 @RULES.add("unmarked-scalar", "crashes", 'write `"scalar": 1` next to the references')
-def unmarked_scalars(view: View) -> Iterator[Place]:
+def unmarked_scalars(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find one-element arrays without references."""
     for _, array, found, key, pointer in _references(view):
         if found == [] and array.meta.get("shape") == [1] and not _scalar(view, array):
-            yield Place(key, pointer, f"scalar `{array.path}` has the shape `[1]` and no `scalar` member")
+            yield FindingPlace(key, pointer, f"scalar `{array.path}` has the shape `[1]` and no `scalar` member")
 
 
 @RULES.add("missing-references", "crashes", "write the name of a dimension for each axis", seen=BOTH)
-def missing_references(view: View) -> Iterator[Place]:
+def missing_references(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find arrays with fewer references than axes."""
     for _, array, found, key, pointer in _references(view):
         rank = _rank(array)
         if rank is None or rank == 0 or _scalar(view, array) or (found == [] and array.meta.get("shape") == [1]):
             continue
         if found is None:
-            yield Place(key, pointer.rpartition("/")[0], f"`{array.path}` has no `dimension_references`")
+            yield FindingPlace(key, pointer.rpartition("/")[0], f"`{array.path}` has no `dimension_references`")
         elif len(found) < rank or not all(isinstance(each, str) for each in found):
-            yield Place(key, pointer, f"`{array.path}` has {rank} axes, and {_count(found)}")
+            yield FindingPlace(key, pointer, f"`{array.path}` has {rank} axes, and {_count(found)}")
 
 
 def _count(found: list[Any]) -> str:
@@ -114,7 +116,7 @@ def _count(found: list[Any]) -> str:
 @RULES.add(
     "surplus-references", "refuses the whole dataset (-63)", "write the name of a dimension for each axis", seen=BOTH
 )
-def surplus_references(view: View) -> Iterator[Place]:
+def surplus_references(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find arrays with more references than axes."""
     for _, array, found, key, pointer in _references(view):
         rank = _rank(array)
@@ -124,14 +126,14 @@ def surplus_references(view: View) -> Iterator[Place]:
             and len(found) > rank
             and all(isinstance(each, str) for each in found)
         ):
-            yield Place(key, pointer, f"`{array.path}` has {_axes(rank)}, and {_count(found)}")
+            yield FindingPlace(key, pointer, f"`{array.path}` has {_axes(rank)}, and {_count(found)}")
 
 
 def _axes(rank: int) -> str:
     return "1 axis" if rank == 1 else f"{rank} axes"
 
 
-def _resolved(view: View) -> Iterator[tuple[Seen, Node, int, str, Seen | None, str, str, str]]:
+def _resolved(view: NetcdfView) -> Iterator[tuple[OpenedGroup, StoreNode, int, str, OpenedGroup | None, str, str, str]]:
     """Yield every reference: group, array, axis, reference, declaring group, simple name, position."""
     groups = {group.path: group for group in view.groups}
     for group, array, found, key, pointer in _references(view):
@@ -143,14 +145,14 @@ def _resolved(view: View) -> Iterator[tuple[Seen, Node, int, str, Seen | None, s
 
 
 @RULES.add("unknown-reference", "crashes", "write the path of a dimension: group and name, nothing escaped", seen=BOTH)
-def unknown_references(view: View) -> Iterator[Place]:
+def unknown_references(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find references to missing dimensions."""
     for _, array, _, each, place, name, key, pointer in _resolved(view):
         if place is None:
             text = f"`{array.path}` refers to `{each}`, a group that does not exist"
-            yield Place(key, pointer, text, does="refuses the whole dataset (-125)")
+            yield FindingPlace(key, pointer, text, does="refuses the whole dataset (-125)")
         elif name not in dimensions(place) and isinstance(place.home.get(_member(place)), dict):
-            yield Place(key, pointer, f"`{array.path}` refers to `{each}`, a dimension that does not exist")
+            yield FindingPlace(key, pointer, f"`{array.path}` refers to `{each}`, a dimension that does not exist")
 
 
 @RULES.add(
@@ -159,7 +161,7 @@ def unknown_references(view: View) -> Iterator[Place]:
     "write a dimension of an enclosing group",
     seen=BOTH,
 )
-def sideways_references(view: View) -> Iterator[Place]:
+def sideways_references(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find references to dimensions of groups that are no ancestors."""
     order = [group.path for group in view.groups]
     for group, array, _, each, place, name, key, pointer in _resolved(view):
@@ -175,22 +177,24 @@ def sideways_references(view: View) -> Iterator[Place]:
             does = "crashes"
         else:
             does = "reads it, but netCDF4-python refuses the whole dataset"
-        yield Place(key, pointer, f"`{array.path}` refers to `{each}`, which no enclosing group declares", does=does)
+        yield FindingPlace(
+            key, pointer, f"`{array.path}` refers to `{each}`, which no enclosing group declares", does=does
+        )
 
 
 @RULES.add("unequal-lengths", "refuses the whole dataset (-63)", "write the same length of a dimension in every shape")
-def unequal_lengths(view: View) -> Iterator[Place]:
+def unequal_lengths(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find shapes that differ from their dimensions; in pure stores, two lengths of one name in a group."""
     for _, array, axis, each, place, name, _, _ in _resolved(view):
         shape = integers(array.meta.get("shape"))
         wanted = None if place is None else length(dimensions(place).get(name))
         if shape is not None and axis < len(shape) and wanted is not None and wanted != shape[axis] >= 0:
             text = f"axis {axis} of `{array.path}` has the length {shape[axis]}, but its dimension `{each}` {wanted}"
-            yield Place(array.key, f"/shape/{axis}", text)
+            yield FindingPlace(array.key, f"/shape/{axis}", text)
     yield from _unequal_names(view)
 
 
-def _named(view: View) -> Iterator[tuple[Seen, Node, list[Any], list[int]]]:
+def _named(view: NetcdfView) -> Iterator[tuple[OpenedGroup, StoreNode, list[Any], list[int]]]:
     """Yield arrays of a pure store with dimension names: group, array, names, shape."""
     if view.nczarr:
         return
@@ -200,7 +204,7 @@ def _named(view: View) -> Iterator[tuple[Seen, Node, list[Any], list[int]]]:
             yield group, array, given, shape
 
 
-def _unequal_names(view: View) -> Iterator[Place]:
+def _unequal_names(view: NetcdfView) -> Iterator[FindingPlace]:
     known: dict[tuple[str, str], tuple[int, str]] = {}
     for group, array, given, shape in _named(view):
         for axis, (name, size) in enumerate(zip(given, shape, strict=False)):
@@ -209,7 +213,7 @@ def _unequal_names(view: View) -> Iterator[Place]:
             before, other = known.setdefault((group.path, name), (size, array.path))
             if before != size:
                 text = f"dimension `{name}` has the length {size} in `{array.path}` and {before} in `{other}`"
-                yield Place(array.attrs_key, f"/_ARRAY_DIMENSIONS/{axis}", text)
+                yield FindingPlace(array.attrs_key, f"/_ARRAY_DIMENSIONS/{axis}", text)
 
 
 @RULES.add(
@@ -217,18 +221,18 @@ def _unequal_names(view: View) -> Iterator[Place]:
     "creates one dimension for all axes of the same length: `_Anonymous_Dim_3`",
     "write `_ARRAY_DIMENSIONS`",
 )
-def unnamed(view: View) -> Iterator[Place]:
+def unnamed(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find axes without names."""
     if view.nczarr:
         return
     for _, array in view.arrays:
         given, shape = array.attrs.get("_ARRAY_DIMENSIONS"), integers(array.meta.get("shape"))
         if shape and (not isinstance(given, list) or not given):
-            yield Place(array.attrs_key, "", f"`{array.path}` does not name its dimensions")
+            yield FindingPlace(array.attrs_key, "", f"`{array.path}` does not name its dimensions")
 
 
 @RULES.add("missing-names", "crashes", "write one name for each axis in `_ARRAY_DIMENSIONS`", seen=BOTH)
-def missing_names(view: View) -> Iterator[Place]:
+def missing_names(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find arrays with fewer names than axes."""
     for _, array, given, shape in _named(view):
         fit = all(isinstance(each, str | int | float) for each in given)
@@ -236,25 +240,25 @@ def missing_names(view: View) -> Iterator[Place]:
             named = sum(isinstance(each, str) for each in given)
             verb = "has a name" if named == 1 else "have names"
             text = f"`{array.path}` has {_axes(len(shape))}, and {named} of them {verb}"
-            yield Place(array.attrs_key, "/_ARRAY_DIMENSIONS", text)
+            yield FindingPlace(array.attrs_key, "/_ARRAY_DIMENSIONS", text)
 
 
 @RULES.add("surplus-names", "creates unused dimensions", "write one name for each axis in `_ARRAY_DIMENSIONS`")
-def surplus_names(view: View) -> Iterator[Place]:
+def surplus_names(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find arrays with more names than axes."""
     for _, array, given, shape in _named(view):
         if len(given) > len(shape):
             text = f"`{array.path}` has {_axes(len(shape))}, but names {len(given)}"
-            yield Place(array.attrs_key, "/_ARRAY_DIMENSIONS", text)
+            yield FindingPlace(array.attrs_key, "/_ARRAY_DIMENSIONS", text)
 
 
 @RULES.add("illegal-name", "refuses the whole dataset (-125, -36)", "write a simple name")
-def illegal_names(view: View) -> Iterator[Place]:
+def illegal_names(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find dimension names that the library reads as paths."""
     for _, array, given, _ in _named(view):
         for axis, name in enumerate(given):
             if isinstance(name, str) and (not name or "/" in name):
                 does = "refuses the whole dataset (-125)" if name else "refuses the whole dataset (-36)"
-                yield Place(
+                yield FindingPlace(
                     array.attrs_key, f"/_ARRAY_DIMENSIONS/{axis}", f"`{name}` is not a dimension name", does=does
                 )

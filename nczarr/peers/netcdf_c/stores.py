@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 
 from nczarr import names
-from nczarr.peers.documents import Document, Node, step
-from nczarr.peers.netcdf_c.view import BOTH, DATASET, DTYPE, NOW, View, hidden, holds, short
-from nczarr.peers.rule import Place, Rules
+from nczarr.peers.documents import StoreDocument, StoreNode, step
+from nczarr.peers.netcdf_c.view import BOTH, DATASET, DTYPE, NOW, NetcdfView, hidden, holds, short
+from nczarr.peers.rule import FindingPlace, Rules
 
 RULES = Rules(NOW)
 
@@ -16,17 +16,17 @@ _VERSION = re.compile(r"[0-9]+(?:\.[0-9]+)*")
 
 
 @RULES.add("unread-format", "cannot open it (-51)", "write Zarr v2: `nczarr convert SRC DST --to nczarr`", seen=BOTH)
-def version_3(view: View) -> Iterator[Place]:
+def version_3(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find Zarr v3 stores, which no release reads."""
     if view.has_version_3 and not view.has_version_2:
-        yield Place("zarr.json", "/zarr_format", "the store is Zarr v3")
+        yield FindingPlace("zarr.json", "/zarr_format", "the store is Zarr v3")
 
 
 @RULES.add("mixed-versions", "reads v2, and from 4.10.2 refuses the store", "write one version", seen=BOTH)
-def both_versions(view: View) -> Iterator[Place]:
+def both_versions(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find a root in both versions."""
     if view.has_version_3 and view.has_version_2:
-        yield Place("zarr.json", "", "the root has documents of Zarr v2 and v3")
+        yield FindingPlace("zarr.json", "", "the root has documents of Zarr v2 and v3")
 
 
 @RULES.add(
@@ -35,13 +35,13 @@ def both_versions(view: View) -> Iterator[Place]:
     "write a folder",
     seen="4.9.0, 4.10.1",
 )
-def archive(view: View) -> Iterator[Place]:
+def archive(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find stores in a zip file."""
     if view.documents.store.archive:
-        yield Place("", "", "the store is a zip archive")
+        yield FindingPlace("", "", "the store is a zip archive")
 
 
-def _opened(view: View) -> Iterator[Document]:
+def _opened(view: NetcdfView) -> Iterator[StoreDocument]:
     for node in view.nodes():
         for found in (node.document, node.attributes):
             if found is not None:
@@ -54,31 +54,31 @@ def _opened(view: View) -> Iterator[Document]:
     "write the document again; releases leave the old end of a document that became shorter",
     seen=BOTH,
 )
-def broken(view: View) -> Iterator[Place]:
+def broken(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find documents that the parser refuses."""
     for found in _opened(view):
         if found.broken:
             behind = "after its end" in found.broken
-            yield Place(
+            yield FindingPlace(
                 found.key, "", f"the document {found.broken}" if behind else f"the document is not JSON: {found.broken}"
             )
         elif not isinstance(found.value, dict):
-            yield Place(found.key, "", "the document is not a JSON object")
+            yield FindingPlace(found.key, "", "the document is not a JSON object")
 
 
 @RULES.add("escaped-text", "drops the backslash", "write UTF-8 directly, without `\\u`", seen=BOTH)
-def escaped(view: View) -> Iterator[Place]:
+def escaped(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find escapes that the parser splits."""
     for found in _opened(view):
         if found.escaped is not None and isinstance(found.value, dict):
             yield from _differing(found.key, "", found.value, found.escaped)
 
 
-def _differing(key: str, pointer: str, right: object, wrong: object) -> Iterator[Place]:
+def _differing(key: str, pointer: str, right: object, wrong: object) -> Iterator[FindingPlace]:
     if isinstance(right, dict) and isinstance(wrong, dict):
         for (name, item), (other, read) in zip(right.items(), wrong.items(), strict=False):
             if name != other:
-                yield Place(
+                yield FindingPlace(
                     key,
                     f"{pointer}/{step(name)}",
                     f"the name `{name}` is written with an escape",
@@ -90,53 +90,55 @@ def _differing(key: str, pointer: str, right: object, wrong: object) -> Iterator
         for place, (item, read) in enumerate(zip(right, wrong, strict=False)):
             yield from _differing(key, f"{pointer}/{place}", item, read)
     elif right != wrong and isinstance(right, str):
-        yield Place(key, pointer, f"`{short(right)}` is written with an escape", does=f"sees `{short(str(wrong))}`")
+        yield FindingPlace(
+            key, pointer, f"`{short(right)}` is written with an escape", does=f"sees `{short(str(wrong))}`"
+        )
 
 
 @RULES.add("doubled-attribute", "lists it twice, with the last value", "write each attribute once", seen=BOTH)
-def repeated(view: View) -> Iterator[Place]:
+def repeated(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find duplicate attributes."""
     for node in view.nodes():
         if node.attributes is None:
             continue
         for pointer in node.attributes.repeated:
             if pointer.count("/") == 1:
-                yield Place(node.attributes.key, pointer, "the attribute occurs twice")
+                yield FindingPlace(node.attributes.key, pointer, "the attribute occurs twice")
 
 
 @RULES.add("odd-format-number", DATASET, 'write `"zarr_format": 2`')
-def format_number(view: View) -> Iterator[Place]:
+def format_number(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find a `zarr_format` other than 2."""
     if view.root.document is not None and not view.root.is_array:
         given = view.root.meta.get("zarr_format", 2)
         if given != 2 and isinstance(view.root.document.value, dict):
-            yield Place(view.root.key, "/zarr_format", f"`zarr_format` of the root is {given}")
+            yield FindingPlace(view.root.key, "/zarr_format", f"`zarr_format` of the root is {given}")
     for _, array in view.arrays:
         given = array.meta.get("zarr_format", 2)
         if given != 2:
-            yield Place(array.key, "/zarr_format", f"`zarr_format` is {given}")
+            yield FindingPlace(array.key, "/zarr_format", f"`zarr_format` is {given}")
 
 
 @RULES.add("odd-superblock", DATASET, 'write `"_nczarr_superblock": {"version": "2.0.0"}`')
-def superblock(view: View) -> Iterator[Place]:
+def superblock(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find a superblock with an invalid version."""
     found = view.superblock
     key, pointer = view.superblock_key, view.superblock_pointer
     if found is None:
         return
     if not isinstance(found, dict):
-        yield Place(key, pointer, "the superblock is not an object")
+        yield FindingPlace(key, pointer, "the superblock is not an object")
         return
     version = found.get("version")
     if isinstance(version, str) and not _VERSION.fullmatch(version):
-        yield Place(key, f"{pointer}/version", f"the version of the superblock is `{version}`")
+        yield FindingPlace(key, f"{pointer}/version", f"the version of the superblock is `{version}`")
 
 
 @RULES.add("odd-superblock", "treats it as pure Zarr from 4.10.2", 'write `{"version": "2.0.0"}`', seen="4.10.2")
-def empty_superblock(view: View) -> Iterator[Place]:
+def empty_superblock(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find a superblock without a version."""
     if view.superblock == {}:
-        yield Place(view.superblock_key, view.superblock_pointer, "the superblock has no version")
+        yield FindingPlace(view.superblock_key, view.superblock_pointer, "the superblock has no version")
 
 
 @RULES.add(
@@ -144,19 +146,19 @@ def empty_superblock(view: View) -> Iterator[Place]:
     "treats the store as pure Zarr: text is string, no dimension is unlimited, no attribute is hidden",
     'write the root attribute `"_nczarr_superblock": {"version": "2.0.0"}`',
 )
-def no_superblock(view: View) -> Iterator[Place]:
+def no_superblock(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find member lists without the superblock that makes them effective."""
     if view.nczarr or view.root.is_array:
         return
     found, key, pointer = hidden(view.root, "group")
     if found is not None:
-        yield Place(key, pointer, "the root has `_nczarr_group` and no `_nczarr_superblock`")
+        yield FindingPlace(key, pointer, "the root has `_nczarr_group` and no `_nczarr_superblock`")
 
 
 @RULES.add(
     "missing-lists", "hides all members", 'write `"_nczarr_group": {"dimensions": {…}, "arrays": […], "groups": […]}`'
 )
-def no_lists(view: View) -> Iterator[Place]:
+def no_lists(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find groups of an NCZarr store without member lists."""
     if not view.nczarr:
         return
@@ -164,15 +166,15 @@ def no_lists(view: View) -> Iterator[Place]:
         node = group.node
         if not group.home:
             if node.attributes is None and not view.older:
-                yield Place(node.attrs_key, "", f"group `{group.path}` has no `.zattrs`", does="crashes")
+                yield FindingPlace(node.attrs_key, "", f"group `{group.path}` has no `.zattrs`", does="crashes")
             elif holds(node):
-                yield Place(group.home_key, "", f"group `{group.path}` has no `_nczarr_group`")
+                yield FindingPlace(group.home_key, "", f"group `{group.path}` has no `_nczarr_group`")
             continue
         for member, other, is_array in (("arrays", "vars", True), ("groups", "", False)):
             given = group.home.get(member, group.home.get(other))
             lost = [each.path for each in group.hidden if each.is_array == is_array]
             if not isinstance(given, list) and lost:
-                yield Place(
+                yield FindingPlace(
                     group.home_key,
                     group.home_pointer,
                     f"`_nczarr_group` of group `{group.path}` has no list `{member}`",
@@ -180,15 +182,17 @@ def no_lists(view: View) -> Iterator[Place]:
 
 
 @RULES.add("missing-group", "crashes", 'write a `.zgroup`: `{"zarr_format": 2}`')
-def no_group(view: View) -> Iterator[Place]:
+def no_group(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find groups without `.zgroup`."""
     root = view.root
     if not view.has_version_2 or root.is_array:
         return
     if root.document is None and view.nczarr:
-        yield Place(".zgroup", "", "the root has no `.zgroup`, but its `.zattrs` has a superblock", does="crashes")
+        yield FindingPlace(
+            ".zgroup", "", "the root has no `.zgroup`, but its `.zattrs` has a superblock", does="crashes"
+        )
     elif root.document is None:
-        yield Place(
+        yield FindingPlace(
             ".zgroup", "", "the root has no `.zgroup`", does="opens it, and from 4.10.2 refuses the store (-143)"
         )
     for group in view.groups:
@@ -200,29 +204,31 @@ def no_group(view: View) -> Iterator[Place]:
                     and not each.node.is_array
                     and each.node.document is None
                 ):
-                    yield Place(
+                    yield FindingPlace(
                         each.node.key, "", f"group `{each.node.path}` is listed but has no `.zgroup`", does="crashes"
                     )
         else:
             for node in group.hidden:
-                yield Place(node.key, "", f"`{node.path}` has members but no `.zgroup`", does="hides its content")
+                yield FindingPlace(
+                    node.key, "", f"`{node.path}` has members but no `.zgroup`", does="hides its content"
+                )
 
 
 @RULES.add(
     "missing-array", "refuses the whole dataset (-36)", "write the array, or remove its name from the list", seen=BOTH
 )
-def listed(view: View) -> Iterator[Place]:
+def listed(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find listed names that are not stored."""
     for group in view.groups if view.nczarr else ():
         for each in group.listed:
             there = each.node is not None and each.node.is_array
             if each.is_array and not there and isinstance(each.name, str) and "/" not in each.name:
                 text = f"`{group.path.rstrip('/')}/{each.name}` is listed as an array but has no `.zarray`"
-                yield Place(group.home_key, each.pointer, text)
+                yield FindingPlace(group.home_key, each.pointer, text)
 
 
 @RULES.add("hidden-member", "hides it", seen=BOTH)
-def unlisted(view: View) -> Iterator[Place]:
+def unlisted(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find stored members that are not listed."""
     for group in view.groups:
         if not view.nczarr or not group.home:
@@ -233,10 +239,10 @@ def unlisted(view: View) -> Iterator[Place]:
                 continue  # said of the list
             what = "array" if node.is_array else "group"
             text = f"{what} `{node.path}` is stored but not listed in `_nczarr_group`"
-            yield Place(group.home_key, f"{group.home_pointer}/{member}", text, instead=_listing(node))
+            yield FindingPlace(group.home_key, f"{group.home_pointer}/{member}", text, instead=_listing(node))
 
 
-def _listing(node: Node) -> str:
+def _listing(node: StoreNode) -> str:
     dtype = node.meta.get("dtype")
     if isinstance(dtype, str) and DTYPE.fullmatch(dtype):
         return f"add `{node.name}` to the list"
@@ -246,7 +252,7 @@ def _listing(node: Node) -> str:
 
 
 @RULES.add("missing-description", DATASET, 'write `"_nczarr_array": {"dimension_references": […]}`')
-def undescribed(view: View) -> Iterator[Place]:
+def undescribed(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find listed arrays without their NCZarr attribute."""
     if not view.nczarr:
         return
@@ -255,32 +261,32 @@ def undescribed(view: View) -> Iterator[Place]:
         unreadable = array.attributes is not None and not isinstance(array.attributes.value, dict)
         if found is None and not unreadable:
             what = "`_nczarr_array`" if array.attributes else "`.zattrs`"
-            yield Place(key, "", f"array `{array.path}` has no {what}")
+            yield FindingPlace(key, "", f"array `{array.path}` has no {what}")
 
 
 @RULES.add("illegal-name", "refuses the whole dataset (-59)", "write a name that netCDF allows")
-def illegal_names(view: View) -> Iterator[Place]:
+def illegal_names(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find names of members and dimensions that are invalid in netCDF."""
     if not view.nczarr:
         return
     for group in view.groups:
         for each in group.listed:
             if isinstance(each.name, str) and "/" in each.name:
-                yield Place(group.home_key, each.pointer, f"the name `{each.name}` has a `/`")
+                yield FindingPlace(group.home_key, each.pointer, f"the name `{each.name}` has a `/`")
         for member in ("dimensions", "dims"):
             given = group.home.get(member)
             for name in given if isinstance(given, dict) else ():
                 fault = names.problem(names.normal(name))
                 if fault is not None or name.endswith(" "):
                     place = f"{group.home_pointer}/{member}/{step(name)}"
-                    yield Place(group.home_key, place, f"`{name}` is not a dimension name")
+                    yield FindingPlace(group.home_key, place, f"`{name}` is not a dimension name")
 
 
 @RULES.add("root-array", "shows an empty dataset", "write the array in a group")
-def root_array(view: View) -> Iterator[Place]:
+def root_array(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find an array at the root."""
     if view.root.is_array:
-        yield Place(".zarray", "", "the root of the store is an array")
+        yield FindingPlace(".zarray", "", "the root of the store is an array")
 
 
 @RULES.add(
@@ -289,15 +295,15 @@ def root_array(view: View) -> Iterator[Place]:
     "write the current layout: `nczarr convert SRC DST`",
     seen=BOTH,
 )
-def capitals(view: View) -> Iterator[Place]:
+def capitals(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find the layouts of 4.8.0 and of 4.8.1 to 4.9.0."""
     for node in view.root.walk():
         for name in node.meta:
             if name in ("_NCZARR_SUPERBLOCK", "_NCZARR_GROUP", "_NCZARR_ARRAY"):
-                yield Place(node.key, f"/{name}", f"`{name}` of netCDF-C 4.8.1 to 4.9.0 describes `{node.path}`")
+                yield FindingPlace(node.key, f"/{name}", f"`{name}` of netCDF-C 4.8.1 to 4.9.0 describes `{node.path}`")
     for key in (".nczarr", ".nczgroup"):
         if view.documents.get(key) is not None:
-            yield Place(key, "", "the store has the documents of netCDF-C 4.8.0")
+            yield FindingPlace(key, "", "the store has the documents of netCDF-C 4.8.0")
 
 
 @RULES.add(
@@ -305,9 +311,9 @@ def capitals(view: View) -> Iterator[Place]:
     "reads it, but refuses to change it (-37)",
     "write the current layout: `nczarr convert SRC DST`",
 )
-def read_only(view: View) -> Iterator[Place]:
+def read_only(view: NetcdfView) -> Iterator[FindingPlace]:
     """Find the layout of 4.9.1 and 4.9.2."""
     if view.nczarr and view.older:
-        yield Place(
+        yield FindingPlace(
             view.superblock_key, view.superblock_pointer, "the store has the layout of netCDF-C 4.9.1 and 4.9.2"
         )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nczarr.json.documents import Json
-from nczarr.peers.documents import Documents, Node
+from nczarr.peers.documents import StoreDocuments, StoreNode
 
 NOW = "4.10.1"
 BOTH = "4.10.1, 4.10.2"
@@ -30,7 +30,7 @@ RANGES = {f"{kind}{size}": bounds for size in (1, 2, 4, 8) for kind, bounds in (
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedName:
     """One name in a group's list."""
 
     name: Any
@@ -39,15 +39,15 @@ class Listed:
     """JSON pointer of the name."""
     is_array: bool
     """True if an array is listed."""
-    node: Node | None
+    node: StoreNode | None
     """The node; None if it is not stored."""
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class OpenedGroup:
     """One group as the library opens it."""
 
-    node: Node
+    node: StoreNode
     """Its node."""
     home: Json
     """Its `_nczarr_group`."""
@@ -55,9 +55,9 @@ class Seen:
     """Key of the document with `_nczarr_group`."""
     home_pointer: str
     """JSON pointer of `_nczarr_group`."""
-    listed: tuple[Listed, ...]
+    listed: tuple[ListedName, ...]
     """Listed members."""
-    hidden: tuple[Node, ...]
+    hidden: tuple[StoreNode, ...]
     """Members that are stored and not listed."""
 
     @property
@@ -66,10 +66,10 @@ class Seen:
         return self.node.path
 
 
-class View:
+class NetcdfView:
     """A store as the library sees it. `nczarr`: whether it is NCZarr; `groups` and `arrays`: in opening order."""
 
-    def __init__(self, documents: Documents) -> None:
+    def __init__(self, documents: StoreDocuments) -> None:
         self.documents = documents
         self.has_version_2 = any(node.document is not None for node in documents.tree(2).walk())
         self.has_version_3 = documents.get("zarr.json") is not None
@@ -77,12 +77,12 @@ class View:
         self.superblock, self.superblock_key, self.superblock_pointer = hidden(self.root, "superblock")
         self.nczarr = self.superblock is not None
         self.older = self.superblock_key == ".zgroup"
-        self.groups: list[Seen] = []
-        self.arrays: list[tuple[Seen, Node]] = []
+        self.groups: list[OpenedGroup] = []
+        self.arrays: list[tuple[OpenedGroup, StoreNode]] = []
         if not self.root.is_array and self.has_version_2:
             self._enter(self.root)
 
-    def _enter(self, node: Node) -> None:
+    def _enter(self, node: StoreNode) -> None:
         seen = self._seen(node)
         self.groups.append(seen)
         for each in seen.listed:
@@ -92,12 +92,12 @@ class View:
             if each.node is not None and not each.is_array and not each.node.is_array:
                 self._enter(each.node)
 
-    def _seen(self, node: Node) -> Seen:
+    def _seen(self, node: StoreNode) -> OpenedGroup:
         if not self.nczarr:
             found = [each for each in node.members if each.document is not None]
-            listed = tuple(Listed(each.name, "", each.is_array, each) for each in found)
+            listed = tuple(ListedName(each.name, "", each.is_array, each) for each in found)
             lost = tuple(each for each in node.members if each.document is None)
-            return Seen(node, {}, node.key, "", listed, lost)
+            return OpenedGroup(node, {}, node.key, "", listed, lost)
         home, key, pointer = hidden(node, "group")
         home = home if isinstance(home, dict) else {}
         byname = {each.name: each for each in node.members}
@@ -106,12 +106,12 @@ class View:
             names = home.get(member)
             for place, name in enumerate(names if isinstance(names, list) else ()):
                 child = byname.get(name) if isinstance(name, str) else None
-                made.append(Listed(name, f"{pointer}/{member}/{place}", is_array, child))
+                made.append(ListedName(name, f"{pointer}/{member}/{place}", is_array, child))
         known = {(each.name, each.is_array) for each in made if isinstance(each.name, str)}
         lost = tuple(each for each in node.members if (each.name, each.is_array) not in known and holds(each))
-        return Seen(node, home, key, pointer, tuple(made), lost)
+        return OpenedGroup(node, home, key, pointer, tuple(made), lost)
 
-    def nodes(self) -> Iterator[Node]:
+    def nodes(self) -> Iterator[StoreNode]:
         """All groups and arrays that the library opens."""
         for group in self.groups:
             yield group.node
@@ -119,12 +119,12 @@ class View:
             yield array
 
 
-def holds(node: Node) -> bool:
+def holds(node: StoreNode) -> bool:
     """Return whether there is an array at or below a node."""
     return any(each.is_array for each in node.walk())
 
 
-def hidden(node: Node, what: str) -> tuple[Any, str, str]:
+def hidden(node: StoreNode, what: str) -> tuple[Any, str, str]:
     """Return the hidden attribute of a node, its key and pointer; before 4.9.3 it was in the other document."""
     name = f"_nczarr_{what}"
     if name in node.attrs:

@@ -13,7 +13,7 @@ from nczarr.arrays.blocks import Index, Region
 from nczarr.arrays.concatenate import Joined, joined, misfit
 from nczarr.arrays.expand_dims import Raised
 from nczarr.arrays.interleave import join
-from nczarr.arrays.manifest import Affine, Columns, Place
+from nczarr.arrays.manifest import Affine, ChunkPlace, PlaceColumns
 from nczarr.arrays.memory import ArrayInMemory, Runs
 from nczarr.arrays.source import ArraySource, Layout, Stored
 from nczarr.arrays.split_chunks import addressed, common_length
@@ -33,8 +33,8 @@ class Chunks(ArrayInMemory):
     def encoded(self, chunk: Index) -> bytes:
         return repr(chunk).encode()
 
-    def place(self, chunk: Index) -> Place:
-        return Place("file", 100 * chunk[0] + chunk[-1], 1)
+    def place(self, chunk: Index) -> ChunkPlace:
+        return ChunkPlace("file", 100 * chunk[0] + chunk[-1], 1)
 
 
 def chunks(length: int, chunk: int, *codecs: Codec, first: int = 0) -> Chunks:
@@ -91,7 +91,7 @@ def test_chunks_of_one_grid_are_passed_on() -> None:
     assert made.stored == Stored("<i4", (2, 3), ())
     assert made.layout == Layout("<i4", (9, 3), (2, 3))
     assert [made.encoded((number, 0)) for number in range(5)] == [b"(0, 0)", b"(1, 0)", b"(0, 0)", b"(0, 0)", b"(1, 0)"]
-    assert made.place((4, 0)) == Place("file", 100, 1)
+    assert made.place((4, 0)) == ChunkPlace("file", 100, 1)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_a_manifest_of_files(tmp_path: Path) -> None:
     values = [np.arange(12, dtype="<i4").reshape(4, 3) + each for each in range(3)]
     files = [file_array(tmp_path / f"{number}", each, (1, 3)) for number, each in enumerate(values)]
     table = joined([files[0], files[1], files[0]], 0).manifest()
-    assert isinstance(table, Columns)
+    assert isinstance(table, PlaceColumns)
     assert table.sources == (str(tmp_path / "0"), str(tmp_path / "1"))
     assert table.chunk.tolist() == list(range(12))
     assert table.source.tolist() == [0] * 4 + [1] * 4 + [0] * 4
@@ -143,7 +143,7 @@ def test_a_manifest_along_another_axis_is_in_the_order_of_chunks(tmp_path: Path)
         sources.append(file_array(tmp_path / f"{number}", array, (1, 2)))
     made = joined(sources, 1)
     table = made.manifest()
-    assert isinstance(table, Columns)
+    assert isinstance(table, PlaceColumns)
     assert table.chunk.tolist() == list(range(8))
     assert table.source.tolist() == [0, 1] * 4
     assert [made.place((row, column)).path[-1] for row in range(4) for column in range(2)] == ["0", "1"] * 4  # type: ignore[union-attr]
@@ -165,7 +165,7 @@ def test_contiguous_arrays_are_cut_into_pieces_of_one_length(tmp_path: Path, len
         assert place is not None
         data = Path(place.path).read_bytes()[place.offset : place.offset + place.length]
         assert data == whole[number * length : (number + 1) * length].tobytes() == made.encoded((number, 0))
-        assert isinstance(table, Columns)
+        assert isinstance(table, PlaceColumns)
         assert (table.sources[table.source[number]], table.offset[number]) == (place.path, place.offset)
     assert np.array_equal(read_every_way(made, (slice(0, len(whole)), slice(0, 3))), whole)
 
@@ -180,8 +180,8 @@ def test_pieces_of_chunks_that_are_longer_than_the_array(tmp_path: Path) -> None
         class Long(Chunks):
             file = str(path)
 
-            def place(self, chunk: Index) -> Place:
-                return Place(self.file, 0, 16)
+            def place(self, chunk: Index) -> ChunkPlace:
+                return ChunkPlace(self.file, 0, 16)
 
             def manifest(self, region: Region | None = None) -> Affine:
                 return Affine(self.file, 0, 16, 16, 1)
@@ -193,11 +193,11 @@ def test_pieces_of_chunks_that_are_longer_than_the_array(tmp_path: Path) -> None
     assert common_length(sources, 0) == 3
     made = joined(addressed(sources, 0, 1), 0)
     table = made.manifest()
-    assert isinstance(table, Columns)
+    assert isinstance(table, PlaceColumns)
     assert (table.offset.tolist(), table.length.tolist(), table.chunk.tolist()) == ([0, 0], [6, 6], [0, 1])
     assert common_length(sources[::-1], 0) == 2
     back = joined(addressed(sources[::-1], 0, 1), 0).manifest()
-    assert isinstance(back, Columns)
+    assert isinstance(back, PlaceColumns)
     assert (back.offset.tolist(), back.source.tolist()) == ([0, 0, 4], [0, 1, 1])
 
 

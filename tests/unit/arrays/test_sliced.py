@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from nczarr.arrays import sliced as module
 from nczarr.arrays.blocks import Index, Selection
-from nczarr.arrays.manifest import Place
+from nczarr.arrays.manifest import ChunkPlace
 from nczarr.arrays.memory import ArrayInMemory, Runs
 from nczarr.arrays.sliced import Sliced, cut, sliced
 from nczarr.arrays.source import Layout, Stored
@@ -30,8 +30,8 @@ class Chunks(ArrayInMemory):
     def encoded(self, chunk: Index) -> bytes:
         return repr(chunk).encode()
 
-    def place(self, chunk: Index) -> Place:
-        return Place("file", chunk[0] * 100 + chunk[1], 1)
+    def place(self, chunk: Index) -> ChunkPlace:
+        return ChunkPlace("file", chunk[0] * 100 + chunk[1], 1)
 
     def read(self, selection: Selection) -> NDArray[Any]:
         READS.append(tuple((part.start, part.stop) for part in selection))
@@ -52,7 +52,7 @@ def test_whole_chunks_are_passed_on() -> None:
     assert part.layout == Layout("<i4", (4, 6), (2, 3))
     assert part.stored == Stored("<i4", (2, 3), ())
     assert part.encoded((0, 0)) == b"(1, 1)"
-    assert part.place((1, 1)) == Place("file", 202, 1)
+    assert part.place((1, 1)) == ChunkPlace("file", 202, 1)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from nczarr.awkward import expressions as made
 
 
 def test_ids_go_depth_first_and_small_constants_have_one() -> None:
-    numbers = made.Numbers()
+    numbers = made.ExpressionIds()
     assert numbers.next() == 0
     assert numbers.constant(3) == {"json": 3, "id": 1}
     assert numbers.constant(3) == {"json": 3}

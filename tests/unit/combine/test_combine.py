@@ -12,7 +12,7 @@ import pytest
 import nczarr
 from nczarr import refs
 from nczarr.api.handle import DatasetHandle
-from nczarr.combine import Wanted, combine
+from nczarr.combine import CombineSpec, combine
 from nczarr.combine.sources import home_of
 from nczarr.diagnostics.report import Report, Severity
 from tests.conftest import Ran
@@ -51,7 +51,7 @@ def series(*times: float, unlimited: bool = False, extra: str = "", **members: A
 def combined(*handles: DatasetHandle, **wanted: Any) -> DatasetHandle:
     report = Report()
     sources = [(f"s{number}", handle.checked) for number, handle in enumerate(handles)]
-    made = combine(sources, Wanted(**wanted), report)
+    made = combine(sources, CombineSpec(**wanted), report)
     assert made is not None, report.sorted()
     return DatasetHandle(made, report.sorted())
 
@@ -60,7 +60,7 @@ def refused(*handles: DatasetHandle, along: tuple[str, ...] = ("time",), **wante
     """The messages of all errors, each behind its code."""
     report = Report()
     sources = [(f"s{number}", handle.checked) for number, handle in enumerate(handles)]
-    assert combine(sources, Wanted(along, **wanted), report) is None
+    assert combine(sources, CombineSpec(along, **wanted), report) is None
     return [f"{each.code}: {each.message}" for each in report.sorted() if each.severity is Severity.ERROR]
 
 
@@ -133,7 +133,7 @@ def test_a_fault_of_many_sources_is_told_once() -> None:
     report = Report()
     handles = [series(1), *(series(time, units="hours") for time in (2, 3, 4))]
     sources = [(f"s{number}", handle.checked) for number, handle in enumerate(handles)]
-    assert combine(sources, Wanted(("time",)), report) is None
+    assert combine(sources, CombineSpec(("time",)), report) is None
     (found,) = report.sorted()
     assert found.notes == ("the same difference in 2 more sources",)
 

@@ -145,7 +145,7 @@ def _stopped(series: list[str], target: Path, monkeypatch: pytest.MonkeyPatch, a
     """Begin a run that fails after some sources."""
     real, count = module.examined, 0
 
-    def failing(*arguments: object, **named: object) -> module.Result:
+    def failing(*arguments: object, **named: object) -> module.SourceResult:
         nonlocal count
         count += 1
         if count > after:
@@ -163,7 +163,7 @@ def _read(series: list[str], target: Path, monkeypatch: pytest.MonkeyPatch) -> l
     read: list[str] = []
     real = module.examined
 
-    def noting(given: module.Input, *rest: object, **named: object) -> module.Result:
+    def noting(given: module.Input, *rest: object, **named: object) -> module.SourceResult:
         read.append(given.name)
         return real(given, *rest, **named)  # type: ignore[arg-type]
 
@@ -209,10 +209,10 @@ def test_a_finished_target_is_told(tmp_path: Path) -> None:
     series = days(tmp_path / "d", 3)
     target = tmp_path / "all.json"
     refs.combine(series, target, along="time")
-    from nczarr.combine.journal import Journal
+    from nczarr.combine.journal import FileJournal
 
     os.rename(target, tmp_path / "aside")
-    with Journal(str(target), "x", resume=False) as journal:
+    with FileJournal(str(target), "x", resume=False) as journal:
         journal.done()
     os.rename(tmp_path / "aside", target)
     command = ["refs", "combine", *series, "--along", "time", "-o", str(target), "--resume"]
@@ -226,19 +226,19 @@ def test_an_older_target_is_not_taken_for_the_result(tmp_path: Path) -> None:
     series = days(tmp_path / "d", 3)
     target = tmp_path / "all.json"
     refs.combine(series, target, along="time")
-    from nczarr.combine.journal import Journal
+    from nczarr.combine.journal import FileJournal
 
-    with Journal(str(target), "x", resume=False) as journal:
+    with FileJournal(str(target), "x", resume=False) as journal:
         journal.done()
     done = run_command("refs", "combine", *series, "--along", "time", "-o", str(target), "--resume")
     assert (done.status, "target-exists" in done.err) == (2, True)
 
 
 def test_two_runs_do_not_write_one_target(tmp_path: Path) -> None:
-    from nczarr.combine.journal import Journal
+    from nczarr.combine.journal import FileJournal
 
     series = days(tmp_path / "d", 3)
-    with Journal(str(tmp_path / "all.json"), "x", resume=False):
+    with FileJournal(str(tmp_path / "all.json"), "x", resume=False):
         done = run_command("refs", "combine", *series, "--along", "time", "-o", str(tmp_path / "all.json"), "--resume")
     assert (done.status, "another run" in done.err) == (2, True)
 

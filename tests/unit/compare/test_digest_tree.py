@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from nczarr.arrays.blocks import every_block, region_of
 from nczarr.compare import digest_tree
-from nczarr.compare.digest_tree import Folding, Listing, leaf_shape
+from nczarr.compare.digest_tree import Folding, HashTree, leaf_shape
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -43,7 +43,7 @@ def wanted(values: Any) -> bytes:
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(1, 40)), min_size=1, max_size=6))
 def test_a_list_is_the_same_however_it_is_made(runs: list[tuple[int, int]]) -> None:
     hashes = [bytes([number]) * 32 for number in range(3)]
-    one, other = Listing(), Listing()
+    one, other = HashTree(), HashTree()
     for which, count in runs:
         one.add_same(hashes[which], count)
         for _ in range(count):
@@ -54,7 +54,7 @@ def test_a_list_is_the_same_however_it_is_made(runs: list[tuple[int, int]]) -> N
 
 
 def test_a_long_list_of_one_hash_takes_no_time() -> None:
-    listing = Listing()
+    listing = HashTree()
     listing.add_same(bytes(32), 10**15)
     assert len(listing.root()) == 32
 

@@ -17,8 +17,8 @@ from nczarr.diagnostics.report import CompileError, Diagnostic, Label, Report, S
 from nczarr.link import cluster, worker
 from nczarr.link.cluster_limits import is_divisible
 from nczarr.link.run import perform
-from nczarr.link.schedule import Measure, tasks
-from nczarr.link.tasks import Array, arrays
+from nczarr.link.schedule import TaskSize, tasks
+from nczarr.link.tasks import WrittenPart, arrays
 from nczarr.options import Options
 from nczarr.plan.planner import plan
 from nczarr.registry import named
@@ -27,7 +27,7 @@ from nczarr.stores.memory import MemoryStore
 from tests.support.making import checked
 
 
-def array_of(side: int, **options: Any) -> Array:
+def array_of(side: int, **options: Any) -> WrittenPart:
     variable = Variable(name="v", type="int", dimensions=(side, side), storage=Storage(chunks=(4, 4)))
     data = checked(Dataset(name="", variables=(variable,)), {"/v": np.arange(side * side).reshape(side, side)})
     form = named("nczarr3")
@@ -42,7 +42,7 @@ def array_of(side: int, **options: Any) -> Array:
 def test_tasks_and_arrays_travel(options: dict[str, Any]) -> None:
     """Each task is done by itself, out of order, from what a pickle holds."""
     array, whole, parts = array_of(16, **options), MemoryStore(), MemoryStore()
-    measure = Measure(keys=3, size=1 << 20, memory=1 << 20, workers=1)
+    measure = TaskSize(keys=3, size=1 << 20, memory=1 << 20, workers=1)
     for store, order in ((whole, 1), (parts, -1)):
         for task in list(tasks(0, array, store, measure, Counts()))[::order]:
             sent, described = pickle.loads(pickle.dumps((task, array)))

@@ -7,7 +7,7 @@ import pytest
 from nczarr.ast import Attribute, EnumType
 from nczarr.diagnostics.report import Report
 from nczarr.opendap.attributes import attributes
-from nczarr.opendap.declarations import Scope, enum_of
+from nczarr.opendap.declarations import DmrScope, enum_of
 from nczarr.opendap.wire import OURS
 from nczarr.opendap.xml_reader import parse
 from nczarr.source import Source
@@ -20,7 +20,7 @@ def found(text: str) -> list[Attribute | str]:
     document = f'<Dataset xmlns="http://xml.opendap.org/ns/DAP/4.0#" xmlns:nczarr="{OURS}">{ENUM}{text}</Dataset>'
     root = parse(Source("a.dmr", document.encode()), Report(), "bad-dap4")
     assert root is not None
-    scope = Scope("_", "/", lists=True, types=[enum_of(root.children[0])])
+    scope = DmrScope("_", "/", lists=True, types=[enum_of(root.children[0])])
     assert isinstance(scope.types[0], EnumType)
     return [each if isinstance(each, Attribute) else each[1] for each in attributes(root, scope)]
 

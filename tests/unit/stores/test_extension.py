@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from nczarr.stores.base import JOURNAL
-from nczarr.stores.extension import STAGED, Extension, parsed, texts_of, turn, view
+from nczarr.stores.extension import STAGED, ExtendJournal, parsed, texts_of, turn, view
 from nczarr.stores.finish import parsed as parsed_before
 from nczarr.stores.memory import MemoryStore
 
-OPEN = Extension("command", "base", "run", "writing", {"/t": (3, 5)}, ("v/",), {}, (), ())
+OPEN = ExtendJournal("command", "base", "run", "writing", {"/t": (3, 5)}, ("v/",), {}, (), ())
 
 
 def test_it_comes_back() -> None:

@@ -14,7 +14,7 @@ import nczarr
 from nczarr.diagnostics.report import Report
 from nczarr.secrets import NO_OPTIONS
 from nczarr.stores import lock as module
-from nczarr.stores.lock import BusyError, Holder, NoLock, lock_file, lock_name
+from nczarr.stores.lock import BusyTargetError, Holder, NoLock, lock_file, lock_name
 from nczarr.stores.locking import assure, locked
 from tests.conftest import ROOT, run_command
 from tests.support.repositories import icechunk
@@ -46,7 +46,7 @@ def test_the_lock_is_beside_the_target_and_removed(tmp_path: Path) -> None:
 
 def test_a_second_holder_learns_who_has_it(tmp_path: Path) -> None:
     lock = lock_file(str(tmp_path / "t.nc"))
-    with pytest.raises(BusyError) as busy:
+    with pytest.raises(BusyTargetError) as busy:
         lock_file(str(tmp_path / "t.nc"))
     assert busy.value.holder is not None
     assert busy.value.holder.process == os.getpid()
@@ -58,7 +58,7 @@ def test_a_link_and_its_target_have_one_lock(tmp_path: Path) -> None:
     (tmp_path / "t.nc").write_bytes(b"")
     (tmp_path / "link.nc").symlink_to("t.nc")
     lock = lock_file(str(tmp_path / "t.nc"))
-    with pytest.raises(BusyError):
+    with pytest.raises(BusyTargetError):
         lock_file(str(tmp_path / "link.nc"))
     lock.release()
 
@@ -69,7 +69,7 @@ def test_the_lock_of_a_killed_process_is_free_at_once(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", HOLD, target], env=environment, stdout=subprocess.PIPE) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == b"1\n"
-        with pytest.raises(BusyError) as busy:
+        with pytest.raises(BusyTargetError) as busy:
             lock_file(target)
         assert busy.value.holder is not None
         assert busy.value.holder.process == other.pid
@@ -121,7 +121,7 @@ def test_a_store_in_a_closed_folder_is_locked_inside(tmp_path: Path, monkeypatch
     monkeypatch.setattr(module, "_opened", opened)
     lock = lock_file(str(tmp_path / "t.zarr"))
     assert locks(tmp_path / "t.zarr") == [".nczarr-lock"]
-    with pytest.raises(BusyError):
+    with pytest.raises(BusyTargetError):
         lock_file(str(tmp_path / "t.zarr"))
     lock.release()
     assert isinstance(lock_file(str(tmp_path / "u.zarr")), NoLock)
@@ -147,7 +147,7 @@ def test_runs_with_different_rights_exclude_each_other(
             if has_inside == holds_inside:
                 lock = lock_file(target)
                 continue
-            with pytest.raises(BusyError) as busy:
+            with pytest.raises(BusyTargetError) as busy:
                 lock_file(target)
     assert busy.value.holder is not None
     assert busy.value.holder.process == os.getpid()

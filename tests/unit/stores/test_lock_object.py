@@ -12,7 +12,7 @@ import pytest
 from nczarr.diagnostics.report import Report
 from nczarr.secrets import NO_OPTIONS
 from nczarr.stores import connection, lock_object
-from nczarr.stores.lock import BusyError, Holder, NoLock
+from nczarr.stores.lock import BusyTargetError, Holder, NoLock
 from nczarr.stores.lock_object import LockObject, lock_url
 from nczarr.stores.locking import locked
 from tests.support.flaky import FlakyFileSystem
@@ -52,7 +52,7 @@ def test_places_of_locks() -> None:
 def test_one_run_at_a_time() -> None:
     lock = take()
     assert isinstance(lock, LockObject)
-    with pytest.raises(BusyError) as busy:
+    with pytest.raises(BusyTargetError) as busy:
         take()
     assert busy.value.holder == Holder.parsed(FlakyFileSystem.store[LOCK].getvalue())
     assert lock.is_held()
@@ -71,7 +71,7 @@ def test_the_lock_of_a_dead_process_of_this_machine_is_taken_over_at_once() -> N
 
 def test_the_lock_of_another_machine_is_taken_over_when_it_expires(monkeypatch: pytest.MonkeyPatch) -> None:
     put(elsewhere())
-    with pytest.raises(BusyError) as busy:
+    with pytest.raises(BusyTargetError) as busy:
         take()
     assert busy.value.holder is not None
     assert busy.value.holder.host == "far"
@@ -84,7 +84,7 @@ def test_the_lock_of_another_machine_is_taken_over_when_it_expires(monkeypatch: 
 
 def test_a_damaged_lock_expires_too(monkeypatch: pytest.MonkeyPatch) -> None:
     FlakyFileSystem().pipe_file(LOCK, b"?")
-    with pytest.raises(BusyError):
+    with pytest.raises(BusyTargetError):
         take()
     monkeypatch.setattr(lock_object, "EXPIRES", -1.0)
     take().release()

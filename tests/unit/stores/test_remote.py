@@ -18,7 +18,7 @@ pytest.importorskip("fsspec", reason="fsspec is not installed: nczarr[remote]")
 import nczarr
 from nczarr.secrets import StorageOptions, scrubbed, shown
 from nczarr.stores import connection
-from nczarr.stores.finish import Journal, parsed
+from nczarr.stores.finish import StoreJournal, parsed
 from nczarr.stores.remote import RemoteStore
 from nczarr.stores.remote_target import RemoteTarget
 from tests.conftest import run_command
@@ -99,7 +99,7 @@ def test_a_store_is_written_and_read_back(source: Path, tmp_path: Path) -> None:
 
 def test_what_a_library_writes_into_its_options_is_not_kept() -> None:
     """botocore does, and two states of the options would be two clients."""
-    place = connection.Connection("s3://bucket/a.zarr")
+    place = connection.FileConnection("s3://bucket/a.zarr")
     before = place._arguments()
     place._arguments()["config_kwargs"]["retries"].pop("max_attempts")
     assert place._arguments() == before
@@ -118,7 +118,7 @@ def test_data_come_first_and_the_document_of_the_root_last(source: Path) -> None
 
 def test_a_store_with_a_journal_is_refused_and_the_way_out_said(source: Path) -> None:
     nczarr.convert(source, URL)
-    FlakyFileSystem().pipe_file("/bucket/t.zarr/.nczarr-journal", Journal("x").bytes())
+    FlakyFileSystem().pipe_file("/bucket/t.zarr/.nczarr-journal", StoreJournal("x").bytes())
     for command in (["dump", URL], ["check", URL], ["convert", URL, "flaky://bucket/u.zarr"]):
         done = run_command(*command)
         assert done.status == 1
@@ -152,7 +152,7 @@ def test_no_lasting_fault_makes_a_wrong_target(source: Path, fault: Fault) -> No
     assert "failed" in outcomes
 
 
-def _journal_of(source: Path) -> Journal:
+def _journal_of(source: Path) -> StoreJournal:
     """The journal of the conversion of a source, as another place has it."""
     kept = dict(FlakyFileSystem.store)
     with pytest.MonkeyPatch.context() as patch:
@@ -235,7 +235,7 @@ def test_tags_that_are_no_digests_are_not_taken_for_them(
     monkeypatch.setattr(FlakyFileSystem, "_told", lambda self, info: {**info, "ETag": "0" * 32})
     with pytest.raises(OSError, match="never matched the server's listing"):
         nczarr.convert(URL, tmp_path / "t.nc")
-    monkeypatch.setattr(connection.Connection, "tags_are_digests", lambda self, key: False)
+    monkeypatch.setattr(connection.FileConnection, "tags_are_digests", lambda self, key: False)
     nczarr.convert(URL, tmp_path / "t.nc")
     assert nczarr.diff(source, tmp_path / "t.nc") == []
 
@@ -470,12 +470,12 @@ def test_options_as_they_are_written(text: str, name: str, value: Any) -> None:
     "data", [b"", b"[]", b"[" * 100_000, b"{", b'{"nczarr_journal": 2}', json.dumps({"nczarr_journal": 1}).encode()]
 )
 def test_a_damaged_journal_is_of_no_run(data: bytes) -> None:
-    assert parsed(data) == Journal(None)
-    assert not parsed(data).is_of(Journal(None))
+    assert parsed(data) == StoreJournal(None)
+    assert not parsed(data).is_of(StoreJournal(None))
 
 
 def test_a_target_in_another_process_puts_and_does_not_finish() -> None:
-    target = RemoteTarget(URL, journal=Journal("x"))
+    target = RemoteTarget(URL, journal=StoreJournal("x"))
     copy = pickle.loads(pickle.dumps(target))
     copy.put("v/0", b"1")
     copy.put("v/0", b"1")
@@ -489,16 +489,16 @@ def test_of_two_runs_that_begin_at_once_one_gets_the_place() -> None:
     def other(number: int, method: str, path: str) -> None:
         if method == "pipe_file" and not content():
             FlakyFileSystem.faults = staticmethod(lambda *request: None)
-            FlakyFileSystem().pipe_file("/bucket/t.zarr/.nczarr-journal", Journal("other").bytes())
+            FlakyFileSystem().pipe_file("/bucket/t.zarr/.nczarr-journal", StoreJournal("other").bytes())
 
     FlakyFileSystem.faults = staticmethod(other)
     with pytest.raises(nczarr.CompileError, match="busy-target"):
-        RemoteTarget(URL, journal=Journal("mine"))
-    assert parsed(content()["/bucket/t.zarr/.nczarr-journal"]) == Journal("other")
+        RemoteTarget(URL, journal=StoreJournal("mine"))
+    assert parsed(content()["/bucket/t.zarr/.nczarr-journal"]) == StoreJournal("other")
 
 
-@pytest.mark.parametrize("journal", [Journal("same", run="other"), Journal(None, run="other")])
-def test_of_two_equal_runs_that_begin_at_once_one_gets_the_place(journal: Journal) -> None:
+@pytest.mark.parametrize("journal", [StoreJournal("same", run="other"), StoreJournal(None, run="other")])
+def test_of_two_equal_runs_that_begin_at_once_one_gets_the_place(journal: StoreJournal) -> None:
     def other(number: int, method: str, path: str) -> None:
         if method == "pipe_file" and not content():
             FlakyFileSystem.faults = staticmethod(lambda *request: None)
@@ -511,21 +511,21 @@ def test_of_two_equal_runs_that_begin_at_once_one_gets_the_place(journal: Journa
 
 @pytest.mark.parametrize("fingerprint", ["same", None])
 def test_a_run_whose_place_another_has_taken_does_not_finish_nor_remove_it(fingerprint: str | None) -> None:
-    first = RemoteTarget(URL, journal=Journal(fingerprint, run="first"))
+    first = RemoteTarget(URL, journal=StoreJournal(fingerprint, run="first"))
     first.put("v/0", b"1")
-    second = RemoteTarget(URL, journal=Journal(fingerprint, run="second"), overwrite=True)
+    second = RemoteTarget(URL, journal=StoreJournal(fingerprint, run="second"), overwrite=True)
     second.put("v/0", b"2")
     with pytest.raises(nczarr.CompileError, match="busy-target: another writer has changed or taken over"):
         first.finish()
     first.abort()
-    third = RemoteTarget(URL, journal=Journal(fingerprint, run="third"), overwrite=True)
+    third = RemoteTarget(URL, journal=StoreJournal(fingerprint, run="third"), overwrite=True)
     second.abort()
     third.put("v/0", b"3")
     third.finish()
     assert list(content()) == ["/bucket/t.zarr/v/0"]
 
 
-@pytest.mark.parametrize("journal", [None, Journal("other", run="other").bytes()])
+@pytest.mark.parametrize("journal", [None, StoreJournal("other", run="other").bytes()])
 def test_a_run_whose_journal_is_gone_says_that_the_target_is_busy(
     source: Path, journal: bytes | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -592,7 +592,7 @@ def test_an_object_that_is_named_like_a_store_is_none(tmp_path: Path) -> None:
     ],
 )
 def test_failures_of_libraries_are_told_in_words_for_people(error: Exception, words: str) -> None:
-    assert words in str(connection.Connection("s3://b/k").failure(error))
+    assert words in str(connection.FileConnection("s3://b/k").failure(error))
 
 
 def test_fetched_files_are_removed_one_by_one(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -614,7 +614,7 @@ def test_fetched_files_are_removed_one_by_one(source: Path, tmp_path: Path, monk
 
 def test_a_forked_process_opens_its_own_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     FlakyFileSystem().pipe_file("/bucket/k", b"x")
-    made = connection.Connection("flaky://bucket")
+    made = connection.FileConnection("flaky://bucket")
     first = made.system
     assert made.system is first
     monkeypatch.setattr("os.getpid", lambda: 1)
@@ -675,7 +675,7 @@ def test_many_requests_are_under_way(what: str, tmp_path: Path) -> None:
 
 
 def test_overwrite_takes_a_place_that_has_another_journal_and_nothing_else(source: Path) -> None:
-    FlakyFileSystem().pipe_file("/bucket/t.zarr/.nczarr-journal", Journal("other", run="other").bytes())
+    FlakyFileSystem().pipe_file("/bucket/t.zarr/.nczarr-journal", StoreJournal("other", run="other").bytes())
     nczarr.convert(source, URL, overwrite=True)
     assert nczarr.diff(source, URL) == []
 

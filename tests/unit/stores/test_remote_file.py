@@ -20,7 +20,7 @@ import pytest
 import nczarr
 from nczarr.diagnostics.report import CompileError, Severity
 from nczarr.stores import ranges
-from nczarr.stores.connection import Connection
+from nczarr.stores.connection import FileConnection
 from nczarr.stores.ranges import REMOTE
 from nczarr.stores.remote_file import RemoteFile
 from tests.conftest import ROOT, run_command
@@ -316,7 +316,7 @@ def test_a_failed_request_is_no_invalid_archive(server: RangedServer) -> None:
 @pytest.mark.parametrize("query", ["", "?token=1"])
 def test_unused_files_keep_no_connection(folder: Path, server: RangedServer, query: str) -> None:
     """Ranges of a file can be read when it is gone, by a new connection."""
-    file = RemoteFile.of(Connection(f"{server.url}/a.nc{query}"))
+    file = RemoteFile.of(FileConnection(f"{server.url}/a.nc{query}"))
     path, connection = file.path, ref(file.connection)
     del file
     gc.collect()

@@ -15,7 +15,7 @@ import pytest
 import nczarr
 from nczarr.stores.base import JOURNAL
 from nczarr.stores.directory import GROWING, DirectoryTarget
-from nczarr.stores.finish import Journal
+from nczarr.stores.finish import StoreJournal
 from tests.conftest import ROOT, run_command
 
 
@@ -70,7 +70,7 @@ def test_a_killed_run_is_gone_on_with(source: Path, tmp_path: Path, moment: floa
 
 def test_other_runs_begin_anew(source: Path, tmp_path: Path) -> None:
     (tmp_path / "t.zarr.partial-00000000" / "v").mkdir(parents=True)
-    (tmp_path / "t.zarr.partial-00000000" / JOURNAL).write_bytes(Journal("another").bytes())
+    (tmp_path / "t.zarr.partial-00000000" / JOURNAL).write_bytes(StoreJournal("another").bytes())
     (tmp_path / "t.zarr.partial-00000000" / "v" / "0.0").write_bytes(b"wrong")
     (tmp_path / "t.zarr.partial-11111111").mkdir()
     nczarr.convert(source, tmp_path / "t.zarr", resume=True)
@@ -121,10 +121,10 @@ def test_the_journal_is_gone_from_a_finished_folder(
 
 
 def test_halves_of_a_killed_run_are_removed(tmp_path: Path) -> None:
-    first = DirectoryTarget(str(tmp_path / "t"), journal=Journal("x"), resume=True)
+    first = DirectoryTarget(str(tmp_path / "t"), journal=StoreJournal("x"), resume=True)
     first.put("v/0", b"whole")
     (Path(first.path) / "v" / f"{GROWING}1234").write_bytes(b"ha")
-    second = DirectoryTarget(str(tmp_path / "t"), journal=Journal("x"), resume=True)
+    second = DirectoryTarget(str(tmp_path / "t"), journal=StoreJournal("x"), resume=True)
     assert second.path == first.path
     assert [second.is_done(key) for key in ("v/0", "v/1")] == [True, False]
     second.put("v/1", b"too")
@@ -166,11 +166,11 @@ def test_of_several_sources_only_the_rest_is_made(tmp_path: Path) -> None:
 def test_a_target_with_a_long_name_is_resumed(tmp_path: Path, length: int) -> None:
     name = "ü" * 100 + "t" * (length - 205) + ".zarr"
     other = name.replace("t.zarr", "u.zarr")
-    first = DirectoryTarget(str(tmp_path / name), journal=Journal("x"), resume=True)
+    first = DirectoryTarget(str(tmp_path / name), journal=StoreJournal("x"), resume=True)
     first.put("v/0", b"whole")
-    beside = DirectoryTarget(str(tmp_path / other), journal=Journal("x"), resume=True)
+    beside = DirectoryTarget(str(tmp_path / other), journal=StoreJournal("x"), resume=True)
     assert beside.path != first.path
-    second = DirectoryTarget(str(tmp_path / name), journal=Journal("x"), resume=True)
+    second = DirectoryTarget(str(tmp_path / name), journal=StoreJournal("x"), resume=True)
     assert second.path == first.path
     assert second.is_done("v/0")
     second.finish()

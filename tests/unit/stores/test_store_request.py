@@ -14,7 +14,7 @@ pytest.importorskip("fsspec", reason="fsspec is not installed: nczarr[remote]")
 from fsspec.asyn import AsyncFileSystem
 
 from nczarr.stores import connection, store_request
-from nczarr.stores.connection import Connection
+from nczarr.stores.connection import FileConnection
 
 
 class Silent(AsyncFileSystem):
@@ -29,8 +29,8 @@ class Silent(AsyncFileSystem):
 
 
 @pytest.fixture
-def silent(monkeypatch: pytest.MonkeyPatch) -> Connection:
-    made = Connection("silent://host/a")
+def silent(monkeypatch: pytest.MonkeyPatch) -> FileConnection:
+    made = FileConnection("silent://host/a")
     made.__dict__["_opened"] = (Silent(skip_instance_cache=True), "/a")
     monkeypatch.setattr(Silent, "asked", 0)
     monkeypatch.setattr(store_request, "_interrupted", False)
@@ -38,14 +38,16 @@ def silent(monkeypatch: pytest.MonkeyPatch) -> Connection:
     return made
 
 
-def test_a_server_that_never_answers_is_asked_three_times(silent: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_never_answers_is_asked_three_times(
+    silent: FileConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(connection, "PATIENCE", 0.02)
     with pytest.raises(TimeoutError, match="no answer within the time allowed"):
         silent.call("cat_file", "k")
     assert Silent.asked == connection.SILENT
 
 
-def test_threads_that_wait_for_an_answer_are_woken_when_the_run_is_interrupted(silent: Connection) -> None:
+def test_threads_that_wait_for_an_answer_are_woken_when_the_run_is_interrupted(silent: FileConnection) -> None:
     failures: list[Exception] = []
 
     def ask() -> None:
@@ -68,7 +70,7 @@ def test_threads_that_wait_for_an_answer_are_woken_when_the_run_is_interrupted(s
 
 
 def test_requests_after_an_interruption_are_made_once_in_a_hurry(
-    silent: Connection, monkeypatch: pytest.MonkeyPatch
+    silent: FileConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store_request, "HURRIED", 0.02)
     store_request.give_up()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from nczarr.diagnostics.report import Report
-from nczarr.formats.reference.lookup import DocumentReferences, opened
+from nczarr.formats.reference.lookup import CheckedReferences, opened
 from nczarr.source import Source
 from nczarr.stores.stat import Facts
 from nczarr.verify.references import Looked, look_at
@@ -18,7 +18,7 @@ from nczarr.verify.references import Looked, look_at
 SIZES = {"a": 10, "b": 0, "odd": None}
 
 
-def references(document: dict[str, Any]) -> DocumentReferences:
+def references(document: dict[str, Any]) -> CheckedReferences:
     found = opened(Source("t.json", json.dumps(document).encode()), Report())
     assert found is not None
     return found

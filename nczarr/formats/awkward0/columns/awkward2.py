@@ -115,7 +115,7 @@ class _Columns:
             case kinds.RegularArray():
                 return self._regular(layout, place, inner)
             case kinds.ListOffsetArray():
-                lists = nodes.Lists(layout.offsets.data, self._items(layout, inner))
+                lists = nodes.ListNode(layout.offsets.data, self._items(layout, inner))
                 return self._as_text(layout, lists)
             case kinds.ListArray():
                 starts = layout.starts.data
@@ -147,10 +147,10 @@ class _Columns:
             return nodes.Flat(layout.content.data)
         return self.column(layout.content, place)
 
-    def _as_text(self, layout: Any, lists: nodes.Lists | nodes.Spans) -> nodes.Column:
+    def _as_text(self, layout: Any, lists: nodes.ListNode | nodes.Spans) -> nodes.Column:
         encoding = {"string": "utf-8", "bytestring": None}
         kind = layout.parameter("__array__")
-        return nodes.Texts(lists, encoding[kind]) if kind in encoding else lists
+        return nodes.TextNode(lists, encoding[kind]) if kind in encoding else lists
 
     def _regular(self, layout: Any, place: str, inner: str) -> nodes.Column:
         """Convert rows of numbers to multidimensional arrays, bytes to opaque values, other regular lists to lists."""
@@ -172,7 +172,7 @@ class _Columns:
         columns = (
             self.column(each, nodes.below(place, name)) for name, each in zip(names, layout.contents, strict=True)
         )
-        return nodes.Table(names, tuple(columns), len(layout))
+        return nodes.TableNode(names, tuple(columns), len(layout))
 
     def _lose_parameters(self, layout: Any, place: str) -> None:
         from awkward import contents as kinds

@@ -20,13 +20,13 @@ def layout_of(column: nodes.Column, report: Report, place: str = "/") -> Any:
     """Return the layout of a column, or an empty one after an error. `place` as in `encoder.py`."""
     try:
         return _Layouts(report).of(column, place)
-    except _UnsuitedError:
+    except _NoLayoutError:
         from awkward import contents
 
         return contents.EmptyArray()
 
 
-class _UnsuitedError(Exception):
+class _NoLayoutError(Exception):
     """A part without an awkward layout, already reported."""
 
 
@@ -42,14 +42,14 @@ class _Layouts:
         match column:
             case nodes.Flat():
                 return self._flat(column.values, place)
-            case nodes.Lists():
+            case nodes.ListNode():
                 return contents.ListOffsetArray(_index(column.offsets), self.of(column.content, inner))
             case nodes.Spans():
                 starts, stops = _alike(column.starts, column.stops)
                 return contents.ListArray(starts, stops, self.of(column.content, inner))
-            case nodes.Texts():
+            case nodes.TextNode():
                 return self._texts(column, place)
-            case nodes.Table():
+            case nodes.TableNode():
                 return self._table(column, place)
             case nodes.Masked() | nodes.BitMasked() | nodes.Indexed():
                 return self._chosen(column, place)
@@ -57,11 +57,11 @@ class _Layouts:
                 return self._sparse(column, place)
             case nodes.Union():
                 return self._union(column, place)
-            case nodes.Chunks():
+            case nodes.ArrayPieces():
                 return _joined([self.of(each, place) for each in column.pieces])
             case nodes.Objects():
                 return self._objects(column, place)
-            case nodes.Later():
+            case nodes.BackReference():
                 return self._unsuited(place, f"refers to array {column.id}, which encloses it")
             case _:
                 assert_never(column)
@@ -135,7 +135,7 @@ class _Layouts:
         bounds = index.Index64(starts), index.Index64(starts + lengths)
         return contents.ListArray(*bounds, content, parameters={"__array__": kind})
 
-    def _texts(self, column: nodes.Texts, place: str) -> Any:
+    def _texts(self, column: nodes.TextNode, place: str) -> Any:
         from awkward import contents
 
         inner = self.of(column.bytes.content, place)
@@ -146,15 +146,15 @@ class _Layouts:
         kind, item = ("bytestring", "byte") if column.encoding is None else ("string", "char")
         if column.encoding is not None and column.encoding.lower() not in _ASCII:
             offsets, data = self._recoded(bytes_, raw.data, column.encoding, place)
-            bytes_, raw = nodes.Lists(offsets, nodes.Flat(data)), contents.NumpyArray(data)
+            bytes_, raw = nodes.ListNode(offsets, nodes.Flat(data)), contents.NumpyArray(data)
         content = contents.NumpyArray(raw.data, parameters={"__array__": item})
         parameters = {"__array__": kind}
-        if isinstance(bytes_, nodes.Lists):
+        if isinstance(bytes_, nodes.ListNode):
             return contents.ListOffsetArray(_index(bytes_.offsets), content, parameters=parameters)
         return contents.ListArray(*_alike(bytes_.starts, bytes_.stops), content, parameters=parameters)
 
     def _recoded(
-        self, lists: nodes.Lists | nodes.Spans, data: NDArray[Any], encoding: str, place: str
+        self, lists: nodes.ListNode | nodes.Spans, data: NDArray[Any], encoding: str, place: str
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return offsets and bytes of texts recoded to UTF-8, awkward's only encoding.
 
@@ -172,7 +172,7 @@ class _Layouts:
             self._unsuited(place, f"has strings that do not match their encoding: {error}")
         return nodes.offsets_of(list(map(len, texts))), np.frombuffer(b"".join(texts), "u1")
 
-    def _table(self, column: nodes.Table, place: str) -> Any:
+    def _table(self, column: nodes.TableNode, place: str) -> Any:
         from awkward import contents
 
         if len(set(column.names)) < len(column.names):
@@ -229,7 +229,7 @@ class _Layouts:
 
     def _unsuited(self, place: str, why: str) -> NoReturn:
         self._report.error("unsuited-array", f"`{place}` {why}")
-        raise _UnsuitedError
+        raise _NoLayoutError
 
 
 def _index(values: NDArray[Any], *, signed: bool = False) -> Any:

@@ -21,7 +21,7 @@ DEEPEST = 100
 """Maximum nesting of arrays."""
 
 
-class UnsayableError(Exception):
+class NoVariableError(Exception):
     """A part of an array that the data model cannot represent."""
 
     def __init__(self, code: str, message: str) -> None:
@@ -50,7 +50,7 @@ class Room:
         """Charge bytes without a counterpart in the input. Raises UnsayableError."""
         if max(size, 0) > self._left:
             text = f"items that occur several times take over {DEFAULT.expanded} bytes more than the input"
-            raise UnsayableError("unreadable-array", text)
+            raise NoVariableError("unreadable-array", text)
         self._left -= max(size, 0)
 
 
@@ -71,7 +71,7 @@ def plain(column: nodes.Column, where: NDArray[Any] | None = None, deep: Deep | 
     """
     level, room = deep or Deep(0, Room())
     if level > DEEPEST:
-        raise UnsayableError("lost-union", "the nesting of arrays is infinite")
+        raise NoVariableError("lost-union", "the nesting of arrays is infinite")
     deeper = Deep(level + 1, room)
     match column:
         case nodes.Flat():
@@ -79,20 +79,20 @@ def plain(column: nodes.Column, where: NDArray[Any] | None = None, deep: Deep | 
                 return nodes.Flat(_days(column.values)) if column.values.dtype.kind == "M" else column
             room.take(column.values, len(where))
             return nodes.Flat(_days(column.values[where]))
-        case nodes.Lists():
+        case nodes.ListNode():
             room.take(column.offsets, len(column.offsets) if where is None else len(where))
             return _lists(column.offsets[:-1], column.offsets[1:], column.content, where, deeper)
         case nodes.Spans():
             room.take(column.starts, len(column.starts) if where is None else len(where))
             return _lists(column.starts, column.stops[: len(column.starts)], column.content, where, deeper)
-        case nodes.Texts():
+        case nodes.TextNode():
             inner = plain(column.bytes, where, deeper)
-            assert isinstance(inner, nodes.Lists)
-            return nodes.Texts(inner, column.encoding)
-        case nodes.Table():
+            assert isinstance(inner, nodes.ListNode)
+            return nodes.TextNode(inner, column.encoding)
+        case nodes.TableNode():
             rows = np.arange(len(column)) if where is None else where
             whole = where is None and all(len(each) == len(column) for each in column.columns)
-            return nodes.Table(
+            return nodes.TableNode(
                 column.names,
                 tuple(plain(each, None if whole else rows, deeper) for each in column.columns),
                 len(rows),
@@ -108,13 +108,13 @@ def plain(column: nodes.Column, where: NDArray[Any] | None = None, deep: Deep | 
             return _sparse(column, where, deeper)
         case nodes.Union():
             return _union(column, where, deeper)
-        case nodes.Chunks():
+        case nodes.ArrayPieces():
             whole_column = joined([plain(each, None, deeper) for each in column.pieces])
             return whole_column if where is None else plain(whole_column, where, deeper)
         case nodes.Objects():
             return plain(column.content, where, deeper)
-        case nodes.Later():
-            raise UnsayableError("lost-union", f"it refers to array {column.id}, which encloses it")
+        case nodes.BackReference():
+            raise NoVariableError("lost-union", f"it refers to array {column.id}, which encloses it")
         case _:
             assert_never(column)
 
@@ -130,13 +130,13 @@ def _days(values: NDArray[Any]) -> NDArray[Any]:
     days = values.astype("<M8[D]")
     back = days.astype(values.dtype)
     if not bool(((back == values) | (np.isnat(back) & np.isnat(values))).all()):
-        raise UnsayableError("unreadable-array", "dates with a number of days beyond 64 bits")
+        raise NoVariableError("unreadable-array", "dates with a number of days beyond 64 bits")
     return days
 
 
 def _lists(
     starts: NDArray[Any], stops: NDArray[Any], content: nodes.Column, where: NDArray[Any] | None, deep: Deep
-) -> nodes.Lists:
+) -> nodes.ListNode:
     if where is not None:
         starts, stops = starts[where], stops[where]
     counts = np.maximum(np.subtract(stops, starts, dtype=np.int64), 0)
@@ -149,7 +149,7 @@ def _lists(
         taken = None if (first, total) == (0, len(content)) else np.arange(first, first + total)
     else:
         taken = np.repeat(starts.astype(np.int64) - offsets[:-1], counts) + np.arange(total)
-    return nodes.Lists(offsets, plain(content, taken, deep))
+    return nodes.ListNode(offsets, plain(content, taken, deep))
 
 
 def _masked(
@@ -176,7 +176,7 @@ def _masked(
 def _sparse(column: nodes.Sparse, where: NDArray[Any] | None, deep: Deep) -> nodes.Column:
     content = plain(column.content, None, deep)
     if not isinstance(content, nodes.Flat):
-        raise UnsayableError("lost-union", "a sparse array of elements without a fixed size")
+        raise NoVariableError("lost-union", "a sparse array of elements without a fixed size")
     wanted = np.arange(len(column)) if where is None else where
     deep.room.take(content.values, len(wanted))
     index = np.asarray(column.index)[: len(content.values)]
@@ -202,9 +202,9 @@ def _union(column: nodes.Union, where: NDArray[Any] | None, deep: Deep) -> nodes
     used = np.unique(tags)
     if len(used) > 1:
         kinds = ", ".join(type(column.contents[int(tag)]).__name__ for tag in used)
-        raise UnsayableError("lost-union", f"a union of different types of items ({kinds})")
+        raise NoVariableError("lost-union", f"a union of different types of items ({kinds})")
     if not column.contents:
-        raise UnsayableError("lost-union", "a union without types")
+        raise NoVariableError("lost-union", "a union without types")
     if not len(used):
         return plain(column.contents[0], np.arange(0), deep)
     return plain(column.contents[int(used[0])], index, deep)
@@ -224,30 +224,30 @@ def joined(pieces: list[nodes.Column]) -> nodes.Column:
             np.concatenate(masks), joined([each.content if isinstance(each, nodes.Masked) else each for each in filled])
         )
     if any(type(each) is not type(first) for each in filled):
-        raise UnsayableError("lost-union", "chunks of different types of items")
+        raise NoVariableError("lost-union", "chunks of different types of items")
     match first:
         case nodes.Flat():
             arrays = [each.values for each in filled if isinstance(each, nodes.Flat)]
             if len(set(map(_alike, arrays))) > 1:
-                raise UnsayableError("lost-union", "chunks of different types of items")
+                raise NoVariableError("lost-union", "chunks of different types of items")
             return nodes.Flat(np.concatenate(arrays))
-        case nodes.Lists():
-            lists = [each for each in filled if isinstance(each, nodes.Lists)]
+        case nodes.ListNode():
+            lists = [each for each in filled if isinstance(each, nodes.ListNode)]
             counts = np.concatenate([np.diff(each.offsets) for each in lists])
-            return nodes.Lists(nodes.offsets_of(counts), joined([each.content for each in lists]))
-        case nodes.Texts():
-            texts = [each for each in filled if isinstance(each, nodes.Texts)]
+            return nodes.ListNode(nodes.offsets_of(counts), joined([each.content for each in lists]))
+        case nodes.TextNode():
+            texts = [each for each in filled if isinstance(each, nodes.TextNode)]
             if len({each.encoding for each in texts}) > 1:
-                raise UnsayableError("lost-union", "texts of different encodings")
+                raise NoVariableError("lost-union", "texts of different encodings")
             inner = joined([each.bytes for each in texts])
-            assert isinstance(inner, nodes.Lists)
-            return nodes.Texts(inner, first.encoding)
-        case nodes.Table():
-            tables = [each for each in filled if isinstance(each, nodes.Table)]
+            assert isinstance(inner, nodes.ListNode)
+            return nodes.TextNode(inner, first.encoding)
+        case nodes.TableNode():
+            tables = [each for each in filled if isinstance(each, nodes.TableNode)]
             if any(each.names != first.names for each in tables):
-                raise UnsayableError("lost-union", "tables of different columns")
+                raise NoVariableError("lost-union", "tables of different columns")
             columns = zip(*(each.columns for each in tables), strict=True)
-            return nodes.Table(first.names, tuple(joined(list(each)) for each in columns), sum(map(len, tables)))
+            return nodes.TableNode(first.names, tuple(joined(list(each)) for each in columns), sum(map(len, tables)))
         case _:
             raise AssertionError(first)
 

@@ -8,7 +8,7 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.awkward0.columns import nodes as nodes
 
 
-class Cuts:
+class ColumnSlicer:
     """Slicer of columns. Equal slices of one column are one object, so shared parts remain shared."""
 
     def __init__(self) -> None:
@@ -32,19 +32,19 @@ class Cuts:
         match column:
             case nodes.Flat():
                 return nodes.Flat(column.values[start:stop])
-            case nodes.Lists():
+            case nodes.ListNode():
                 if start == stop:
-                    return nodes.Lists(column.offsets[:1] * 0, self(column.content, 0, 0))
-                return nodes.Lists(column.offsets[start : stop + 1], column.content)
+                    return nodes.ListNode(column.offsets[:1] * 0, self(column.content, 0, 0))
+                return nodes.ListNode(column.offsets[start : stop + 1], column.content)
             case nodes.Spans():
                 return nodes.Spans(column.starts[start:stop], column.stops[start:stop], column.content)
-            case nodes.Texts():
+            case nodes.TextNode():
                 bytes_ = self(column.bytes, start, stop)
-                assert isinstance(bytes_, nodes.Lists | nodes.Spans)
-                return nodes.Texts(bytes_, column.encoding)
-            case nodes.Table():
+                assert isinstance(bytes_, nodes.ListNode | nodes.Spans)
+                return nodes.TextNode(bytes_, column.encoding)
+            case nodes.TableNode():
                 columns = tuple(self(each, start, stop) for each in column.columns)
-                return nodes.Table(column.names, columns, stop - start)
+                return nodes.TableNode(column.names, columns, stop - start)
             case nodes.Masked():
                 return nodes.Masked(column.mask[start:stop], self(column.content, start, stop), column.masked_when)
             case nodes.BitMasked():
@@ -56,11 +56,11 @@ class Cuts:
                 return self._sparse(column, start, stop)
             case nodes.Union():
                 return nodes.Union(column.tags[start:stop], column.index[start:stop], column.contents)
-            case nodes.Chunks():
-                return nodes.Chunks(tuple(self._pieces(column, start, stop)))
+            case nodes.ArrayPieces():
+                return nodes.ArrayPieces(tuple(self._pieces(column, start, stop)))
             case nodes.Objects():
                 return nodes.Objects(self(column.content, start, stop), column.function, column.args, column.kwargs)
-            case nodes.Later():
+            case nodes.BackReference():
                 return nodes.Indexed(np.arange(start, stop), column)
             case _:
                 assert_never(column)
@@ -70,7 +70,7 @@ class Cuts:
         index = np.asarray(column.index[low:high]).astype("<i8") - start
         return nodes.Sparse(stop - start, index, self(column.content, low, high), column.default)
 
-    def _pieces(self, column: nodes.Chunks, start: int, stop: int) -> list[nodes.Column]:
+    def _pieces(self, column: nodes.ArrayPieces, start: int, stop: int) -> list[nodes.Column]:
         pieces: list[nodes.Column] = []
         at = 0
         for piece in column.pieces:
@@ -106,7 +106,7 @@ def stand_in(column: nodes.Column) -> nodes.Column:
     items of a union with one; a sparse array of defaults stores one as value.
     """
     match column:
-        case nodes.Chunks() if column.pieces and not any(map(len, column.pieces)):
+        case nodes.ArrayPieces() if column.pieces and not any(map(len, column.pieces)):
             return stand_in(column.pieces[0])
         case nodes.Flat() if 0 in column.values.shape[1:]:
             count, size, *rest = column.values.shape
@@ -136,12 +136,12 @@ def one_item(column: nodes.Column) -> nodes.Column:
     match column:
         case nodes.Flat():
             return nodes.Flat(np.zeros((1, *column.values.shape[1:]), column.values.dtype))
-        case nodes.Lists() | nodes.Spans():
-            return nodes.Lists(np.zeros(2, "<i8"), column.content)
-        case nodes.Texts():
-            return nodes.Texts(nodes.Lists(np.zeros(2, "<i8"), column.bytes.content), column.encoding)
-        case nodes.Table():
-            return nodes.Table(column.names, tuple(map(one_item, column.columns)), 1)
+        case nodes.ListNode() | nodes.Spans():
+            return nodes.ListNode(np.zeros(2, "<i8"), column.content)
+        case nodes.TextNode():
+            return nodes.TextNode(nodes.ListNode(np.zeros(2, "<i8"), column.bytes.content), column.encoding)
+        case nodes.TableNode():
+            return nodes.TableNode(column.names, tuple(map(one_item, column.columns)), 1)
         case nodes.Masked() | nodes.BitMasked():
             return nodes.Masked(np.array([column.masked_when]), one_item(column.content), column.masked_when)
         case nodes.Indexed() if column.optional:
@@ -150,11 +150,11 @@ def one_item(column: nodes.Column) -> nodes.Column:
             return one_item(column.content)
         case nodes.Union():
             return nodes.Union(np.zeros(1, "|u1"), np.zeros(1, "<i8"), tuple(map(one_item, column.contents)))
-        case nodes.Chunks():
+        case nodes.ArrayPieces():
             return one_item(column.pieces[0]) if column.pieces else nodes.Flat(np.zeros(1))
         case nodes.Objects():
             return nodes.Objects(one_item(column.content), column.function, column.args, column.kwargs)
-        case nodes.Later():
+        case nodes.BackReference():
             return nodes.Indexed(np.zeros(1, "<i8"), column)
         case _:
             assert_never(column)

@@ -22,10 +22,10 @@ DEEPEST = 200
 
 def items(column: nodes.Column, most: int = MOST) -> list[Any]:
     """Return all items. Raises ValueError for more than `most` items, or endless nesting."""
-    return _Walk(most).take(column, np.arange(len(column)))
+    return _ItemWalk(most).take(column, np.arange(len(column)))
 
 
-class _Walk:
+class _ItemWalk:
     """Collector of items by number, level by level, so that a recursive array ends with its items."""
 
     def __init__(self, most: int) -> None:
@@ -50,12 +50,12 @@ class _Walk:
         match column:
             case nodes.Flat():
                 return self._elements(column.values[where])
-            case nodes.Lists() | nodes.Spans():
+            case nodes.ListNode() | nodes.Spans():
                 starts, stops = nodes.bounds(column)
                 return self._lists(column.content, starts[where], stops[where])
-            case nodes.Texts():
+            case nodes.TextNode():
                 return self._texts(column, where)
-            case nodes.Table():
+            case nodes.TableNode():
                 columns = [self.take(each, where) for each in column.columns]
                 rows = zip(*columns, strict=True) if columns else ((),) * len(where)
                 return [dict(zip(column.names, row, strict=True)) for row in rows]
@@ -72,11 +72,11 @@ class _Walk:
                 return self._sparse(column, where)
             case nodes.Union():
                 return self._mixed(column.contents, column.tags[where], column.index[where])
-            case nodes.Chunks():
+            case nodes.ArrayPieces():
                 return self._pieces(column, where)
             case nodes.Objects():
                 return self.take(column.content, where)
-            case nodes.Later():
+            case nodes.BackReference():
                 return self.take(column.found(), where)
             case _:
                 assert_never(column)
@@ -106,7 +106,7 @@ class _Walk:
         cuts = [0, *ends.tolist()]
         return [inner[start:stop] for start, stop in itertools.pairwise(cuts)]
 
-    def _texts(self, column: nodes.Texts, where: NDArray[Any]) -> list[Any]:
+    def _texts(self, column: nodes.TextNode, where: NDArray[Any]) -> list[Any]:
         inside = column.bytes
         starts, stops = nodes.bounds(inside)
         if not isinstance(inside.content, nodes.Flat):
@@ -130,11 +130,11 @@ class _Walk:
         default = column.default
         if isinstance(default, np.ndarray | np.generic):
             default = self._elements(np.asarray(default)[np.newaxis])[0]
-        elif default is None and isinstance(column.content, nodes.Lists | nodes.Spans):
+        elif default is None and isinstance(column.content, nodes.ListNode | nodes.Spans):
             default = []
         return [next(found) if each else default for each in there.tolist()]
 
-    def _pieces(self, column: nodes.Chunks, where: NDArray[Any]) -> list[Any]:
+    def _pieces(self, column: nodes.ArrayPieces, where: NDArray[Any]) -> list[Any]:
         sizes = np.array([len(each) for each in column.pieces])
         ends = np.cumsum(sizes)
         piece = np.searchsorted(ends, where, side="right")

@@ -30,7 +30,7 @@ class Flat:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Lists:
+class ListNode:
     """Lists: item i is `content[offsets[i]:offsets[i + 1]]`."""
 
     offsets: Integers
@@ -57,12 +57,12 @@ class Spans:
         return len(self.starts)
 
 
-def bounds(lists: Lists | Spans) -> tuple[Integers, Integers]:
+def bounds(lists: ListNode | Spans) -> tuple[Integers, Integers]:
     """Return the starts and stops of the lists in their content: integers, shape (lists,).
 
     The stops of `Spans` may be longer.
     """
-    return (lists.offsets[:-1], lists.offsets[1:]) if isinstance(lists, Lists) else (lists.starts, lists.stops)
+    return (lists.offsets[:-1], lists.offsets[1:]) if isinstance(lists, ListNode) else (lists.starts, lists.stops)
 
 
 def offsets_of(counts: Any) -> NDArray[np.int64]:
@@ -72,16 +72,16 @@ def offsets_of(counts: Any) -> NDArray[np.int64]:
     return offsets
 
 
-def regular(content: Column, count: int, size: int) -> Lists:
+def regular(content: Column, count: int, size: int) -> ListNode:
     """Return `count` consecutive lists of `size` items each."""
-    return Lists(np.arange(count + 1, dtype=np.int64) * size, content)
+    return ListNode(np.arange(count + 1, dtype=np.int64) * size, content)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Texts:
+class TextNode:
     """Texts in byte lists (`Flat` of `uint8`)."""
 
-    bytes: Lists | Spans
+    bytes: ListNode | Spans
     """The byte lists."""
     encoding: str | None = "utf-8"
     """Encoding of the texts; None: bytes."""
@@ -91,7 +91,7 @@ class Texts:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Table:
+class TableNode:
     """Records: one column per name."""
 
     names: tuple[str, ...]
@@ -185,7 +185,7 @@ class Union:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Chunks:
+class ArrayPieces:
     """Consecutive pieces of one array."""
 
     pieces: tuple[Column, ...]
@@ -213,7 +213,7 @@ class Objects:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Later:
+class BackReference:
     """Reference to an enclosing array. Only item-wise traversal may follow it."""
 
     id: int
@@ -226,7 +226,19 @@ class Later:
 
 
 Column: TypeAlias = (
-    Flat | Lists | Spans | Texts | Table | Masked | BitMasked | Indexed | Sparse | Union | Chunks | Objects | Later
+    Flat
+    | ListNode
+    | Spans
+    | TextNode
+    | TableNode
+    | Masked
+    | BitMasked
+    | Indexed
+    | Sparse
+    | Union
+    | ArrayPieces
+    | Objects
+    | BackReference
 )
 """Any array that can be persisted."""
 

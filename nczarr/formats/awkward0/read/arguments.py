@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeAlias
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.formats.awkward0.columns.nodes import Column, Flat, Later
+from nczarr.formats.awkward0.columns.nodes import BackReference, Column, Flat
 from nczarr.formats.awkward0.read import array_values
-from nczarr.formats.awkward0.read.workspace import Named, Workspace
-from nczarr.formats.awkward0.wire.blobs import Blob, Packed
-from nczarr.formats.awkward0.wire.limits import LARGEST, At, RefusedError, shown
+from nczarr.formats.awkward0.read.workspace import FunctionOfDocument, Workspace
+from nczarr.formats.awkward0.wire.blobs import PackedBlob, StoredBlob
+from nczarr.formats.awkward0.wire.limits import LARGEST, At, UnreadableDocumentError, shown
 
-Apply: TypeAlias = Callable[[Named, tuple[Any, ...], dict[str, Any], At | None], Any]
+Apply: TypeAlias = Callable[[FunctionOfDocument, tuple[Any, ...], dict[str, Any], At | None], Any]
 """Call of a function that a value names, with plain values as arguments."""
 
 
@@ -45,22 +45,22 @@ class Arguments:
         """Return an unchecked value, or the default if it is missing."""
         return self._values[name].value if name in self._values else default
 
-    def refused(self, name: str, text: str, code: str = "bad-awkward-array") -> RefusedError:
+    def refused(self, name: str, text: str, code: str = "bad-awkward-array") -> UnreadableDocumentError:
         """Return an error about an argument."""
         at = self._values[name].at if name in self._values else self.at
-        return RefusedError(code, f"{self.function}: {text}", at)
+        return UnreadableDocumentError(code, f"{self.function}: {text}", at)
 
     @contextmanager
     def about(self, name: str) -> Iterator[None]:
         """Add this argument's position to each RefusedError inside that has no position."""
         try:
             yield
-        except RefusedError as error:
+        except UnreadableDocumentError as error:
             if error.at is not None:
                 raise
             raise self.refused(name, f"`{name}`: {error.message}", error.code) from None
 
-    def wrong(self, name: str, wanted: str) -> RefusedError:
+    def wrong(self, name: str, wanted: str) -> UnreadableDocumentError:
         """Return an error about an argument of the wrong kind."""
         given = array_values.described(self.value(name))
         return self.refused(name, f"`{name}` must be {wanted}, not {given}", "bad-awkward-expression")
@@ -71,19 +71,21 @@ class Arguments:
 
     def column_of(self, name: str, value: Any, dtype: str = "<f8", *, later: bool = False) -> Column:
         """Return a value inside an argument as an array. Raises RefusedError if it is not an array."""
-        if isinstance(value, Later) and not later:
+        if isinstance(value, BackReference) and not later:
             raise self.refused(name, f"`{name}` is an array that encloses this call: its length would depend on itself")
         if isinstance(value, Column):
             return value
         with self.about(name):
             if isinstance(value, list | tuple):
                 return self.workspace.listed(value, dtype)
-            if isinstance(value, Blob) and value.array is not None:
+            if isinstance(value, StoredBlob) and value.array is not None:
                 return array_values.elements(value.array)
-            if isinstance(value, Blob | Packed):
+            if isinstance(value, StoredBlob | PackedBlob):
                 data = self.workspace.blobs.bytes_of(value)
                 if len(data) % np.dtype(dtype).itemsize:
-                    raise RefusedError("bad-blob", f"{len(data)} bytes are not a whole number of items of {dtype}")
+                    raise UnreadableDocumentError(
+                        "bad-blob", f"{len(data)} bytes are not a whole number of items of {dtype}"
+                    )
                 return Flat(np.frombuffer(data, dtype))
         raise self.wrong(name, "an array")
 

@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.awkward0.columns import nodes as nodes
 from nczarr.formats.awkward0.columns.items import items
-from nczarr.formats.awkward0.wire.limits import LARGEST, RefusedError, shown
+from nczarr.formats.awkward0.wire.limits import LARGEST, UnreadableDocumentError, shown
 from nczarr.json.positions import kind
 
 LAST_CHARACTER = 0x10FFFF
 """Largest Unicode code point."""
 
 
-class Measure(NamedTuple):
+class ValueCost(NamedTuple):
     """Cost of a value without sharing."""
 
     bytes: int
@@ -49,7 +49,7 @@ def _check_characters(values: NDArray[Any]) -> None:
     elif values.dtype.kind == "U" and values.size:
         codes = np.ascontiguousarray(values).view(f"{values.dtype.str[0]}u4")
         if int(codes.max()) > LAST_CHARACTER:
-            raise RefusedError("bad-awkward-array", f"{int(codes.max())} is not a Unicode character")
+            raise UnreadableDocumentError("bad-awkward-array", f"{int(codes.max())} is not a Unicode character")
 
 
 _ARRAYS = ("values", "offsets", "starts", "stops", "mask", "index", "tags")
@@ -59,17 +59,17 @@ _ARRAYS = ("values", "offsets", "starts", "stops", "mask", "index", "tags")
 def children(value: Any) -> tuple[Any, ...]:
     """Return the direct children of a value."""
     match value:
-        case nodes.Lists() | nodes.Spans() | nodes.Masked() | nodes.BitMasked() | nodes.Indexed() | nodes.Sparse():
+        case nodes.ListNode() | nodes.Spans() | nodes.Masked() | nodes.BitMasked() | nodes.Indexed() | nodes.Sparse():
             return (value.content,)
-        case nodes.Texts():
+        case nodes.TextNode():
             return (value.bytes,)
         case nodes.Objects():
             return (value.content, *value.args, *(each for _, each in value.kwargs))
-        case nodes.Table():
+        case nodes.TableNode():
             return value.columns
         case nodes.Union():
             return value.contents
-        case nodes.Chunks():
+        case nodes.ArrayPieces():
             return value.pieces
         case list() | tuple():
             return tuple(value)
@@ -125,13 +125,15 @@ def array_of_list(values: list[Any] | tuple[Any, ...], dtype: str) -> nodes.Colu
         return _texts(values)
     leaves = set(_kinds(values))
     if leaves not in ({bool}, {int}, {float}, {int, float}):
-        raise RefusedError("bad-awkward-array", "a list used as an array must contain numbers, booleans or strings")
+        raise UnreadableDocumentError(
+            "bad-awkward-array", "a list used as an array must contain numbers, booleans or strings"
+        )
     try:
         made = np.array(values)
     except (ValueError, OverflowError):
         made = None
     if made is None or made.dtype.kind not in "biuf" or (leaves == {int} and made.dtype.kind == "f"):
-        raise RefusedError(
+        raise UnreadableDocumentError(
             "bad-awkward-array",
             "a list of numbers is not an array: its shape is irregular, or a number is out of range",
         )
@@ -148,15 +150,15 @@ def _kinds(values: Any) -> set[type]:
     return found
 
 
-def _texts(values: Any) -> nodes.Texts:
+def _texts(values: Any) -> nodes.TextNode:
     try:
         encoded = [each.encode() for each in values]
     except UnicodeEncodeError:
-        raise RefusedError(
+        raise UnreadableDocumentError(
             "bad-awkward-array", "a string contains a lone surrogate, which UTF-8 cannot encode"
         ) from None
     offsets = nodes.offsets_of(list(map(len, encoded)))
-    return nodes.Texts(nodes.Lists(offsets, nodes.Flat(np.frombuffer(b"".join(encoded), np.uint8))))
+    return nodes.TextNode(nodes.ListNode(offsets, nodes.Flat(np.frombuffer(b"".join(encoded), np.uint8))))
 
 
 def plain(column: nodes.Column, inside: Callable[[nodes.Column], NDArray[Any]]) -> NDArray[Any]:
@@ -167,22 +169,22 @@ def plain(column: nodes.Column, inside: Callable[[nodes.Column], NDArray[Any]]) 
     match column:
         case nodes.Flat():
             return column.values
-        case nodes.Chunks() if column.pieces:
+        case nodes.ArrayPieces() if column.pieces:
             pieces = [inside(each) for each in column.pieces]
             if len({(each.dtype, each.shape[1:]) for each in pieces}) == 1:
                 return np.concatenate(pieces)
         case nodes.Indexed() if not column.optional:
             return inside(column.content)[column.index]
     name = type(column).__name__
-    raise RefusedError("bad-awkward-array", f"an array of elements is required, not one of kind {name}")
+    raise UnreadableDocumentError("bad-awkward-array", f"an array of elements is required, not one of kind {name}")
 
 
 def integers_of(values: NDArray[Any]) -> NDArray[Any]:
     """Return elements as native integers that fit in int64. Raises RefusedError."""
     if values.dtype.kind not in "iu":
-        raise RefusedError("bad-awkward-array", f"integers are required, not {values.dtype}")
+        raise UnreadableDocumentError("bad-awkward-array", f"integers are required, not {values.dtype}")
     if values.dtype == np.uint64 and values.size and int(values.max()) >= 2**63:
-        raise RefusedError("bad-awkward-array", "an integer is 2^63 or more")
+        raise UnreadableDocumentError("bad-awkward-array", "an integer is 2^63 or more")
     if values.dtype.kind == "u" and values.dtype.itemsize == 8:
         return values.astype(np.int64)
     return values if values.dtype.isnative else values.astype(values.dtype.newbyteorder("="))
@@ -212,19 +214,19 @@ def described(value: Any) -> str:
 def check_element(dtype: Any, shape: tuple[int, ...]) -> None:
     """Raise RefusedError for elements too large for NumPy."""
     if len(shape) > 32 or math.prod(shape, start=dtype.itemsize) >= 2**31:
-        raise RefusedError("bad-awkward-dtype", "an element is too large")
+        raise UnreadableDocumentError("bad-awkward-dtype", "an element is too large")
 
 
 def element(value: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Return a value as an element among others of a type. Raises RefusedError."""
     if not isinstance(value, list | bool | int | float | np.ndarray):
-        raise RefusedError("bad-awkward-array", f"an element of {dtype} is required, not {described(value)}")
+        raise UnreadableDocumentError("bad-awkward-array", f"an element of {dtype} is required, not {described(value)}")
     listed = nodes.Flat(value[np.newaxis]) if isinstance(value, np.ndarray) else array_of_list([value], "<f8")
     made = listed.values if isinstance(listed, nodes.Flat) else np.empty(0, "S1")
     if made.shape[1:] != shape or made.dtype.kind not in "biufc" or dtype.kind not in "biufc":
-        raise RefusedError("bad-awkward-array", f"an element of {dtype} with shape {shape} is required")
+        raise UnreadableDocumentError("bad-awkward-array", f"an element of {dtype} with shape {shape} is required")
     if made.dtype == np.uint64 and dtype != np.uint64:
-        raise RefusedError("bad-awkward-array", f"{shown(value)} does not fit a signed 64-bit integer")
+        raise UnreadableDocumentError("bad-awkward-array", f"{shown(value)} does not fit a signed 64-bit integer")
     return made[0]
 
 
@@ -236,9 +238,13 @@ def item(value: Any) -> Any:
     while level:
         for each in level:
             if not (each is None or isinstance(each, bool | int | float | str | list | dict)):
-                raise RefusedError("bad-awkward-array", f"an item of JSON is required, not {described(each)}")
+                raise UnreadableDocumentError(
+                    "bad-awkward-array", f"an item of JSON is required, not {described(each)}"
+                )
             if isinstance(each, int) and not -LARGEST <= each < LARGEST:
-                raise RefusedError("bad-awkward-array", f"{shown(each)} does not fit a signed 64-bit integer")
+                raise UnreadableDocumentError(
+                    "bad-awkward-array", f"{shown(each)} does not fit a signed 64-bit integer"
+                )
         level = [inner for each in level for inner in children(each)]
     return value
 

@@ -16,14 +16,14 @@ from nczarr import names
 from nczarr.arrays.elements import declared, element_of, modelled
 from nczarr.arrays.grid import converted
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.parts import NUMPY, Leaf, ListTree, PartTree, RecordTree, descr
+from nczarr.arrays.parts import NUMPY, ListTree, PartLeaf, PartTree, RecordTree, descr
 from nczarr.arrays.parts import Types as Known
 from nczarr.arrays.source import numpy_dtype
 from nczarr.ast import CompoundType, Field, OpaqueType, UserType, VlenType
 from nczarr.ast.node import TypeName
 from nczarr.ast.walk import MAX_DEPTH
-from nczarr.formats.awkward0.columns.canonical import UnsayableError, plain
-from nczarr.formats.awkward0.columns.nodes import Column, Flat, Lists, Masked, Spans, Table, Texts, regular
+from nczarr.formats.awkward0.columns.canonical import NoVariableError, plain
+from nczarr.formats.awkward0.columns.nodes import Column, Flat, ListNode, Masked, Spans, TableNode, TextNode, regular
 from nczarr.names import name_problem
 
 _KINDS = {known[1:]: name for name, known in NUMPY.items() if known[1] in "iuf"}
@@ -43,9 +43,9 @@ _WORDS = {"Y": "years", "M": "months", "W": "weeks", "D": "days", "h": "hours", 
 def units(column: Column) -> Iterator[tuple[str, str]]:
     """Yield the units of dates (in CF words) and times, each with its dotted member path, empty for all items."""
     match column:
-        case Masked() | Lists():
+        case Masked() | ListNode():
             yield from units(column.content)
-        case Table():
+        case TableNode():
             for name, inner in _fields(column):
                 yield from ((_joined(name, path), unit) for path, unit in units(inner))
         case Flat():
@@ -101,11 +101,11 @@ class Types:
                 return self._vlen(self.of(rows(column).content, f"{name}_item"), name)
             case Flat():
                 return self.element(column.values.dtype, name)
-            case Texts():
+            case TextNode():
                 return "string" if column.encoding is not None else self._vlen("ubyte", name)
-            case Lists():
+            case ListNode():
                 return self._vlen(self.of(column.content, f"{name}_item"), name)
-            case Table():
+            case TableNode():
                 return self._compound(
                     [(each, *self._field(inner, f"{name}_{each}")) for each, inner in _fields(column)], name
                 )
@@ -136,7 +136,7 @@ class Types:
             return self._once(declared(element, self._free(element)))
         found = _KINDS.get(f"{kind}{dtype.itemsize}") if element is None else "float"
         if found is None:
-            raise UnsayableError("unreadable-array", f"the model has no type for elements {dtype}")
+            raise NoVariableError("unreadable-array", f"the model has no type for elements {dtype}")
         return found
 
     def _field(self, column: Column, name: str) -> tuple[TypeName, tuple[int, ...]]:
@@ -147,13 +147,13 @@ class Types:
 
     def _compound(self, fields: list[tuple[str, TypeName, tuple[int, ...]]], name: str) -> TypeName:
         if not fields:
-            raise UnsayableError("unreadable-array", "records without members")
+            raise NoVariableError("unreadable-array", "records without members")
         for each, _, shape in fields:
             problem = name_problem(each)
             if problem is not None or 0 in shape:
-                raise UnsayableError("unreadable-array", f"a member of a record: {problem or 'rows of no elements'}")
+                raise NoVariableError("unreadable-array", f"a member of a record: {problem or 'rows of no elements'}")
         if len({names.normal(each) for each, _, _ in fields}) < len(fields):
-            raise UnsayableError("duplicate-name", "members of a record have the same name in NFC")
+            raise NoVariableError("duplicate-name", "members of a record have the same name in NFC")
         made = tuple(Field(name=names.normal(each), type=inner, shape=shape) for each, inner, shape in fields)
         return self._declared(CompoundType(name=self._free(f"{name}_t"), fields=made))
 
@@ -181,7 +181,7 @@ def _has_nil(column: Column) -> bool:
     """Return whether items become strings, which may be missing."""
     if isinstance(column, Flat):
         return column.values.ndim == 1 and column.values.dtype.kind in "SU"
-    return isinstance(column, Texts) and column.encoding is not None
+    return isinstance(column, TextNode) and column.encoding is not None
 
 
 def settled(type_name: TypeName, types: Known) -> None:
@@ -201,7 +201,7 @@ def settled(type_name: TypeName, types: Known) -> None:
                 pending.extend((field.type, depth + 1) for field in known.fields)
 
 
-def rows(column: Flat) -> Lists:
+def rows(column: Flat) -> ListNode:
     """Return rows of elements as lists."""
     values = column.values
     count, length = values.shape[:2]
@@ -216,9 +216,9 @@ def arrays(column: Column, tree: PartTree, shape: tuple[int, ...], types: Known)
     (`unreadable-array`) if the type or number of items does not match.
     """
     match tree:
-        case Leaf(type="string"):
+        case PartLeaf(type="string"):
             yield tree.path, _texts(column, shape)
-        case Leaf():
+        case PartLeaf():
             yield tree.path, _elements(column, tree.type, types, shape)
         case ListTree():
             lists = _lists(column)
@@ -232,17 +232,17 @@ def arrays(column: Column, tree: PartTree, shape: tuple[int, ...], types: Known)
                 yield from arrays(_flattened(values, field.shape), inner, (*shape, *field.shape), types)
 
 
-def _records(column: Column) -> Table | None:
+def _records(column: Column) -> TableNode | None:
     """Return records as a table, None if they are not records. Members of missing records are missing."""
     if isinstance(column, Masked):
         inner = _records(column.content)
         if inner is None:
             return None
-        return Table(inner.names, tuple(_missing(column.mask, each) for each in inner.columns), len(inner))
+        return TableNode(inner.names, tuple(_missing(column.mask, each) for each in inner.columns), len(inner))
     if isinstance(column, Flat) and column.values.dtype.names is not None:
         values, members = column.values, column.values.dtype.names
-        return Table(members, tuple(Flat(values[each]) for each in members), len(values))
-    return column if isinstance(column, Table) else None
+        return TableNode(members, tuple(Flat(values[each]) for each in members), len(values))
+    return column if isinstance(column, TableNode) else None
 
 
 def _missing(mask: NDArray[Any], column: Column) -> Masked:
@@ -270,19 +270,19 @@ def _spread(mask: NDArray[Any], count: int) -> NDArray[Any]:
     return mask.repeat(count // max(1, len(mask)))
 
 
-def _lists(column: Column) -> Lists:
+def _lists(column: Column) -> ListNode:
     """Return a column as lists; missing ones are empty."""
     if isinstance(column, Masked):
         inner = _lists(column.content)
         starts, stops = inner.offsets[:-1], np.where(column.mask, inner.offsets[:-1], inner.offsets[1:])
         found = plain(Spans(starts, stops, inner.content))
-        assert isinstance(found, Lists)
+        assert isinstance(found, ListNode)
         return found
-    if isinstance(column, Texts):
+    if isinstance(column, TextNode):
         return _lists(column.bytes)
     if isinstance(column, Flat) and column.values.ndim > 1:
         return rows(column)
-    if not isinstance(column, Lists):
+    if not isinstance(column, ListNode):
         raise _unsuited("it does not contain lists")
     return column
 
@@ -297,7 +297,7 @@ def _texts(column: Column, shape: tuple[int, ...]) -> NDArray[Any]:
     if isinstance(inner, Flat) and inner.values.dtype.kind in "SU":
         flat = inner.values.reshape(-1)
         items: list[bytes | None] = [each if isinstance(each, bytes) else each.encode() for each in flat.tolist()]
-    elif isinstance(inner, Texts):
+    elif isinstance(inner, TextNode):
         lists = _lists(inner.bytes)
         assert isinstance(lists.content, Flat)
         data, ends = lists.content.values.tobytes(), lists.offsets.tolist()
@@ -337,7 +337,7 @@ def _elements(column: Column, type_name: TypeName, types: Known, shape: tuple[in
         for field, inner in zip(known.fields, table.columns, strict=True):
             out[field.name] = _elements(inner, field.type, types, (*shape, *field.shape))
         return out
-    if isinstance(column, Lists):  # rows of no elements, or of records
+    if isinstance(column, ListNode):  # rows of no elements, or of records
         column = _flattened(column, (0,)) if not len(column) else column
     if not isinstance(column, Flat):
         raise _unsuited(f"it does not contain values of type `{type_name}`")
@@ -363,9 +363,9 @@ def _shaped(values: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     return values.reshape(shape)
 
 
-def _fields(table: Table) -> list[tuple[str, Column]]:
+def _fields(table: TableNode) -> list[tuple[str, Column]]:
     return list(zip(table.names, table.columns, strict=True))
 
 
-def _unsuited(message: str) -> UnsayableError:
-    return UnsayableError("unreadable-array", message)
+def _unsuited(message: str) -> NoVariableError:
+    return NoVariableError("unreadable-array", message)

@@ -13,8 +13,8 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.awkward0.columns import nodes as nodes
 from nczarr.formats.awkward0.read import array_values
 from nczarr.formats.awkward0.read.arguments import Arguments
-from nczarr.formats.awkward0.read.workspace import Named
-from nczarr.formats.awkward0.wire.blobs import Blob, Packed, origin
+from nczarr.formats.awkward0.read.workspace import FunctionOfDocument
+from nczarr.formats.awkward0.wire.blobs import PackedBlob, StoredBlob, origin
 from nczarr.formats.awkward0.wire.limits import LARGEST, shown
 
 
@@ -25,7 +25,7 @@ def from_buffer(given: Arguments) -> nodes.Flat:
     count, the bytes determine it. Raises RefusedError.
     """
     raw = given.value("buffer")
-    if not isinstance(raw, Blob | Packed):
+    if not isinstance(raw, StoredBlob | PackedBlob):
         raise given.wrong("buffer", "bytes of a blob")
     dtype = _dtype(given)
     count, offset = given.integer("count", -1), given.integer("offset", 0)
@@ -47,7 +47,7 @@ def from_buffer(given: Arguments) -> nodes.Flat:
             text = f"blob {shown(blob.key)} has {size} bytes, not whole elements of {width} from {offset}"
             raise given.refused("buffer", text, "bad-blob")
     elif size < wanted or (size > wanted and not blob.absolute):
-        has = f"more than {wanted}" if size > wanted and isinstance(raw, Packed) else str(size)
+        has = f"more than {wanted}" if size > wanted and isinstance(raw, PackedBlob) else str(size)
         text = f"blob {shown(blob.key)} has {has} bytes, but {count} elements of {width} bytes need {wanted}"
         raise given.refused("buffer", text, "bad-blob")
     if not dtype.itemsize:
@@ -67,7 +67,7 @@ def _dtype(given: Arguments) -> np.dtype[Any]:
         return dtypes.of_json(value)
 
 
-def table(given: Arguments) -> nodes.Table:
+def table(given: Arguments) -> nodes.TableNode:
     """Build `Table`: columns by name. Raises RefusedError."""
     value = given.value("columns1", {})
     if not isinstance(value, dict):
@@ -75,7 +75,7 @@ def table(given: Arguments) -> nodes.Table:
     return _table(given, "columns1", list(value.items()))
 
 
-def table_of_pairs(given: Arguments) -> nodes.Table:
+def table_of_pairs(given: Arguments) -> nodes.TableNode:
     """Build `Table.frompairs`: names and columns in order. Raises RefusedError.
 
     Ignores `rowstart`, which numbers rows for display.
@@ -91,19 +91,19 @@ def _is_pair(value: Any) -> bool:
     return isinstance(value, list | tuple) and len(value) == 2 and isinstance(value[0], str)
 
 
-def _table(given: Arguments, name: str, pairs: list[tuple[str, Any]]) -> nodes.Table:
+def _table(given: Arguments, name: str, pairs: list[tuple[str, Any]]) -> nodes.TableNode:
     names = tuple(each for each, _ in pairs)
     if len(set(names)) < len(names):
         twice, _ = Counter(names).most_common(1)[0]
         raise given.refused(name, f"two columns have the name {shown(twice)}")
     columns = tuple(given.column_of(name, each) for _, each in pairs)
-    return nodes.Table(names, columns, min(map(len, columns), default=0))
+    return nodes.TableNode(names, columns, min(map(len, columns), default=0))
 
 
 def table_view(given: Arguments) -> nodes.Column:
     """Build `Table.fromview`: all rows (null), start, step and length, or an index array. Raises RefusedError."""
     base, view = given.value("base"), given.value("view")
-    if not isinstance(base, nodes.Table):
+    if not isinstance(base, nodes.TableNode):
         raise given.wrong("base", "a table")
     rows = min(map(len, base.columns), default=0)
     if view is None:
@@ -112,13 +112,13 @@ def table_view(given: Arguments) -> nodes.Column:
         start, step, length = view
         if not base.columns and 0 <= length < LARGEST:
             given.workspace.charge(length * 8)
-            return nodes.Table((), (), length)
+            return nodes.TableNode((), (), length)
         last = start + step * (length - 1)
         if length < 0 or (length and not (0 <= start < rows and 0 <= last < rows)) or (length > 1 and not step):
             text = f"the rows {shown(start)}, {shown(step)}, {shown(length)} (start, step, length) are out of range"
             raise given.refused("view", f"{text}: the table has {rows}")
         if step == 1 and not start and length:
-            return nodes.Table(base.names, base.columns, length)
+            return nodes.TableNode(base.names, base.columns, length)
         if length < 2:  # where the start of nothing and the step of one row may be anything
             return nodes.Indexed(np.full(length, start if length else 0, np.int64), base)
         return nodes.Indexed(np.arange(length, dtype=np.int64) * step + start, base)
@@ -126,9 +126,9 @@ def table_view(given: Arguments) -> nodes.Column:
         raise given.wrong("view", "a tuple of start, step and length, an array of indices, or null")
     index = given.flat_integers("view")
     if not base.columns:
-        return nodes.Table((), (), len(index))
+        return nodes.TableNode((), (), len(index))
     _check_index(given, "view", index, rows)
-    return nodes.Indexed(index, nodes.Table(base.names, base.columns, rows))
+    return nodes.Indexed(index, nodes.TableNode(base.names, base.columns, rows))
 
 
 def masked(given: Arguments) -> nodes.Masked:
@@ -217,9 +217,9 @@ def sparse(given: Arguments) -> nodes.Sparse:
     if isinstance(default, nodes.Column):
         with given.about("default"):
             default = given.plain(default)
-    if isinstance(default, Blob | Packed | Named):
+    if isinstance(default, StoredBlob | PackedBlob | FunctionOfDocument):
         raise given.wrong("default", "a value of an item")
-    if default is None and not isinstance(content, nodes.Lists | nodes.Spans):
+    if default is None and not isinstance(content, nodes.ListNode | nodes.Spans):
         with given.about("content"):
             default = array_values.zero(given.plain(content))
     elif isinstance(content, nodes.Flat):
@@ -288,7 +288,7 @@ def _union(
     return array_values.folded(nodes.Union(flat, index, contents), tags.shape)
 
 
-def chunked(given: Arguments) -> nodes.Chunks:
+def chunked(given: Arguments) -> nodes.ArrayPieces:
     """Build `ChunkedArray`: consecutive pieces; given sizes apply to the first pieces. Raises RefusedError.
 
     Drops empty pieces, as awkward0 does when writing: their type is not that of
@@ -298,10 +298,10 @@ def chunked(given: Arguments) -> nodes.Chunks:
     sizes = given.integers("chunksizes").tolist() if "chunksizes" in given else []
     if sizes != [len(each) for each in pieces[: len(sizes)]] or len(sizes) > len(pieces):
         raise given.refused("chunksizes", "the sizes do not match the pieces")
-    return nodes.Chunks(tuple(each for each in pieces if len(each)) or pieces[:1])
+    return nodes.ArrayPieces(tuple(each for each in pieces if len(each)) or pieces[:1])
 
 
-def appendable(given: Arguments) -> nodes.Chunks:
+def appendable(given: Arguments) -> nodes.ArrayPieces:
     """Build `AppendableArray`: pieces of one type, the last of which may have grown. Raises RefusedError."""
     shape = given.value("chunkshape")
     shape = (shape,) if type(shape) is int else shape
@@ -318,7 +318,7 @@ def appendable(given: Arguments) -> nodes.Chunks:
             raise given.refused("chunks", f"a piece is not an array of {dtype} with shape {tuple(shape[1:])}")
     with given.about("dtype"):
         array_values.check_element(dtype, tuple(shape[1:]))
-    return nodes.Chunks(pieces or (nodes.Flat(np.empty((0, *shape[1:]), dtype)),))
+    return nodes.ArrayPieces(pieces or (nodes.Flat(np.empty((0, *shape[1:]), dtype)),))
 
 
 def objects(given: Arguments) -> nodes.Objects:
@@ -334,10 +334,10 @@ def virtual(given: Arguments) -> nodes.Column:
     return given.column_of("generator", made)
 
 
-def _call(given: Arguments) -> tuple[Named, tuple[Any, ...], dict[str, Any]]:
+def _call(given: Arguments) -> tuple[FunctionOfDocument, tuple[Any, ...], dict[str, Any]]:
     """Return the function, positional and keyword arguments of a generator."""
     generator, args, kwargs = given.value("generator"), given.value("args", ()), given.value("kwargs", {})
-    if not isinstance(generator, Named):
+    if not isinstance(generator, FunctionOfDocument):
         raise given.wrong("generator", "a function")
     if not isinstance(args, list | tuple):
         raise given.wrong("args", "a list")

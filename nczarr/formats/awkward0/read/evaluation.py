@@ -1,7 +1,7 @@
 """Evaluation of a document and its blobs: arrays as columns, other values unchanged.
 
 An expression with an id is evaluated once, on first use, so references may
-precede it. A reference to an enclosing array stays one (`Later`). The unshared
+precede it. A reference to an enclosing array stays one (`BackReference`). The unshared
 size of each value is limited, because traversals do not share.
 """
 
@@ -9,22 +9,22 @@ from __future__ import annotations
 
 from typing import Any, assert_never
 
-from nczarr.formats.awkward0.columns.nodes import Column, Later
+from nczarr.formats.awkward0.columns.nodes import BackReference, Column
 from nczarr.formats.awkward0.read.arguments import Argument, Arguments
-from nczarr.formats.awkward0.read.array_values import Measure
+from nczarr.formats.awkward0.read.array_values import ValueCost
 from nczarr.formats.awkward0.read.functions import FUNCTIONS, canonical, current
 from nczarr.formats.awkward0.read.whitelist import allows
-from nczarr.formats.awkward0.read.workspace import Named, Workspace
+from nczarr.formats.awkward0.read.workspace import FunctionOfDocument, Workspace
 from nczarr.formats.awkward0.wire import dtypes
 from nczarr.formats.awkward0.wire.blobs import Blobs
 from nczarr.formats.awkward0.wire.documents import (
     AnyExpression,
-    Call,
+    AwkwardDocument,
     DictOf,
-    Document,
     Dtype,
-    Function,
-    Json,
+    FunctionCall,
+    FunctionName,
+    JsonExpression,
     ListOf,
     Pairs,
     Python,
@@ -32,7 +32,7 @@ from nczarr.formats.awkward0.wire.documents import (
     Ref,
     TupleOf,
 )
-from nczarr.formats.awkward0.wire.limits import At, Limits, RefusedError, shown
+from nczarr.formats.awkward0.wire.limits import At, Limits, UnreadableDocumentError, shown
 
 _OPEN = object()
 """Marker of a value under evaluation."""
@@ -42,14 +42,14 @@ class Evaluation:
     """Evaluation of one document. Methods raise RefusedError, and errors of the storage."""
 
     def __init__(
-        self, document: Document, blobs: Blobs, allowed: tuple[tuple[str, ...], ...] | None, limits: Limits
+        self, document: AwkwardDocument, blobs: Blobs, allowed: tuple[tuple[str, ...], ...] | None, limits: Limits
     ) -> None:
         self._document = document
         self._allowed = allowed
         self._limits = limits
         self._workspace = Workspace(blobs, limits)
         self._values: dict[int, Any] = {}
-        self._enclosing: list[tuple[Later, At]] = []
+        self._enclosing: list[tuple[BackReference, At]] = []
         self._depth = 0
 
     def result(self) -> Any:
@@ -57,8 +57,10 @@ class Evaluation:
         found = self._value(self._document.schema)
         for later, at in self._enclosing:
             made = self._values[later.id]
-            if isinstance(made, Later) or not isinstance(made, Column):
-                raise RefusedError("bad-awkward-expression", "the reference points to itself, not to an array", at)
+            if isinstance(made, BackReference) or not isinstance(made, Column):
+                raise UnreadableDocumentError(
+                    "bad-awkward-expression", "the reference points to itself, not to an array", at
+                )
         for later, check in self._workspace.checks:
             check(len(later))
         return self._workspace.finished(found)
@@ -71,13 +73,13 @@ class Evaluation:
         self._depth += 1
         if self._depth > self._limits.nesting:
             text = f"expressions and their references are nested deeper than the limit, {self._limits.nesting}"
-            raise RefusedError("oversized-awkward", text, each.at)
+            raise UnreadableDocumentError("oversized-awkward", text, each.at)
         if each.id is not None:
             self._values[each.id] = _OPEN
         try:
             found = self._made(each)
             self._workspace.measured(found, each.at)
-        except RefusedError as error:
+        except UnreadableDocumentError as error:
             error.at = error.at or each.at
             raise
         self._depth -= 1
@@ -87,7 +89,7 @@ class Evaluation:
 
     def _made(self, each: AnyExpression) -> Any:
         match each:
-            case Call():
+            case FunctionCall():
                 args = [Argument(self._value(item), item.at) for item in each.args]
                 kwargs = {name: Argument(self._value(item), item.at) for name, item in each.named.items()}
                 return self._called(each.call, args, kwargs, each.at)
@@ -104,17 +106,17 @@ class Evaluation:
                 return [(name, self._value(item)) for name, item in each.pairs]
             case Dtype():
                 return dtypes.of_json(each.dtype)
-            case Function():
+            case FunctionName():
                 if not allows(self._allowed, each.function, current(each.function)):
                     raise _forbidden(each.function, "is not in the given whitelist")
-                return Named(each.function)
-            case Json():
-                own = Measure(0, 1, 1)  # it is as large as the document says
+                return FunctionOfDocument(each.function)
+            case JsonExpression():
+                own = ValueCost(0, 1, 1)  # it is as large as the document says
                 self._workspace.measures[id(each.value)] = (each.value, own)
                 return each.value
             case Python():
                 text = "`python` contains a pickled object, and unpickling can run any code"
-                raise RefusedError("forbidden-function", text)
+                raise UnreadableDocumentError("forbidden-function", text)
             case Ref():
                 return self._referred(each)
             case _:
@@ -124,7 +126,7 @@ class Evaluation:
         if self._values.get(each.ref) is not _OPEN:
             return self._value(self._document.ids[each.ref])
         values = self._values
-        later = Later(each.ref, lambda: values[each.ref])
+        later = BackReference(each.ref, lambda: values[each.ref])
         self._enclosing.append((later, each.at))
         return later
 
@@ -149,14 +151,14 @@ class Evaluation:
         if fault is None and missing:
             fault = f"`{missing[0]}` is missing"
         if fault is not None:
-            raise RefusedError("bad-awkward-expression", f"{name}: {fault}", at)
+            raise UnreadableDocumentError("bad-awkward-expression", f"{name}: {fault}", at)
         return function.make(Arguments(name, values, at, self._workspace, self._apply))
 
-    def _apply(self, function: Named, args: tuple[Any, ...], kwargs: dict[str, Any], at: At | None) -> Any:
+    def _apply(self, function: FunctionOfDocument, args: tuple[Any, ...], kwargs: dict[str, Any], at: At | None) -> Any:
         """Call a function that a value names."""
         named = {name: Argument(each, at) for name, each in kwargs.items()}
         return self._called(function.parts, [Argument(each, at) for each in args], named, at)
 
 
-def _forbidden(parts: tuple[str, ...], why: str) -> RefusedError:
-    return RefusedError("forbidden-function", f"the function {shown('.'.join(parts))} {why}")
+def _forbidden(parts: tuple[str, ...], why: str) -> UnreadableDocumentError:
+    return UnreadableDocumentError("forbidden-function", f"the function {shown('.'.join(parts))} {why}")

@@ -30,14 +30,14 @@ from nczarr.ast.node import TypeName
 from nczarr.ast.walk import MAX_DEPTH, building
 from nczarr.check.checked import Namesake, Unchecked, tables
 from nczarr.diagnostics.report import Report
-from nczarr.formats.awkward0.columns.canonical import Deep, Room, UnsayableError, plain
-from nczarr.formats.awkward0.columns.nodes import Chunks, Column, Flat, Indexed, Masked, Objects, Table
+from nczarr.formats.awkward0.columns.canonical import Deep, NoVariableError, Room, plain
+from nczarr.formats.awkward0.columns.nodes import ArrayPieces, Column, Flat, Indexed, Masked, Objects, TableNode
 from nczarr.formats.awkward0.read import reader as reading
 from nczarr.formats.awkward0.read.column_types import Types, arrays, settled, units
 from nczarr.formats.awkward0.write.backend import MODEL, SCHEMA_SUFFIX, array_name
 from nczarr.formats.awkward0.write.sentinel import free_value
 from nczarr.json import ast_document
-from nczarr.json.documents import Documents
+from nczarr.json.documents import DocumentCache
 from nczarr.names import name_problem, stem
 from nczarr.options import Options
 from nczarr.source import Source
@@ -82,7 +82,7 @@ def _begins(head: bytes) -> bool:
 def read(store: Store, report: Report, options: Options) -> Unchecked | None:
     """Return the dataset of a store. Reports and skips unreadable parts. Raises OSError."""
     with building():
-        reader = _Reader(store, report, options)
+        reader = _AwkwardReader(store, report, options)
         given = store.get(MODEL)
         return reader.invented() if given is None else reader.told(given)
 
@@ -140,14 +140,14 @@ class _Group:
         }
 
 
-class _Reader:
+class _AwkwardReader:
     """State of one read."""
 
     def __init__(self, store: Store, report: Report, options: Options) -> None:
         self._store = store
         self._report = report
         self._options = options
-        self._documents = Documents(store, report, options)
+        self._documents = DocumentCache(store, report, options)
         self._blobs = _Blobs(store)
         self._parts: dict[str, Parts] = {}
         self._deep = Deep(0, Room())
@@ -175,7 +175,7 @@ class _Reader:
                 tree = part_tree(variable.type, known.types)
                 values = arrays(plain(column, None, self._deep), tree, shape, known.types)
                 self._keep(path, values, variable.type, known.types, self._fills(key))
-            except UnsayableError as fault:
+            except NoVariableError as fault:
                 self._documents.lost("unreadable-array", f"the values of `{path}` do not match it: {fault}", key)
         for key in self._store.keys(""):
             if key.endswith(SCHEMA_SUFFIX) and key not in keys:
@@ -198,7 +198,7 @@ class _Reader:
             if column is None:
                 continue
             bare = self._bare(column)
-            if not written and isinstance(bare, Table):
+            if not written and isinstance(bare, TableNode):
                 self._columns(bare, top, key)
                 continue
             own = self._name(written or "data", key, top)
@@ -210,7 +210,7 @@ class _Reader:
     def _array(self, column: Column, name: str, into: _Group, key: str, deeper: int = 0) -> None:
         """Add an array as a variable, or as a group if it is a table."""
         bare = self._bare(column)
-        if not isinstance(bare, Table):
+        if not isinstance(bare, TableNode):
             self._variable(column, name, None, into, key)
             return
         depth = into.depth + deeper
@@ -222,7 +222,7 @@ class _Reader:
         self._columns(bare, found, key)
         into.groups.append(Group(name=name, **found.members()))
 
-    def _columns(self, table: Table, into: _Group, key: str) -> None:
+    def _columns(self, table: TableNode, into: _Group, key: str) -> None:
         """Add the columns of a table as variables along one dimension; nested tables as groups."""
         into.types.reserve(table.names)
         row = self._name("row", key, into, avoid=table.names) or "row"
@@ -233,8 +233,8 @@ class _Reader:
             if name is None:
                 continue
             bare = self._bare(inner)
-            if isinstance(bare, Table):
-                whole = bare if len(inner) == len(table) else Table(bare.names, bare.columns, len(table))
+            if isinstance(bare, TableNode):
+                whole = bare if len(inner) == len(table) else TableNode(bare.names, bare.columns, len(table))
                 self._array(whole, name, into, key, deeper=1)
                 continue
             self._variable(inner, name, (along, len(table)), into, key)
@@ -251,7 +251,7 @@ class _Reader:
             fills = {"": bytes(4)} if storage.element == "float16" and not named else {}  # netCDF's own is no half
             values = arrays(column_of, part_tree(type_name, types.known), shape, types.known)
             self._keep(fqn, values, type_name, types.known, fills)
-        except UnsayableError as fault:
+        except NoVariableError as fault:
             types.made.clear()
             types.made.update(before)
             self._documents.lost(fault.code, f"`{fqn}` cannot be a variable: {fault}", key)
@@ -311,7 +311,7 @@ class _Reader:
             said = ".".join(given.function)
             attributes.append(Attribute(name="awkward0_function", value=Constant.text(said.encode())))
         if len(types.masks) > masks and not self._options.accepts("lost-mask"):
-            raise UnsayableError("lost-mask", "some of its items are missing, and no fill value is possible")
+            raise NoVariableError("lost-mask", "some of its items are missing, and no fill value is possible")
         if len(types.masks) > masks:
             self._documents.lost("lost-mask", f"missing items of `{fqn}` become zeros or empty lists", key)
         return tuple(attributes), storage, values
@@ -321,13 +321,13 @@ class _Reader:
         if isinstance(column, Objects):
             return column.content
         inner: Column = column
-        while isinstance(inner, Indexed) or (isinstance(inner, Chunks) and inner.pieces):
+        while isinstance(inner, Indexed) or (isinstance(inner, ArrayPieces) and inner.pieces):
             inner = inner.content if isinstance(inner, Indexed) else inner.pieces[0]
-        if inner is column or not isinstance(inner, Table):
+        if inner is column or not isinstance(inner, TableNode):
             return column
         try:
             return plain(column, None, self._deep)
-        except UnsayableError:
+        except NoVariableError:
             return column
 
     # ---- both ------------------------------------------------------------------------------------------------------
@@ -369,7 +369,7 @@ class _Reader:
         for part, array in values:
             layout = Layout(descr(kinds[part], types), array.shape, array.shape, fill=fills.get(part))
             if layout.fill is not None and not array.dtype.hasobject and len(layout.fill) != array.dtype.itemsize:
-                raise UnsayableError("unreadable-array", "its fill value is not an element of it")
+                raise NoVariableError("unreadable-array", "its fill value is not an element of it")
             held[part] = ArrayInMemory(layout, array)
         self._parts[fqn] = held
 

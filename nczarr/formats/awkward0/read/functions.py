@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 from nczarr.formats.awkward0.read import constructors as make
 from nczarr.formats.awkward0.read import lists
 from nczarr.formats.awkward0.read.arguments import Arguments
-from nczarr.formats.awkward0.wire.blobs import DECOMPRESSORS, Blob, Packed
+from nczarr.formats.awkward0.wire.blobs import DECOMPRESSORS, PackedBlob, StoredBlob
 
 
-class Function(NamedTuple):
+class TableFunction(NamedTuple):
     """A function of the table."""
 
     parameters: tuple[str, ...]
@@ -27,27 +27,27 @@ class Function(NamedTuple):
     """Implementation."""
 
 
-def _decompress(module: str) -> Function:
-    def made(given: Arguments) -> Packed:
+def _decompress(module: str) -> TableFunction:
+    def made(given: Arguments) -> PackedBlob:
         value = given.value("data")
-        if not isinstance(value, Blob | Packed):
+        if not isinstance(value, StoredBlob | PackedBlob):
             raise given.wrong("data", "bytes of a blob")
-        return Packed(module, value)
+        return PackedBlob(module, value)
 
-    return Function(("data",), 1, made)
-
-
-def _function(make: Callable[[Arguments], Any], parameters: str, required: int) -> Function:
-    return Function(tuple(parameters.split()), required, make)
+    return TableFunction(("data",), 1, made)
 
 
-def _ragged(make: Callable[..., Any], parameters: str, *, texts: bool = False) -> Function:
+def _function(make: Callable[[Arguments], Any], parameters: str, required: int) -> TableFunction:
+    return TableFunction(tuple(parameters.split()), required, make)
+
+
+def _ragged(make: Callable[..., Any], parameters: str, *, texts: bool = False) -> TableFunction:
     """Return a function for lists, or for texts with a final parameter `encoding`."""
     names = tuple(parameters.split())
-    return Function((*names, "encoding") if texts else names, len(names), partial(make, texts=texts))
+    return TableFunction((*names, "encoding") if texts else names, len(names), partial(make, texts=texts))
 
 
-FUNCTIONS: dict[tuple[str, ...], Function] = {
+FUNCTIONS: dict[tuple[str, ...], TableFunction] = {
     ("numpy", "frombuffer"): _function(make.from_buffer, "buffer dtype count offset", 1),
     ("awkward0", "JaggedArray"): _ragged(lists.of_spans, "starts stops content"),
     ("awkward0", "JaggedArray", "fromcounts"): _ragged(lists.of_counts, "counts content"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.formats.awkward0.columns.nodes import Column, Flat, Lists, Spans, Texts, offsets_of
+from nczarr.formats.awkward0.columns.nodes import Column, Flat, ListNode, Spans, TextNode, offsets_of
 from nczarr.formats.awkward0.read import array_values
 from nczarr.formats.awkward0.read.arguments import Arguments
 from nczarr.formats.awkward0.wire.limits import LARGEST, shown
@@ -39,8 +39,8 @@ def _content(given: Arguments, *, texts: bool) -> Column:
     return _bytes(given) if texts else given.column("content", later=True)
 
 
-def _finished(given: Arguments, made: Lists | Spans, *, texts: bool) -> Column:
-    return Texts(made, _encoding(given)) if texts else made
+def _finished(given: Arguments, made: ListNode | Spans, *, texts: bool) -> Column:
+    return TextNode(made, _encoding(given)) if texts else made
 
 
 def _bytes(given: Arguments) -> Flat:
@@ -64,7 +64,7 @@ def _encoding(given: Arguments) -> str | None:
     return found
 
 
-def _of_counts(given: Arguments, counts: NDArray[Any], content: Column) -> Lists:
+def _of_counts(given: Arguments, counts: NDArray[Any], content: Column) -> ListNode:
     least, most = given.bounds(counts)
     if least < 0:
         raise given.refused("counts", f"count {int(np.argmax(counts < 0))} is negative: {least}")
@@ -75,16 +75,16 @@ def _of_counts(given: Arguments, counts: NDArray[Any], content: Column) -> Lists
 
     offsets: NDArray[Any] = given.workspace.once("offsets", (counts,), lambda: offsets_of(counts))
     _check_content(given, "counts", content, int(offsets[-1]), "the counts add up to")
-    return Lists(offsets, content)
+    return ListNode(offsets, content)
 
 
-def _of_offsets(given: Arguments, content: Column) -> Lists:
+def _of_offsets(given: Arguments, content: Column) -> ListNode:
     offsets = given.flat_integers("offsets")
     ascend = given.workspace.once("must not decrease", (offsets,), lambda: bool((offsets[1:] >= offsets[:-1]).all()))
     if not len(offsets) or int(offsets[0]) < 0 or not ascend:
         raise given.refused("offsets", "the offsets are missing, negative or not increasing")
     _check_content(given, "offsets", content, int(offsets[-1]), "the last offset is")
-    return Lists(offsets, content)
+    return ListNode(offsets, content)
 
 
 def _of_spans(given: Arguments, starts: NDArray[Any], content: Column) -> Spans:

@@ -9,7 +9,7 @@ from nczarr.formats.awkward0.read.evaluation import Evaluation
 from nczarr.formats.awkward0.read.whitelist import Whitelist, patterns
 from nczarr.formats.awkward0.wire import documents
 from nczarr.formats.awkward0.wire.blobs import Blobs, lookup
-from nczarr.formats.awkward0.wire.limits import DEFAULT, At, Limits, RefusedError
+from nczarr.formats.awkward0.wire.limits import DEFAULT, At, Limits, UnreadableDocumentError
 from nczarr.json.positions import Faults
 from nczarr.source import Source
 
@@ -29,7 +29,7 @@ def read(
         if document is None:
             return None
         return (Evaluation(document, Blobs(storage, limits), allowed, limits).result(),)
-    except RefusedError as error:
+    except UnreadableDocumentError as error:
         code, message, at, helps = error.code, error.message, error.at or at, error.helps
     except RecursionError:
         code, message, helps = "oversized-awkward", "expressions are nested too deeply", ()
@@ -46,7 +46,7 @@ def opened(storage: Any, name: str, whitelist: Whitelist = None, limits: Limits 
     report = Report()
     try:
         found = lookup(storage, name)
-    except RefusedError as error:
+    except UnreadableDocumentError as error:
         Faults(Source(name, b""), report).error(error.code, error.message, helps=error.helps)
         raise CompileError(report.sorted()) from None
     if found is None:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from nczarr.formats.awkward0.columns.nodes import Chunks, Column, Later, Sparse
+from nczarr.formats.awkward0.columns.nodes import ArrayPieces, BackReference, Column, Sparse
 from nczarr.formats.awkward0.read import array_values
-from nczarr.formats.awkward0.read.array_values import Measure
-from nczarr.formats.awkward0.wire.blobs import Blob, Blobs, Packed
-from nczarr.formats.awkward0.wire.limits import At, Limits, RefusedError, shown
+from nczarr.formats.awkward0.read.array_values import ValueCost
+from nczarr.formats.awkward0.wire.blobs import Blobs, PackedBlob, StoredBlob
+from nczarr.formats.awkward0.wire.limits import At, Limits, UnreadableDocumentError, shown
 
 MOST_OF_GIVEN = 16
 """Maximum ratio of array bytes to input bytes: offsets of one-byte counts take eight."""
 
 
-class Named(NamedTuple):
+class FunctionOfDocument(NamedTuple):
     """Name of a function in a document."""
 
     parts: tuple[str, ...]
@@ -28,9 +28,9 @@ class Workspace:
     def __init__(self, blobs: Blobs, limits: Limits) -> None:
         self.blobs = blobs
         self.limits = limits
-        self.measures: dict[int, tuple[Any, Measure]] = {}
+        self.measures: dict[int, tuple[Any, ValueCost]] = {}
         """Measure of each value by its identity; the value is held so that the identity stays its own."""
-        self.checks: list[tuple[Later, Callable[[int], None]]] = []
+        self.checks: list[tuple[BackReference, Callable[[int], None]]] = []
         """Checks of lengths that wait for the end of the evaluation."""
         self._charged = 0
         self._made_bytes = 0
@@ -40,7 +40,7 @@ class Workspace:
 
     def when_known(self, column: Column, check: Callable[[int], None]) -> None:
         """Pass a column's length to a check, at once or, for an unfinished column, at the end."""
-        if isinstance(column, Later):
+        if isinstance(column, BackReference):
             self.checks.append((column, check))
         else:
             check(len(column))
@@ -63,14 +63,14 @@ class Workspace:
         given = self.blobs.given
         if self._made_bytes > MOST_OF_GIVEN * given + self.limits.expanded:
             text = f"all arrays together have {shown(self._made_bytes)} bytes, far more than the input, {given}"
-            raise RefusedError("oversized-awkward", text)
+            raise UnreadableDocumentError("oversized-awkward", text)
 
     def charge(self, count: int) -> None:
         """Count bytes without input. Raises RefusedError if they exceed the limit."""
         self._charged += count
         if self._charged > self.limits.expanded:
             text = f"items without bytes exceed the limit, {self.limits.expanded}"
-            raise RefusedError("oversized-awkward", text)
+            raise UnreadableDocumentError("oversized-awkward", text)
 
     def listed(self, values: list[Any] | tuple[Any, ...], dtype: str) -> Column:
         """Return a list of numbers or texts as a column, cached by list object."""
@@ -84,25 +84,25 @@ class Workspace:
 
         def change(value: Any) -> Any:
             match value:
-                case Blob(array=array) if array is not None:
+                case StoredBlob(array=array) if array is not None:
                     return array_values.elements(array)
-                case Blob() | Packed():
+                case StoredBlob() | PackedBlob():
                     return bytes(self.blobs.bytes_of(value))
-                case Named():
+                case FunctionOfDocument():
                     return value.parts
                 case _:
                     return value
 
         return array_values.replaced(value, change)
 
-    def measured(self, value: Any, at: At | None) -> Measure:
+    def measured(self, value: Any, at: At | None) -> ValueCost:
         """Return the cost of a value. Raises RefusedError if it, or the total so far, is too large."""
         known = self.measures.get(id(value))
         if known is not None:
             return known[1]
         below = [self.measured(each, at) for each in array_values.children(value)]
         own = array_values.own(value)
-        found = Measure(
+        found = ValueCost(
             array_values.made_bytes(value) + sum(each.nbytes for each in own) + sum(each.bytes for each in below),
             1 + sum(each.arrays for each in below),
             1 + max((each.depth for each in below), default=0),
@@ -116,8 +116,8 @@ class Workspace:
             text = f"arrays are nested deeper than {2 * limits.nesting}"
         elif found.arrays > limits.arrays:
             text = f"the arrays and values, counted at each use, exceed the limit, {limits.arrays}"
-        elif isinstance(value, Chunks | Sparse) and found.bytes > given + limits.expanded:
+        elif isinstance(value, ArrayPieces | Sparse) and found.bytes > given + limits.expanded:
             text = f"the array has {shown(found.bytes)} bytes, {limits.expanded} more than the input"
         if text is not None:
-            raise RefusedError("oversized-awkward", text, at)
+            raise UnreadableDocumentError("oversized-awkward", text, at)
         return found

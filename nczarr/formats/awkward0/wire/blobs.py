@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.formats.awkward0.wire.limits import Limits, RefusedError, shown
+from nczarr.formats.awkward0.wire.limits import Limits, UnreadableDocumentError, shown
 from nczarr.stores.base import UnsafeKeyError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Blob:
+class StoredBlob:
     """Stored bytes."""
 
     key: str
@@ -32,7 +32,7 @@ class Blob:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Packed:
+class PackedBlob:
     """Compressed bytes, which are inflated only once the required size is known."""
 
     function: str
@@ -41,13 +41,13 @@ class Packed:
     """The compressed bytes."""
 
 
-Raw: TypeAlias = Blob | Packed
+Raw: TypeAlias = StoredBlob | PackedBlob
 """Bytes, or a way to get them."""
 
 
-def origin(raw: Raw) -> Blob:
+def origin(raw: Raw) -> StoredBlob:
     """Return the blob below all decompressors."""
-    while isinstance(raw, Packed):
+    while isinstance(raw, PackedBlob):
         raw = raw.inner
     return raw
 
@@ -58,27 +58,29 @@ class Blobs:
     def __init__(self, storage: Any, limits: Limits) -> None:
         self._storage = storage
         self._limits = limits
-        self._known: dict[str, Blob] = {}
+        self._known: dict[str, StoredBlob] = {}
         self._left = limits.inflated
         self.given = 0
         """Bytes that were read, and those that were inflated of them."""
 
-    def read(self, key: str, *, absolute: bool) -> Blob:
+    def read(self, key: str, *, absolute: bool) -> StoredBlob:
         """Return a blob by full name. Raises RefusedError, and errors of the storage except KeyError."""
         found = self._known.get(key)
         if found is None:
             if len(self._known) >= self._limits.blobs:
-                raise RefusedError("oversized-awkward", f"the number of blobs exceeds the limit, {self._limits.blobs}")
+                raise UnreadableDocumentError(
+                    "oversized-awkward", f"the number of blobs exceeds the limit, {self._limits.blobs}"
+                )
             value = lookup(self._storage, key)
             if value is None:
-                raise RefusedError("missing-blob", f"there is no blob {shown(key)}")
+                raise UnreadableDocumentError("missing-blob", f"there is no blob {shown(key)}")
             found = self._known[key] = _blob(key, value)
             self.given += len(found.data)
-        return Blob(found.key, found.data, absolute, found.array) if absolute else found
+        return StoredBlob(found.key, found.data, absolute, found.array) if absolute else found
 
     def bytes_of(self, raw: Raw, wanted: int | None = None) -> memoryview:
         """Return the bytes of a blob, when inflated at most one more than wanted. Raises RefusedError."""
-        if isinstance(raw, Blob):
+        if isinstance(raw, StoredBlob):
             return raw.data
         data = self.bytes_of(raw.inner)
         most = min(self._limits.unsized if wanted is None else wanted, self._left)
@@ -87,7 +89,7 @@ class Blobs:
             text = f"blob {shown(origin(raw).key)} inflates to more than the limit leaves, {most} bytes"
             if wanted is None:
                 text += ", and the document does not give a count of its elements"
-            raise RefusedError("oversized-awkward", text)
+            raise UnreadableDocumentError("oversized-awkward", text)
         self._left -= min(len(made), most)
         self.given += min(len(made), most)
         return memoryview(made)
@@ -101,18 +103,18 @@ def lookup(storage: Any, key: str) -> Any | None:
         return None
 
 
-def _blob(key: str, value: Any) -> Blob:
+def _blob(key: str, value: Any) -> StoredBlob:
     """Convert a storage value to a blob. Raises RefusedError."""
     if isinstance(value, bytes | bytearray | memoryview):
         view = memoryview(value)
-        return Blob(key, (view if view.c_contiguous else memoryview(view.tobytes())).cast("B"))
+        return StoredBlob(key, (view if view.c_contiguous else memoryview(view.tobytes())).cast("B"))
     if hasattr(value, "dtype") and hasattr(value, "shape"):
         array = np.ascontiguousarray(value)
         if not array.dtype.hasobject:
             flat = array.reshape(-1)
             data = flat.view(np.uint8) if array.dtype.itemsize and array.size else np.zeros(0, np.uint8)
-            return Blob(key, memoryview(data.data), array=array)
-    raise RefusedError("bad-blob", f"blob {shown(key)} must be bytes, not {type(value).__name__}")
+            return StoredBlob(key, memoryview(data.data), array=array)
+    raise UnreadableDocumentError("bad-blob", f"blob {shown(key)} must be bytes, not {type(value).__name__}")
 
 
 MOST_STREAMS = 100
@@ -130,15 +132,15 @@ def _stream(begin: Callable[[], tuple[Any, Any]], *, several: bool) -> Any:
             try:
                 piece = unpacker.decompress(rest, most - size)
             except fault as error:
-                raise RefusedError("bad-blob", f"blob {shown(key)} cannot be inflated: {error}") from None
+                raise UnreadableDocumentError("bad-blob", f"blob {shown(key)} cannot be inflated: {error}") from None
             size += len(piece)
             out.append(piece)
             rest = memoryview(unpacker.unused_data)
             if size >= most or (unpacker.eof and not rest):
                 return out[0] if len(out) == 1 else b"".join(out)
             if not unpacker.eof:
-                raise RefusedError("bad-blob", f"the compressed data of blob {shown(key)} end too early")
-        raise RefusedError("bad-blob", f"blob {shown(key)} has bytes after its compressed data")
+                raise UnreadableDocumentError("bad-blob", f"the compressed data of blob {shown(key)} end too early")
+        raise UnreadableDocumentError("bad-blob", f"blob {shown(key)} has bytes after its compressed data")
 
     return made
 
@@ -165,16 +167,16 @@ def _lz4(data: memoryview, most: int, key: str) -> bytes:
         block = importlib.import_module("lz4.block")
     except ImportError:
         text = f"blob {shown(key)} is compressed with LZ4, but the library lz4 is not installed"
-        raise RefusedError("missing-library", text, helps=("run `pip install lz4`",)) from None
+        raise UnreadableDocumentError("missing-library", text, helps=("run `pip install lz4`",)) from None
     size = int.from_bytes(data[:4], "little")
     if size > most or size > 255 * len(data):
-        raise RefusedError(
+        raise UnreadableDocumentError(
             "bad-blob", f"blob {shown(key)} declares a decompressed size of {size} bytes, which is too large"
         )
     try:
         made: bytes = block.decompress(bytes(data))
     except (block.LZ4BlockError, ValueError) as error:
-        raise RefusedError("bad-blob", f"blob {shown(key)} cannot be inflated: {error}") from None
+        raise UnreadableDocumentError("bad-blob", f"blob {shown(key)} cannot be inflated: {error}") from None
     return made
 
 

@@ -39,7 +39,7 @@ class Expression(BaseModel):
     """Position in the document; not part of the value."""
 
 
-class Call(Expression):
+class FunctionCall(Expression):
     """Application of a table function."""
 
     kind: Literal["call"] = "call"
@@ -93,14 +93,14 @@ class Dtype(Expression):
     dtype: Any
 
 
-class Function(Expression):
+class FunctionName(Expression):
     """A function that is named, not called."""
 
     kind: Literal["function"] = "function"
     function: Annotated[tuple[str, ...], Field(min_length=1)]
 
 
-class Json(Expression):
+class JsonExpression(Expression):
     """An unchanged JSON value."""
 
     kind: Literal["json"] = "json"
@@ -122,17 +122,17 @@ class Ref(Expression):
 
 
 AnyExpression: TypeAlias = Annotated[
-    Call | Read | ListOf | TupleOf | DictOf | Pairs | Dtype | Function | Json | Python | Ref,
+    FunctionCall | Read | ListOf | TupleOf | DictOf | Pairs | Dtype | FunctionName | JsonExpression | Python | Ref,
     Field(discriminator="kind"),
 ]
 """An expression of any kind."""
 
-for _each in (Call, ListOf, TupleOf, DictOf, Pairs):
+for _each in (FunctionCall, ListOf, TupleOf, DictOf, Pairs):
     _each.model_rebuild()
 
 MODELS: dict[str, type[Expression]] = {
     each.model_fields["kind"].default: each
-    for each in (Call, Read, ListOf, TupleOf, DictOf, Pairs, Dtype, Function, Json, Python, Ref)
+    for each in (FunctionCall, Read, ListOf, TupleOf, DictOf, Pairs, Dtype, FunctionName, JsonExpression, Python, Ref)
 }
 """Expression kinds by identifying key."""
 
@@ -161,7 +161,7 @@ _WORDS = {
 }
 
 
-class Document(NamedTuple):
+class AwkwardDocument(NamedTuple):
     """A document."""
 
     schema: AnyExpression
@@ -176,7 +176,7 @@ class _TwiceError(ValueError):
     """An object with duplicate members."""
 
 
-def read(source: Source, report: Report, limits: Limits) -> Document | None:
+def read(source: Source, report: Report, limits: Limits) -> AwkwardDocument | None:
     """Return the document of a source, None after a reported error."""
     faults = Faults(source, report)
     before = report.errors
@@ -196,12 +196,12 @@ def read(source: Source, report: Report, limits: Limits) -> Document | None:
     if "schema" not in top:
         faults.error("bad-awkward-document", "the document has no member `schema`")
         return None
-    reader = _Reader(faults, limits)
+    reader = _ExpressionReader(faults, limits)
     schema = reader.expression(top["schema"], At(None, "schema"), 1)
     reader.check_references()
     if report.errors > before or schema is None:
         return None
-    return Document(schema, prefix, reader.ids)
+    return AwkwardDocument(schema, prefix, reader.ids)
 
 
 def _loaded(faults: Faults, limits: Limits) -> tuple[Any] | None:
@@ -243,7 +243,7 @@ def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-class _Reader:
+class _ExpressionReader:
     """Converter of JSON values to expressions; reports invalid ones."""
 
     def __init__(self, faults: Faults, limits: Limits) -> None:

@@ -16,7 +16,7 @@ import re
 from typing import Any
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.formats.awkward0.wire.limits import RefusedError, shown
+from nczarr.formats.awkward0.wire.limits import UnreadableDocumentError, shown
 
 LARGEST_ITEM = 2**31 - 1
 """Maximum bytes of an element in NumPy."""
@@ -40,14 +40,14 @@ def of_json(value: Any) -> np.dtype[Any]:
     """Return the dtype of a JSON description. Raises RefusedError."""
     try:
         return _described(_converted(value))
-    except RefusedError:
+    except UnreadableDocumentError:
         raise
     except (TypeError, ValueError, OverflowError, MemoryError) as error:
         raise _refused(f"NumPy does not accept it: {str(error)[:200]}") from None
 
 
-def _refused(text: str) -> RefusedError:
-    return RefusedError("bad-awkward-dtype", f"invalid description of elements: {text}")
+def _refused(text: str) -> UnreadableDocumentError:
+    return UnreadableDocumentError("bad-awkward-dtype", f"invalid description of elements: {text}")
 
 
 def _converted(value: Any) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 
 from nczarr.arrays.lazy_numpy import np
 from nczarr.diagnostics.report import CompileError, Report
-from nczarr.formats.awkward0.wire.limits import Budget, Limits, RefusedError, shown
+from nczarr.formats.awkward0.wire.limits import Budget, Limits, UnreadableDocumentError, shown
 from nczarr.source import Source, Span
 from nczarr.stores.base import is_safe
 
@@ -23,7 +23,7 @@ DOCUMENT = "schema.json"
 """Name of the document dataset."""
 
 
-class Datasets:
+class GroupStorage:
     """Storage of a group's datasets by path."""
 
     def __init__(self, group: Any, limits: Limits, document: str) -> None:
@@ -36,21 +36,23 @@ class Datasets:
         try:
             return self._values(found, key)
         except DAMAGE as error:
-            if isinstance(error, RefusedError):
+            if isinstance(error, UnreadableDocumentError):
                 raise
-            raise RefusedError("bad-container", f"dataset {shown(key)} cannot be read: {error}") from None
+            raise UnreadableDocumentError("bad-container", f"dataset {shown(key)} cannot be read: {error}") from None
 
     def _values(self, found: Any, key: str) -> Any:
         import h5py
 
         if not isinstance(found, h5py.Dataset):
-            raise RefusedError("bad-container", f"{shown(key)} is not a dataset")
+            raise UnreadableDocumentError("bad-container", f"{shown(key)} is not a dataset")
         if found.external or found.is_virtual:
-            raise RefusedError("bad-container", f"dataset {shown(key)} has its bytes in other files or datasets")
+            raise UnreadableDocumentError(
+                "bad-container", f"dataset {shown(key)} has its bytes in other files or datasets"
+            )
         if found.shape is None:
             return np.zeros(0, np.uint8)
         if found.dtype.kind not in "biufcSV" or found.dtype.hasobject or found.dtype.names is not None:
-            raise RefusedError("bad-blob", f"dataset {shown(key)} has no bytes: its items are {found.dtype}")
+            raise UnreadableDocumentError("bad-blob", f"dataset {shown(key)} has no bytes: its items are {found.dtype}")
         self._budget.spend(key, found.nbytes, found.id.get_storage_size())
         return np.asarray(found[()], found.dtype)
 
@@ -67,15 +69,15 @@ def reached(group: Any, path: str) -> Any:
             link = here.get(part, getlink=True) if isinstance(here, h5py.Group) else None
             here = here[part] if isinstance(link, h5py.HardLink) else None
         except DAMAGE as error:
-            raise RefusedError("bad-container", f"{shown(path)} is damaged: {error}") from None
+            raise UnreadableDocumentError("bad-container", f"{shown(path)} is damaged: {error}") from None
         if link is None:
             raise KeyError(path)
         if here is None:
-            raise RefusedError("bad-container", f"{shown(path)} is a link, which may lead outside the group")
+            raise UnreadableDocumentError("bad-container", f"{shown(path)} is a link, which may lead outside the group")
     return here
 
 
-class Group(MutableMapping[str, Any]):
+class Hdf5Group(MutableMapping[str, Any]):
     """Arrays by name in an HDF5 group.
 
     Get-item raises KeyError and CompileError; set-item and del-item raise
@@ -100,7 +102,7 @@ class Group(MutableMapping[str, Any]):
         if name not in self:
             raise KeyError(name)
         key = f"{name}/{DOCUMENT}"
-        return self._read(Datasets(self._group, self._limits, key), key)
+        return self._read(GroupStorage(self._group, self._limits, key), key)
 
     def __setitem__(self, name: str, value: Any) -> None:
         self._write(self._group, name, value)
@@ -116,7 +118,7 @@ class Group(MutableMapping[str, Any]):
             reached(self._group, f"{name}/{DOCUMENT}")
         except KeyError:
             return False
-        except RefusedError:
+        except UnreadableDocumentError:
             return True
         return isinstance(name, str)
 

@@ -55,7 +55,7 @@ class Budget:
         elif size > limits.unsized and size > stored * MOST_PACKED:
             text = f"{shown(name)} grows from {stored} bytes to {size} when decompressed, which is suspicious"
         if text is not None:
-            raise RefusedError("oversized-awkward", text)
+            raise UnreadableDocumentError("oversized-awkward", text)
         self._left -= max(0, size - stored)
 
 
@@ -77,7 +77,7 @@ class At(NamedTuple):
         return tuple(reversed(steps))
 
 
-class RefusedError(ValueError):
+class UnreadableDocumentError(ValueError):
     """Unreadable input: diagnostic `code`, and position `at` if known."""
 
     def __init__(self, code: str, message: str, at: At | None = None, helps: tuple[str, ...] = ()) -> None:

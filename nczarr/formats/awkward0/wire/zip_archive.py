@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import IO, TYPE_CHECKING, Any
 
 from nczarr.diagnostics.report import CompileError, Report
-from nczarr.formats.awkward0.wire.limits import Budget, Limits, RefusedError, shown
+from nczarr.formats.awkward0.wire.limits import Budget, Limits, UnreadableDocumentError, shown
 from nczarr.source import Source, Span
 from nczarr.stores.base import is_safe
 
@@ -27,7 +27,7 @@ ENCRYPTED = 1
 STORED, DEFLATED = 0, 8
 
 
-class Members:
+class ArchiveStorage:
     """Storage of an archive's members by name."""
 
     def __init__(self, archive: ZipFile, limits: Limits, document: str) -> None:
@@ -43,7 +43,7 @@ class Members:
         try:
             return self._archive.read(info)
         except (BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError, zlib.error) as error:
-            raise RefusedError("bad-container", f"member {shown(key)} is damaged: {error}") from None
+            raise UnreadableDocumentError("bad-container", f"member {shown(key)} is damaged: {error}") from None
 
 
 class Archive(Mapping[str, Any]):
@@ -63,7 +63,7 @@ class Archive(Mapping[str, Any]):
         if not isinstance(name, str) or name + self._suffix not in self._archive.NameToInfo:
             raise KeyError(name)
         key = name + self._suffix
-        return self._read(Members(self._archive, self._limits, key), key)
+        return self._read(ArchiveStorage(self._archive, self._limits, key), key)
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and name + self._suffix in self._archive.NameToInfo

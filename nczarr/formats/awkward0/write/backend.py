@@ -21,13 +21,13 @@ from nczarr.arrays import streaming
 from nczarr.arrays.part_fills import all_fill, own_fills
 from nczarr.arrays.parts import Types, descr, escape, is_fixed
 from nczarr.arrays.source import ArraySource, Descr, Parts, itemsize
-from nczarr.arrays.streaming import Blob
+from nczarr.arrays.streaming import BlobWrite
 from nczarr.ast import CompoundType
 from nczarr.ast.json import dump
 from nczarr.ast.node import TypeName
 from nczarr.awkward import expressions
-from nczarr.awkward.expressions import Expression, Numbers
-from nczarr.awkward.schema import Schema, records
+from nczarr.awkward.expressions import Expression, ExpressionIds
+from nczarr.awkward.schema import ExpressionBuilder, records
 from nczarr.awkward.sidecar import described, described_rows
 from nczarr.diagnostics.report import Report
 from nczarr.formats.awkward0.write.compression import SMALLEST
@@ -116,7 +116,7 @@ def _members(plan: StreamPlan, *, tables: bool) -> Iterator[tuple[str, int, Iter
 
 def _schema(type_name: TypeName, shape: tuple[int, ...], arrays: _Arrays, types: Types) -> Expression:
     """Return the expression of a variable; only fixed-size elements retain their dimensions."""
-    schema = Schema(arrays, types)
+    schema = ExpressionBuilder(arrays, types)
     rows = shape[1:] if is_fixed(type_name, types) and 0 not in shape else ()
     if isinstance(types.get(type_name), CompoundType):
         rows = ()  # awkward0 has no tables for records in rows
@@ -132,13 +132,13 @@ class _Arrays:
         self._sources = sources
         self._types = types
         self._tables = tables
-        self.blobs: list[Blob] = []
+        self.blobs: list[BlobWrite] = []
 
     def length(self, part: str) -> int:
         """Return the length of a content array."""
         return self._sources[part].layout.shape[0]
 
-    def flat(self, part: str, type_name: str, count: int, rows: tuple[int, ...], numbers: Numbers) -> Expression:
+    def flat(self, part: str, type_name: str, count: int, rows: tuple[int, ...], numbers: ExpressionIds) -> Expression:
         """Return the expression of one array."""
         source = self._sources[part]
         if type_name == "string":
@@ -160,23 +160,23 @@ class _Arrays:
         members: tuple[str, ...],
         count: int,
         rows: tuple[int, ...],
-        numbers: Numbers,
+        numbers: ExpressionIds,
     ) -> Expression:
         """Return elements in one blob; `members`: path to them in the source elements."""
         number = numbers.next()
         size = count * math.prod(rows) * itemsize(element)
         packed = SMALLEST <= size <= LARGEST_PACKED and isinstance(element, str) and element[1] in "iu"
-        blob = Blob(number, lambda: streaming.elements(source, members), size, packed)
+        blob = BlobWrite(number, lambda: streaming.elements(source, members), size, packed)
         return self._added(blob, described_rows(element, rows), count)
 
-    def _added(self, blob: Blob, element: Any, count: int) -> Expression:
+    def _added(self, blob: BlobWrite, element: Any, count: int) -> Expression:
         """Add a blob; return the expression of its elements."""
         self.blobs.append(blob)
         raw = expressions.read(f"{blob.number}{SUFFIX}")
         raw = expressions.inflated(raw) if blob.packed else raw
         return expressions.buffer(raw, element, expressions.constant(count), blob.number)
 
-    def _texts(self, source: ArraySource, rows: tuple[int, ...], numbers: Numbers) -> Expression:
+    def _texts(self, source: ArraySource, rows: tuple[int, ...], numbers: ExpressionIds) -> Expression:
         """Return texts as bytes and lengths, masked if some are NIL."""
         found = streaming.texts(source)
         if found.nil is not None:
@@ -186,7 +186,7 @@ class _Arrays:
         counts = self._known(found.counts, "<i8", rows, numbers)
         content = numbers.next()
         size = int(found.counts.sum())
-        blob = Blob(content, lambda: streaming.characters(source), size, packed=False)
+        blob = BlobWrite(content, lambda: streaming.characters(source), size, packed=False)
         bytes_ = self._added(blob, described("|u1"), size)
         encoding = expressions.constant("utf-8" if found.utf8 else None)
         made = expressions.texts_from_counts(counts, bytes_, encoding, number)
@@ -196,9 +196,9 @@ class _Arrays:
             expressions.awkward("MaskedArray"), mask, made, expressions.constant(True), number=masked
         )
 
-    def _known(self, values: Any, element: str, rows: tuple[int, ...], numbers: Numbers) -> Expression:
+    def _known(self, values: Any, element: str, rows: tuple[int, ...], numbers: ExpressionIds) -> Expression:
         """Return the expression of values in memory."""
         number, packed = numbers.next(), SMALLEST <= values.nbytes <= LARGEST_PACKED
-        blob = Blob(number, lambda: iter((values.tobytes(),)), values.nbytes, packed)
+        blob = BlobWrite(number, lambda: iter((values.tobytes(),)), values.nbytes, packed)
         count = len(values) // math.prod(rows) if math.prod(rows) else 0
         return self._added(blob, described_rows(element, rows), count)

@@ -51,7 +51,7 @@ _INVERSES: dict[tuple[str, ...], Callable[[bytes], bytes]] = {
 _MEMBERS = ("minsize", "types", "contexts", "pair", "foreign")
 
 
-class Rule(NamedTuple):
+class CompressionRule(NamedTuple):
     """Compression of arrays that are large enough and have a suitable scalar type."""
 
     compress: Compress
@@ -94,7 +94,7 @@ class Rule(NamedTuple):
         return packed
 
 
-def rules(policy: Policy) -> tuple[Rule, ...]:
+def rules(policy: Policy) -> tuple[CompressionRule, ...]:
     """Return the rules of a policy.
 
     Raises TypeError for an invalid policy, ValueError for an unknown
@@ -106,21 +106,21 @@ def rules(policy: Policy) -> tuple[Rule, ...]:
         return (_rule(zlib.compress),)
     if isinstance(policy, str) and policy == DEFAULT:
         return (_rule({"minsize": SMALLEST, "types": [bool, np.bool_, np.integer], "pair": zlib.compress}),)
-    if isinstance(policy, list | tuple) and not isinstance(policy, Rule) and not _is_pair(policy):
+    if isinstance(policy, list | tuple) and not isinstance(policy, CompressionRule) and not _is_pair(policy):
         return tuple(_rule(each) for each in policy)
     return (_rule(policy),)
 
 
-def first(policy: Iterable[Rule], array: NDArray[Any], context: str) -> Rule | None:
+def first(policy: Iterable[CompressionRule], array: NDArray[Any], context: str) -> CompressionRule | None:
     """Return the first rule that compresses an array (any shape), by its bytes, dtype and context, or None."""
     return next((rule for rule in policy if rule.applies(array, context)), None)
 
 
-def _rule(said: Any) -> Rule:
-    if isinstance(said, Rule):
+def _rule(said: Any) -> CompressionRule:
+    if isinstance(said, CompressionRule):
         return said
     if not isinstance(said, Mapping):
-        return Rule(*_pair(said, foreign=False))
+        return CompressionRule(*_pair(said, foreign=False))
     unknown = [name for name in said if name not in _MEMBERS]
     if unknown or "pair" not in said:
         raise TypeError(
@@ -137,7 +137,7 @@ def _rule(said: Any) -> Rule:
     contexts = tuple(contexts) if isinstance(contexts, list | tuple | set | frozenset) else (contexts,)
     if not all(isinstance(each, str) for each in contexts):
         raise TypeError("`contexts` of a rule must be patterns, such as '*.counts'")
-    return Rule(*_pair(said["pair"], foreign=bool(said.get("foreign"))), minsize, types, contexts)
+    return CompressionRule(*_pair(said["pair"], foreign=bool(said.get("foreign"))), minsize, types, contexts)
 
 
 def _is_pair(said: Any) -> bool:

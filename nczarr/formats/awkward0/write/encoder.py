@@ -12,35 +12,35 @@ from typing import Any, assert_never
 
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.awkward import expressions as made
-from nczarr.awkward.expressions import Expression, Numbers, awkward
+from nczarr.awkward.expressions import Expression, ExpressionIds, awkward
 from nczarr.diagnostics.report import Report
 from nczarr.formats.awkward0.columns import nodes as nodes
-from nczarr.formats.awkward0.columns.cuts import Cuts, stand_in
+from nczarr.formats.awkward0.columns.cuts import ColumnSlicer, stand_in
 from nczarr.formats.awkward0.wire import dtypes
 from nczarr.formats.awkward0.write import inputs
-from nczarr.formats.awkward0.write.compression import Rule, first
+from nczarr.formats.awkward0.write.compression import CompressionRule, first
 
 LARGEST = (1 << 63) - 1
 
 
-class _UnsuitedError(Exception):
+class _NotEncodableError(Exception):
     """A reported part without which the enclosing column cannot be encoded."""
 
 
-class Encoder:
+class ExpressionEncoder:
     """Builder of one array's expression; `blobs`: name, elements and compression rule of its blobs.
 
     `suffix` ends every name. An unwritable column is reported; its expression
     is meaningless.
     """
 
-    def __init__(self, suffix: str, policy: tuple[Rule, ...], report: Report) -> None:
-        self.blobs: list[tuple[str, NDArray[Any], Rule | None]] = []
+    def __init__(self, suffix: str, policy: tuple[CompressionRule, ...], report: Report) -> None:
+        self.blobs: list[tuple[str, NDArray[Any], CompressionRule | None]] = []
         self._suffix = suffix
         self._policy = policy
         self._report = report
-        self._numbers = Numbers()
-        self._cut = Cuts()
+        self._numbers = ExpressionIds()
+        self._cut = ColumnSlicer()
         self._ids: dict[int, tuple[int, object]] = {}  # by identity; the object is held, so that no other takes it
         self._converted: dict[int, tuple[object, NDArray[Any]]] = {}
 
@@ -50,7 +50,7 @@ class Encoder:
 
     def column(self, column: nodes.Column, context: str = "", place: str = "/") -> Expression:
         """Return the expression of a column. `context`: its role in the enclosing array."""
-        if isinstance(column, nodes.Later):
+        if isinstance(column, nodes.BackReference):
             return self._later(column, place)
         known = self._ids.get(id(column))
         if known is not None:
@@ -67,16 +67,16 @@ class Encoder:
         self._ids[id(written)] = number, written
         try:
             return self._node(written, number, place)
-        except _UnsuitedError:
+        except _NotEncodableError:
             return made.constant(None)
 
     def _node(self, column: nodes.Column, number: int, place: str) -> Expression:
         match column:
-            case nodes.Lists() | nodes.Spans():
+            case nodes.ListNode() | nodes.Spans():
                 return self._lists(column, number, place)
-            case nodes.Texts():
+            case nodes.TextNode():
                 return self._texts(column, number, place)
-            case nodes.Table():
+            case nodes.TableNode():
                 return self._table(column, number, place)
             case nodes.Masked():
                 return self._masked(column, number, place)
@@ -88,20 +88,20 @@ class Encoder:
                 return self._sparse(column, number, place)
             case nodes.Union():
                 return self._union(column, number, place)
-            case nodes.Chunks():
+            case nodes.ArrayPieces():
                 return self._chunks(column, number, place)
             case nodes.Objects():
                 return self._objects(column, number, place)
-            case nodes.Flat() | nodes.Later():
+            case nodes.Flat() | nodes.BackReference():
                 raise AssertionError("these have no own number")
             case _:
                 assert_never(column)
 
-    def _lists(self, column: nodes.Lists | nodes.Spans, number: int, place: str) -> Expression:
+    def _lists(self, column: nodes.ListNode | nodes.Spans, number: int, place: str) -> Expression:
         bounds, inner = self._bounds(column, place), nodes.below(place, "[]")
         return made.call(*self._ragged("JaggedArray", bounds, column.content, place, inner), number=number)
 
-    def _texts(self, column: nodes.Texts, number: int, place: str) -> Expression:
+    def _texts(self, column: nodes.TextNode, number: int, place: str) -> Expression:
         bounds, content = self._bounds(column.bytes, place), column.bytes.content
         if not isinstance(content, nodes.Flat) or content.values.ndim != 1 or content.values.dtype != "u1":
             return self._unsuited(place, "has strings whose bytes are not a plain uint8 array")
@@ -126,7 +126,7 @@ class Encoder:
             yield self._array(stops, f"{kind}.stops", place)
         yield self.column(content, f"{kind}.content", inner)
 
-    def _table(self, column: nodes.Table, number: int, place: str) -> Expression:
+    def _table(self, column: nodes.TableNode, number: int, place: str) -> Expression:
         names, columns = column.names, column.columns
         if len(set(names)) < len(names) or not all(isinstance(name, str) for name in names):
             return self._unsuited(place, "has two columns of the same name, or one whose name is not a string")
@@ -222,7 +222,7 @@ class Encoder:
         function = awkward("UnionArray", "fromtags") if sequential else awkward("UnionArray")
         return made.call(function, *parts, made.listed(contents), number=number)
 
-    def _chunks(self, column: nodes.Chunks, number: int, place: str) -> Expression:
+    def _chunks(self, column: nodes.ArrayPieces, number: int, place: str) -> Expression:
         pieces = [piece for piece in column.pieces if len(piece)]
         sizes = [len(piece) for piece in pieces]
         parts = [self.column(piece, "ChunkedArray.chunk", place) for piece in pieces]
@@ -239,7 +239,7 @@ class Encoder:
             awkward("ObjectArray"), content, function, made.tupled(args), made.named(kwargs), number=number
         )
 
-    def _later(self, column: nodes.Later, place: str) -> Expression:
+    def _later(self, column: nodes.BackReference, place: str) -> Expression:
         known = self._ids.get(id(column.found()))
         if known is None:
             return self._unsuited(place, f"refers to array {column.id}, which does not enclose it as a whole")
@@ -251,7 +251,7 @@ class Encoder:
             return self.column(value, context, place)
         try:
             return self._numbers.constant(inputs.json_of(value))
-        except inputs.NotJsonError as error:
+        except inputs.NotJsonValueError as error:
             return self._unsuited(place, f"has an argument that documents cannot represent: {error}")
 
     def _array(self, values: NDArray[Any], context: str, place: str) -> Expression:
@@ -273,12 +273,12 @@ class Encoder:
         raw = made.read(name) if rule is None else made.inflated(made.read(name), rule.decompress)
         return made.buffer(raw, described, self._numbers.constant(len(plain)), number)
 
-    def _bounds(self, column: nodes.Lists | nodes.Spans, place: str) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _bounds(self, column: nodes.ListNode | nodes.Spans, place: str) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return checked starts and stops: int64, shape (lists,). Empty lists are moved into the content.
 
         Raises _UnsuitedError for lists outside the content.
         """
-        if isinstance(column, nodes.Lists):
+        if isinstance(column, nodes.ListNode):
             offsets = self._integers(column.offsets, place)
             starts, stops = offsets[:-1], offsets[1:]
             low, high = _range(offsets)
@@ -293,7 +293,7 @@ class Encoder:
                 wrong = _range(starts)[0] < 0 or _range(stops)[1] > len(column.content)
         if wrong or (stops < starts).any():
             self._unsuited(place, f"has lists outside their {len(column.content)} items")
-            raise _UnsuitedError
+            raise _NotEncodableError
         return starts, stops
 
     def _integers(self, values: NDArray[Any], place: str) -> NDArray[Any]:
@@ -309,7 +309,7 @@ class Encoder:
                 or (found.dtype.kind == "u" and _range(found)[1] > LARGEST)
             ):
                 self._unsuited(place, "has positions that are not one-dimensional 64-bit integers")
-                raise _UnsuitedError
+                raise _NotEncodableError
             self._converted[id(values)] = values, found.astype("<i8", copy=False)
         return self._converted[id(values)][1]
 

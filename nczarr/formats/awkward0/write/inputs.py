@@ -16,18 +16,18 @@ from nczarr.diagnostics.report import Report
 from nczarr.formats.awkward0.columns import nodes as nodes
 
 
-class Json(NamedTuple):
+class JsonInput(NamedTuple):
     """A value stored in the document itself."""
 
     value: Any
     """The value."""
 
 
-class NotJsonError(Exception):
+class NotJsonValueError(Exception):
     """A value that JSON cannot represent, with its place."""
 
 
-def taken(given: Any, report: Report) -> nodes.Column | Json | None:
+def taken(given: Any, report: Report) -> nodes.Column | JsonInput | None:
     """Convert a value to a column or JSON. Returns None and reports an error if impossible."""
     if isinstance(given, nodes.Column):
         return given
@@ -39,8 +39,8 @@ def taken(given: Any, report: Report) -> nodes.Column | Json | None:
     if "numpy" in sys.modules and isinstance(given, np.ndarray):
         return of_numpy(given, report)
     try:
-        return Json(json_of(given))
-    except NotJsonError as error:
+        return JsonInput(json_of(given))
+    except NotJsonValueError as error:
         report.error(
             "unsuited-array",
             str(error),
@@ -52,7 +52,7 @@ def taken(given: Any, report: Report) -> nodes.Column | Json | None:
 def json_of(given: Any, place: str = "/", depth: int = 0) -> Any:
     """Return a Python or NumPy value losslessly as JSON. Raises NotJsonError."""
     if depth > DEEPEST:
-        raise NotJsonError(f"lists and dictionaries nested more than {DEEPEST} deep")
+        raise NotJsonValueError(f"lists and dictionaries nested more than {DEEPEST} deep")
     if given is None or isinstance(given, bool):
         return given
     if isinstance(given, str):
@@ -64,7 +64,7 @@ def json_of(given: Any, place: str = "/", depth: int = 0) -> Any:
     number = _number(given)
     if number is None:
         shown = repr(given)
-        raise NotJsonError(
+        raise NotJsonValueError(
             f"`{place}` is {shown if len(shown) < 40 else type(given).__name__}, which JSON cannot represent exactly"
         )
     return number
@@ -105,7 +105,7 @@ def of_numpy(values: NDArray[Any], report: Report) -> nodes.Column | None:
         if values.ndim > 1 or not names or None in parts:
             report.error("unsuited-array", "a masked array of structures has more than one dimension")
             return None
-        return nodes.Table(names, tuple(part for part in parts if part is not None), len(values))
+        return nodes.TableNode(names, tuple(part for part in parts if part is not None), len(values))
     masked = np.ma.getmaskarray(values)
     column: nodes.Column = nodes.Masked(masked.reshape(-1), nodes.Flat(np.asarray(values.data).reshape(-1)))
     for size in values.shape[:0:-1]:

@@ -26,7 +26,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.formats.awkward0.wire.hdf5_group import DOCUMENT
 from nczarr.formats.awkward0.write.archive import Member, extend_file, extend_object
 from nczarr.formats.awkward0.write.compression import DEFAULT, Policy, rules
-from nczarr.formats.awkward0.write.serialize import Encoded, encode, naming
+from nczarr.formats.awkward0.write.serialize import EncodedArray, encode, naming
 from nczarr.formats.awkward0.write.warnings import say
 from nczarr.stores.base import is_safe, safe_key
 from nczarr.stores.zip import entry_name
@@ -73,7 +73,7 @@ def save(
     arrays = {(name or "") + _text(each): value for each, value in given.items()}
     _distinct(arrays)
     policy, found = rules(compression), report if report is not None else Report()
-    made: list[Encoded] = []
+    made: list[EncodedArray] = []
     for each, value in arrays.items():
         its = Report(strict=found.strict)
         encoded = encode(value, naming(each, delimiter, suffix, schemasuffix), policy, its, doc=doc, metadata=metadata)
@@ -156,7 +156,7 @@ def _is_group(group: Any, name: str) -> bool:
     return isinstance(linked, h5py.HardLink) and group.get(name, getclass=True) is h5py.Group
 
 
-def _members(made: Encoded) -> list[Member]:
+def _members(made: EncodedArray) -> list[Member]:
     """Return the members, blobs first, so that no document exists without them."""
     document = expressions.encoded(made.document)
     return [*((blob.key, blob.bytes) for blob in made.blobs), (made.key, lambda: document)]

@@ -19,20 +19,20 @@ from nczarr.arrays.lazy_numpy import NDArray
 from nczarr.awkward import expressions
 from nczarr.awkward.expressions import Expression
 from nczarr.diagnostics.report import Report
-from nczarr.formats.awkward0.write.compression import DEFAULT, Policy, Rule, rules
-from nczarr.formats.awkward0.write.encoder import Encoder
-from nczarr.formats.awkward0.write.inputs import Json, taken
+from nczarr.formats.awkward0.write.compression import DEFAULT, CompressionRule, Policy, rules
+from nczarr.formats.awkward0.write.encoder import ExpressionEncoder
+from nczarr.formats.awkward0.write.inputs import JsonInput, taken
 from nczarr.formats.awkward0.write.warnings import LostPartsWarning, say
 
 
-class Blob(NamedTuple):
+class PlainBlob(NamedTuple):
     """A blob before conversion to bytes."""
 
     key: str
     """Full key."""
     array: NDArray[Any]
     """Elements in C order."""
-    rule: Rule | None
+    rule: CompressionRule | None
     """Compression rule; None: uncompressed."""
 
     def bytes(self) -> bytes:
@@ -40,18 +40,18 @@ class Blob(NamedTuple):
         return self.array.tobytes() if self.rule is None else self.rule.compressed(self.array)
 
 
-class Encoded(NamedTuple):
+class EncodedArray(NamedTuple):
     """An array ready for storage."""
 
     key: str
     """Key of the document."""
     document: Expression
     """The document."""
-    blobs: tuple[Blob, ...]
+    blobs: tuple[PlainBlob, ...]
     """Blobs in order."""
 
 
-class Naming(NamedTuple):
+class KeyNaming(NamedTuple):
     """Naming scheme of the keys of an array."""
 
     name: str = ""
@@ -80,12 +80,12 @@ class Naming(NamedTuple):
 
 def naming(
     name: str | None, delimiter: str | None, suffix: str | None, schemasuffix: str | None, prefix: str | None = None
-) -> Naming:
+) -> KeyNaming:
     """Return a naming scheme; None counts as empty. Raises TypeError for other types."""
     for each in (name, delimiter, suffix, schemasuffix, prefix):
         if not isinstance(each, str | None):
             raise TypeError(f"{each!r} is not a string, as names must be")
-    return Naming(name or "", delimiter or "", suffix or "", schemasuffix or "", prefix)
+    return KeyNaming(name or "", delimiter or "", suffix or "", schemasuffix or "", prefix)
 
 
 def serialize(
@@ -128,24 +128,24 @@ def serialize(
 
 def encode(
     obj: Any,
-    names: Naming,
-    policy: tuple[Rule, ...],
+    names: KeyNaming,
+    policy: tuple[CompressionRule, ...],
     report: Report,
     *,
     doc: str | None = None,
     metadata: Mapping[str, Any] | None = None,
-) -> Encoded | None:
+) -> EncodedArray | None:
     """Return the document and blobs of an array. Returns None and reports errors if it is unwritable.
 
     Raises ValueError if the document and a blob would have the same key.
     """
     before = report.errors
-    encoder = Encoder(names.suffix, policy, report)
+    encoder = ExpressionEncoder(names.suffix, policy, report)
     try:
         column = taken(obj, report)
         if column is None:
             return None
-        schema = encoder.constant(column.value) if isinstance(column, Json) else encoder.column(column)
+        schema = encoder.constant(column.value) if isinstance(column, JsonInput) else encoder.column(column)
     except RecursionError:
         report.error("unsuited-array", "the array is nested too deeply, or encloses itself")
         return None
@@ -156,10 +156,10 @@ def encode(
         return None
     said = f"nczarr {nczarr.__version__}" if doc is None else doc
     document = expressions.document(schema, prefix=names.blob_prefix, doc=said, metadata=metadata)
-    blobs = tuple(Blob(names.blob_prefix + key, array, rule) for key, array, rule in encoder.blobs)
+    blobs = tuple(PlainBlob(names.blob_prefix + key, array, rule) for key, array, rule in encoder.blobs)
     if any(blob.key == names.schema_key for blob in blobs):
         raise ValueError(f"{names.schema_key!r} would be the key of both the document and a blob")
-    return Encoded(names.schema_key, document, blobs)
+    return EncodedArray(names.schema_key, document, blobs)
 
 
-__all__ = ["Blob", "Encoded", "LostPartsWarning", "Naming", "encode", "naming", "serialize"]
+__all__ = ["EncodedArray", "KeyNaming", "LostPartsWarning", "PlainBlob", "encode", "naming", "serialize"]

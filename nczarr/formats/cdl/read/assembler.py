@@ -13,7 +13,7 @@ from nczarr import names
 from nczarr.ast import Attribute, Constant, Dimension, Kind
 from nczarr.diagnostics.report import Label, Report
 from nczarr.formats.cdl.read.patterns import PRIMITIVES
-from nczarr.formats.cdl.read.scope import Scope, VariableDraft
+from nczarr.formats.cdl.read.scope import GroupScope, VariableDraft
 from nczarr.formats.cdl.read.special_attributes import GLOBAL, SPECIAL, Specials
 from nczarr.formats.cdl.values.literal_values import Converter, plain_numbers
 from nczarr.formats.cdl.values.literals import ListReader
@@ -39,7 +39,7 @@ class Assembler:
         self.convert = Converter(source, report)
         self.specials = Specials(source, report)
         self.kind: Kind | None = None
-        self.root = Scope("", "/", NOWHERE)
+        self.root = GroupScope("", "/", NOWHERE)
         self.scope = self.root  # the group whose statements are being read
         self.value_lists: dict[str, Span] = {}
         self.attribute_lists: dict[tuple[str, str], Span] = {}
@@ -52,7 +52,14 @@ class Assembler:
 
     # ---- dimensions and variables ------------------------------------------------------------------------------
     def add_dimension(
-        self, scope: Scope, name: str, length: int | None, place: Span, size_place: Span, *, unlimited: bool = False
+        self,
+        scope: GroupScope,
+        name: str,
+        length: int | None,
+        place: Span,
+        size_place: Span,
+        *,
+        unlimited: bool = False,
     ) -> None:
         """Add a dimension; `length` is None after a fault, or if it is unlimited. 0 means that, with a warning."""
         if length is not None and length >= 2**63:
@@ -67,7 +74,7 @@ class Assembler:
         scope.dimensions.append(Dimension(name=name, size=length or 0, unlimited=unlimited or length == 0, span=place))
 
     def declare(
-        self, scope: Scope, type_name: str, name: str, dimensions: list[str], place: Span, uses: list[Span]
+        self, scope: GroupScope, type_name: str, name: str, dimensions: list[str], place: Span, uses: list[Span]
     ) -> None:
         """Add a variable; `uses`: spans of its type and of each dimension."""
         if len(dimensions) > MAX_RANK:
@@ -80,9 +87,9 @@ class Assembler:
         self.uses.setdefault(path, tuple(uses))
         scope.declare(VariableDraft(name, type_name, tuple(dimensions), place))
 
-    def _is_broken(self, scope: Scope, name: str) -> bool:
+    def _is_broken(self, scope: GroupScope, name: str) -> bool:
         """Return whether a type or dimension has a faulty declaration, or occurs only in faulty statements."""
-        holder: Scope | None = scope
+        holder: GroupScope | None = scope
         while holder is not None:
             for declared in (*holder.types, *holder.dimensions):
                 if declared.name == name:
@@ -91,7 +98,7 @@ class Assembler:
         return name in self.broken
 
     # ---- attributes --------------------------------------------------------------------------------------------
-    def attribute(self, scope: Scope, words: list[Token], name: Token, start: int, end: int) -> None:
+    def attribute(self, scope: GroupScope, words: list[Token], name: Token, start: int, end: int) -> None:
         """Process `[T] [x]:name = values`; `start` and `end` enclose the values."""
         attribute_name = self.words.name(name.start, name.end)
         declared: str | None = None
@@ -116,7 +123,7 @@ class Assembler:
 
     def add_attribute(
         self,
-        scope: Scope,
+        scope: GroupScope,
         variable: VariableDraft | None,
         declared: str | None,
         words: list[Token],
@@ -212,7 +219,13 @@ class Assembler:
         return self.convert.atomic(literals, declared, what)
 
     def _special(
-        self, scope: Scope, variable: VariableDraft | None, declared: str | None, name: str, place: Span, values: Span
+        self,
+        scope: GroupScope,
+        variable: VariableDraft | None,
+        declared: str | None,
+        name: str,
+        place: Span,
+        values: Span,
     ) -> None:
         on_root = variable is None and scope is self.root
         if declared is not None or (name in GLOBAL) != (variable is None) or (variable is None and not on_root):
@@ -240,21 +253,21 @@ class Assembler:
 
     def _escaped_type(self, name: str) -> str:
         r"""Return the FQN of a declared type named like an atomic one (`\float`): the bare name is ambiguous."""
-        scope: Scope | None = self.scope
+        scope: GroupScope | None = self.scope
         while scope is not None:
             if any(declared.name == name for declared in scope.types):
                 return names.join(scope.path, name)
             scope = scope.parent
         return names.join("/", name)
 
-    def variable(self, scope: Scope, word: Token) -> tuple[Scope, VariableDraft] | None:
+    def variable(self, scope: GroupScope, word: Token) -> tuple[GroupScope, VariableDraft] | None:
         """Return the variable that a word names (in this group, or by path), or report it and return None."""
         found = self.find_variable(scope, word)
         if found is None:
             self.undefined_variable(scope, word)
         return found
 
-    def find_variable(self, scope: Scope, word: Token) -> tuple[Scope, VariableDraft] | None:
+    def find_variable(self, scope: GroupScope, word: Token) -> tuple[GroupScope, VariableDraft] | None:
         """Return the variable that a word names, or None."""
         name = self.words.reference(word.start, word.end)
         if not name.startswith("/") or self.source.data[word.start] != 0x2F:
@@ -265,7 +278,7 @@ class Assembler:
         variable = holder.variable_by_name.get(last) if holder is not None else None
         return (holder, variable) if holder is not None and variable is not None else None
 
-    def variable_or_type(self, scope: Scope, word: Token) -> tuple[Scope, VariableDraft] | str | None:
+    def variable_or_type(self, scope: GroupScope, word: Token) -> tuple[GroupScope, VariableDraft] | str | None:
         """Resolve the word before the colon of `x:a`: a variable if one exists, else a type."""
         found = self.find_variable(scope, word)
         if found is not None:
@@ -279,7 +292,7 @@ class Assembler:
         self.undefined_variable(scope, word)
         return None
 
-    def undefined_variable(self, scope: Scope, word: Token) -> None:
+    def undefined_variable(self, scope: GroupScope, word: Token) -> None:
         """Report an undefined variable."""
         name = self.words.reference(word.start, word.end)
         if self.source.data[word.start] == 0x2F and self._group(names.split(name)[:-1]) is None:
@@ -304,14 +317,14 @@ class Assembler:
         message = f"variable `{name}` is not defined{where}"
         self.report.error("undefined-variable", message, self.span(word), helps=helps, others=others)
 
-    def _group(self, path: Iterable[str]) -> Scope | None:
+    def _group(self, path: Iterable[str]) -> GroupScope | None:
         """Return the group that these names lead to, or None."""
-        holder: Scope | None = self.root
+        holder: GroupScope | None = self.root
         for part in path:
             holder = holder.child(part) if holder is not None else None
         return holder
 
-    def values(self, scope: Scope, word: Token, start: int, end: int) -> None:
+    def values(self, scope: GroupScope, word: Token, start: int, end: int) -> None:
         """Process `x = values` of a data section."""
         found = self.variable(scope, word)
         if found is None:

@@ -17,9 +17,9 @@ from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.formats.cdl.read import statements
 from nczarr.formats.cdl.read.assembler import Assembler
-from nczarr.formats.cdl.read.recovery import Recovery
-from nczarr.formats.cdl.read.scope import Scope
-from nczarr.formats.cdl.read.syntax_errors import Explainer
+from nczarr.formats.cdl.read.recovery import CdlRecovery
+from nczarr.formats.cdl.read.scope import GroupScope
+from nczarr.formats.cdl.read.syntax_errors import CdlExplainer
 from nczarr.formats.cdl.read.tokens import FastTokens
 from nczarr.formats.cdl.values.read_lists import read_lists
 from nczarr.source import Source, Span
@@ -40,14 +40,16 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
 def parse(
     source: Source, tokens: list[Token], report: Report, sound: int | None = None, refused: Sequence[int] = ()
 ) -> Unchecked | None:
-    """Return the tree of a token list from any token source; `sound` and `refused` as in `Recovery`."""
+    """Return the tree of a token list from any token source; `sound` and `refused` as in `CdlRecovery`."""
     if not tokens or tokens[0].type != P.NETCDF:
         return None
     with building():
         stream = ListStream(tokens)
         parser = P(stream)
         parser.removeErrorListeners()
-        parser._errHandler = strategy = Recovery(source, report, Explainer(source, tokens[2].start), sound, refused)
+        parser._errHandler = strategy = CdlRecovery(
+            source, report, CdlExplainer(source, tokens[2].start), sound, refused
+        )
         tree = parser.ncdesc()
         return _gathered(tree, source, tokens, report, strategy.finish(stream))
 
@@ -55,7 +57,7 @@ def parse(
 def _gathered(context: Any, source: Source, tokens: list[Token], report: Report, broken: set[str]) -> Unchecked:
     """Collect the declarations of a parse tree; `broken`: names in faulty statements."""
     assembler = Assembler(source, report, broken)
-    assembler.root = Scope(_dataset_name(source, tokens[1]), "/", Span(source, tokens[0].start, tokens[2].end))
+    assembler.root = GroupScope(_dataset_name(source, tokens[1]), "/", Span(source, tokens[0].start, tokens[2].end))
     for child in context.children or ():
         if isinstance(child, P.BodyContext):
             statements.body(assembler, assembler.root, child)

@@ -27,7 +27,7 @@ _STATEMENTS = (
 )  # fmt: skip
 
 
-class Recovery(recovery.Recovery):
+class CdlRecovery(recovery.Recovery):
     """Shared recovery strategy, extended to skip whole statements with their braced blocks.
 
     `refused`: ascending offsets of characters that the token source dropped.
@@ -40,7 +40,7 @@ class Recovery(recovery.Recovery):
         self,
         source: Source,
         report: Report,
-        explain: Callable[[recovery.Fault], recovery.Finding],
+        explain: Callable[[recovery.SyntaxFault], recovery.FaultAnswer],
         sound: int | None = None,
         refused: Sequence[int] = (),
     ) -> None:
@@ -78,7 +78,7 @@ class Recovery(recovery.Recovery):
         recognizer.consume()
         return moved
 
-    def _disorder(self, recognizer: Any) -> recovery.Finding | None:
+    def _disorder(self, recognizer: Any) -> recovery.FaultAnswer | None:
         """Reorder tokens (name after its definition, parentheses for braces). None: another fault."""
         stream = recognizer.getTokenStream()
         tokens, at = stream.tokens, stream.index
@@ -102,8 +102,10 @@ class Recovery(recovery.Recovery):
             return self._finding(tokens[at], "expected `{`, found `(`", "write the content in braces")
         return None
 
-    def _finding(self, token: Token, message: str, *helps: str) -> recovery.Finding:
-        return recovery.Finding("expected-token", message, helps=helps, place=Span(self.source, token.start, token.end))
+    def _finding(self, token: Token, message: str, *helps: str) -> recovery.FaultAnswer:
+        return recovery.FaultAnswer(
+            "expected-token", message, helps=helps, place=Span(self.source, token.start, token.end)
+        )
 
     def finish(self, stream: ListStream) -> set[str]:
         """Hush the content of faulty statements and types that lack a field; return the names in the former."""

@@ -51,7 +51,7 @@ class VariableDraft:
 
 
 @dataclass(slots=True)
-class Scope:
+class GroupScope:
     """A group under construction."""
 
     name: str
@@ -60,7 +60,7 @@ class Scope:
     """FQN of the group."""
     span: Span
     """Position of the declaration."""
-    parent: Scope | None = None
+    parent: GroupScope | None = None
     """Enclosing group."""
     types: list[UserType] = field(default_factory=list)
     """Types so far."""
@@ -70,7 +70,7 @@ class Scope:
     """Variables so far."""
     attributes: list[Attribute] = field(default_factory=list)
     """Attributes so far."""
-    groups: list[Scope] = field(default_factory=list)
+    groups: list[GroupScope] = field(default_factory=list)
     """Child groups so far."""
     variable_by_name: dict[str, VariableDraft] = field(default_factory=dict)
     """Variables by name."""
@@ -82,7 +82,7 @@ class Scope:
         self.variables.append(variable)
         self.variable_by_name.setdefault(variable.name, variable)
 
-    def child(self, name: str) -> Scope | None:
+    def child(self, name: str) -> GroupScope | None:
         """Return the first subgroup of this name."""
         return next((group for group in self.groups if group.name == name), None)
 
@@ -93,7 +93,7 @@ class Scope:
             root = root.parent
         return any(declared.name == name for group in root.walk() for declared in group.types)
 
-    def walk(self) -> Iterator[Scope]:
+    def walk(self) -> Iterator[GroupScope]:
         """Yield this scope and all below it, parents first."""
         yield self
         for group in self.groups:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from nczarr.ast import Attribute
 from nczarr.formats.cdl.read.patterns import PRIMITIVES, STATEMENT
-from nczarr.formats.cdl.read.scope import Scope
+from nczarr.formats.cdl.read.scope import GroupScope
 from nczarr.formats.cdl.words import RESERVED
 from nczarr.source import Span
 from nczarr.syntax._generated.CDLParser import CDLParser as P
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _RESERVED_BYTES = frozenset(word.encode() for word in RESERVED)
 
 
-def simple(assembler: Assembler, scope: Scope, run: Token) -> None:
+def simple(assembler: Assembler, scope: GroupScope, run: Token) -> None:
     """Process a run of statements that match STATEMENT: attributes, variables, dimensions with plain names."""
     source = assembler.source
     for match in STATEMENT.finditer(source.data, run.start, run.end):
@@ -54,7 +54,7 @@ def _simple_dimensions(assembler: Assembler, match: re.Match[bytes], uses: list[
     return found
 
 
-def _simple_dimension(assembler: Assembler, scope: Scope, match: re.Match[bytes]) -> None:
+def _simple_dimension(assembler: Assembler, scope: GroupScope, match: re.Match[bytes]) -> None:
     source = assembler.source
     start, end = match.span("dimension")
     name = match["dimension"].decode()
@@ -66,7 +66,7 @@ def _simple_dimension(assembler: Assembler, scope: Scope, match: re.Match[bytes]
     assembler.add_dimension(scope, name, None if unlimited else int(size), place, size_place, unlimited=unlimited)
 
 
-def _simple_attribute(assembler: Assembler, scope: Scope, match: re.Match[bytes]) -> None:
+def _simple_attribute(assembler: Assembler, scope: GroupScope, match: re.Match[bytes]) -> None:
     """Process an attribute with plain names; a fast path handles a text or one number of a variable or the group."""
     word1, word2, raw_name, text, other = match.group("word1", "word2", "attribute", "text", "other")
     name = raw_name.decode()

@@ -12,7 +12,7 @@ from nczarr import names
 from nczarr.check.duplicate_names import numbered
 from nczarr.diagnostics.report import Label
 from nczarr.formats.cdl.read.contexts import Parts, integer, token_of
-from nczarr.formats.cdl.read.scope import Scope
+from nczarr.formats.cdl.read.scope import GroupScope
 from nczarr.formats.cdl.read.simple_statements import simple
 from nczarr.formats.cdl.read.typedefs import typedef
 from nczarr.syntax._generated.CDLParser import CDLParser as P
@@ -25,7 +25,7 @@ _RANK = {P.TYPES: 1, P.DIMENSIONS: 2, P.VARIABLES: 3, P.DATA: 4, P.GROUP: 5}
 _SECTION_NAMES = {1: "types:", 2: "dimensions:", 3: "variables:", 4: "data:", 5: "group:"}
 
 
-def body(assembler: Assembler, scope: Scope, context: Any) -> None:
+def body(assembler: Assembler, scope: GroupScope, context: Any) -> None:
     """Process the content of a group."""
     outer, assembler.scope = assembler.scope, scope
     for child in context.children or ():
@@ -36,7 +36,7 @@ def body(assembler: Assembler, scope: Scope, context: Any) -> None:
     assembler.scope = outer
 
 
-def section(assembler: Assembler, scope: Scope, context: Any) -> None:
+def section(assembler: Assembler, scope: GroupScope, context: Any) -> None:
     """Check a section's order and process its statements."""
     children = context.children or ()
     if not children:
@@ -58,7 +58,7 @@ def section(assembler: Assembler, scope: Scope, context: Any) -> None:
             datastatement(assembler, scope, child)
 
 
-def _check_order(assembler: Assembler, scope: Scope, head: Token) -> None:
+def _check_order(assembler: Assembler, scope: GroupScope, head: Token) -> None:
     rank = _RANK.get(head.type, 0)
     seen = scope.sections
     if rank != 5 and rank in seen:
@@ -78,13 +78,13 @@ def _check_order(assembler: Assembler, scope: Scope, head: Token) -> None:
     seen.setdefault(rank, head)
 
 
-def group(assembler: Assembler, scope: Scope, context: Any) -> None:
+def group(assembler: Assembler, scope: GroupScope, context: Any) -> None:
     """Process `group: name { … }`, and the attributes after it, which belong to the enclosing group."""
     name_token = token_of(context.children[1]) if len(context.children) > 1 else None
     if name_token is None:
         return
     name = assembler.words.declared(name_token.start, name_token.end, "group") or "_"
-    child = Scope(name, names.join(scope.path, name), assembler.span(name_token), scope)
+    child = GroupScope(name, names.join(scope.path, name), assembler.span(name_token), scope)
     first = scope.child(name)
     if first is not None:  # checked again by the pass; here only so that both do not share lists by name
         child.path = numbered(scope.path, name, len(scope.groups))
@@ -96,14 +96,14 @@ def group(assembler: Assembler, scope: Scope, context: Any) -> None:
             attstatement(assembler, scope, part)
 
 
-def attstatement(assembler: Assembler, scope: Scope, context: Any) -> None:
+def attstatement(assembler: Assembler, scope: GroupScope, context: Any) -> None:
     """Process an attribute before or after the sections."""
     parts = _parts(assembler, scope, context)
     if parts is not None and parts.attribute is not None:
         _attribute(assembler, scope, parts)
 
 
-def _parts(assembler: Assembler, scope: Scope, context: Any) -> Parts | None:
+def _parts(assembler: Assembler, scope: GroupScope, context: Any) -> Parts | None:
     """Return the parts of a statement; None for runs of simple statements (processed here)."""
     children = context.children or []
     if len(children) == 1 and getattr(children[0], "symbol", None) is not None:
@@ -118,7 +118,7 @@ def _parts(assembler: Assembler, scope: Scope, context: Any) -> Parts | None:
     return parts
 
 
-def _declaration(assembler: Assembler, scope: Scope, context: Any) -> Parts | None:
+def _declaration(assembler: Assembler, scope: GroupScope, context: Any) -> Parts | None:
     """Return the parts of a declaration; None if it is simple or an attribute (both processed here)."""
     parts = _parts(assembler, scope, context)
     if parts is None or parts.attribute is None:
@@ -127,7 +127,7 @@ def _declaration(assembler: Assembler, scope: Scope, context: Any) -> Parts | No
     return None
 
 
-def _attribute(assembler: Assembler, scope: Scope, parts: Parts) -> None:
+def _attribute(assembler: Assembler, scope: GroupScope, parts: Parts) -> None:
     context = parts.attribute
     if context.exception is not None or not context.children:
         return
@@ -142,7 +142,7 @@ def _attribute(assembler: Assembler, scope: Scope, parts: Parts) -> None:
 
 
 # ---- types ------------------------------------------------------------------------------------------------------
-def typestatement(assembler: Assembler, scope: Scope, context: Any) -> None:
+def typestatement(assembler: Assembler, scope: GroupScope, context: Any) -> None:
     """Process a type definition, or an attribute among them."""
     parts = _parts(assembler, scope, context)
     if parts is None or context.exception is not None:
@@ -154,7 +154,7 @@ def typestatement(assembler: Assembler, scope: Scope, context: Any) -> None:
 
 
 # ---- dimensions ---------------------------------------------------------------------------------------------------
-def dimstatement(assembler: Assembler, scope: Scope, context: Any) -> None:
+def dimstatement(assembler: Assembler, scope: GroupScope, context: Any) -> None:
     """Process `a = 2, b = UNLIMITED`, or an attribute among the dimensions."""
     parts = _declaration(assembler, scope, context)
     if parts is None:
@@ -169,7 +169,7 @@ def dimstatement(assembler: Assembler, scope: Scope, context: Any) -> None:
                 dimension(assembler, scope, name, rule.children[2])
 
 
-def dimension(assembler: Assembler, scope: Scope, name: Token, size: Any) -> None:
+def dimension(assembler: Assembler, scope: GroupScope, name: Token, size: Any) -> None:
     """Declare one dimension."""
     declared = assembler.words.declared(name.start, name.end, "dimension")
     token = token_of(size)
@@ -190,7 +190,7 @@ def dimension(assembler: Assembler, scope: Scope, name: Token, size: Any) -> Non
 
 
 # ---- variables ----------------------------------------------------------------------------------------------------
-def varstatement(assembler: Assembler, scope: Scope, context: Any) -> None:
+def varstatement(assembler: Assembler, scope: GroupScope, context: Any) -> None:
     """Process `T a, b(d)`, or an attribute among the variables."""
     parts = _declaration(assembler, scope, context)
     if parts is None:
@@ -209,7 +209,7 @@ def varstatement(assembler: Assembler, scope: Scope, context: Any) -> None:
                 variable(assembler, scope, type_word, name, rule.children[1] if len(rule.children) > 1 else None)
 
 
-def variable(assembler: Assembler, scope: Scope, type_word: Token, name: Token, shape: Any) -> None:
+def variable(assembler: Assembler, scope: GroupScope, type_word: Token, name: Token, shape: Any) -> None:
     """Declare one variable."""
     declared = assembler.words.declared(name.start, name.end, "variable")
     dimensions: list[str] = []
@@ -242,7 +242,7 @@ def _anonymous(assembler: Assembler, token: Token) -> None:
 
 
 # ---- data ---------------------------------------------------------------------------------------------------------
-def datastatement(assembler: Assembler, scope: Scope, context: Any) -> None:
+def datastatement(assembler: Assembler, scope: GroupScope, context: Any) -> None:
     """Process `x = values`; report misplaced attributes."""
     parts = _parts(assembler, scope, context)
     if parts is None or context.exception is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from nczarr.diagnostics.report import Label
 from nczarr.source import Source, Span
 from nczarr.syntax._generated.CDLParser import CDLParser as P
-from nczarr.syntax.recovery import Fault, Finding
+from nczarr.syntax.recovery import FaultAnswer, SyntaxFault
 from nczarr.syntax.tokens import Token
 
 _SPELLED = {
@@ -34,14 +34,14 @@ _STATEMENT = {
 _SECTION_TOKENS = frozenset({P.TYPES, P.DIMENSIONS, P.VARIABLES, P.DATA, P.GROUP})
 
 
-class Explainer:
+class CdlExplainer:
     """Explainer of one source's faults; `opened`: offset of the dataset's brace."""
 
     def __init__(self, source: Source, opened: int) -> None:
         self.source = source
         self.opened = opened
 
-    def __call__(self, fault: Fault) -> Finding:
+    def __call__(self, fault: SyntaxFault) -> FaultAnswer:
         """Return the best explanation of a fault."""
         found, expected = fault.found, fault.expected
         if found.type == -1 and P.RBRACE in expected:
@@ -50,33 +50,33 @@ class Explainer:
         if slash is not None:
             message = 'a netCDF name cannot contain "/"'
             here = Span(self.source, slash.start, slash.end)
-            return Finding("slash-in-name", message, helps=("use another character",), place=here)
+            return FaultAnswer("slash-in-name", message, helps=("use another character",), place=here)
         if P.SEMICOLON in expected and self._ends_statement(fault):
             after = _STATEMENT.get(fault.rule, "the statement")
             if fault.previous is not None and fault.previous.type == P.VALUES and fault.rule != "datastatement":
                 after = "the attribute"
-            return Finding("expected-token", f"expected `;` after {after}", after=True)
+            return FaultAnswer("expected-token", f"expected `;` after {after}", after=True)
         special = self._by_rule(fault)
         if special is not None:
             return special
         if found.type == P.INT and P.NAME in expected and P.INT not in expected:
             text = self._shown(fault)
             help_ = "write a backslash before a name that begins with a digit, as in `\\1st`"
-            return Finding("expected-token", f"expected {_list(expected)}, found the number {text}", helps=(help_,))
-        return Finding("expected-token", f"expected {_list(expected)}, found {self._shown(fault)}")
+            return FaultAnswer("expected-token", f"expected {_list(expected)}, found the number {text}", helps=(help_,))
+        return FaultAnswer("expected-token", f"expected {_list(expected)}, found {self._shown(fault)}")
 
     def _joined(self, token: Token) -> bool:
         """Return whether a path directly follows a name, as in `a/b`."""
         before = bytes(self.source.data[max(token.start - 1, 0) : token.start])
         return token.type == P.PATH and (before.isalnum() or before == b"_" or before >= b"\x80")
 
-    def _unclosed(self) -> Finding:
+    def _unclosed(self) -> FaultAnswer:
         line, column = self.source.position(self.opened)
         message = f"expected `}}` at the end of the file; the dataset opened at {line}:{column} is not closed"
         here = Label(Span(self.source, self.opened, self.opened + 1), "opened here")
-        return Finding("expected-token", message, others=(here,))
+        return FaultAnswer("expected-token", message, others=(here,))
 
-    def _ends_statement(self, fault: Fault) -> bool:
+    def _ends_statement(self, fault: SyntaxFault) -> bool:
         """Return whether the statement seems complete: the next token is on another line or begins something new."""
         if fault.previous is None or fault.previous.type in (P.COMMA, P.LPAREN, P.EQUALS, P.COLON):
             return False
@@ -85,37 +85,41 @@ class Explainer:
         between = bytes(self.source.data[fault.previous.end : fault.found.start])
         return b"\n" in between or b"\r" in between
 
-    def _by_rule(self, fault: Fault) -> Finding | None:
+    def _by_rule(self, fault: SyntaxFault) -> FaultAnswer | None:
         found, previous = fault.found, fault.previous
         match fault.rule:
             case "enumconst" if P.EQUALS in fault.expected and previous is not None:
                 name = self.source.text(previous.start, previous.end)
-                return Finding("expected-token", f"expected `= value` after the enum constant `{name}`")
+                return FaultAnswer("expected-token", f"expected `= value` after the enum constant `{name}`")
             case "enumdef" | "enumconst" | "name" if (
                 previous is not None and previous.type == P.COMMA and self._in(fault, P.EnumdefContext)
             ):
-                return Finding("expected-token", "expected an enum constant after `,`")
+                return FaultAnswer("expected-token", "expected an enum constant after `,`")
             case "name":
-                return Finding("expected-token", f"expected a name, found {self._shown(fault)}")
+                return FaultAnswer("expected-token", f"expected a name, found {self._shown(fault)}")
             case "attdecl" if P.EQUALS in fault.expected:
-                return Finding("expected-token", "expected `=` after the attribute name")
+                return FaultAnswer("expected-token", "expected `=` after the attribute name")
             case "shape" | "dimref" if found.type == P.EQUALS:
                 help_ = (
                     "declare it in `dimensions:`, and write only its name here (`dim=3` is how netCDF-Java prints it)"
                 )
-                return Finding("expected-token", "a variable names its dimensions, without their sizes", helps=(help_,))
+                return FaultAnswer(
+                    "expected-token", "a variable names its dimensions, without their sizes", helps=(help_,)
+                )
             case "vlendef":
                 help_ = "for a fixed number of values, use a dimension, or an array field of a compound"
-                return Finding("expected-token", "a vlen type is written `int(*) t`", helps=(help_,))
+                return FaultAnswer("expected-token", "a vlen type is written `int(*) t`", helps=(help_,))
             case _:
                 pass
         if found.type == P.SEMICOLON and previous is not None and previous.type == P.SEMICOLON:
-            return Finding("expected-token", "empty statement: one `;` ends a statement", helps=("remove this `;`",))
+            return FaultAnswer(
+                "expected-token", "empty statement: one `;` ends a statement", helps=("remove this `;`",)
+            )
         if found.type == P.NETCDF:
-            return Finding("expected-token", f"expected {_list(fault.expected)}, found `netcdf`")
+            return FaultAnswer("expected-token", f"expected {_list(fault.expected)}, found `netcdf`")
         return None
 
-    def _in(self, fault: Fault, kind: type[object]) -> bool:
+    def _in(self, fault: SyntaxFault, kind: type[object]) -> bool:
         context = fault.context
         for _ in range(3):
             if isinstance(context, kind):
@@ -123,7 +127,7 @@ class Explainer:
             context = context.parentCtx if context is not None else None
         return False
 
-    def _shown(self, fault: Fault) -> str:
+    def _shown(self, fault: SyntaxFault) -> str:
         if fault.found.type == -1:
             return "the end of the file"
         if fault.found.type in (P.VALUES, P.SIMPLE):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from nczarr import names
 from nczarr.ast import ATOMIC, CompoundType, EnumConstant, EnumType, Field, OpaqueType, VlenType
 from nczarr.formats.cdl.read.contexts import Parts, integer, token_of
-from nczarr.formats.cdl.read.scope import Scope
+from nczarr.formats.cdl.read.scope import GroupScope
 from nczarr.source import Span
 from nczarr.syntax._generated.CDLParser import CDLParser as P
 from nczarr.syntax.tokens import Token
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from nczarr.formats.cdl.read.assembler import Assembler
 
 
-def typedef(assembler: Assembler, scope: Scope, parts: Parts) -> None:
+def typedef(assembler: Assembler, scope: GroupScope, parts: Parts) -> None:
     """Declare a type; a definition with an (already reported) syntax error declares nothing."""
     if parts.tokens and parts.tokens[0].type == P.OPAQUE:
         _opaque(assembler, scope, parts)
@@ -35,7 +35,7 @@ def typedef(assembler: Assembler, scope: Scope, parts: Parts) -> None:
                 scope.types.append(VlenType(name=declared, base=base, span=assembler.span(name)))
 
 
-def _opaque(assembler: Assembler, scope: Scope, parts: Parts) -> None:
+def _opaque(assembler: Assembler, scope: GroupScope, parts: Parts) -> None:
     size_context = next((rule for rule in parts.rules if isinstance(rule, P.SizeContext)), None)
     name = next((token_of(rule) for rule in parts.rules if isinstance(rule, P.NameContext)), None)
     if size_context is None or name is None:
@@ -49,7 +49,7 @@ def _opaque(assembler: Assembler, scope: Scope, parts: Parts) -> None:
     scope.types.append(OpaqueType(name=declared, size=size or 1, span=assembler.span(name)))
 
 
-def _enum(assembler: Assembler, scope: Scope, base_word: Token, context: Any) -> None:
+def _enum(assembler: Assembler, scope: GroupScope, base_word: Token, context: Any) -> None:
     name = token_of(next(child for child in context.children if isinstance(child, P.NameContext)))
     if name is None:
         return
@@ -96,7 +96,7 @@ def _enum_constant(assembler: Assembler, base: str, context: Any, taken: set[int
     return [EnumConstant(name=constant_name, value=value, span=assembler.span(name))]
 
 
-def _compound(assembler: Assembler, scope: Scope, parts: Parts) -> None:
+def _compound(assembler: Assembler, scope: GroupScope, parts: Parts) -> None:
     name = next((token_of(rule) for rule in parts.rules if isinstance(rule, P.NameContext)), None)
     if name is None:
         return

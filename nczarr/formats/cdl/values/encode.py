@@ -21,7 +21,7 @@ from nczarr.formats.cdl.values.numerals import Literal
 Data = list[bytes] | list["bytes | None"] | list[Constant]
 
 
-class Slot(NamedTuple):
+class ValueSlot(NamedTuple):
     """Target of a value."""
 
     what: str
@@ -32,14 +32,14 @@ class Slot(NamedTuple):
     """True if `_` is allowed."""
 
 
-class Encoder:
+class LiteralEncoder:
     """Encoder of one source's literals as constants."""
 
     def __init__(self, convert: Converter, types: Types) -> None:
         self.convert = convert
         self.types = types
 
-    def constant(self, literals: Sequence[Literal], type_name: TypeName, place: Slot) -> Constant | None:
+    def constant(self, literals: Sequence[Literal], type_name: TypeName, place: ValueSlot) -> Constant | None:
         """Return the values as one constant, one per literal (char: runs of bytes); None after a fault."""
         if type_name == "char":
             data = b"".join(self._char(literal, place) or b"" for literal in literals)
@@ -57,7 +57,7 @@ class Encoder:
             return None
         return next((literal for literal in literals if literal.kind not in ("list", "fill")), None)
 
-    def value(self, literal: Literal, type_name: TypeName, place: Slot) -> Constant | None:
+    def value(self, literal: Literal, type_name: TypeName, place: ValueSlot) -> Constant | None:
         """Return one value of a type, None after a fault."""
         if literal.kind == "fill":
             return self._fill(literal, type_name, place)
@@ -74,7 +74,7 @@ class Encoder:
             case CompoundType():
                 return self._compound(literal, type_name, declared, place)
 
-    def _fill(self, literal: Literal, type_name: TypeName, place: Slot) -> Constant | None:
+    def _fill(self, literal: Literal, type_name: TypeName, place: ValueSlot) -> Constant | None:
         if not place.may_fill:
             self.convert.error("fill-in-attribute", "an attribute cannot hold the fill mark `_`", literal)
             return None
@@ -87,7 +87,7 @@ class Encoder:
             self.convert.error("no-fill-value", message, literal, help_)
         return found
 
-    def _atomic(self, literal: Literal, type_name: TypeName, place: Slot) -> Constant | None:
+    def _atomic(self, literal: Literal, type_name: TypeName, place: ValueSlot) -> Constant | None:
         if literal.kind == "list":
             help_ = "braces are only for compound and vlen values and inner unlimited dimensions"
             self.convert.error("unexpected-braces", f"{place.what} takes plain values", literal, help_)
@@ -109,13 +109,13 @@ class Encoder:
             return None
         return Constant(type=type_name, count=1, data=pack(type_name, [number]))
 
-    def _char(self, literal: Literal, place: Slot) -> bytes | None:
+    def _char(self, literal: Literal, place: ValueSlot) -> bytes | None:
         if literal.kind == "fill" and place.may_fill:
             fill = place.fill.data if place.fill is not None and place.fill.type == "char" else b"\0"
             return fill if isinstance(fill, bytes) else b"\0"
         return self.convert.chars(literal, place.what)
 
-    def _enum(self, literal: Literal, type_name: TypeName, declared: EnumType, place: Slot) -> Constant | None:
+    def _enum(self, literal: Literal, type_name: TypeName, declared: EnumType, place: ValueSlot) -> Constant | None:
         if literal.kind == "list":
             self.convert.error("unexpected-braces", f"{place.what} takes plain values", literal, "remove the braces")
             return None
@@ -136,7 +136,7 @@ class Encoder:
             return None
         return Constant(type=type_name, count=1, data=pack(declared.base, [value]))
 
-    def _opaque(self, literal: Literal, type_name: TypeName, declared: OpaqueType, place: Slot) -> Constant | None:
+    def _opaque(self, literal: Literal, type_name: TypeName, declared: OpaqueType, place: ValueSlot) -> Constant | None:
         if literal.kind != "hex":
             code = "unexpected-braces" if literal.kind == "list" else "type-mismatch"
             help_ = f"write it in hexadecimal, as in 0x{'00' * min(declared.size, 8)}"
@@ -153,7 +153,7 @@ class Encoder:
             self.convert.warning("short-opaque", message, literal, f"write {2 * declared.size} digits")
         return Constant(type=type_name, count=1, data=data.ljust(declared.size, b"\0"))
 
-    def _vlen(self, literal: Literal, type_name: TypeName, declared: VlenType, place: Slot) -> Constant | None:
+    def _vlen(self, literal: Literal, type_name: TypeName, declared: VlenType, place: ValueSlot) -> Constant | None:
         if literal.kind != "list":
             message = f"a value of the vlen type `{declared.name}` must be enclosed in {{ }}"
             self.convert.error("missing-braces", message, literal, "write it as `{1, 2, 3}`")
@@ -163,11 +163,13 @@ class Encoder:
             message = f"a vlen of {declared.base} takes plain values, not nested lists"
             self.convert.error("nesting", message, nested, "remove the inner braces")
             return None
-        inner = Slot(f"the vlen type `{declared.name}`", None, place.may_fill)
+        inner = ValueSlot(f"the vlen type `{declared.name}`", None, place.may_fill)
         element = self.constant(literal.value, declared.base, inner)
         return None if element is None else Constant(type=type_name, count=1, data=(element,))
 
-    def _compound(self, literal: Literal, type_name: TypeName, declared: CompoundType, place: Slot) -> Constant | None:
+    def _compound(
+        self, literal: Literal, type_name: TypeName, declared: CompoundType, place: ValueSlot
+    ) -> Constant | None:
         if literal.kind != "list":
             message = f"a value of the compound type `{declared.name}` must be enclosed in {{ }}"
             self.convert.error("missing-braces", message, literal, "write it as `{field, field}`")
@@ -190,7 +192,7 @@ class Encoder:
             return Constant(type=type_name, count=1, data=tuple(values))
         return Constant(type=type_name, count=1, data=b"".join(value.data for value in values))  # type: ignore[misc]
 
-    def _field_without_braces(self, given: Sequence[Literal], declared: CompoundType, place: Slot) -> bool:
+    def _field_without_braces(self, given: Sequence[Literal], declared: CompoundType, place: ValueSlot) -> bool:
         """Report a field without braces as the cause of too many values; return whether there is one."""
         for literal, field in zip(given, declared.fields, strict=False):
             array = field.shape and field.type != "char" and literal.kind not in ("list", "fill")
@@ -199,14 +201,14 @@ class Encoder:
                 return True
         return False
 
-    def _field_fills(self, type_name: TypeName, place: Slot) -> tuple[Constant, ...]:
+    def _field_fills(self, type_name: TypeName, place: ValueSlot) -> tuple[Constant, ...]:
         """Return the fields of the variable's `_FillValue`, if they are separate constants."""
         if place.fill is None or place.fill.type != type_name or not isinstance(place.fill.data, tuple):
             return ()
         return tuple(item for item in place.fill.data if isinstance(item, Constant))
 
     def _field(
-        self, literal: Literal | None, field: Field, fill: Constant | None, whole: Literal, place: Slot
+        self, literal: Literal | None, field: Field, fill: Constant | None, whole: Literal, place: ValueSlot
     ) -> Constant | None:
         count = math.prod(field.shape)
         what = f"field `{field.name}`"
@@ -219,7 +221,7 @@ class Encoder:
                 message = f"{what} has no fill value: its enum has no constant of value 0"
                 self.convert.error("no-fill-value", message, literal or whole)
             return found
-        inner = Slot(what, None, place.may_fill)
+        inner = ValueSlot(what, None, place.may_fill)
         if field.type == "char":
             return self._char_field(literal, field, count, inner)
         if not field.shape:
@@ -230,7 +232,7 @@ class Encoder:
             return None
         return self._array(literal, field.type, count, inner)
 
-    def _array(self, literal: Literal, type_name: TypeName, count: int, place: Slot) -> Constant | None:
+    def _array(self, literal: Literal, type_name: TypeName, count: int, place: ValueSlot) -> Constant | None:
         given: list[Literal] = literal.value
         if len(given) > count:
             message = f"{place.what} holds {count} values, {len(given)} are given"
@@ -246,7 +248,7 @@ class Encoder:
             return None
         return join(type_name, [value, rest], self.types)
 
-    def _char_field(self, literal: Literal, field: Field, count: int, place: Slot) -> Constant | None:
+    def _char_field(self, literal: Literal, field: Field, count: int, place: ValueSlot) -> Constant | None:
         """Return the chars of a field: texts, each padded to a row if there are several rows."""
         given: list[Literal] = literal.value if literal.kind == "list" else [literal]
         row = field.shape[-1] if len(field.shape) > 1 else 0

@@ -19,14 +19,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from nczarr import names
-from nczarr.arrays.value_lists import Columns
+from nczarr.arrays.value_lists import ListRuns
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Dimension, Variable
 from nczarr.ast.node import members_of
 from nczarr.ast.walk import G, groups, rebuilt
 from nczarr.check.checked import Tables, Unchecked, tables_of
 from nczarr.check.fill_values import variable_fill
 from nczarr.diagnostics.report import Report
-from nczarr.formats.cdl.values.encode import Encoder, Slot, strings
+from nczarr.formats.cdl.values.encode import LiteralEncoder, ValueSlot, strings
 from nczarr.formats.cdl.values.literal_values import Converter
 from nczarr.formats.cdl.values.literals import ListReader
 from nczarr.formats.cdl.values.numerals import Literal
@@ -94,7 +94,7 @@ def _read_attribute(
         report.error("empty-attribute", message, place, helps=["give a value"])
         return
     what = f"attribute `{attribute.name}`"
-    constant = Encoder(convert, known.types).constant(literals, type_name, Slot(what, None, may_fill=False))
+    constant = LiteralEncoder(convert, known.types).constant(literals, type_name, ValueSlot(what, None, may_fill=False))
     if constant is not None:
         values[owner, attribute.name] = constant
 
@@ -154,14 +154,14 @@ class _VariableReader:
         self.known = known
         self.report = report
         self.convert = Converter(source, report, lambda: _time_units(path, variable, known))
-        self.encoder = Encoder(self.convert, known.types)
+        self.encoder = LiteralEncoder(self.convert, known.types)
         self.fill = variable_fill(variable, known)
         self.dimensions = [_dimension(reference, known) for reference in variable.dimensions]
         kind = variable.type if variable.type in ATOMIC else known.types[variable.type].kind
         self.what = f"{'an' if kind[0] in 'aeio' else 'a'} {kind} variable"
-        self.columns = Columns([0] * len(self.dimensions))
+        self.columns = ListRuns([0] * len(self.dimensions))
 
-    def read(self) -> Columns | None:
+    def read(self) -> ListRuns | None:
         """Return the columns of the list, None after a fault."""
         if None in self.dimensions:
             return None
@@ -185,7 +185,7 @@ class _VariableReader:
             return None
         return self.columns
 
-    def _bulk(self) -> Columns | None:
+    def _bulk(self) -> ListRuns | None:
         from nczarr.formats.cdl.values.bulk_numbers import read_numbers
 
         values = read_numbers(self.source, self.span.start, self.span.end, self.variable.type, self.fill)
@@ -256,7 +256,7 @@ class _VariableReader:
             bare = self.encoder.bare(literals, self.variable.type)
             if bare is None and limit is not None and len(literals) > limit:
                 self._too_many(literals[limit], limit, len(literals))
-            place = Slot(self.what, self.fill)
+            place = ValueSlot(self.what, self.fill)
             found = self.encoder.constant(literals, self.variable.type, place)
             if found is None:
                 raise _Fault

@@ -15,7 +15,7 @@ from nczarr.check.anonymous_dimensions import Anonymous
 from nczarr.check.checked import Checked
 from nczarr.formats.cdl.spelling import identifier
 from nczarr.formats.cdl.write.data_section import extent_carriers, variable_data
-from nczarr.formats.cdl.write.declarations import Header
+from nczarr.formats.cdl.write.declarations import DeclarationPrinter
 from nczarr.formats.cdl.write.representable import sayable
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class _Printer:
 
     def __init__(self, checked: Checked, options: Options) -> None:
         self._checked = checked
-        self._header = Header(checked, Anonymous(checked), special=options.special)
+        self._header = DeclarationPrinter(checked, Anonymous(checked), special=options.special)
         self._with_data = not options.header_only
         self._printed = printed(checked, options)
 

@@ -34,7 +34,7 @@ _MARKS_ONLY_IF_ASKED = frozenset(("byte", "ubyte"))
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class ValueRows:
     """Rows of a variable's values."""
 
     count: int
@@ -59,15 +59,15 @@ class Rows:
         return "}" * sum((row + 1) % span == 0 for span in self.inner)
 
 
-def rows_of(shape: tuple[int, ...], unlimited: tuple[bool, ...]) -> Rows:
+def rows_of(shape: tuple[int, ...], unlimited: tuple[bool, ...]) -> ValueRows:
     """Return the rows of a variable with these dimensions."""
     if not shape:
-        return Rows(1, 1, (), 1)
+        return ValueRows(1, 1, (), 1)
     inner = [math.prod(shape[axis:-1]) for axis in range(1, len(shape)) if unlimited[axis]]
-    return Rows(math.prod(shape[:-1]), shape[-1], tuple(inner), shape[-1])
+    return ValueRows(math.prod(shape[:-1]), shape[-1], tuple(inner), shape[-1])
 
 
-def shortened(checked: Checked, fqn: str, rows: Rows, parts: Parts | None, *, grows: bool) -> Rows:
+def shortened(checked: Checked, fqn: str, rows: ValueRows, parts: Parts | None, *, grows: bool) -> ValueRows:
     """Return the rows without excessive fill after the last value.
 
     Readers fill a short list, so nothing is lost unless the array's fill
@@ -91,7 +91,7 @@ def shortened(checked: Checked, fqn: str, rows: Rows, parts: Parts | None, *, gr
     if total - end < LONG:
         return rows
     count = -(-end // rows.width)
-    return Rows(count, rows.width, (), end - (count - 1) * rows.width)
+    return ValueRows(count, rows.width, (), end - (count - 1) * rows.width)
 
 
 def filled_alike(checked: Checked, fqn: str, source: ArraySource) -> bool:
@@ -120,7 +120,7 @@ def _unlimited(checked: Checked, fqn: str) -> tuple[bool, ...]:
     )
 
 
-def _rows(checked: Checked, fqn: str, parts: Parts | None) -> Rows:
+def _rows(checked: Checked, fqn: str, parts: Parts | None) -> ValueRows:
     unlimited = _unlimited(checked, fqn)
     whole = rows_of(checked.shapes[fqn], unlimited)
     return shortened(checked, fqn, whole, parts, grows=bool(unlimited) and unlimited[0])
@@ -163,7 +163,9 @@ def _marked(variable: Variable, checked: Checked, fqn: str) -> bytes | None:
     return fill_bytes(checked.fills.get(fqn)) if asked or plain else None
 
 
-def _value_rows(checked: Checked, fqn: str, parts: Parts | None, rows: Rows, start: int, indent: int) -> Iterator[str]:
+def _value_rows(
+    checked: Checked, fqn: str, parts: Parts | None, rows: ValueRows, start: int, indent: int
+) -> Iterator[str]:
     """Yield all rows of a non-char variable in pieces."""
     variable, types = checked.variables[fqn], checked.types
     tree = part_tree(variable.type, types)
@@ -191,7 +193,7 @@ def _value_rows(checked: Checked, fqn: str, parts: Parts | None, rows: Rows, sta
         yield rows.closing(first) + (",\n  " if first + 1 < rows.count else "")
 
 
-def _lines(texts: list[str], rows: Rows, first: int, many: int, start: int, indent: int, *, words: bool) -> str:
+def _lines(texts: list[str], rows: ValueRows, first: int, many: int, start: int, indent: int, *, words: bool) -> str:
     """Return a batch of whole rows."""
     lines = []
     for number in range(many):
@@ -203,7 +205,7 @@ def _lines(texts: list[str], rows: Rows, first: int, many: int, start: int, inde
     return ",\n  ".join(lines) + (",\n  " if first + many < rows.count else "")
 
 
-def _char_rows(checked: Checked, fqn: str, parts: Parts | None, rows: Rows, *, last_grows: bool) -> Iterator[str]:
+def _char_rows(checked: Checked, fqn: str, parts: Parts | None, rows: ValueRows, *, last_grows: bool) -> Iterator[str]:
     """Yield rows of chars, one string each, without trailing NULs, which readers add.
 
     NULs remain if the fill is another character, and in the first row along an

@@ -56,7 +56,7 @@ _FLAG_ORDER = (_FLETCHER, _SHUFFLE, _DEFLATE)
 _LEVELS = range(1, 10)
 
 
-class Header:
+class DeclarationPrinter:
     """Printer of a dataset's declarations; `special` adds special attributes for storage."""
 
     def __init__(self, checked: Checked, anonymous: Anonymous, *, special: bool) -> None:

@@ -46,7 +46,7 @@ class Said(NamedTuple):
 
 def sayable(checked: Checked) -> Said:
     """Return the dataset without unspellable items, and the losses; the dataset itself if unchanged."""
-    walk = _Walk(checked)
+    walk = _TreeWalk(checked)
     dataset = walk.group("/", checked.dataset)
     kept = checked if dataset is checked.dataset else remaining(checked, dataset)
     return Said(kept, tuple(walk.losses))
@@ -57,7 +57,7 @@ def has_spelling(name: str) -> bool:
     return name != "_" and (name.isascii() or not names.is_strange(name[0]))
 
 
-class _Walk:
+class _TreeWalk:
     """State of one run; `types` and `dimensions`: FQNs declared so far."""
 
     def __init__(self, checked: Checked) -> None:

@@ -11,7 +11,7 @@ import math
 from typing import Any, Protocol
 
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.parts import Leaf, ListTree, PartTree, RecordTree, Types
+from nczarr.arrays.parts import ListTree, PartLeaf, PartTree, RecordTree, Types
 from nczarr.arrays.source import ArraySource, Parts, itemsize, little
 from nczarr.arrays.streaming import slabs
 from nczarr.diagnostics.report import CompileError, Diagnostic, Severity
@@ -22,7 +22,7 @@ SLAB = 1 << 22
 """Bytes read at once; for strings, an eighth of it is the number of values."""
 
 
-class Column(Protocol):
+class ValueStream(Protocol):
     """Sequential source of values."""
 
     def take(self, count: int) -> list[str]:
@@ -57,7 +57,7 @@ class Stream:
         return np.concatenate(pieces) if pieces else np.empty(0, object)
 
 
-class Plain:
+class PlainColumn:
     """Column of a fixed-size type or of strings: one array."""
 
     def __init__(self, source: ArraySource, type_name: str, types: Types, fill: bytes | None) -> None:
@@ -75,7 +75,7 @@ class Plain:
         return self._stream.take(count).tobytes() if count else b""
 
 
-class Ragged:
+class VlenColumn:
     """Column of a vlen: counts and content."""
 
     def __init__(self, parts: Parts, tree: ListTree, types: Types) -> None:
@@ -86,14 +86,14 @@ class Ragged:
         """Return the texts of the next values, each in braces."""
         lengths = self._counts.take(count).tolist() if count else []
         cuts = list(itertools.pairwise(itertools.accumulate(lengths, initial=0)))
-        if isinstance(self._content, Plain) and self._content.type_name == "char":
+        if isinstance(self._content, PlainColumn) and self._content.type_name == "char":
             data = self._content.take_chars(sum(lengths))
             return [f"{{{quoted(data[start:stop]) if start < stop else ''}}}" for start, stop in cuts]
         items = self._content.take(sum(lengths))
         return [f"{{{', '.join(items[start:stop])}}}" for start, stop in cuts]
 
 
-class Record:
+class RecordColumn:
     """Column of a compound with variable-size members: one column per field."""
 
     def __init__(self, parts: Parts, tree: RecordTree, types: Types) -> None:
@@ -104,19 +104,19 @@ class Record:
         columns = []
         for field, values in self._fields:
             size = count * math.prod(field.shape)
-            if isinstance(values, Plain) and values.type_name == "char":
+            if isinstance(values, PlainColumn) and values.type_name == "char":
                 columns.append(char_texts(values.take_chars(size), field.shape, count))
             else:
                 columns.append(grouped(values.take(size), field.shape, count))
         return [f"{{{', '.join(row)}}}" for row in zip(*columns, strict=True)]
 
 
-def column(parts: Parts, tree: PartTree, types: Types, fill: bytes | None = None) -> Column:
+def column(parts: Parts, tree: PartTree, types: Types, fill: bytes | None = None) -> ValueStream:
     """Return the column of a type with this part tree. Raises KeyError if a part is missing."""
     match tree:
         case ListTree():
-            return Ragged(parts, tree, types)
+            return VlenColumn(parts, tree, types)
         case RecordTree():
-            return Record(parts, tree, types)
-        case Leaf():
-            return Plain(parts[tree.path], tree.type, types, fill)
+            return RecordColumn(parts, tree, types)
+        case PartLeaf():
+            return PlainColumn(parts[tree.path], tree.type, types, fill)

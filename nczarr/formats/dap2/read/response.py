@@ -14,7 +14,7 @@ from nczarr.formats.dap2.read.parse import Schema, parse_das, parse_dds
 from nczarr.formats.dap2.read.tokens import TextFaultError
 from nczarr.formats.dap2.read.tree import TEXT_LENGTH, Slot, Tree, slots_of
 from nczarr.opendap.columns import BrokenValuesError
-from nczarr.opendap.declarations import FaultError, Scope
+from nczarr.opendap.declarations import DmrScope, FaultError
 from nczarr.source import Buffer, Source, Span
 
 _DATA = re.compile(rb"\n[ \t]*Data:[ \t]*\r?\n")
@@ -28,9 +28,9 @@ def values_at(data: Buffer) -> tuple[int, int] | None:
     return None if found is None else (found.start() + 1, found.end())
 
 
-def declarations(text: Source, start: int, stop: int) -> tuple[Schema, Scope, list[Slot]]:
+def declarations(text: Source, start: int, stop: int) -> tuple[Schema, DmrScope, list[Slot]]:
     """Return a DDS, its types, and its variables in the order of their values. Raises TextFaultError."""
-    schema, scope = parse_dds(text, start, stop), Scope("_", "/")
+    schema, scope = parse_dds(text, start, stop), DmrScope("_", "/")
     try:
         return schema, scope, slots_of(schema, scope)
     except FaultError as fault:

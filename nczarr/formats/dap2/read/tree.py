@@ -17,7 +17,7 @@ from nczarr.ast import Attribute, Constant, Dimension, UserType, Variable
 from nczarr.formats.dap2.read.parse import Declared, Dim, Schema
 from nczarr.formats.dap2.read.types import fault, type_of
 from nczarr.formats.dap2.wire.spelling import decoded_name
-from nczarr.opendap.declarations import Scope
+from nczarr.opendap.declarations import DmrScope
 
 MOST_DIMENSIONS = 1024
 
@@ -147,7 +147,7 @@ class Tree:
         return dimensions, variables
 
 
-def slots_of(schema: Schema, scope: Scope) -> list[Slot]:
+def slots_of(schema: Schema, scope: DmrScope) -> list[Slot]:
     """Return the values of a dataset in their order, declaring types in a scope. Raises TextFaultError."""
     found = []
     for declared in schema.variables:
@@ -162,7 +162,7 @@ def slots_of(schema: Schema, scope: Scope) -> list[Slot]:
     return found
 
 
-def tree_of(schema: Schema, slots: list[Slot], scope: Scope, equal: Callable[[Slot, Slot], bool]) -> Tree:
+def tree_of(schema: Schema, slots: list[Slot], scope: DmrScope, equal: Callable[[Slot, Slot], bool]) -> Tree:
     """Return the tree of a dataset. Raises TextFaultError, and the errors of `equal`.
 
     `equal`: whether two maps of one name, type and length have equal values.

@@ -16,7 +16,7 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import EnumType, OpaqueType
 from nczarr.formats.dap2.wire.element_types import ELEMENTS
-from nczarr.opendap.columns import BrokenValuesError, Element, Wire
+from nczarr.opendap.columns import BrokenValuesError, SentValues, Wire
 
 ROW, END = 0x5A000000, 0xA5000000
 """Marks before a row of a sequence, and after its last row."""
@@ -111,14 +111,14 @@ class Xdr(Wire):
             raise BrokenValuesError("the last row of a sequence is incomplete", self.at)
         return np.concatenate(found) if found else form.convert(np.empty(0, form.dtype))
 
-    def atom(self, type_name: TypeName, declared: EnumType | OpaqueType | None) -> Element:
+    def atom(self, type_name: TypeName, declared: EnumType | OpaqueType | None) -> SentValues:
         """Return the form of a single number."""
         if type_name in NARROW:
-            return Element(np.dtype(">u4"), narrowed(type_name))
+            return SentValues(np.dtype(">u4"), narrowed(type_name))
         full = np.dtype(FULL[type_name])
-        return Element(full, lambda values: values.astype(full.newbyteorder("<")))
+        return SentValues(full, lambda values: values.astype(full.newbyteorder("<")))
 
-    def field(self, type_name: TypeName, shape: tuple[int, ...]) -> Element:
+    def field(self, type_name: TypeName, shape: tuple[int, ...]) -> SentValues:
         """Return the form of a field: an array has its length, and bytes are padded."""
         form = self.element(type_name)
         if not shape:
@@ -126,7 +126,7 @@ class Xdr(Wire):
         count = math.prod(shape)
         plain = type_name in FULL or type_name in NARROW
         if type_name == "ubyte":
-            form = Element(np.dtype("|u1"), lambda values: values)
+            form = SentValues(np.dtype("|u1"), lambda values: values)
         members: list[Any] = [("count", ">u4", (1 + plain,)), ("values", form.dtype, (count,))]
         if type_name == "ubyte" and pad(count):
             members.append(("pad", f"|V{pad(count)}"))
@@ -136,4 +136,4 @@ class Xdr(Wire):
                 raise ValueError(f"the length of a member is not {count}, as its declaration has it")
             return form.convert(values["values"]).reshape(*values.shape, *shape)
 
-        return Element(np.dtype(members), convert)
+        return SentValues(np.dtype(members), convert)

@@ -8,10 +8,10 @@ from nczarr.arrays.parts import Types
 from nczarr.arrays.source import Parts
 from nczarr.ast import Attribute, Constant, EnumType, Storage, UserType
 from nczarr.diagnostics.report import Report
-from nczarr.opendap.declarations import FaultError, Scope
-from nczarr.opendap.document_reader import Described, DocumentReader
+from nczarr.opendap.declarations import DmrScope, FaultError
+from nczarr.opendap.document_reader import DescribedVariable, DocumentReader
 from nczarr.opendap.wire import VARIABLES
-from nczarr.opendap.xml_reader import Element, parse
+from nczarr.opendap.xml_reader import XmlElement, parse
 from nczarr.source import Source, Span
 
 CHECKSUM = "_DAP4_Checksum_CRC32"
@@ -27,20 +27,20 @@ MAPS = "_edu.ucar.maps"
 """Attribute with the maps of a variable, as netCDF's client makes it."""
 
 
-class Document(DocumentReader):
+class DmrReader(DocumentReader):
     """Reader of one DMR. `described`: the variables that were read."""
 
-    described: list[Described]
+    described: list[DescribedVariable]
 
-    def values(self, described: Described) -> tuple[Parts, Storage]:
+    def values(self, described: DescribedVariable) -> tuple[Parts, Storage]:
         """Note the variable: its values come later."""
         self.described.append(described)
         return {}, _storage(described)
 
-    def scope(self) -> Scope:
+    def scope(self) -> DmrScope:
         """Return the scope of the root group, in which sequences are lists."""
         self.described = []
-        return Scope("_", "/", lists=True)
+        return DmrScope("_", "/", lists=True)
 
     def fill_value(self, value: Constant, type_name: str, types: Types) -> Constant:
         """Return a fill value as the type requires: names of enums are constants."""
@@ -53,7 +53,7 @@ class Document(DocumentReader):
                 return Constant(type=type_name, count=value.count, data=value.data)
         return super().fill_value(value, type_name, types)
 
-    def attributes(self, element: Element, scope: Scope) -> tuple[Attribute, ...]:
+    def attributes(self, element: XmlElement, scope: DmrScope) -> tuple[Attribute, ...]:
         """Return the attributes of a group or variable, without those of the response."""
         found = [each for each in super().attributes(element, scope) if each.name not in TRANSPORT]
         if element.first("Dim") is not None and _chunks(element, found):
@@ -65,12 +65,12 @@ class Document(DocumentReader):
         return tuple(found)
 
 
-def _dimensions(element: Element) -> set[str]:
+def _dimensions(element: XmlElement) -> set[str]:
     """Return the simple names of a variable's dimensions."""
     return {each.attributes.get("name", "").rpartition("/")[2] for each in element.all("Dim")}
 
 
-def _chunks(element: Element, found: list[Attribute]) -> tuple[int, ...] | None:
+def _chunks(element: XmlElement, found: list[Attribute]) -> tuple[int, ...] | None:
     """Return the chunk lengths in an attribute, if they are positive and as many as the dimensions."""
     given = next((each.value for each in found if each.name == CHUNKS), None)
     if given is None or given.type not in ("int", "uint", "int64", "uint64"):
@@ -79,7 +79,7 @@ def _chunks(element: Element, found: list[Attribute]) -> tuple[int, ...] | None:
     return lengths if len(lengths) == len(element.all("Dim")) and all(each > 0 for each in lengths) else None
 
 
-def _storage(described: Described) -> Storage:
+def _storage(described: DescribedVariable) -> Storage:
     element = described.element
     written = element.first("Attribute") and [
         each for each in element.all("Attribute") if each.attributes.get("name") == CHUNKS
@@ -95,7 +95,7 @@ def _storage(described: Described) -> Storage:
     return Storage(layout="chunked", chunks=chunks)
 
 
-def parsed(source: Source, report: Report) -> Element | None:
+def parsed(source: Source, report: Report) -> XmlElement | None:
     """Return the root of a DMR; None after an error. Reports `bad-dap4`."""
     root = parse(source, report, "bad-dap4")
     if root is not None and root.tag != "Dataset":
@@ -111,7 +111,7 @@ def parsed(source: Source, report: Report) -> Element | None:
     return root
 
 
-def before_version_2(root: Element) -> bool:
+def before_version_2(root: XmlElement) -> bool:
     """Return whether values of groups come before those of their parents.
 
     Hyrax did so against the specification, and counted the version of its
@@ -122,7 +122,7 @@ def before_version_2(root: Element) -> bool:
     return root.attributes.get("dmrVersion") == "1.0" and not marked
 
 
-def in_order(element: Element, *, groups_first: bool) -> Iterator[Element]:
+def in_order(element: XmlElement, *, groups_first: bool) -> Iterator[XmlElement]:
     """Yield the elements of variables in the order of their values."""
     groups = element.all("Group")
     if groups_first:
@@ -135,7 +135,7 @@ def in_order(element: Element, *, groups_first: bool) -> Iterator[Element]:
             yield from in_order(child, groups_first=False)
 
 
-def checksum_of(element: Element) -> int | None:
+def checksum_of(element: XmlElement) -> int | None:
     """Return the checksum in a variable's attributes; None without one. Raises FaultError."""
     for each in element.all("Attribute"):
         if each.attributes.get("name") == CHECKSUM:
@@ -148,7 +148,7 @@ def checksum_of(element: Element) -> int | None:
     return None
 
 
-def known_types(described: list[Described]) -> Types:
+def known_types(described: list[DescribedVariable]) -> Types:
     """Return the types of all variables by FQN."""
     found: dict[str, UserType] = {}
     for each in described:

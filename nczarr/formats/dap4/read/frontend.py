@@ -5,7 +5,7 @@ from __future__ import annotations
 from nczarr.ast.walk import building
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
-from nczarr.formats.dap4.read.document import Document, parsed
+from nczarr.formats.dap4.read.document import DmrReader, parsed
 from nczarr.formats.dap4.read.values import values_of
 from nczarr.formats.dap4.wire.chunks import response
 from nczarr.opendap.columns import BrokenValuesError
@@ -38,7 +38,7 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
         root = parsed(Source(source.name, found.dmr, path=source.path), report)
         if root is None:
             return None
-        document = Document(Source(source.name, found.dmr), report, options or Options())
+        document = DmrReader(Source(source.name, found.dmr), report, options or Options())
         before = report.errors
         unchecked = document.read(root)
         if report.errors > before:

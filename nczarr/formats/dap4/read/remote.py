@@ -19,14 +19,14 @@ from nczarr.ast.node import TypeName
 from nczarr.ast.walk import building
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
-from nczarr.formats.dap4.read.document import Document, parsed
+from nczarr.formats.dap4.read.document import DmrReader, parsed
 from nczarr.formats.dap4.read.values import values_of
 from nczarr.formats.dap4.wire.chunks import response
 from nczarr.opendap.columns import BrokenValuesError, check_size
 from nczarr.opendap.declarations import FaultError
-from nczarr.opendap.document_reader import Described
+from nczarr.opendap.document_reader import DescribedVariable
 from nczarr.opendap.wire import VARIABLES, dap4_name
-from nczarr.opendap.xml_reader import Element
+from nczarr.opendap.xml_reader import XmlElement
 from nczarr.options import Options
 from nczarr.source import Source
 from nczarr.stores.opendap import Served, Service, encoded
@@ -37,7 +37,7 @@ LONGEST_HEAD = 16 << 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Variable:
+class Dap4Variable:
     """Picklable description of a variable on a server."""
 
     service: Service
@@ -78,7 +78,7 @@ class Variable:
         report = Report()
         source = Source("answer", found.dmr)
         root = parsed(source, report)
-        document = Document(source, report, Options())
+        document = DmrReader(source, report, Options())
         if root is not None:
             document.read(root)
         if root is None or report.errors:
@@ -93,7 +93,7 @@ class Variable:
         return {part: array.read(tuple(map(slice, array.layout.shape))) for part, array in parts.items()}
 
 
-def outline(element: Element) -> Any:
+def outline(element: XmlElement) -> Any:
     """Return tags, names and lengths of a declaration, without the dimensions of the variable itself."""
     members = []
     for each in element.children:
@@ -110,20 +110,20 @@ def read(source: Source, report: Report, options: Options) -> Unchecked | None:
         root = parsed(source, report)
         if root is None:
             return None
-        document = Document(source, report, options)
+        document = DmrReader(source, report, options)
         unchecked = document.read(root)
         for each in document.described:
             unchecked.parts[each.path] = sources(_sections(source.service, each, document), {})
     return unchecked
 
 
-def _sections(service: Service, it: Described, document: Document) -> Regions | Blocks:
+def _sections(service: Service, it: DescribedVariable, document: DmrReader) -> Regions | Blocks:
     """Return the sections of a variable."""
     try:
         check_size(it.type, it.types)
     except ValueError as fault:
         document.omitted(it.element, f"variable `{it.path}` cannot be read: {fault}")
-    variable = Variable(service, it.path, it.type, it.shape, it.types, outline(it.element))
+    variable = Dap4Variable(service, it.path, it.type, it.shape, it.types, outline(it.element))
     if it.type == "string" or is_fixed(it.type, it.types):
         return Regions(variable, it.type, it.shape, it.types)
     return Blocks(variable)

@@ -21,10 +21,10 @@ from nczarr.arrays.strided import AffineArray, FileBytes
 from nczarr.ast import ATOMIC
 from nczarr.formats.dap4.read.document import before_version_2, checksum_of, in_order, known_types
 from nczarr.formats.dap4.wire.chunks import Response
-from nczarr.formats.dap4.wire.values import CHECKSUM, Values
+from nczarr.formats.dap4.wire.values import CHECKSUM, DataCursor
 from nczarr.opendap.columns import BrokenValuesError, check_size, decoded
-from nczarr.opendap.document_reader import Described
-from nczarr.opendap.xml_reader import Element
+from nczarr.opendap.document_reader import DescribedVariable
+from nczarr.opendap.xml_reader import XmlElement
 from nczarr.source import Source
 
 PIECE = 1 << 24
@@ -40,10 +40,12 @@ class Attempt(NamedTuple):
     """The first wrong checksum."""
 
 
-def values_of(found: Response, root: Element, described: list[Described], source: Source) -> dict[str, Parts]:
+def values_of(
+    found: Response, root: XmlElement, described: list[DescribedVariable], source: Source
+) -> dict[str, Parts]:
     """Return the arrays of all variables. Raises BrokenValuesError, FaultError."""
     known = {id(each.element): each for each in described}
-    orders: list[list[Described]] = []
+    orders: list[list[DescribedVariable]] = []
     hyrax = before_version_2(root)
     for groups_first in (hyrax, not hyrax):
         order = [known[id(each)] for each in in_order(root, groups_first=groups_first) if id(each) in known]
@@ -67,10 +69,10 @@ def values_of(found: Response, root: Element, described: list[Described], source
     raise wrong or max(faults, key=lambda fault: fault.at)
 
 
-def _attempt(found: Response, order: list[Described], source: Source, *, checked: bool) -> Attempt:
+def _attempt(found: Response, order: list[DescribedVariable], source: Source, *, checked: bool) -> Attempt:
     """Read all values in one way. Raises BrokenValuesError."""
     types = known_types(order)
-    wire = Values(found.values, found.at, types, little=found.little)
+    wire = DataCursor(found.values, found.at, types, little=found.little)
     wire.end = found.end
     whole = source if found.values is source.data else Source(source.name, found.values, binary=True)
     file, made = FileBytes.of(whole), {}
@@ -104,7 +106,7 @@ def _crc(data: object, start: int, stop: int) -> int:
     return found
 
 
-def _arrays(wire: Values, it: Described, file: FileBytes) -> Parts:
+def _arrays(wire: DataCursor, it: DescribedVariable, file: FileBytes) -> Parts:
     """Return the arrays of the next variable, and go on behind it. Raises BrokenValuesError."""
     if it.type in ATOMIC and it.type != "string":
         dtype, count = wire.dtype(it.type), math.prod(it.shape)

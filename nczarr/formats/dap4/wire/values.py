@@ -10,7 +10,7 @@ from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.parts import NUMPY, Types
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import EnumType, OpaqueType
-from nczarr.opendap.columns import BrokenValuesError, Element, Wire
+from nczarr.opendap.columns import BrokenValuesError, SentValues, Wire
 from nczarr.source import Buffer
 
 LENGTH = 8
@@ -20,7 +20,7 @@ CHECKSUM = 4
 """Bytes of a checksum."""
 
 
-class Values(Wire):
+class DataCursor(Wire):
     """Place in the values of a data response."""
 
     def __init__(self, data: Buffer, at: int, types: Types, *, little: bool) -> None:
@@ -59,7 +59,7 @@ class Values(Wire):
         """Return the dtype of a number or char in the byte order of the response."""
         return NUMPY[type_name].replace("<", self._order)
 
-    def atom(self, type_name: TypeName, declared: EnumType | OpaqueType | None) -> Element:
+    def atom(self, type_name: TypeName, declared: EnumType | OpaqueType | None) -> SentValues:
         """Return the form of one value; an opaque one has its length."""
         if isinstance(declared, OpaqueType):
             size = declared.size
@@ -70,14 +70,14 @@ class Values(Wire):
                     raise ValueError(f"an opaque value does not have {size} bytes, as its declaration has it")
                 return values["value"]
 
-            return Element(form, convert)
+            return SentValues(form, convert)
         made = np.dtype(self.dtype(type_name if declared is None else declared.base))
-        return Element(made, lambda values: values.astype(made.newbyteorder("<")))
+        return SentValues(made, lambda values: values.astype(made.newbyteorder("<")))
 
-    def field(self, type_name: TypeName, shape: tuple[int, ...]) -> Element:
+    def field(self, type_name: TypeName, shape: tuple[int, ...]) -> SentValues:
         """Return the form of a field."""
         form = self.element(type_name)
         if not shape:
             return form
         made = np.dtype((form.dtype, (math.prod(shape),)))
-        return Element(made, lambda values: form.convert(values).reshape(*values.shape[:-1], *shape))
+        return SentValues(made, lambda values: form.convert(values).reshape(*values.shape[:-1], *shape))

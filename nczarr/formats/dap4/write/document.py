@@ -27,7 +27,7 @@ from nczarr.arrays.parts import Types
 from nczarr.ast import ATOMIC, Attribute, CompoundType, Constant, EnumType, Group, OpaqueType, Variable, VlenType
 from nczarr.ast.values import shortest
 from nczarr.check.checked import Checked
-from nczarr.formats.dap4.write.selection import Projection, Wanted
+from nczarr.formats.dap4.write.selection import Projection, SelectedVariable
 from nczarr.opendap.exact_values import numbers_of, texts_of
 from nczarr.opendap.wire import DAP4, LEFT_OUT, OURS, dap4_name, escaped, is_safe_text, shown, tag
 
@@ -44,10 +44,10 @@ WORDS = {
 
 def dmr(checked: Checked, projection: Projection, name: str) -> str:
     """Return the document of a projection; `name`: name of the dataset."""
-    return "".join(line + "\n" for line in _Writer(checked, projection).lines(name))
+    return "".join(line + "\n" for line in _DmrWriter(checked, projection).lines(name))
 
 
-class _Writer:
+class _DmrWriter:
     def __init__(self, checked: Checked, projection: Projection) -> None:
         self.checked = checked
         self.types: Types = checked.types
@@ -92,7 +92,7 @@ class _Writer:
             yield from self._group(child, names.join(path, child.name), step + STEP)
             yield step + "</Group>"
 
-    def _variable(self, variable: Variable, wanted: Wanted, step: str) -> Iterator[str]:
+    def _variable(self, variable: Variable, wanted: SelectedVariable, step: str) -> Iterator[str]:
         maps = []
         dims = []
         for reference, indices in zip(variable.dimensions, wanted.ranges, strict=True):

@@ -27,7 +27,7 @@ class ConstraintError(ValueError):
     """An invalid constraint expression; the text says why."""
 
 
-class Wanted(NamedTuple):
+class SelectedVariable(NamedTuple):
     """A requested variable."""
 
     fqn: str
@@ -39,7 +39,7 @@ class Wanted(NamedTuple):
 class Projection(NamedTuple):
     """Variables and slices that an expression selects."""
 
-    variables: tuple[Wanted, ...]
+    variables: tuple[SelectedVariable, ...]
     """Requested variables in definition order."""
     dimensions: Mapping[str, range]
     """Requested indices of all dimensions by FQN."""
@@ -64,14 +64,14 @@ def select(checked: Checked, expression: str) -> Projection:
         if own.setdefault(fqn, indices) != indices:
             raise ConstraintError(f"the dimension `{fqn}` has two slices")
     dimensions = {fqn: range(each.size) for fqn, each in checked.dimensions.items()} | own
-    wanted: dict[str, Wanted] = {}
+    wanted: dict[str, SelectedVariable] = {}
     for clause in others:
         made = _wanted(checked, dimensions, clause)
         if wanted.setdefault(made.fqn, made) != made:
             raise ConstraintError(f"`{made.fqn}` is requested twice in different ways")
     order = in_order(checked)
     if not others:
-        return Projection(tuple(Wanted(fqn, _whole(checked, fqn, dimensions)) for fqn in order), dimensions)
+        return Projection(tuple(SelectedVariable(fqn, _whole(checked, fqn, dimensions)) for fqn in order), dimensions)
     return Projection(tuple(wanted[fqn] for fqn in order if fqn in wanted), dimensions)
 
 
@@ -110,7 +110,7 @@ def _known(name: str, named: Mapping[str, object], kind: str) -> str:
     return fqn
 
 
-def _wanted(checked: Checked, dimensions: Mapping[str, range], clause: str) -> Wanted:
+def _wanted(checked: Checked, dimensions: Mapping[str, range], clause: str) -> SelectedVariable:
     name, bracket, rest = clause.partition("[")
     fqn = _known(name.strip(), checked.variables, "variable")
     text = bracket + rest
@@ -119,7 +119,7 @@ def _wanted(checked: Checked, dimensions: Mapping[str, range], clause: str) -> W
     whole = _whole(checked, fqn, dimensions)
     slices = re.findall(r"\[[^\[\]]*\]", text)
     if not slices:
-        return Wanted(fqn, whole)
+        return SelectedVariable(fqn, whole)
     if len(slices) != len(whole):
         raise ConstraintError(f"`{clause[:80]}` has {len(slices)} slices for {len(whole)} dimensions")
     made = []
@@ -128,7 +128,7 @@ def _wanted(checked: Checked, dimensions: Mapping[str, range], clause: str) -> W
         if found is None:
             raise ConstraintError(_SLICES_ARE.format(clause[:80]))
         made.append(indices if found[1] is None else _range(found, each, range(length), clause))
-    return Wanted(fqn, tuple(made))
+    return SelectedVariable(fqn, tuple(made))
 
 
 def _range(found: re.Match[str], written: str, whole: range, clause: str) -> range:

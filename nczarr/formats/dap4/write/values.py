@@ -15,7 +15,7 @@ from nczarr.arrays.blocks import Selection, every_block, linear_block, region_of
 from nczarr.arrays.crc32 import crc32
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.part_fills import all_fill
-from nczarr.arrays.parts import Leaf, ListTree, PartTree, Types, descr, inner_types, is_fixed, part_tree, size
+from nczarr.arrays.parts import ListTree, PartLeaf, PartTree, Types, descr, inner_types, is_fixed, part_tree, size
 from nczarr.arrays.sliced import cut
 from nczarr.arrays.source import Descr, Parts, itemsize, little, numpy_dtype
 from nczarr.arrays.streaming import slabs
@@ -23,7 +23,7 @@ from nczarr.ast import CompoundType, OpaqueType
 from nczarr.check.checked import Checked
 from nczarr.formats.dap4.wire.chunks import ERROR, HEADER, LAST, LITTLE, UNCHECKED
 from nczarr.formats.dap4.write.document import dmr
-from nczarr.formats.dap4.write.selection import Projection, Wanted
+from nczarr.formats.dap4.write.selection import Projection, SelectedVariable
 from nczarr.opendap.wire import escaped
 
 PIECE = 4 << 20
@@ -80,7 +80,7 @@ def error_document(status: int, message: str) -> str:
     )
 
 
-def _values(checked: Checked, wanted: tuple[Wanted, ...], checksums: bool) -> Iterator[bytes | memoryview]:
+def _values(checked: Checked, wanted: tuple[SelectedVariable, ...], checksums: bool) -> Iterator[bytes | memoryview]:
     for each in wanted:
         found = 0
         for piece in values(checked, each):
@@ -90,7 +90,7 @@ def _values(checked: Checked, wanted: tuple[Wanted, ...], checksums: bool) -> It
             yield struct.pack("<I", found)
 
 
-def values(checked: Checked, wanted: Wanted) -> Iterator[bytes | memoryview]:
+def values(checked: Checked, wanted: SelectedVariable) -> Iterator[bytes | memoryview]:
     """Yield the values of a variable. Raises OSError."""
     variable, shape = checked.variables[wanted.fqn], checked.shapes[wanted.fqn]
     sources: Parts = {
@@ -158,7 +158,7 @@ class _Cells:
     def rows(self, tree: PartTree, region: Selection | int, inner: tuple[int, ...]) -> list[bytes]:
         """Return the bytes of each cell. `region`: cells, or a number of elements of lists; `inner`: field shape."""
         match tree:
-            case Leaf():
+            case PartLeaf():
                 return self._leaf(tree, self._read(tree.path, region, inner))
             case ListTree():
                 counts = self._read(tree.counts.path, region, inner).reshape(-1).tolist()
@@ -185,7 +185,7 @@ class _Cells:
             region = (slice(start, start + region),)
         return self.sources[path].read((*region, *rest))
 
-    def _leaf(self, leaf: Leaf, found: NDArray[Any]) -> list[bytes]:
+    def _leaf(self, leaf: PartLeaf, found: NDArray[Any]) -> list[bytes]:
         if leaf.type == "string":
             texts = (each or b"" for each in found.reshape(-1).tolist())
             return [struct.pack("<Q", len(text)) + text for text in texts]

@@ -25,7 +25,7 @@ LOCATION = ("time", "latitude", "longitude", "altitude", "nominal_time")
 """Location values in message order; `nominal_time` is the time of the enclosing series."""
 
 
-class Member(NamedTuple):
+class CollectionMember(NamedTuple):
     """One member of a collection."""
 
     name: str
@@ -53,7 +53,7 @@ class Collection(NamedTuple):
     """Message that describes the collection."""
     offset: int
     """Stream offset of the message."""
-    members: tuple[Member, ...]
+    members: tuple[CollectionMember, ...]
     """Members of a row."""
     length: int
     """Bytes of a row."""
@@ -78,7 +78,7 @@ class Collection(NamedTuple):
         self.texts.append(tuple(feature.sdata))
 
 
-def row_dtype(members: Iterable[Member]) -> np.dtype[Any]:
+def row_dtype(members: Iterable[CollectionMember]) -> np.dtype[Any]:
     """Return the NumPy dtype of a row. Fields are named by number because member names are arbitrary."""
     fields: list[tuple[str, str, tuple[int, ...]]] = []
     for number, each in enumerate(members):
@@ -174,7 +174,7 @@ def _starts(indices: Sequence[int], lengths: Sequence[int]) -> list[int]:
 
 
 def rows(
-    columns: Sequence[NDArray[Any]], members: Sequence[Member], count: int
+    columns: Sequence[NDArray[Any]], members: Sequence[CollectionMember], count: int
 ) -> tuple[list[bytes], list[list[bytes]]]:
     """Return the packed rows of `count` features and the strings of each. NIL becomes an empty string.
 

@@ -25,11 +25,11 @@ from nczarr.ast.types import CompoundType, Field
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.formats.ncstream._generated import pointstream_pb2 as points_pb
-from nczarr.formats.ncstream.points.point_rows import LOCATION, Collection, Member, parts
+from nczarr.formats.ncstream.points.point_rows import LOCATION, Collection, CollectionMember, parts
 from nczarr.formats.ncstream.read.scan import entries, refuse, refuse_error
 from nczarr.formats.ncstream.wire.element_types import ATOMS, ENUM_BASES, name_of
 from nczarr.formats.ncstream.wire.framing import COLLECTION, FEATURE, STATIONS, Incoming
-from nczarr.formats.ncstream.wire.limits import DEFAULT, RefusedError, bad, contradictory, oversized
+from nczarr.formats.ncstream.wire.limits import DEFAULT, UnreadableStreamError, bad, contradictory, oversized
 from nczarr.names import from_bytes, name_problem
 from nczarr.options import Options
 from nczarr.source import Source, Span
@@ -59,7 +59,7 @@ def read(source: Source, report: Report, options: Options) -> Unchecked | None:
         values: dict[str, Parts] = {}
         for stem, each, (record, _, _) in zip(stems, found, declared, strict=True):
             values["/" + stem] = parts(each, record)
-    except RefusedError as error:
+    except UnreadableStreamError as error:
         refuse(error, source, report)
         return None
     dataset = Dataset(
@@ -105,7 +105,7 @@ def _begun(message: points_pb.PointFeatureCollection, offset: int) -> Collection
     """Return an empty collection. Raises RefusedError if the model cannot represent a member."""
     if len(message.members) > MOST_MEMBERS:
         raise oversized(f"a collection has {len(message.members)} members, more than {MOST_MEMBERS}", offset)
-    members: list[Member] = []
+    members: list[CollectionMember] = []
     for given in message.members:
         name = names.normal(from_bytes(given.name))
         problem = name_problem(name)
@@ -118,7 +118,7 @@ def _begun(message: points_pb.PointFeatureCollection, offset: int) -> Collection
         shape = tuple(each.size for each in given.section.range)
         if not all(shape) or math.prod(shape) >= LONGEST_ROW:
             raise bad(f"member `{name}` has the lengths {', '.join(map(str, shape))}", offset)
-        members.append(Member(name, word, shape))
+        members.append(CollectionMember(name, word, shape))
     if len({each.name for each in members}) < len(members):
         raise contradictory("two members of the collection have the same name", offset)
     length = sum(each.width for each in members)

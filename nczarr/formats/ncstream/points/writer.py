@@ -25,7 +25,7 @@ from nczarr.ast.types import Field as TypeField
 from nczarr.check.checked import Checked
 from nczarr.diagnostics.report import Report
 from nczarr.formats.ncstream._generated import pointstream_pb2 as points_pb
-from nczarr.formats.ncstream.points.point_rows import LOCATION, Member, rows
+from nczarr.formats.ncstream.points.point_rows import LOCATION, CollectionMember, rows
 from nczarr.formats.ncstream.wire.element_types import WIRE
 from nczarr.formats.ncstream.wire.framing import COLLECTION, END, FEATURE, framed
 
@@ -45,7 +45,7 @@ class _Plan(NamedTuple):
     """The variable."""
     record: CompoundType
     """Type of its records."""
-    members: tuple[Member, ...]
+    members: tuple[CollectionMember, ...]
     """Members of the rows."""
     places: tuple[str | None, ...]
     """Member of each location value, or None."""
@@ -106,7 +106,7 @@ def _plan(checked: Checked, path: str, report: Report) -> _Plan | None:
         report.error("unsuited-points", text, variable.span, helps=helps)
         return None
     members = tuple(
-        Member(field.name, words[field.name] or "", field.shape)
+        CollectionMember(field.name, words[field.name] or "", field.shape)
         for field in record.fields
         if not (field.name in places and field.type == "double")
     )

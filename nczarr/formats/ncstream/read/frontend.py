@@ -30,14 +30,14 @@ from nczarr.diagnostics.report import Report
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.points import reader
 from nczarr.formats.ncstream.read.header_reader import HeaderReader, immediate_values
-from nczarr.formats.ncstream.read.lazy_local import Held, Piece, sources
-from nczarr.formats.ncstream.read.scan import Entry, entries, is_counted, refuse, refuse_error, scan
+from nczarr.formats.ncstream.read.lazy_local import MessageCells, VariableMessages, sources
+from nczarr.formats.ncstream.read.scan import StreamEntry, entries, is_counted, refuse, refuse_error, scan
 from nczarr.formats.ncstream.wire import header_merge
 from nczarr.formats.ncstream.wire.decode import column_tree
 from nczarr.formats.ncstream.wire.definitions import Definitions
 from nczarr.formats.ncstream.wire.element_types import section_of
 from nczarr.formats.ncstream.wire.framing import Incoming
-from nczarr.formats.ncstream.wire.limits import DEFAULT, RefusedError
+from nczarr.formats.ncstream.wire.limits import DEFAULT, UnreadableStreamError
 from nczarr.formats.ncstream.wire.trees import Tree, opaque_sizes
 from nczarr.options import Options
 from nczarr.source import Source, Span
@@ -75,10 +75,10 @@ def read(source: Source, report: Report, options: Options) -> Unchecked | None:
         text = "the stream has a beginning but no end; it may be incomplete"
         report.warning("unended-stream", text, Span(source, found[-1].offset, found[-1].end))
     with building():
-        return _Reader(source, found, report, options).read()
+        return _StreamReader(source, found, report, options).read()
 
 
-def _refuse(entry: Entry, source: Source, report: Report) -> None:
+def _refuse(entry: StreamEntry, source: Source, report: Report) -> None:
     """Report a message that does not belong to a dataset."""
     span = Span(source, entry.offset, entry.end)
     if entry.kind == "error":
@@ -118,19 +118,19 @@ def decoded(data: bytes | memoryview, offset: int, declared: bytes) -> Tree:
     return column_tree(entry, data, Definitions(pb.Header.FromString(declared)), base=offset).tree
 
 
-class Given(NamedTuple):
+class RegionMessage(NamedTuple):
     """A data message and its region."""
 
-    entry: Entry
+    entry: StreamEntry
     """The message."""
     ranges: tuple[range, ...]
     """Indices along each dimension of the variable."""
 
 
-class _Reader(HeaderReader):
+class _StreamReader(HeaderReader):
     """State of one read."""
 
-    def __init__(self, source: Source, found: list[Entry], report: Report, options: Options) -> None:
+    def __init__(self, source: Source, found: list[StreamEntry], report: Report, options: Options) -> None:
         data = [entry for entry in found if entry.kind in ("data", "column")]
         given = [entry for entry in found if entry.kind == "header"]
         header = header_merge.merged([each.message for each in given]) if given else header_merge.made_up(data)
@@ -139,7 +139,7 @@ class _Reader(HeaderReader):
         self._file = FileBytes.of(source)
         self._has_header = bool(given)
         spelled = set(map(names.cdm_full_name, self._named.spelled.values()))
-        self._data: dict[str, list[Entry]] = {}
+        self._data: dict[str, list[StreamEntry]] = {}
         for entry in data:
             name = wire_name(entry)
             self._data.setdefault(name if name in spelled else names.normal(name), []).append(entry)
@@ -152,23 +152,23 @@ class _Reader(HeaderReader):
                 self._lost(f"`{wire_name(entry)}` is not a variable of the header", entry)
         return made
 
-    def _lost(self, message: str, entry: Entry) -> None:
+    def _lost(self, message: str, entry: StreamEntry) -> None:
         """Report skipped data as an error, unless the options allow the loss."""
         self._asked.lost("unreadable-array", message, Span(self._source, entry.offset, entry.end))
 
-    def _given(self, path: str, entry: Entry, shape: tuple[int, ...] | None) -> Given | None:
+    def _given(self, path: str, entry: StreamEntry, shape: tuple[int, ...] | None) -> RegionMessage | None:
         """Return a message with its region, or report an invalid region and return None."""
         ragged = entry.kind == "column" or is_counted(entry.message)
         try:
             section, _ = section_of(entry.message, entry.offset, ragged=ragged)
-        except RefusedError as fault:
+        except UnreadableStreamError as fault:
             refuse(fault, self._source, self._asked.report)
             return None
         if shape is None:
             return None
         whole = tuple(map(range, shape))
         if section is None or not shape or not self._has_header:
-            return Given(entry, whole)
+            return RegionMessage(entry, whole)
         ranges = section[: len(shape)]  # dimensions behind a ragged one are of its elements
         fits = len(ranges) == len(shape) and all(
             not indices or indices[-1] < length for indices, length in zip(ranges, shape, strict=True)
@@ -177,7 +177,7 @@ class _Reader(HeaderReader):
             lengths = " × ".join(map(str, shape)) or "one value"
             self._lost(f"the section of a message of `{path}` is not within {lengths}", entry)
             return None
-        return Given(entry, ranges)
+        return RegionMessage(entry, ranges)
 
     def _parts(
         self, path: str, shape: tuple[int, ...] | None, known: Tables, fills: Mapping[str, bytes]
@@ -195,13 +195,18 @@ class _Reader(HeaderReader):
                 return {"": plain}
         alone = self._alone(path)
         pieces = tuple(
-            Piece(each.ranges, InFile(self._file, each.entry.offset, each.entry.end, alone)) for each in given
+            MessageCells(each.ranges, InFile(self._file, each.entry.offset, each.entry.end, alone)) for each in given
         )
         fill = variable_fill(variable, known)
-        return sources(Held(variable.type, shape, dict(known.types), fill, pieces), fills)
+        return sources(VariableMessages(variable.type, shape, dict(known.types), fill, pieces), fills)
 
     def _plain(
-        self, given: Given, type_name: TypeName, shape: tuple[int, ...], types: Types, fills: Mapping[str, bytes]
+        self,
+        given: RegionMessage,
+        type_name: TypeName,
+        shape: tuple[int, ...],
+        types: Types,
+        fills: Mapping[str, bytes],
     ) -> AffineArray | None:
         """Return a view of numbers stored contiguously in C order, else None."""
         place, big = plain_numbers(given.entry)
@@ -246,13 +251,13 @@ class _Reader(HeaderReader):
         return sizes.pop() if len(sizes) == 1 else None
 
 
-def wire_name(entry: Entry) -> str:
+def wire_name(entry: StreamEntry) -> str:
     """Return the full variable name of a data message in the sender's spelling."""
     name: bytes = entry.message.name if entry.kind == "column" else entry.message.varName
     return names.from_bytes(name.removeprefix(b"/"))
 
 
-def plain_numbers(entry: Entry) -> tuple[tuple[int, int] | None, bool]:
+def plain_numbers(entry: StreamEntry) -> tuple[tuple[int, int] | None, bool]:
     """Return the byte range of uncompressed contiguous numbers (or None), and whether they are big-endian."""
     if entry.column is not None:
         message: pb.DataCol = entry.column.message

@@ -28,7 +28,7 @@ from nczarr.formats.ncstream.wire.cells import fixed
 from nczarr.formats.ncstream.wire.decode import unsigned
 from nczarr.formats.ncstream.wire.definitions import Declared, Definitions
 from nczarr.formats.ncstream.wire.element_types import NUMPY, dtype_of, full_bytes
-from nczarr.formats.ncstream.wire.trees import Numbers, Tree
+from nczarr.formats.ncstream.wire.trees import FixedNumbers, Tree
 from nczarr.json import ast_document
 from nczarr.options import Options
 from nczarr.source import Source, Span
@@ -43,7 +43,7 @@ class HeaderReader(ABC):
     def __init__(self, source: Source, header: pb.Header, span: Span, report: Report, options: Options) -> None:
         self._source = source
         self._header = header
-        self._asked = header_tree.Asked(span, report, options, self._opaque_size)
+        self._asked = header_tree.HeaderContext(span, report, options, self._opaque_size)
         self._definitions = Definitions(header)
         self._named = named(header)
 
@@ -90,7 +90,7 @@ class HeaderReader(ABC):
         return header_merge.alone(self._written(path), self._declared(path))
 
 
-def dataset_of(header: pb.Header, asked: header_tree.Asked, name: str) -> Unchecked | None:
+def dataset_of(header: pb.Header, asked: header_tree.HeaderContext, name: str) -> Unchecked | None:
     """Return the dataset of a header without values. `name`: name of the source in diagnostics."""
     if header.HasField("nczarr"):
         dataset = ast_document.read(Source(name, header.nczarr, key=MODEL), asked.report)
@@ -161,5 +161,5 @@ def _numbers(declared: pb.Variable) -> Tree:
     """Return the header's values, always big-endian. Raises ValueError if the type is not numeric."""
     if declared.dataType not in NUMPY:
         raise ValueError("they are not numbers")
-    made = Numbers(declared.dataType, np.frombuffer(declared.data, dtype_of(declared.dataType, big=True)))
+    made = FixedNumbers(declared.dataType, np.frombuffer(declared.data, dtype_of(declared.dataType, big=True)))
     return unsigned(made) if declared.unsigned else made

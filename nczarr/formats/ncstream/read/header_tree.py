@@ -21,7 +21,14 @@ from nczarr.diagnostics.report import Diagnostic, Label, Report, Severity
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.read.attributes import UnreadableAttributeError, constant, fill_value
 from nczarr.formats.ncstream.wire.element_types import ATOMS, ENUM_BASES, UNSIGNED_NAMES
-from nczarr.formats.ncstream.wire.scopes import LARGEST, Scope, UnreadableVariableError, lengths_of, reference, split
+from nczarr.formats.ncstream.wire.scopes import (
+    LARGEST,
+    StreamScope,
+    UnreadableVariableError,
+    lengths_of,
+    reference,
+    split,
+)
 from nczarr.names import from_bytes, name_problem
 from nczarr.options import Options
 from nczarr.source import Span
@@ -33,7 +40,7 @@ OpaqueSize = Callable[[str, tuple[str, ...]], int | None]
 """Function that returns the common size of the values of an opaque variable or member, or None."""
 
 
-class Asked(NamedTuple):
+class HeaderContext(NamedTuple):
     """Context for reading a header."""
 
     span: Span
@@ -53,9 +60,9 @@ class Asked(NamedTuple):
         self.report.lose(found, allowed=allowed)
 
 
-def dataset(header: pb.Header, asked: Asked) -> Dataset:
+def dataset(header: pb.Header, asked: HeaderContext) -> Dataset:
     """Return the dataset of a header. Reports and skips whatever the model cannot represent."""
-    reader = _Reader(asked)
+    reader = _TreeReader(asked)
     top = reader.group(header.root, "root", None, 0)
     extra = [
         Attribute(name=name, value=Constant.text(text), span=asked.span)
@@ -79,16 +86,16 @@ class _Owner(NamedTuple):
 
     fqn: str
     """FQN of the variable."""
-    scope: Scope
+    scope: StreamScope
     """Scope of its group."""
     attributes: list[Attribute]
     """Attributes so far."""
 
 
-class _Reader:
+class _TreeReader:
     """State of one read."""
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: HeaderContext) -> None:
         self._asked = asked
 
     def _name(self, given: bytes, what: str) -> str | None:
@@ -101,13 +108,13 @@ class _Reader:
         return name
 
     # ---- groups ------------------------------------------------------------------------------------------------------
-    def group(self, given: pb.Group, name: str, around: Scope | None, depth: int) -> Group:
+    def group(self, given: pb.Group, name: str, around: StreamScope | None, depth: int) -> Group:
         """Return a group with its content."""
         path = "/" if around is None else names.join(around.path, name)
         dimensions = self._dimensions(given, path)
         taken = {names.normal(from_bytes(each.name)) for each in (*_declared(given), *given.groups)}
         known = {each.name: (names.join(path, each.name), each.size) for each in dimensions}
-        scope = Scope(
+        scope = StreamScope(
             path,
             {**(around.dimensions if around else {}), **known},
             {**(around.enums if around else {}), **self._enums(given, path)},
@@ -129,7 +136,7 @@ class _Reader:
             span=self._asked.span,
         )
 
-    def _groups(self, given: pb.Group, scope: Scope, depth: int) -> Iterator[Group]:
+    def _groups(self, given: pb.Group, scope: StreamScope, depth: int) -> Iterator[Group]:
         if given.groups and depth >= MAX_DEPTH:
             self._asked.lost("unreadable-array", f"groups are nested more than {MAX_DEPTH} deep below `{scope.path}`")
             return
@@ -193,7 +200,7 @@ class _Reader:
         return tuple(made)
 
     # ---- variables ---------------------------------------------------------------------------------------------------
-    def _variables(self, given: pb.Group, scope: Scope) -> Iterator[Variable]:
+    def _variables(self, given: pb.Group, scope: StreamScope) -> Iterator[Variable]:
         for each in _declared(given):
             called = self._name(each.name, f"a variable of `{scope.path}`")
             if called is None:
@@ -207,7 +214,7 @@ class _Reader:
                 fqn = names.join(scope.path, called)
                 self._asked.lost("unreadable-array", f"`{fqn}` cannot be a variable: {fault}")
 
-    def _variable(self, given: pb.Variable | pb.Structure, name: str, scope: Scope) -> Variable:
+    def _variable(self, given: pb.Variable | pb.Structure, name: str, scope: StreamScope) -> Variable:
         fqn = names.join(scope.path, name)
         attributes = list(self._attributes(given.atts, fqn))
         outer, stars, inner = split(given.shape)

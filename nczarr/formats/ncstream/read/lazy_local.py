@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from nczarr.arrays.blocks import Index, Region, first_of
-from nczarr.arrays.decoded_parts import Sections, overlap
+from nczarr.arrays.decoded_parts import VariableSections, overlap
 from nczarr.arrays.decoded_parts import sources as sources_of
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.arrays.occupancy import blocks_of_boxes
@@ -40,19 +40,19 @@ KEPT = 4
 """Number of decoded messages in the cache."""
 
 
-class Message(Protocol):
+class DataMessage(Protocol):
     """Interface of one data message; must be picklable."""
 
     def tree(self) -> Tree:
         """Return the decoded values. Raises OSError if they are unavailable or differ from their description."""
 
 
-class Piece(NamedTuple):
+class MessageCells(NamedTuple):
     """A message and the cells that it holds."""
 
     ranges: tuple[range, ...]
     """Indices along each dimension of the variable."""
-    message: Message
+    message: DataMessage
     """The message."""
 
     @property
@@ -61,7 +61,7 @@ class Piece(NamedTuple):
         return math.prod(map(len, self.ranges))
 
 
-class Held(NamedTuple):
+class VariableMessages(NamedTuple):
     """A variable and its messages."""
 
     type: TypeName
@@ -72,7 +72,7 @@ class Held(NamedTuple):
     """Declared types by FQN."""
     fill: Constant | None
     """Value of unwritten cells."""
-    pieces: tuple[Piece, ...]
+    pieces: tuple[MessageCells, ...]
     """Messages in stream order."""
 
     @property
@@ -88,7 +88,7 @@ class Held(NamedTuple):
             end += piece.cells
         return end == math.prod(self.shape)
 
-    def decoded(self, piece: Piece) -> dict[str, NDArray[Any]]:
+    def decoded(self, piece: MessageCells) -> dict[str, NDArray[Any]]:
         """Return the values of a message by part, in the shape of its section. Raises OSError, ValueError."""
         tree = piece.message.tree()
         if isinstance(tree, Records) and len(tree) != piece.cells and len(tree) == math.prod(self.shape):
@@ -140,10 +140,10 @@ def _shaped(values: Values, every: Iterable[Part]) -> dict[str, NDArray[Any]]:
     }
 
 
-class Decoder(Sections):
+class MessageDecoder(VariableSections):
     """Decoder of a variable's messages for all its parts, with a cache of recent messages."""
 
-    def __init__(self, held: Held) -> None:
+    def __init__(self, held: VariableMessages) -> None:
         self.held = held
         self.type, self.shape, self.types = held.type, held.shape, held.types
         self.is_consecutive = held.is_consecutive
@@ -152,7 +152,7 @@ class Decoder(Sections):
         self._whole: dict[str, NDArray[Any]] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Decoder, (self.held,)
+        return MessageDecoder, (self.held,)
 
     def meeting(self, region: tuple[range, ...]) -> Iterator[tuple[int, tuple[range, ...]]]:
         """Yield the messages that intersect a region, by number."""
@@ -207,11 +207,11 @@ def _read(call: Any) -> dict[str, NDArray[Any]]:
     return found
 
 
-def sources(held: Held, fills: Mapping[str, bytes]) -> Parts:
+def sources(held: VariableMessages, fills: Mapping[str, bytes]) -> Parts:
     """Return the array sources of a variable by part. `fills`: fill bytes that replace the usual ones."""
     usual = all_fill(held.fill, held.type, held.shape, held.types)
     every = {part: fills.get(part, each.layout.fill) for part, each in usual.items()}
-    return sources_of(Decoder(held), every)
+    return sources_of(MessageDecoder(held), every)
 
 
 # ---- selection and merging of cells ----------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ from nczarr.check.checked import Tables, Unchecked
 from nczarr.check.fill_values import variable_fill
 from nczarr.diagnostics.report import Report
 from nczarr.formats.ncstream.read.header_reader import HeaderReader, immediate_values
-from nczarr.formats.ncstream.read.remote_request import Variable
+from nczarr.formats.ncstream.read.remote_request import CdmVariable
 from nczarr.formats.ncstream.read.scan import refuse_error, scan
 from nczarr.formats.ncstream.wire import header_merge
 from nczarr.formats.ncstream.wire.trees import opaque_sizes
@@ -58,18 +58,20 @@ def read(source: Source, report: Report, options: Options) -> Unchecked | None:
         return None
     with building():
         span = Span(source, 0, len(source.data))
-        return _Reader(source.service, source, header_merge.merged(given), span, report, options).read()
+        return _RemoteReader(source.service, source, header_merge.merged(given), span, report, options).read()
 
 
-class _Reader(HeaderReader):
+class _RemoteReader(HeaderReader):
     """State of one read."""
 
     def __init__(self, service: Service, *header: Any) -> None:
         super().__init__(*header)
         self._service = service
 
-    def _variable(self, path: str, type_name: TypeName, shape: tuple[int, ...], types: Types, behind: int) -> Variable:
-        return Variable(self._service, self._written(path), type_name, shape, types, behind, self._alone(path))
+    def _variable(
+        self, path: str, type_name: TypeName, shape: tuple[int, ...], types: Types, behind: int
+    ) -> CdmVariable:
+        return CdmVariable(self._service, self._written(path), type_name, shape, types, behind, self._alone(path))
 
     def _parts(
         self, path: str, shape: tuple[int, ...] | None, known: Tables, fills: Mapping[str, bytes]

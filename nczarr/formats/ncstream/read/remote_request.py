@@ -16,7 +16,7 @@ from nczarr.arrays.requested_regions import TEXT
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import ATOMIC
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-from nczarr.formats.ncstream.read.lazy_local import Held, Piece
+from nczarr.formats.ncstream.read.lazy_local import MessageCells, VariableMessages
 from nczarr.formats.ncstream.read.scan import entries, said
 from nczarr.formats.ncstream.wire.decode import column_tree
 from nczarr.formats.ncstream.wire.definitions import Definitions
@@ -35,7 +35,7 @@ Region = tuple[range, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Variable:
+class CdmVariable:
     """Picklable description of a variable on a server, for requests and decoding."""
 
     service: Service
@@ -58,9 +58,9 @@ class Variable:
 
         `keep`: cache the answer.
         """
-        held = Held(self.type, self.shape, self.types, None, ())
+        held = VariableMessages(self.type, self.shape, self.types, None, ())
         try:
-            return held.decoded(Piece(region, _Message(self, region, keep)))
+            return held.decoded(MessageCells(region, _Message(self, region, keep)))
         except ValueError as fault:
             text = f"the answer to `{self.section(region)}` cannot be used: {fault}"
             raise OSError(None, text, self.service.shown) from None
@@ -99,7 +99,7 @@ class Variable:
 class _Message:
     """The message that answers a request."""
 
-    variable: Variable
+    variable: CdmVariable
     """The requested variable."""
     region: Region
     """The requested region."""

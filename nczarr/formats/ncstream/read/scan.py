@@ -1,4 +1,4 @@
-"""Index of a stream: one `Entry` per message, with the positions of its values.
+"""Index of a stream: one `StreamEntry` per message, with the positions of its values.
 
 Values are skipped; counted blocks are only counted. Invariant: all bytes of an
 entry are present.
@@ -15,10 +15,10 @@ from nczarr.diagnostics.report import Report
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream._generated import pointstream_pb2 as points_pb
 from nczarr.formats.ncstream.wire import protobuf
-from nczarr.formats.ncstream.wire.data_columns import NIL, Column, Columns
+from nczarr.formats.ncstream.wire.data_columns import NIL, ColumnParser, MessageColumn
 from nczarr.formats.ncstream.wire.element_types import NUMPY
-from nczarr.formats.ncstream.wire.framing import BARE, LAST_RECORD, MAGICS, RECORD, Bounds, Incoming
-from nczarr.formats.ncstream.wire.limits import DEFAULT, Limits, RefusedError, bad
+from nczarr.formats.ncstream.wire.framing import BARE, LAST_RECORD, MAGICS, RECORD, BlockRanges, Incoming
+from nczarr.formats.ncstream.wire.limits import DEFAULT, Limits, UnreadableStreamError, bad
 from nczarr.source import Source, Span
 
 _NIL = frozenset({NIL})
@@ -31,7 +31,7 @@ WHOLE: dict[str, Any] = {
 """Message kinds of one block, parsed at once."""
 
 
-class Entry(NamedTuple):
+class StreamEntry(NamedTuple):
     """A message of a stream. Positions other than `offset` and `end` are buffer offsets."""
 
     kind: str
@@ -46,44 +46,44 @@ class Entry(NamedTuple):
     """Range of the values: a block, all counted blocks, the records of a sequence, or the numbers of a column."""
     blocks: int = 0
     """Number of counted blocks in the payload."""
-    bounds: Bounds | None = None
+    bounds: BlockRanges | None = None
     """Positions of lists, on request."""
     items: list[bytes] | None = None
     """Strings and opaque values, on request."""
     nil: tuple[tuple[int, int], ...] = ()
     """Runs of NIL strings."""
-    column: Column | None = None
+    column: MessageColumn | None = None
     """Columns of a column message."""
 
 
-def scan(source: Source, report: Report, limits: Limits = DEFAULT) -> list[Entry]:
+def scan(source: Source, report: Report, limits: Limits = DEFAULT) -> list[StreamEntry]:
     """Return the messages of a file; reports a fault and returns the messages before it."""
-    found: list[Entry] = []
+    found: list[StreamEntry] = []
     try:
         incoming = Incoming(source.data, limits)
         found.extend(entries(incoming))
-    except RefusedError as error:
+    except UnreadableStreamError as error:
         refuse(error, source, report)
     return found
 
 
-def refuse(error: RefusedError, source: Source, report: Report) -> None:
+def refuse(error: UnreadableStreamError, source: Source, report: Report) -> None:
     """Report a fault of a stream with its byte offset."""
     report.error(error.code, str(error), Span(source, error.start, error.end))
 
 
-def refuse_error(entry: Entry, span: Span, report: Report) -> None:
+def refuse_error(entry: StreamEntry, span: Span, report: Report) -> None:
     """Report an error message of the sender."""
     report.error("stream-error", f"the sender of the stream reported an error: {said(entry)!r}", span)
 
 
-def said(entry: Entry) -> str:
+def said(entry: StreamEntry) -> str:
     """Return the text of an error message."""
     text: bytes = entry.message.message
     return text.decode("utf-8", "replace")
 
 
-def entries(incoming: Incoming, *, values: bool = False) -> Iterator[Entry]:
+def entries(incoming: Incoming, *, values: bool = False) -> Iterator[StreamEntry]:
     """Yield the messages of a stream. Positions expire at the next message. Raises RefusedError.
 
     `values`: list the counted blocks for reading.
@@ -104,20 +104,20 @@ def entries(incoming: Incoming, *, values: bool = False) -> Iterator[Entry]:
         at = after
 
 
-def _entry(incoming: Incoming, kind: str, at: int, *, values: bool) -> tuple[Entry, int]:
+def _entry(incoming: Incoming, kind: str, at: int, *, values: bool) -> tuple[StreamEntry, int]:
     offset, base = incoming.base + at, incoming.base
     if kind in BARE:
-        return Entry(kind, offset, offset + 4), at + 4
+        return StreamEntry(kind, offset, offset + 4), at + 4
     start, end = incoming.block(at + 4)
     if kind == "data":
         return _data(incoming, offset, start, end, values=values)
     if kind == "column":
-        column = Columns(incoming.buffer, base, incoming.limits).column(start, end)
-        return Entry(kind, offset, base + end, column.message, column.payload, column=column), end
+        column = ColumnParser(incoming.buffer, base, incoming.limits).column(start, end)
+        return StreamEntry(kind, offset, base + end, column.message, column.payload, column=column), end
     if kind not in WHOLE:
-        return Entry(kind, offset, base + end, payload=(start, end)), end
+        return StreamEntry(kind, offset, base + end, payload=(start, end)), end
     message = parsed(WHOLE[kind], memoryview(incoming.buffer)[start:end], kind, base + start)
-    return Entry(kind, offset, base + end, message), end
+    return StreamEntry(kind, offset, base + end, message), end
 
 
 def parsed(kind: Any, data: bytes | memoryview, name: str, offset: int) -> Any:
@@ -128,7 +128,7 @@ def parsed(kind: Any, data: bytes | memoryview, name: str, offset: int) -> Any:
         raise bad(f"the block of a message `{name}` is not a protobuf message of its kind", offset) from None
 
 
-def _data(incoming: Incoming, offset: int, start: int, end: int, *, values: bool) -> tuple[Entry, int]:
+def _data(incoming: Incoming, offset: int, start: int, end: int, *, values: bool) -> tuple[StreamEntry, int]:
     """Return the entry of a `Data` message with its payload, and the position after it."""
     base = incoming.base
     small, found = protobuf.walk(incoming.buffer, start, end, bulk=_NIL, limits=incoming.limits, base=base)
@@ -143,12 +143,12 @@ def _data(incoming: Incoming, offset: int, start: int, end: int, *, values: bool
             places, after = incoming.bounds(first, count)
         else:
             items, after = incoming.items(first, count)
-        return Entry("data", offset, base + after, message, (first, after), count, places, items, nil), after
+        return StreamEntry("data", offset, base + after, message, (first, after), count, places, items, nil), after
     if message.dataType == pb.SEQUENCE:
         count, after = _sequence(incoming, end)
-        return Entry("data", offset, base + after, message, (end, after), count, nil=nil), after
+        return StreamEntry("data", offset, base + after, message, (end, after), count, nil=nil), after
     first, after = incoming.block(end)
-    return Entry("data", offset, base + after, message, (first, after), 1, nil=nil), after
+    return StreamEntry("data", offset, base + after, message, (first, after), 1, nil=nil), after
 
 
 def is_counted(message: pb.Data) -> bool:
@@ -174,7 +174,9 @@ def _sequence(incoming: Incoming, at: int) -> tuple[int, int]:
             return count, at + 4
         if magic != RECORD:
             text = "the stream ends within a sequence" if magic is None else f"{magic.hex(' ')} in a sequence"
-            error = RefusedError("truncated-ncstream" if magic is None else "bad-ncstream", text, incoming.base + at)
+            error = UnreadableStreamError(
+                "truncated-ncstream" if magic is None else "bad-ncstream", text, incoming.base + at
+            )
             raise error
         _, at = incoming.block(at + 4)
         count += 1

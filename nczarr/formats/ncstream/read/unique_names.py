@@ -15,7 +15,7 @@ from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.names import from_bytes
 
 
-class Named(NamedTuple):
+class UniqueHeader(NamedTuple):
     """A header whose names are unique and in NFC."""
 
     header: pb.Header
@@ -30,15 +30,15 @@ class Named(NamedTuple):
         return names.cdm_full_name(self.spelled.get(path, path))
 
 
-def named(header: pb.Header) -> Named:
+def named(header: pb.Header) -> UniqueHeader:
     """Return the header with unique names."""
     if not any(_unsettled(group) for group in _groups(header.root)):
-        return Named(header, [], {})
+        return UniqueHeader(header, [], {})
     made = pb.Header()
     made.CopyFrom(header)
     naming = _Naming()
     naming.group(made.root, "/", "/", {}, {})
-    return Named(made, naming.namesakes, naming.spelled)
+    return UniqueHeader(made, naming.namesakes, naming.spelled)
 
 
 def _groups(group: pb.Group) -> Iterator[pb.Group]:

@@ -9,13 +9,13 @@ from typing import Any
 
 from nczarr.arrays.blocks import Selection, lengths_of
 from nczarr.arrays.lazy_numpy import NDArray, np
-from nczarr.arrays.parts import Leaf, ListTree, PartTree, RecordTree, Types, descr, part_tree, size
+from nczarr.arrays.parts import ListTree, PartLeaf, PartTree, RecordTree, Types, descr, part_tree, size
 from nczarr.arrays.source import Parts, little, numpy_dtype
 from nczarr.ast.node import TypeName
 from nczarr.ast.types import CompoundType, Field, OpaqueType
 from nczarr.formats.ncstream._generated.ncstream_pb2 import UBYTE
 from nczarr.formats.ncstream.wire.element_types import wire_type
-from nczarr.formats.ncstream.wire.trees import Lists, Numbers, Opaque, Records, Texts, Tree, objects
+from nczarr.formats.ncstream.wire.trees import FixedNumbers, Opaque, RaggedLists, RawStrings, Records, Tree, objects
 from nczarr.formats.ncstream.write.header_writer import in_order, is_structure
 
 
@@ -38,18 +38,18 @@ class Cursor:
 
     def _tree(self, parts: PartTree, region: Selection) -> Tree:
         match parts:
-            case ListTree(counts=Leaf(path=path)):
+            case ListTree(counts=PartLeaf(path=path)):
                 counts = self._sources[path].read(region).reshape(-1).astype(np.int64)
                 start = self._at.get(path, 0)
                 self._at[path] = start + int(counts.sum())
-                return Lists(counts, self._tree(parts.content, (slice(start, self._at[path]),)))
+                return RaggedLists(counts, self._tree(parts.content, (slice(start, self._at[path]),)))
             case RecordTree():
                 inner = sorted(parts.members, key=lambda each: is_structure(each[0].type, self._types))
                 members = tuple(
                     self._tree(each, (*region, *(slice(0, length) for length in field.shape))) for field, each in inner
                 )
                 return _records(math.prod(lengths_of(region)), [field for field, _ in inner], members)
-            case Leaf():
+            case PartLeaf():
                 return flat(self._sources[parts.path].read(region).reshape(-1), parts.type, self._types)
 
 
@@ -61,7 +61,7 @@ def flat(values: NDArray[Any], type_name: TypeName, types: Types) -> Tree:
     """
     declared = types.get(type_name)
     if type_name == "string":
-        return Texts(values.tolist())
+        return RawStrings(values.tolist())
     if isinstance(declared, OpaqueType):
         raw, width = values.tobytes(), declared.size
         return Opaque([raw[start : start + width] for start in range(0, len(raw), width)])
@@ -69,7 +69,7 @@ def flat(values: NDArray[Any], type_name: TypeName, types: Types) -> Tree:
         fields = in_order(declared.fields, types)
         members = tuple(flat(values[field.name].reshape(-1), field.type, types) for field in fields)
         return replace(_records(len(values), fields, members), rows=values)
-    return Numbers(wire_type(type_name, types).element, values)
+    return FixedNumbers(wire_type(type_name, types).element, values)
 
 
 def _records(count: int, fields: list[Field], members: tuple[Tree, ...]) -> Records:
@@ -94,7 +94,7 @@ def _arrays(tree: Tree, parts: PartTree, shape: tuple[int, ...], types: Types) -
             members = _members(tree, [field for field, _ in parts.members], types)
             for (field, inner), (_, member) in zip(parts.members, members, strict=True):
                 yield from _arrays(member, inner, (*shape, *field.shape), types)
-        case Leaf():
+        case PartLeaf():
             yield parts.path, fixed(tree, parts.type, shape, types)
 
 
@@ -106,7 +106,7 @@ def fixed(tree: Tree, type_name: TypeName, shape: tuple[int, ...], types: Types)
     """
     declared = types.get(type_name)
     if type_name == "string":
-        if not isinstance(tree, Texts):
+        if not isinstance(tree, RawStrings):
             raise UnsuitedError("it does not contain strings")
         return _shaped(objects(tree.items, (len(tree),)), shape)
     wanted = numpy_dtype(descr(type_name, types))
@@ -119,7 +119,7 @@ def fixed(tree: Tree, type_name: TypeName, shape: tuple[int, ...], types: Types)
         for field, member in _members(tree, declared.fields, types):
             out[field.name] = fixed(member, field.type, (*shape, *field.shape), types)
         return out
-    if not isinstance(tree, Numbers) or tree.values.dtype.itemsize != size(type_name, types):
+    if not isinstance(tree, FixedNumbers) or tree.values.dtype.itemsize != size(type_name, types):
         raise UnsuitedError(f"it does not contain values of type {type_name}")
     values = little(tree.values)
     return _shaped(values if values.dtype == wanted else values.view(wanted), shape)
@@ -141,14 +141,14 @@ def _members(tree: Tree, fields: Sequence[Field], types: Types) -> Iterator[tupl
         yield field, known[field.name]
 
 
-def _lists(tree: Tree, *, single: bool) -> Lists:
+def _lists(tree: Tree, *, single: bool) -> RaggedLists:
     """Return a tree as lists; opaque values become byte lists. Raises UnsuitedError."""
     if isinstance(tree, Opaque):
         counts = np.fromiter(map(len, tree.items), np.int64, len(tree.items))
-        return Lists(counts, Numbers(UBYTE, np.frombuffer(b"".join(tree.items), np.uint8)))
-    if not isinstance(tree, Lists) and single:  # a list that is all of a variable comes as its elements
-        return Lists(np.array([len(tree)], np.int64), tree)
-    if not isinstance(tree, Lists):
+        return RaggedLists(counts, FixedNumbers(UBYTE, np.frombuffer(b"".join(tree.items), np.uint8)))
+    if not isinstance(tree, RaggedLists) and single:  # a list that is all of a variable comes as its elements
+        return RaggedLists(np.array([len(tree)], np.int64), tree)
+    if not isinstance(tree, RaggedLists):
         raise UnsuitedError("it does not contain lists")
     return tree
 

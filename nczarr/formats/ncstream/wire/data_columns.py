@@ -1,6 +1,6 @@
 """Column messages (`DataCol`), the second kind of data message: columns within one protobuf message.
 
-A `Column` holds the positions of its values, without copies; number trees are
+A `MessageColumn` holds the positions of its values, without copies; number trees are
 views of the buffer. Invariant: `nelems`, `vlens` and the available bytes agree
 with the section, whose product is checked before allocation.
 """
@@ -26,7 +26,7 @@ from nczarr.formats.ncstream.wire.element_types import (
 )
 from nczarr.formats.ncstream.wire.limits import Limits, bad, contradictory, oversized
 from nczarr.formats.ncstream.wire.protobuf import UNPACKED, Buffer
-from nczarr.formats.ncstream.wire.trees import Lists, Numbers, Opaque, Records, Texts, Tree, with_nil
+from nczarr.formats.ncstream.wire.trees import FixedNumbers, Opaque, RaggedLists, RawStrings, Records, Tree, with_nil
 
 PRIMITIVES, STRINGS, LENGTHS, OPAQUES, MEMBERS, NIL = 10, 11, 12, 13, 14, 1000
 """Fields of a column that hold values."""
@@ -41,7 +41,7 @@ Places = tuple[tuple[int, int], ...]
 """Byte ranges (start, end) in a buffer."""
 
 
-class Column(NamedTuple):
+class MessageColumn(NamedTuple):
     """A column of a message."""
 
     message: pb.DataCol
@@ -50,7 +50,7 @@ class Column(NamedTuple):
     """Start in the buffer."""
     found: dict[int, list[tuple[int, int]]]
     """Ranges of the values by field number."""
-    members: tuple[Column, ...]
+    members: tuple[MessageColumn, ...]
     """Columns of its members."""
 
     @property
@@ -65,7 +65,7 @@ class Column(NamedTuple):
         return places[-1] if places else None
 
 
-class Columns:
+class ColumnParser:
     """Parser of the columns of one message; `base` is the stream offset of the buffer."""
 
     def __init__(self, buffer: Buffer, base: int, limits: Limits) -> None:
@@ -74,7 +74,7 @@ class Columns:
         self._limits = limits
         self._left = limits.columns
 
-    def column(self, start: int, end: int, depth: int = 0) -> Column:
+    def column(self, start: int, end: int, depth: int = 0) -> MessageColumn:
         """Return a column with its members. Raises RefusedError."""
         offset = self._base + start
         if depth > self._limits.nesting:
@@ -101,7 +101,7 @@ class Columns:
             for number, kind, _, value, after in protobuf.fields(self._buffer, first, last, self._base):
                 if number in _MEMBER and kind == protobuf.BYTES:
                     members.append(self.column(value, after, depth + 1))
-        return Column(message, start, found, tuple(members))
+        return MessageColumn(message, start, found, tuple(members))
 
     def _rest(self, tag: int, end: int) -> list[int]:
         """Return the fields of a column's rest if all are strings, opaque values, lengths or NIL runs, else []."""
@@ -114,7 +114,7 @@ class Columns:
         return [_UNPACKED.get(number, number) for number in present] if present <= _UNPACKED.keys() else []
 
 
-class Decoder:
+class ColumnDecoder:
     """Converter of one message's columns to trees."""
 
     def __init__(self, buffer: Buffer, base: int, *, big: bool) -> None:
@@ -122,7 +122,7 @@ class Decoder:
         self._base = base
         self._big = big
 
-    def tree(self, column: Column, place: int | None) -> tuple[Section | None, Tree]:
+    def tree(self, column: MessageColumn, place: int | None) -> tuple[Section | None, Tree]:
         """Return section and values of a top-level column. `place`: position of the ragged dimension."""
         message = column.message
         offset = self._base + column.start
@@ -137,7 +137,7 @@ class Decoder:
                 return section, self._arrays(column, counts, shape[before:])
         return section, self._tree(column, math.prod(shape))
 
-    def _arrays(self, column: Column, counts: NDArray[np.int64], inner: tuple[int, ...]) -> Lists:
+    def _arrays(self, column: MessageColumn, counts: NDArray[np.int64], inner: tuple[int, ...]) -> RaggedLists:
         """Return lists of arrays, for dimensions after the ragged one.
 
         `counts`: elements or whole arrays of each list, int64, shape (lists,);
@@ -153,9 +153,9 @@ class Decoder:
                 raise contradictory(f"a list does not consist of elements of {one} values", offset)
             counts = counts // one
         self._check_elements(column.message, total, offset)
-        return Lists(counts, self._numbers(column, int(counts.sum()) * one), inner)
+        return RaggedLists(counts, self._numbers(column, int(counts.sum()) * one), inner)
 
-    def _tree(self, column: Column, cells: int | None) -> Tree:
+    def _tree(self, column: MessageColumn, cells: int | None) -> Tree:
         """Return the tree of a column; `cells`: required number of cells, None if unspecified."""
         message = column.message
         offset = self._base + column.start
@@ -167,8 +167,8 @@ class Decoder:
             self._check_elements(message, elements, offset)
             inner = column.members
             if len(inner) == 1 and not inner[0].message.name and inner[0].message.isVlen:
-                return Lists(counts, self._tree(inner[0], elements))
-            return Lists(counts, self._flat(column, elements))
+                return RaggedLists(counts, self._tree(inner[0], elements))
+            return RaggedLists(counts, self._flat(column, elements))
         if cells is None:
             cells = message.nelems if message.HasField("nelems") else self._length(column)
         self._check_elements(message, cells, offset)
@@ -179,7 +179,7 @@ class Decoder:
             text = f"a column announces {message.nelems} elements, but its section or lists have {count}"
             raise contradictory(text, offset)
 
-    def _length(self, column: Column) -> int:
+    def _length(self, column: MessageColumn) -> int:
         """Return the number of elements if nothing specifies it."""
         start, end = column.payload or (0, 0)
         if column.message.dataType in NUMPY:
@@ -188,7 +188,7 @@ class Decoder:
             return 1
         return len(self._items(column, STRINGS if column.message.dataType == pb.STRING else OPAQUES))
 
-    def _counts(self, column: Column) -> NDArray[np.int64]:
+    def _counts(self, column: MessageColumn) -> NDArray[np.int64]:
         pieces = [protobuf.integers(self._buffer, *place, base=self._base) for place in column.found.get(LENGTHS, ())]
         for first, last in column.found.get(LENGTHS | UNPACKED, ()):
             lengths = pb.DataCol.FromString(self._view(first, last)).vlens
@@ -196,7 +196,7 @@ class Decoder:
         made = pieces[0] if len(pieces) == 1 else np.concatenate([np.zeros(0, np.uint64), *pieces])
         return made.astype(np.int64)
 
-    def _flat(self, column: Column, count: int) -> Tree:
+    def _flat(self, column: MessageColumn, count: int) -> Tree:
         """Return `count` elements that are not lists."""
         message = column.message
         offset = self._base + column.start
@@ -205,7 +205,7 @@ class Decoder:
                 items = self._items(column, STRINGS)
                 _check("strings", len(items), count, offset)
                 nil = self._nil(column)
-                return Texts(with_nil(items, nil, offset))
+                return RawStrings(with_nil(items, nil, offset))
             case pb.OPAQUE:
                 items = self._items(column, OPAQUES)
                 _check("opaque values", len(items), count, offset)
@@ -215,22 +215,22 @@ class Decoder:
             case _:
                 return self._numbers(column, count)
 
-    def _numbers(self, column: Column, count: int) -> Numbers:
+    def _numbers(self, column: MessageColumn, count: int) -> FixedNumbers:
         dtype = dtype_of(column.message.dataType, big=self._big)
         start, end = column.payload or (column.start, column.start)
         if count * dtype.itemsize != end - start:
             text = f"{count} values of type {name_of(column.message.dataType)} in {end - start} bytes"
             raise contradictory(text, self._base + start, self._base + end)
-        return Numbers(column.message.dataType, np.frombuffer(self._buffer, dtype, count, start if count else 0))
+        return FixedNumbers(column.message.dataType, np.frombuffer(self._buffer, dtype, count, start if count else 0))
 
-    def _items(self, column: Column, number: int) -> list[Any]:
+    def _items(self, column: MessageColumn, number: int) -> list[Any]:
         items: list[Any] = []
         for place in column.found.get(number, ()):
             message = pb.DataCol.FromString(self._view(*place))
             items += message.stringdata if number == STRINGS else message.opaquedata
         return items
 
-    def _nil(self, column: Column) -> NDArray[np.uint64]:
+    def _nil(self, column: MessageColumn) -> NDArray[np.uint64]:
         pieces = [
             protobuf.integers(self._buffer, *place, wide=True, base=self._base) for place in column.found.get(NIL, ())
         ]
@@ -241,7 +241,7 @@ class Decoder:
     def _view(self, start: int, end: int) -> Any:
         return memoryview(self._buffer)[start:end]
 
-    def _records(self, column: Column, count: int) -> Records:
+    def _records(self, column: MessageColumn, count: int) -> Records:
         offset = self._base + column.start
         names = tuple(each.name for each in column.members)
         if not names and count:
@@ -261,7 +261,7 @@ class Decoder:
             raise oversized(f"a record has {size} bytes", offset)
         return made
 
-    def _own_shape(self, member: Column, count: int, rank: int) -> tuple[int, ...]:
+    def _own_shape(self, member: MessageColumn, count: int, rank: int) -> tuple[int, ...]:
         """Return the member's own dimensions: its section without that of its records."""
         offset = self._base + member.start
         section, _ = section_of(member.message, offset, ragged=member.message.isVlen)
@@ -293,7 +293,7 @@ def record_size(records: Records) -> int:
     """Return the bytes of a record in NumPy."""
     size = 0
     for member, shape in zip(records.members, records.shapes, strict=True):
-        one = member.values.dtype.itemsize if isinstance(member, Numbers) else 8
+        one = member.values.dtype.itemsize if isinstance(member, FixedNumbers) else 8
         size += math.prod(shape) * (record_size(member) if isinstance(member, Records) else one)
     return size
 

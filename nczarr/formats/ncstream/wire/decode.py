@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-from nczarr.formats.ncstream.read.scan import Entry, is_counted
+from nczarr.formats.ncstream.read.scan import StreamEntry, is_counted
 from nczarr.formats.ncstream.wire import definitions as known
 from nczarr.formats.ncstream.wire import protobuf
-from nczarr.formats.ncstream.wire.data_columns import Decoder
+from nczarr.formats.ncstream.wire.data_columns import ColumnDecoder
 from nczarr.formats.ncstream.wire.definitions import Definitions
 from nczarr.formats.ncstream.wire.element_types import (
     NUMPY,
@@ -28,11 +28,11 @@ from nczarr.formats.ncstream.wire.element_types import (
     section_of,
     shape_of,
 )
-from nczarr.formats.ncstream.wire.framing import Bounds, Incoming
-from nczarr.formats.ncstream.wire.limits import DEFAULT, Limits, RefusedError, bad, contradictory, oversized
+from nczarr.formats.ncstream.wire.framing import BlockRanges, Incoming
+from nczarr.formats.ncstream.wire.limits import DEFAULT, Limits, UnreadableStreamError, bad, contradictory, oversized
 from nczarr.formats.ncstream.wire.protobuf import Buffer
 from nczarr.formats.ncstream.wire.rows import RowReader
-from nczarr.formats.ncstream.wire.trees import Lists, Numbers, Opaque, Texts, Tree, with_nil
+from nczarr.formats.ncstream.wire.trees import FixedNumbers, Opaque, RaggedLists, RawStrings, Tree, with_nil
 
 JOINED = 512
 """Average bytes per list from which lists are copied one by one."""
@@ -56,26 +56,26 @@ class Decoded(NamedTuple):
 
 
 def column_tree(
-    entry: Entry, buffer: Buffer, definitions: Definitions, limits: Limits = DEFAULT, *, base: int = 0
+    entry: StreamEntry, buffer: Buffer, definitions: Definitions, limits: Limits = DEFAULT, *, base: int = 0
 ) -> Decoded:
     """Decode a `data` or `column` message. `base`: stream offset of the buffer. Raises RefusedError."""
     if entry.column is not None:
         return _column(entry, buffer, definitions, base)
-    return _Reader(entry, buffer, definitions, limits, base).read()
+    return _DataReader(entry, buffer, definitions, limits, base).read()
 
 
-def _column(entry: Entry, buffer: Buffer, definitions: Definitions, base: int) -> Decoded:
+def _column(entry: StreamEntry, buffer: Buffer, definitions: Definitions, base: int) -> Decoded:
     assert entry.column is not None
     declared = definitions.find(entry.message.name)
     place = None if declared is None else known.ragged_place(declared)
-    section, tree = Decoder(buffer, base, big=entry.message.bigend).tree(entry.column, place)
+    section, tree = ColumnDecoder(buffer, base, big=entry.message.bigend).tree(entry.column, place)
     if known.is_unsigned(declared):
         tree = unsigned(tree)
     cells = len(tree)
     if section is None:
         return Decoded(None, _declared_shape(declared, cells), tree)
     shape = shape_of(section)
-    if isinstance(tree, Lists) and tree.inner:
+    if isinstance(tree, RaggedLists) and tree.inner:
         shape = shape[: len(shape) - len(tree.inner)]
     return Decoded(section, shape, tree)
 
@@ -91,18 +91,18 @@ def _declared_shape(declared: known.Declared | None, cells: int) -> tuple[int, .
 
 def unsigned(tree: Tree) -> Tree:
     """Reinterpret signed integers of the first generation as unsigned."""
-    if isinstance(tree, Lists):
+    if isinstance(tree, RaggedLists):
         return dataclasses.replace(tree, content=unsigned(tree.content))
-    if isinstance(tree, Numbers) and tree.data_type in UNSIGNED:
+    if isinstance(tree, FixedNumbers) and tree.data_type in UNSIGNED:
         dtype = dtype_of(UNSIGNED[tree.data_type], big=tree.values.dtype.str[0] == ">")
         return dataclasses.replace(tree, values=tree.values.view(dtype))
     return tree
 
 
-class _Reader:
+class _DataReader:
     """Decoder of one `Data` message."""
 
-    def __init__(self, entry: Entry, buffer: Buffer, definitions: Definitions, limits: Limits, base: int) -> None:
+    def __init__(self, entry: StreamEntry, buffer: Buffer, definitions: Definitions, limits: Limits, base: int) -> None:
         assert entry.payload is not None
         self._entry = entry
         self._message: pb.Data = entry.message
@@ -145,7 +145,7 @@ class _Reader:
             text = f"{count} values of type {name_of(self._message.dataType)} in {size} bytes"
             raise contradictory(text, self._base + self._start, self._base + self._end)
         values = np.frombuffer(buffer, dtype, count, start if count else 0)
-        return self._signed(Numbers(self._message.dataType, values))
+        return self._signed(FixedNumbers(self._message.dataType, values))
 
     def _signed(self, tree: Tree) -> Tree:
         return unsigned(tree) if known.is_unsigned(self._declared) else tree
@@ -166,7 +166,7 @@ class _Reader:
             raise contradictory(f"{len(items)} values, but the section has {cells} places", self._entry.offset)
         if self._message.dataType == pb.OPAQUE:
             return self._shaped(Opaque(items))
-        return self._shaped(Texts(with_nil(items, self._nil(), self._entry.offset)))
+        return self._shaped(RawStrings(with_nil(items, self._nil(), self._entry.offset)))
 
     def _items(self) -> list[Any]:
         """Return strings or opaque values."""
@@ -179,7 +179,7 @@ class _Reader:
         data = bytes(memoryview(self._buffer)[self._start : self._end])
         return list(Incoming(data, self._limits).items(0, entry.blocks)[0])
 
-    def _bounds(self) -> tuple[Buffer, Bounds]:
+    def _bounds(self) -> tuple[Buffer, BlockRanges]:
         """Return the positions of lists, and their buffer."""
         entry = self._entry
         if entry.bounds is not None:
@@ -197,7 +197,7 @@ class _Reader:
             count = math.prod(shape_of(self._section))
         try:
             found, after = read(Incoming(data, self._limits), count)
-        except RefusedError as error:  # whose place is one in the inflated bytes
+        except UnreadableStreamError as error:  # whose place is one in the inflated bytes
             raise contradictory(f"{count} values within a deflated block: {error}", start, end) from None
         if after != len(data):
             raise contradictory(f"{count} values do not fill the deflated block", start, end)
@@ -207,7 +207,7 @@ class _Reader:
         pieces = [protobuf.integers(self._buffer, *place, wide=True, base=self._base) for place in self._entry.nil]
         return np.concatenate([np.array(self._message.nil, np.uint64), *pieces])
 
-    def _lists(self, buffer: Buffer, bounds: Bounds) -> Decoded:
+    def _lists(self, buffer: Buffer, bounds: BlockRanges) -> Decoded:
         starts, lengths = bounds
         dtype = dtype_of(self._message.dataType, big=True)
         shape, inner = self._cells(len(starts))
@@ -219,7 +219,7 @@ class _Reader:
             place = self._start if buffer is not self._buffer else int(starts[first])
             raise contradictory(f"a list of {lengths[first]} bytes, with elements of {width}", self._base + place)
         content = np.frombuffer(_joined(buffer, bounds), dtype)
-        tree = self._signed(Lists(counts, Numbers(self._message.dataType, content), inner))
+        tree = self._signed(RaggedLists(counts, FixedNumbers(self._message.dataType, content), inner))
         return Decoded(self._section, shape, tree, self._ragged)
 
     def _cells(self, count: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -253,7 +253,7 @@ class _Reader:
         return Decoded(section, shape_of(section), tree)
 
 
-def _joined(buffer: Buffer, bounds: Bounds) -> bytes | NDArray[np.uint8]:
+def _joined(buffer: Buffer, bounds: BlockRanges) -> bytes | NDArray[np.uint8]:
     """Concatenate the bytes of many ranges: bytes, or uint8 of shape (bytes,)."""
     starts, lengths = bounds
     total = int(lengths.sum())

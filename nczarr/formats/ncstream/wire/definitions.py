@@ -65,7 +65,7 @@ def is_unsigned(declared: Declared | None) -> bool:
     return isinstance(declared, pb.Variable) and declared.unsigned and declared.dataType in UNSIGNED
 
 
-class Member(NamedTuple):
+class RowMember(NamedTuple):
     """A member of a row. A string is a 4-byte index."""
 
     name: str
@@ -74,14 +74,14 @@ class Member(NamedTuple):
     """Number of its type."""
     shape: tuple[int, ...]
     """Shape of its values."""
-    inner: Layout | None = None
+    inner: RowLayout | None = None
     """Layout of a structure."""
 
 
-class Layout(NamedTuple):
+class RowLayout(NamedTuple):
     """Layout of a row."""
 
-    members: tuple[Member, ...]
+    members: tuple[RowMember, ...]
     """Members in order."""
     dtype: np.dtype[np.void]
     """NumPy type of a row."""
@@ -96,7 +96,7 @@ class Layouts:
         self._big = big
         self._left = limits.columns
 
-    def layout(self, structure: pb.Structure, only: Sequence[int] = (), depth: int = 0) -> Layout:
+    def layout(self, structure: pb.Structure, only: Sequence[int] = (), depth: int = 0) -> RowLayout:
         """Return the row layout of a structure; `only`: positions of the members present, if not all.
 
         Omits lists, opaque values and sequences, as writers do. Raises
@@ -104,7 +104,7 @@ class Layouts:
         """
         if depth > self._limits.nesting:
             raise oversized(f"structures are nested more than {self._limits.nesting} deep", self._offset)
-        members: list[Member] = []
+        members: list[RowMember] = []
         fields = []
         declared: list[Declared] = [*structure.vars, *structure.structs]
         for place in only or range(len(declared)):
@@ -123,22 +123,22 @@ class Layouts:
         if "" in names or len(set(names)) < len(names):
             raise bad("a structure has members without a name, or two members of the same name", self._offset)
         self._check_size(fields)
-        return Layout(tuple(members), np.dtype(fields))
+        return RowLayout(tuple(members), np.dtype(fields))
 
-    def _member(self, each: Declared, depth: int) -> tuple[Member, np.dtype[np.generic], tuple[int, ...]]:
+    def _member(self, each: Declared, depth: int) -> tuple[RowMember, np.dtype[np.generic], tuple[int, ...]]:
         name = each.name.decode("utf-8", "surrogateescape")
         shape = shape_of(each)
         if len(shape) > MOST_DIMENSIONS - 1:
             raise oversized(f"a member has {len(shape)} dimensions", self._offset)
         if isinstance(each, pb.Structure):
             inner = self.layout(each, depth=depth + 1)
-            return Member(name, pb.STRUCTURE, shape, inner), inner.dtype, shape
+            return RowMember(name, pb.STRUCTURE, shape, inner), inner.dtype, shape
         if each.dataType == pb.STRING:
-            return Member(name, pb.STRING, shape), dtype_of(pb.INT, big=self._big), ()
+            return RowMember(name, pb.STRING, shape), dtype_of(pb.INT, big=self._big), ()
         if each.dataType not in NUMPY:
             raise bad(f"a member has the data type {each.dataType}", self._offset)
         shown = UNSIGNED[each.dataType] if is_unsigned(each) else each.dataType
-        return Member(name, each.dataType, shape), dtype_of(shown, big=self._big), shape
+        return RowMember(name, each.dataType, shape), dtype_of(shown, big=self._big), shape
 
     def _check_size(self, fields: list[tuple[str, np.dtype[np.generic], tuple[int, ...]]]) -> None:
         """Raise RefusedError for rows too large for NumPy."""

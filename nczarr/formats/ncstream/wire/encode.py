@@ -29,13 +29,13 @@ from nczarr.formats.ncstream.wire.element_types import RAGGED, Section, dtype_of
 from nczarr.formats.ncstream.wire.framing import COLUMN
 from nczarr.formats.ncstream.wire.pack_rows import VERSION, begun, check_places, head
 from nczarr.formats.ncstream.wire.trees import (
-    Lists,
-    Numbers,
+    FixedNumbers,
     Opaque,
+    RaggedLists,
+    RawStrings,
     Records,
-    Rows,
-    Texts,
     Tree,
+    UnknownRows,
     element_type,
     nil_runs,
 )
@@ -50,15 +50,15 @@ def data_message(
     dimension; None: last.
     """
     match tree:
-        case Numbers():
+        case FixedNumbers():
             return numbers_message(name, tree.data_type, section, [tree.values], len(tree), deflate=deflate)
-        case Texts() | Opaque():
+        case RawStrings() | Opaque():
             data_type = element_type(tree)
-            nil = nil_runs(tree.items) if isinstance(tree, Texts) else []
+            nil = nil_runs(tree.items) if isinstance(tree, RawStrings) else []
             return blocks_message(name, data_type, section, [tree.items], len(tree), nil=nil)
-        case Lists():
+        case RaggedLists():
             return _lists_message(name, tree, section, ragged)
-        case Records() | Rows():
+        case Records() | UnknownRows():
             return pack_rows.sequence(name, tree) if section is None else pack_rows.structure(name, tree, section)
 
 
@@ -127,9 +127,9 @@ def prefixed(items: Sequence[bytes | memoryview | None], tag: bytes = b"") -> by
     return b"".join(parts)
 
 
-def _lists_message(name: bytes, tree: Lists, section: Section | None, ragged: int | None) -> Iterator[Piece]:
+def _lists_message(name: bytes, tree: RaggedLists, section: Section | None, ragged: int | None) -> Iterator[Piece]:
     content = tree.content
-    if not isinstance(content, Numbers):
+    if not isinstance(content, FixedNumbers):
         raise UnwritableError("lists in a message without columns must contain numbers")
     message = head(name, content.data_type, section)
     message.vdata = True
@@ -173,12 +173,12 @@ def _column(name: bytes, tree: Tree, section: Section | None, *, top: bool = Fal
     counts: NDArray[np.int64] | None = None
     inside: Section = section if section is not None else (range(len(tree)),)
     content = tree
-    if isinstance(tree, Lists):
+    if isinstance(tree, RaggedLists):
         message.isVlen = True
         counts = tree.counts * math.prod(tree.inner)
         content = tree.content
         inside = (range(len(content)),)
-    inner = tree.inner if isinstance(tree, Lists) else ()
+    inner = tree.inner if isinstance(tree, RaggedLists) else ()
     if section is not None:
         check_places(len(tree), section, each=math.prod(inner))
     if len(content) >= 1 << 32:
@@ -197,21 +197,21 @@ def _values(content: Tree, counts: NDArray[np.int64] | None, section: Section) -
     strings = opaque = b""
     members: list[Piece | Raw] = []
     match content:
-        case Numbers():
+        case FixedNumbers():
             found = Raw(content.values, dtype_of(content.data_type, big=False))
             if found.size:
                 yield protobuf.tagged(10, found.size)
                 yield found
-        case Texts():
+        case RawStrings():
             strings = prefixed(content.items, protobuf.encoded(11 << 3 | protobuf.BYTES))
         case Opaque():
             opaque = prefixed(content.items, protobuf.encoded(13 << 3 | protobuf.BYTES))
-        case Lists():
+        case RaggedLists():
             members = _column(b"", content, (range(len(content)),))
             members = [protobuf.tagged(1, size_of(members)), *members]
         case Records():
             members = list(_members(content, section))
-        case Rows():
+        case UnknownRows():
             raise UnwritableError("undefined rows cannot be written as columns")
     if strings:
         yield strings
@@ -225,7 +225,7 @@ def _values(content: Tree, counts: NDArray[np.int64] | None, section: Section) -
     if members:
         yield protobuf.tagged(14, size_of(members))
         yield from members
-    if isinstance(content, Texts) and (nil := nil_runs(content.items)):
+    if isinstance(content, RawStrings) and (nil := nil_runs(content.items)):
         yield pb.DataCol(nil=nil).SerializeToString()
 
 

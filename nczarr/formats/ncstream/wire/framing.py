@@ -51,7 +51,7 @@ def framed(magic: bytes, message: Any) -> bytes:
     return magic + encoded(len(block)) + block
 
 
-class Bounds(NamedTuple):
+class BlockRanges(NamedTuple):
     """Ranges of blocks."""
 
     starts: NDArray[np.int64]
@@ -201,7 +201,7 @@ class Incoming:
                 count -= 1
         return found if isinstance(self.buffer, bytes) else list(map(bytes, found)), at
 
-    def bounds(self, at: int, count: int) -> tuple[Bounds, int]:
+    def bounds(self, at: int, count: int) -> tuple[BlockRanges, int]:
         """Return the positions of `count` blocks, and the end of the last."""
         self._check(at, count)
         first = at
@@ -238,7 +238,7 @@ class Incoming:
             shifts = np.zeros(len(sizes), np.int64)
             shifts[places] = longer
             begins += np.cumsum(shifts)
-        return Bounds(begins, sizes), at
+        return BlockRanges(begins, sizes), at
 
     def _check(self, at: int, count: int) -> None:
         """Raise RefusedError for more blocks than bytes, because a block has at least one."""

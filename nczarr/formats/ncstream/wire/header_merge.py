@@ -8,8 +8,8 @@ from typing import Any
 
 from nczarr import names
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-from nczarr.formats.ncstream.read.scan import Entry, is_counted
-from nczarr.formats.ncstream.wire.data_columns import Column
+from nczarr.formats.ncstream.read.scan import StreamEntry, is_counted
+from nczarr.formats.ncstream.wire.data_columns import MessageColumn
 from nczarr.formats.ncstream.wire.definitions import Declared
 from nczarr.formats.ncstream.wire.element_types import RAGGED
 
@@ -64,7 +64,7 @@ class _Merged:
                 self._groups[inner.name] = _Merged(made)
 
 
-def made_up(entries: Iterable[Entry]) -> pb.Header:
+def made_up(entries: Iterable[StreamEntry]) -> pb.Header:
     """Return a header derived from data messages, whose sections are taken as whole variables."""
     header = pb.Header(root=pb.Group(name=b""))
     root = _Made(header.root)
@@ -103,7 +103,7 @@ class _Made:
         return home, _unescaped(name)
 
 
-def _data(root: _Made, entry: Entry) -> None:
+def _data(root: _Made, entry: StreamEntry) -> None:
     message: pb.Data = entry.message
     if message.dataType in (pb.STRUCTURE, pb.SEQUENCE):
         return  # nothing says what their members are
@@ -117,7 +117,7 @@ def _data(root: _Made, entry: Entry) -> None:
     home.group.vars.add(name=name, dataType=message.dataType, shape=shape)
 
 
-def _column(into: pb.Group | pb.Structure, column: Column, name: bytes, rank: int) -> None:
+def _column(into: pb.Group | pb.Structure, column: MessageColumn, name: bytes, rank: int) -> None:
     """Declare a column as variable or member; `rank`: number of dimensions of its structure."""
     message = column.message
     ranges: list[Any] = [each for each in message.section.range if each.size != RAGGED][rank:]

@@ -35,7 +35,7 @@ DEFAULT = Limits()
 """Default limits."""
 
 
-class RefusedError(ValueError):
+class UnreadableStreamError(ValueError):
     """Invalid or oversized stream: code, message and byte range."""
 
     def __init__(self, code: str, message: str, start: int, end: int | None = None) -> None:
@@ -46,21 +46,21 @@ class RefusedError(ValueError):
         self.end = start if end is None else end
 
 
-def bad(message: str, start: int, end: int | None = None) -> RefusedError:
+def bad(message: str, start: int, end: int | None = None) -> UnreadableStreamError:
     """Return an error for a format violation."""
-    return RefusedError("bad-ncstream", message, start, end)
+    return UnreadableStreamError("bad-ncstream", message, start, end)
 
 
-def truncated(what: str, start: int, end: int | None = None) -> RefusedError:
+def truncated(what: str, start: int, end: int | None = None) -> UnreadableStreamError:
     """Return an error for a stream that ends in `what`."""
-    return RefusedError("truncated-ncstream", f"the stream ends within {what}", start, end)
+    return UnreadableStreamError("truncated-ncstream", f"the stream ends within {what}", start, end)
 
 
-def contradictory(message: str, start: int, end: int | None = None) -> RefusedError:
+def contradictory(message: str, start: int, end: int | None = None) -> UnreadableStreamError:
     """Return an error for counts that disagree."""
-    return RefusedError("contradictory-ncstream", message, start, end)
+    return UnreadableStreamError("contradictory-ncstream", message, start, end)
 
 
-def oversized(message: str, start: int, end: int | None = None) -> RefusedError:
+def oversized(message: str, start: int, end: int | None = None) -> UnreadableStreamError:
     """Return an error for an exceeded limit."""
-    return RefusedError("oversized-ncstream", message, start, end)
+    return UnreadableStreamError("oversized-ncstream", message, start, end)

@@ -15,8 +15,8 @@ from nczarr.ast import Dataset
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.read.coverages import arrays, axes
-from nczarr.formats.ncstream.read.header_tree import Asked
-from nczarr.formats.ncstream.read.scan import Entry, entries
+from nczarr.formats.ncstream.read.header_tree import HeaderContext
+from nczarr.formats.ncstream.read.scan import StreamEntry, entries
 from nczarr.formats.ncstream.wire import framing
 from nczarr.formats.ncstream.wire.byte_pieces import Piece, UnwritableError
 from nczarr.formats.ncstream.wire.decode import column_tree
@@ -25,7 +25,7 @@ from nczarr.formats.ncstream.wire.element_types import NAMES, Section, shape_of
 from nczarr.formats.ncstream.wire.encode import column_message, data_message
 from nczarr.formats.ncstream.wire.framing import Incoming, Stream
 from nczarr.formats.ncstream.wire.limits import DEFAULT, Limits
-from nczarr.formats.ncstream.wire.trees import Lists, Tree, element_type, tree_of, values
+from nczarr.formats.ncstream.wire.trees import RaggedLists, Tree, element_type, tree_of, values
 from nczarr.names import from_bytes, to_bytes
 from nczarr.options import UNREAD, Options
 from nczarr.source import Source, Span
@@ -58,7 +58,7 @@ class End(Message):
     kind = "end"
 
 
-class _Block(Message):
+class _BlockMessage(Message):
     """A message of one block; `message` is its protobuf message."""
 
     def __init__(self, message: Any, offset: int | None = None) -> None:
@@ -66,7 +66,7 @@ class _Block(Message):
         self.message = message
 
 
-class Header(_Block):
+class Header(_BlockMessage):
     """Structure of a dataset; `header` is the protobuf message."""
 
     kind = "header"
@@ -87,14 +87,14 @@ class Header(_Block):
 
         report, source = Report(), Source("header", b"", binary=True)
         span = Span(source, self.offset or 0, self.offset or 0)
-        asked = Asked(span, report, Options(allow_loss=UNREAD), lambda path, members: None)
+        asked = HeaderContext(span, report, Options(allow_loss=UNREAD), lambda path, members: None)
         made = dataset_of(self.message, asked, source.name)
         if made is None:
             raise CompileError(report.sorted())
         return made.dataset
 
 
-class Error(_Block):
+class Error(_BlockMessage):
     """Error sent instead of further data: `text` and a sender-specific `code`."""
 
     kind = "error"
@@ -114,7 +114,7 @@ class Error(_Block):
         return f"{self.text!r}, {self.code}"
 
 
-class CoverageHeader(_Block):
+class CoverageHeader(_BlockMessage):
     """Declarations of coverages: `message` is a `CoverageDataset`."""
 
     kind = "coverages"
@@ -126,7 +126,7 @@ class CoverageHeader(_Block):
         return axes(self.message.coordAxes, self.offset or 0)
 
 
-class CoverageData(_Block):
+class CoverageData(_BlockMessage):
     """Values of coverages: `message` is a `CoverageDataResponse`."""
 
     kind = "coverage data"
@@ -138,25 +138,25 @@ class CoverageData(_Block):
         self.axes: dict[str, NDArray[Any]] = axes(message.coordAxes, offset or 0)
 
 
-class Stations(_Block):
+class Stations(_BlockMessage):
     """Station list of a point stream: `message` is a `StationList`."""
 
     kind = "stations"
 
 
-class Points(_Block):
+class Points(_BlockMessage):
     """Row layout of the points that follow: `message` is a `PointFeatureCollection`."""
 
     kind = "collection"
 
 
-class Point(_Block):
+class Point(_BlockMessage):
     """Location, time and row of a point: `message` is a `PointFeature`. `nczarr.open` converts points to records."""
 
     kind = "feature"
 
 
-_BLOCKS: dict[str, type[_Block]] = {each.kind: each for each in (Error, CoverageHeader, Stations, Points, Point)}
+_BLOCKS: dict[str, type[_BlockMessage]] = {each.kind: each for each in (Error, CoverageHeader, Stations, Points, Point)}
 
 
 class _Values(Message):
@@ -257,7 +257,7 @@ def of_values(
     ragged = None
     if section is None:
         section = tuple(map(range, found.shape))
-        if isinstance(tree, Lists) and tree.inner:
+        if isinstance(tree, RaggedLists) and tree.inner:
             ragged = len(section)
             section += tuple(map(range, tree.inner))
     elif shape_of(section) != found.shape:
@@ -265,7 +265,7 @@ def of_values(
     if sequence:
         return Data(name, tree, None, found.shape, sequence=True)
     if column is None:
-        column = isinstance(tree, Lists) or element_type(tree) == pb.STRUCTURE
+        column = isinstance(tree, RaggedLists) or element_type(tree) == pb.STRUCTURE
     if column:
         return DataColumn(name, tree, section, found.shape)
     return Data(name, tree, section, found.shape, ragged=ragged)
@@ -281,7 +281,7 @@ def read(stream: Stream, definitions: Definitions, limits: Limits) -> Iterator[M
         yield message_of(entry, incoming, definitions, limits)
 
 
-def message_of(entry: Entry, incoming: Incoming, definitions: Definitions, limits: Limits) -> Message:
+def message_of(entry: StreamEntry, incoming: Incoming, definitions: Definitions, limits: Limits) -> Message:
     """Return the message of a stream entry."""
     match entry.kind:
         case "start":
@@ -299,7 +299,7 @@ def message_of(entry: Entry, incoming: Incoming, definitions: Definitions, limit
             return _BLOCKS[entry.kind](entry.message, entry.offset)
 
 
-def _of_data(entry: Entry, incoming: Incoming, definitions: Definitions, limits: Limits) -> Data | DataColumn:
+def _of_data(entry: StreamEntry, incoming: Incoming, definitions: Definitions, limits: Limits) -> Data | DataColumn:
     found = column_tree(entry, incoming.buffer, definitions, limits, base=incoming.base)
     message = entry.message
     if entry.column is not None:
@@ -328,7 +328,7 @@ def written(message: Message) -> Iterator[Piece]:
             yield framing.START
         case End():
             yield framing.END
-        case _Block():
+        case _BlockMessage():
             yield framing.framed(_MAGIC[message.kind], message.message)
         case DataColumn():
             yield from column_message(to_bytes(message.name), message.tree, message.section)

@@ -16,7 +16,7 @@ from nczarr.formats.ncstream.wire import protobuf
 from nczarr.formats.ncstream.wire.byte_pieces import Piece, UnwritableError, check_block, raw
 from nczarr.formats.ncstream.wire.element_types import Section, dtype_of, shape_of, write_section
 from nczarr.formats.ncstream.wire.framing import DATA, LAST_RECORD, RECORD, framed
-from nczarr.formats.ncstream.wire.trees import Numbers, Records, Rows, Texts, nil_runs
+from nczarr.formats.ncstream.wire.trees import FixedNumbers, RawStrings, Records, UnknownRows, nil_runs
 
 VERSION = 3
 """Version of both kinds of data message."""
@@ -58,10 +58,10 @@ class _Packed(NamedTuple):
     """Strings of all members in entry order."""
 
 
-def structure(name: bytes, tree: Records | Rows, section: Section) -> Iterator[Piece]:
+def structure(name: bytes, tree: Records | UnknownRows, section: Section) -> Iterator[Piece]:
     """Yield a message with all records in one block."""
     strings: list[bytes | None]
-    if isinstance(tree, Rows):
+    if isinstance(tree, UnknownRows):
         rows, big, counts = tree.values, tree.big, list(map(len, tree.heap))
         strings = [item for each in tree.heap for item in each]
     else:
@@ -91,15 +91,15 @@ def check_places(count: int, section: Section, what: str = "values", each: int =
         raise UnwritableError(f"{count} {what}, but the section has {places} places")
 
 
-def sequence(name: bytes, tree: Records | Rows) -> Iterator[Piece]:
+def sequence(name: bytes, tree: Records | UnknownRows) -> Iterator[Piece]:
     """Yield a message with one block per record. Raises UnwritableError for undefined records with strings."""
-    if isinstance(tree, Rows):
+    if isinstance(tree, UnknownRows):
         if tree.heap:
             raise UnwritableError("undefined records of a sequence have strings")
         packed = _Packed(tree.values, [])
     else:
         packed = _packed(tree, each=True)
-    big = tree.big if isinstance(tree, Rows) else True
+    big = tree.big if isinstance(tree, UnknownRows) else True
     top = head(name, pb.SEQUENCE, None, big=big)
     count = len(tree)
     top.nil.extend(nil_runs(list(_in_order(packed, count))))
@@ -191,9 +191,9 @@ def _dtype(tree: Records) -> Any:
     fields: list[tuple[str, Any, tuple[int, ...]]] = []
     for name, shape, member in zip(tree.names, tree.shapes, tree.members, strict=True):
         match member:
-            case Numbers():
+            case FixedNumbers():
                 fields.append((name, dtype_of(member.data_type, big=True), shape))
-            case Texts():
+            case RawStrings():
                 fields.append((name, dtype_of(pb.INT, big=True), ()))
             case Records():
                 fields.append((name, _dtype(member), shape))
@@ -207,11 +207,11 @@ def _fill(tree: Records, rows: NDArray[Any], strings: list[_Strings], heap: _Hea
         into = rows[name]
         if isinstance(member, Records):
             _fill(member, into, strings, heap)
-        elif isinstance(member, Texts):
+        elif isinstance(member, RawStrings):
             cells = int(rows.size)
             into[...] = heap.take(cells).reshape(into.shape)
             length = math.prod(shape)
             count = heap.records
             strings.append(_Strings(member.items, cells // count if count else 0, length))
-        elif isinstance(member, Numbers):
+        elif isinstance(member, FixedNumbers):
             into[...] = member.values.reshape(into.shape)

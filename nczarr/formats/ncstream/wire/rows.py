@@ -18,14 +18,14 @@ from google.protobuf.message import DecodeError
 
 from nczarr.arrays.lazy_numpy import NDArray, np
 from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
-from nczarr.formats.ncstream.read.scan import Entry, parsed
+from nczarr.formats.ncstream.read.scan import StreamEntry, parsed
 from nczarr.formats.ncstream.wire import definitions as known
 from nczarr.formats.ncstream.wire import protobuf
-from nczarr.formats.ncstream.wire.definitions import Declared, Layout, Layouts
+from nczarr.formats.ncstream.wire.definitions import Declared, Layouts, RowLayout
 from nczarr.formats.ncstream.wire.element_types import Section, shape_of
 from nczarr.formats.ncstream.wire.limits import Limits, bad, contradictory
 from nczarr.formats.ncstream.wire.protobuf import UNPACKED, Buffer
-from nczarr.formats.ncstream.wire.trees import Numbers, Records, Rows, Texts, Tree, with_nil
+from nczarr.formats.ncstream.wire.trees import FixedNumbers, RawStrings, Records, Tree, UnknownRows, with_nil
 
 MAGIC = 4
 """Bytes of the magic before each block and at the end."""
@@ -36,7 +36,7 @@ _BULK = frozenset({_MEMBER, _DATA, _HEAP})
 _RUNS = frozenset({_MEMBER, _HEAP, _STRINGS})
 
 
-class _Block(NamedTuple):
+class _RowBlock(NamedTuple):
     """A `StructureData` block."""
 
     rows: int
@@ -58,7 +58,9 @@ class _Block(NamedTuple):
 class RowReader:
     """Decoder of the rows of one message. Raises RefusedError."""
 
-    def __init__(self, entry: Entry, buffer: Buffer, declared: Declared | None, limits: Limits, base: int) -> None:
+    def __init__(
+        self, entry: StreamEntry, buffer: Buffer, declared: Declared | None, limits: Limits, base: int
+    ) -> None:
         assert entry.payload is not None
         self._entry = entry
         self._buffer = buffer
@@ -92,7 +94,7 @@ class RowReader:
         length = size // cells if cells and layout is None else 0 if layout is None else layout.dtype.itemsize
         if not length or cells * length != size:
             if not cells and not size:
-                return Rows(np.zeros(0, "V1"), self._big)
+                return UnknownRows(np.zeros(0, "V1"), self._big)
             raise contradictory(f"{cells} rows in {size} bytes", self._base + self._start, self._base + self._end)
         rows = np.frombuffer(self._buffer, self._dtype(layout, length), cells, self._start)
         return self._tree(rows, layout, np.zeros(0, np.int64), [])
@@ -111,7 +113,7 @@ class RowReader:
         heaps = found.before if found.strings else None
         return self._tree(rows, layout, found.counts, with_nil(found.strings, nil, entry.offset), heaps)
 
-    def _block(self, start: int, end: int) -> _Block:
+    def _block(self, start: int, end: int) -> _RowBlock:
         base = self._base
         small, found = protobuf.walk(self._buffer, start, end, bulk=_BULK, runs=_RUNS, limits=self._limits, base=base)
         message = parsed(pb.StructureData, small, "data", base + start)
@@ -125,7 +127,7 @@ class RowReader:
         rows = rows_of(message)
         if int(counts.sum()) != len(strings):
             raise contradictory(f"a heap of {int(counts.sum())} strings, but only {len(strings)} follow", base + start)
-        return _Block(rows, message.rowLength, first, last, tuple(members), np.asarray(counts), strings)
+        return _RowBlock(rows, message.rowLength, first, last, tuple(members), np.asarray(counts), strings)
 
     def _parsed(self, place: tuple[int, int]) -> pb.StructureData:
         data: Any = memoryview(self._buffer)[place[0] : place[1]]
@@ -139,12 +141,12 @@ class RowReader:
             pieces.append(np.fromiter(some, np.uint64, len(some)))
         return np.concatenate([np.zeros(0, np.uint64), *pieces]).astype(np.int64)
 
-    def _layout(self, members: tuple[int, ...]) -> Layout | None:
+    def _layout(self, members: tuple[int, ...]) -> RowLayout | None:
         if self._declared is None:
             return None
         return Layouts(self._limits, self._entry.offset, big=self._big).layout(self._declared, members)
 
-    def _dtype(self, layout: Layout | None, length: int) -> Any:
+    def _dtype(self, layout: RowLayout | None, length: int) -> Any:
         if layout is None:
             return np.dtype(f"V{max(1, length)}") if length < 1 << 31 else self._refuse(length, None)
         if layout.dtype.itemsize != length and length:
@@ -178,7 +180,7 @@ class RowReader:
     def _tree(
         self,
         rows: NDArray[Any],
-        layout: Layout | None,
+        layout: RowLayout | None,
         counts: NDArray[np.int64],
         strings: list[Any],
         heaps: NDArray[np.int64] | None = None,
@@ -192,7 +194,7 @@ class RowReader:
         if layout is None:
             starts = [0, *np.cumsum(counts).tolist()]
             heap = tuple(tuple(strings[a:b]) for a, b in itertools.pairwise(starts))
-            return Rows(rows, bool(self._big), heap)
+            return UnknownRows(rows, bool(self._big), heap)
         members = _Members(self._entry.offset, counts, strings, self._end - self._start)
         return members.records(rows, layout, heaps)
 
@@ -207,7 +209,7 @@ class _Members:
         self._strings = strings
         self._left = most
 
-    def records(self, rows: NDArray[Any], layout: Layout, heaps: NDArray[np.int64] | None) -> Records:
+    def records(self, rows: NDArray[Any], layout: RowLayout, heaps: NDArray[np.int64] | None) -> Records:
         members: list[Tree] = []
         for name, data_type, shape, inner in layout.members:
             column = rows[name]
@@ -221,11 +223,11 @@ class _Members:
             elif data_type == pb.STRING:
                 members.append(self._texts(column.reshape(-1), shape, deeper))
             else:
-                members.append(Numbers(data_type, column))
+                members.append(FixedNumbers(data_type, column))
         names = tuple(each.name for each in layout.members)
         return Records(int(rows.size), names, tuple(each.shape for each in layout.members), tuple(members), rows)
 
-    def _texts(self, indices: NDArray[Any], shape: tuple[int, ...], heaps: NDArray[np.int64] | None) -> Texts:
+    def _texts(self, indices: NDArray[Any], shape: tuple[int, ...], heaps: NDArray[np.int64] | None) -> RawStrings:
         places = indices.astype(np.int64)
         if heaps is not None:
             places += heaps
@@ -240,13 +242,13 @@ class _Members:
         found: list[Any] = []
         for start in self._starts[places].tolist():
             found += self._strings[start : start + count]
-        return Texts(found)
+        return RawStrings(found)
 
 
 # ---- sequences -------------------------------------------------------------------------------------------------------
 
 
-class Gathered(NamedTuple):
+class GatheredRows(NamedTuple):
     """Rows of all records."""
 
     data: bytes
@@ -273,7 +275,7 @@ class Sequence:
         self._count = count
         self._base = base
 
-    def gathered(self) -> Gathered:
+    def gathered(self) -> GatheredRows:
         """Return all records."""
         return self._alike() or self._each()
 
@@ -294,7 +296,7 @@ class Sequence:
             raise contradictory(text, self._base + start, self._base + end)
         return message
 
-    def _alike(self) -> Gathered | None:
+    def _alike(self) -> GatheredRows | None:
         """Return all records at once if they differ only in their row, else None."""
         size = self._end - self._start
         if self._count < 2 or size % self._count:
@@ -312,9 +314,9 @@ class Sequence:
             return None
         none = np.zeros(0, np.int64)
         data = every[:, begin:stop].tobytes()
-        return Gathered(data, first.rowLength, tuple(first.member), none, none, [])
+        return GatheredRows(data, first.rowLength, tuple(first.member), none, none, [])
 
-    def _each(self) -> Gathered:
+    def _each(self) -> GatheredRows:
         """Return the records one by one."""
         data = bytearray()
         strings: list[Any] = []
@@ -336,7 +338,7 @@ class Sequence:
             at = end
         length, members = like or (0, ())
         heaps = np.array(before if strings else [], np.int64)
-        return Gathered(bytes(data), length, members, np.array(counts, np.int64), heaps, strings)
+        return GatheredRows(bytes(data), length, members, np.array(counts, np.int64), heaps, strings)
 
 
 def rows_of(message: pb.StructureData) -> int:

@@ -24,7 +24,7 @@ class UnreadableVariableError(ValueError):
     """A variable that the model cannot represent."""
 
 
-class Scope(NamedTuple):
+class StreamScope(NamedTuple):
     """A group that is being read."""
 
     path: str
@@ -90,7 +90,7 @@ def lengths_of(given: Iterable[pb.Dimension]) -> tuple[int, ...]:
     return found
 
 
-def reference(given: pb.Dimension, scope: Scope) -> str | int:
+def reference(given: pb.Dimension, scope: StreamScope) -> str | int:
     """Return the FQN of a shared dimension, else its length. Raises UnreadableVariableError."""
     if given.length > LARGEST:
         raise UnreadableVariableError(f"{given.length} is not a dimension length")

@@ -18,7 +18,7 @@ from nczarr.formats.ncstream.wire.limits import bad
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Numbers:
+class FixedNumbers:
     """Fixed-width values in either byte order."""
 
     data_type: int
@@ -31,7 +31,7 @@ class Numbers:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Texts:
+class RawStrings:
     """Undecoded strings; None for NIL."""
 
     items: Sequence[bytes | None]
@@ -53,7 +53,7 @@ class Opaque:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Lists:
+class RaggedLists:
     """Lists."""
 
     counts: NDArray[np.int64]
@@ -87,7 +87,7 @@ class Records:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rows:
+class UnknownRows:
     """Records with unknown members."""
 
     values: NDArray[Any]
@@ -101,17 +101,17 @@ class Rows:
         return int(self.values.size)
 
 
-Tree = Numbers | Texts | Opaque | Lists | Records | Rows
+Tree = FixedNumbers | RawStrings | Opaque | RaggedLists | Records | UnknownRows
 
 
 def element_type(tree: Tree) -> int:
     """Return the wire type of a tree; for lists, of their content."""
-    while isinstance(tree, Lists):
+    while isinstance(tree, RaggedLists):
         tree = tree.content
     match tree:
-        case Numbers():
+        case FixedNumbers():
             return tree.data_type
-        case Texts():
+        case RawStrings():
             return pb.STRING
         case Opaque():
             return pb.OPAQUE
@@ -138,13 +138,13 @@ def values(tree: Tree, shape: tuple[int, ...]) -> NDArray[Any]:
     lists arrays; records a structured array.
     """
     match tree:
-        case Numbers() | Rows():
+        case FixedNumbers() | UnknownRows():
             return tree.values.reshape(shape)
-        case Texts():
+        case RawStrings():
             return objects(_texts(tree.items), shape)
         case Opaque():
             return objects(tree.items, shape)
-        case Lists():
+        case RaggedLists():
             return _lists(tree, shape)
         case Records():
             return _records(tree).reshape(shape)
@@ -173,7 +173,7 @@ def _text(item: bytes | None) -> str | bytes | None:
         return bytes(item)
 
 
-def _lists(tree: Lists, shape: tuple[int, ...]) -> NDArray[Any]:
+def _lists(tree: RaggedLists, shape: tuple[int, ...]) -> NDArray[Any]:
     content = values(tree.content, (int(tree.counts.sum()), *tree.inner))
     stops = np.cumsum(tree.counts)
     cuts = map(slice, (stops - tree.counts).tolist(), stops.tolist())
@@ -183,7 +183,7 @@ def _lists(tree: Lists, shape: tuple[int, ...]) -> NDArray[Any]:
 def is_fixed(tree: Tree) -> bool:
     """Return whether all values have the same size."""
     match tree:
-        case Numbers() | Rows():
+        case FixedNumbers() | UnknownRows():
             return True
         case Records():
             return all(map(is_fixed, tree.members))
@@ -193,7 +193,7 @@ def is_fixed(tree: Tree) -> bool:
 
 def _dtype(tree: Tree) -> Any:
     match tree:
-        case Numbers() | Rows():
+        case FixedNumbers() | UnknownRows():
             return tree.values.dtype
         case Records():
             fields = zip(tree.names, tree.members, tree.shapes, strict=True)
@@ -236,14 +236,14 @@ def tree_of(array: NDArray[Any], data_type: int | None = None) -> Tree:
         rows = array.reshape(-1)
         return Records(array.size, array.dtype.names, shapes, members, rows)
     if array.dtype.kind == "V":
-        return Rows(array.reshape(-1), big=True)
+        return UnknownRows(array.reshape(-1), big=True)
     if array.dtype.kind == "O":
         return _of_objects(array.reshape(-1).tolist(), data_type)
     if array.dtype.kind == "U":
-        return Texts([each.encode("utf-8", "surrogatepass") for each in array.reshape(-1).tolist()])
+        return RawStrings([each.encode("utf-8", "surrogatepass") for each in array.reshape(-1).tolist()])
     if array.dtype.kind == "S" and array.dtype.itemsize != 1:
         raise ValueError("strings of one length are chars: add a dimension")
-    return Numbers(data_type_of(array.dtype) if data_type is None else data_type, array)
+    return FixedNumbers(data_type_of(array.dtype) if data_type is None else data_type, array)
 
 
 def _of_objects(items: list[Any], data_type: int | None) -> Tree:
@@ -261,7 +261,7 @@ def _of_objects(items: list[Any], data_type: int | None) -> Tree:
                 "lists have elements of different kinds: " + ", ".join(str(each.dtype) for each in filled[:9])
             )
         content = filled[0] if len(filled) == 1 else np.concatenate(filled)
-        return Lists(counts, tree_of(content, data_type), inner)
+        return RaggedLists(counts, tree_of(content, data_type), inner)
     bare = some is not None and all(isinstance(each, bytes) for each in items)
     if data_type == pb.OPAQUE or (data_type is None and bare):
         if items and not bare:
@@ -270,7 +270,7 @@ def _of_objects(items: list[Any], data_type: int | None) -> Tree:
     for each in items:
         if not isinstance(each, str | bytes | None):
             raise ValueError(f"objects must be strings, bytes, None or arrays, not of type {type(each).__name__}")
-    return Texts([each.encode("utf-8") if isinstance(each, str) else each for each in items])
+    return RawStrings([each.encode("utf-8") if isinstance(each, str) else each for each in items])
 
 
 # ---- strings that are NIL --------------------------------------------------------------------------------------------

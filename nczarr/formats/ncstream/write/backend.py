@@ -15,7 +15,7 @@ from nczarr.formats.ncstream._generated import ncstream_pb2 as pb
 from nczarr.formats.ncstream.wire.byte_pieces import Piece
 from nczarr.formats.ncstream.wire.framing import END, ERROR, HEADER, START, framed
 from nczarr.formats.ncstream.write.header_writer import header
-from nczarr.formats.ncstream.write.variable_messages import Values
+from nczarr.formats.ncstream.write.variable_messages import MessageValues
 from nczarr.names import to_bytes
 from nczarr.options import Options
 from nczarr.plan.plans import StreamPlan
@@ -35,7 +35,7 @@ def write(plan: StreamPlan, report: Report, options: Options) -> Iterator[bytes]
         level = storage.codecs[0].parameters[0] if storage is not None and storage.codecs[0].parameters else None
         begun = False
         try:
-            for piece in _one_behind(Values.of(checked, path).messages(deflate=level)):
+            for piece in _one_behind(MessageValues.of(checked, path).messages(deflate=level)):
                 begun = True
                 yield piece
         except OSError as error:

@@ -19,7 +19,7 @@ from nczarr.formats.ncstream.wire.cells import Cursor
 from nczarr.formats.ncstream.wire.element_types import NUMPY, full_bytes, wire_type
 from nczarr.formats.ncstream.wire.encode import column_message, data_message, numbers_message
 from nczarr.formats.ncstream.wire.limits import LONGEST_BLOCK
-from nczarr.formats.ncstream.wire.trees import Lists, Numbers, Opaque, Records, Texts, Tree
+from nczarr.formats.ncstream.wire.trees import FixedNumbers, Opaque, RaggedLists, RawStrings, Records, Tree
 from nczarr.formats.ncstream.write.header_writer import is_sequence
 
 PIECE = 4 << 20
@@ -40,7 +40,7 @@ Profile = Literal["mixed", "first", "second"]
 """
 
 
-class Values(NamedTuple):
+class MessageValues(NamedTuple):
     """Values to write."""
 
     name: bytes
@@ -55,7 +55,7 @@ class Values(NamedTuple):
     """Declared types by FQN."""
 
     @classmethod
-    def of(cls, checked: Checked, path: str, wanted: tuple[range, ...] | None = None) -> Values:
+    def of(cls, checked: Checked, path: str, wanted: tuple[range, ...] | None = None) -> MessageValues:
         """Return the values of a variable, or of a section of it."""
         variable, shape = checked.variables[path], checked.shapes[path]
         usual = all_fill(checked.fills[path], variable.type, shape, checked.types)
@@ -105,9 +105,9 @@ class Values(NamedTuple):
     def _message(
         self, tree: Tree, section: tuple[range, ...], profile: Profile, deflate: int | None
     ) -> Iterator[Piece]:
-        if isinstance(tree, Lists) and is_sequence(self.type, self.shape, self.types) and profile != "second":
+        if isinstance(tree, RaggedLists) and is_sequence(self.type, self.shape, self.types) and profile != "second":
             return data_message(self.name, tree.content, None)
-        first = isinstance(tree, Texts | Opaque | Numbers) or (profile == "first" and has_first_form(tree))
+        first = isinstance(tree, RawStrings | Opaque | FixedNumbers) or (profile == "first" and has_first_form(tree))
         if first and profile != "second":
             return data_message(self.name, tree, section, deflate=deflate)
         return column_message(self.name, tree, section)
@@ -163,9 +163,11 @@ def _list_widths(tree: PartTree, types: Types) -> Iterator[tuple[str, int]]:
 def has_first_form(tree: Tree) -> bool:
     """Return whether a `Data` message can hold the values."""
     match tree:
-        case Lists():
-            return isinstance(tree.content, Numbers)
+        case RaggedLists():
+            return isinstance(tree.content, FixedNumbers)
         case Records():
-            return all(isinstance(each, Numbers | Texts | Records) and has_first_form(each) for each in tree.members)
+            return all(
+                isinstance(each, FixedNumbers | RawStrings | Records) and has_first_form(each) for each in tree.members
+            )
         case _:
             return True

@@ -16,7 +16,7 @@ from nczarr.ast import Attribute, Codec, Quantize, Storage
 from nczarr.ast.storage import FILTER_LIMIT, Element
 from nczarr.capabilities import ChunkKeys
 from nczarr.formats.zarr.core.stored_types import plain_type
-from nczarr.json.documents import Documents, Json
+from nczarr.json.documents import DocumentCache, Json
 from nczarr.plan.plans import Runs
 
 Endian = Literal["little", "big"] | None
@@ -41,7 +41,7 @@ def made_storage(
     )
 
 
-class Described(NamedTuple):
+class ArrayMetadata(NamedTuple):
     """Metadata of one array, from its documents alone."""
 
     key: str
@@ -85,13 +85,13 @@ class Described(NamedTuple):
         no_fill = number and self.fill is None and fill_mode
         return made_storage(None, self.chunks or None, self.codecs or (), endian, no_fill, None, element)
 
-    def scalar(self) -> Described:
+    def scalar(self) -> ArrayMetadata:
         """Return the array as a scalar: netCDF-C writes scalars as arrays of one element."""
         encoding = self.encoding._replace(permutation=None)
         return self._replace(shape=(), chunks=(), shards=None, axes=(), encoding=encoding)
 
     def source(
-        self, documents: Documents, model: Descr, shape: tuple[int, ...], nil: Runs = (), own: bytes | None = None
+        self, documents: DocumentCache, model: Descr, shape: tuple[int, ...], nil: Runs = (), own: bytes | None = None
     ) -> StoredArray:
         """Return the values as elements of `model`. `own` replaces a missing or NaN fill value of the documents."""
         dtype = self.encoding.dtype

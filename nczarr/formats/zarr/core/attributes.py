@@ -19,11 +19,11 @@ from nczarr import names
 from nczarr.arrays.parts import NUMPY, Types
 from nczarr.arrays.validate_constant import problem
 from nczarr.ast import ATOMIC, Attribute, Constant
-from nczarr.ast.plain import HIDDEN, Plain, encoded, guessed, plain
+from nczarr.ast.plain import HIDDEN, JsonConstant, encoded, guessed, plain
 from nczarr.ast.values import SPECIAL_FLOATS, single
 from nczarr.check.checked import Namesake
 from nczarr.formats.zarr.extension.model import AttributeExtension
-from nczarr.json.documents import Documents, Json
+from nczarr.json.documents import DocumentCache, Json
 from nczarr.json.positions import pointer
 from nczarr.json.tolerant import Real, spelled
 from nczarr.names import name_problem
@@ -120,10 +120,10 @@ def numbers(type_name: str, values: list[Any]) -> Constant | None:
         return None
 
 
-class Attributes:
+class NodeAttributes:
     """Reader of the attributes of one array or group."""
 
-    def __init__(self, documents: Documents, types: Types) -> None:
+    def __init__(self, documents: DocumentCache, types: Types) -> None:
         self.documents = documents
         self.types = types
 
@@ -133,7 +133,7 @@ class Attributes:
         key: str,
         hidden: Json | None = None,
         own_fill: Callable[[Any], Constant | None] | None = None,
-        shown_fill: Callable[[Constant], Plain] = plain,
+        shown_fill: Callable[[Constant], JsonConstant] = plain,
     ) -> tuple[Attribute, ...]:
         """Return the attributes of a document.
 
@@ -204,7 +204,7 @@ class Attributes:
         return found
 
     def _said(
-        self, said: AttributeExtension, value: Any, form: Callable[[Constant], Plain], key: str, where: str
+        self, said: AttributeExtension, value: Any, form: Callable[[Constant], JsonConstant], key: str, where: str
     ) -> Constant | None:
         """Return the extension's constant; None (reported) if the plain value has changed."""
         if said.at is None:

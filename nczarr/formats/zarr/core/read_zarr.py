@@ -23,23 +23,23 @@ from nczarr.ast.plain import encoded
 from nczarr.ast.walk import MAX_DEPTH, building
 from nczarr.check.checked import Unchecked
 from nczarr.check.fill_values import default_fill
-from nczarr.formats.zarr.core.array_metadata import Described, own_fill
-from nczarr.formats.zarr.core.attributes import Attributes, numbers
-from nczarr.formats.zarr.core.reader import Reader
+from nczarr.formats.zarr.core.array_metadata import ArrayMetadata, own_fill
+from nczarr.formats.zarr.core.attributes import NodeAttributes, numbers
+from nczarr.formats.zarr.core.reader import NodeReader
 from nczarr.formats.zarr.core.stored_types import Inventor
 from nczarr.json.positions import pointer
 from nczarr.names import name_problem, stem
 from nczarr.plan.storage_roundtrip import normalized
 
 
-def read(reader: Reader) -> Unchecked:
+def read(reader: NodeReader) -> Unchecked:
     """Return the dataset of a store, without unreadable parts (reported). Raises OSError."""
     with building():
         return _read(reader)
 
 
-def _read(reader: Reader) -> Unchecked:
-    hierarchy = _Hierarchy(reader)
+def _read(reader: NodeReader) -> Unchecked:
+    hierarchy = _ZarrHierarchy(reader)
     name = stem(reader.documents.store.title)
     if reader.is_array(""):
         described = reader.array("")
@@ -51,25 +51,25 @@ def _read(reader: Reader) -> Unchecked:
     return unchecked(root, hierarchy.parts, reader, name=own)
 
 
-def unchecked(root: Group, parts: dict[str, Parts], reader: Reader, **own: Any) -> Unchecked:
+def unchecked(root: Group, parts: dict[str, Parts], reader: NodeReader, **own: Any) -> Unchecked:
     """Return a front end's result for a root group; `own` are fields of `Dataset` alone."""
     members = members_of(root)
     del members["name"]
     return Unchecked(Dataset(**own, **members), forward=True, parts=parts, namesakes=reader.documents.namesakes)
 
 
-class _Hierarchy:
+class _ZarrHierarchy:
     """State of one run; `parts` are the arrays of the variables read so far."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: NodeReader) -> None:
         self.reader = reader
         self.documents = reader.documents
         self.parts: dict[str, Parts] = {}
-        self.attributes = Attributes(self.documents, {})
+        self.attributes = NodeAttributes(self.documents, {})
 
     def walk(self, prefix: str, path: str, name: str, depth: int) -> Group:
         """Return the group at a prefix with its descendants."""
-        arrays: dict[str, Described] = {}
+        arrays: dict[str, ArrayMetadata] = {}
         groups: list[tuple[str, str]] = []
         found: list[tuple[str, str, str]] = []
         below = self.documents.children(prefix)
@@ -101,7 +101,7 @@ class _Hierarchy:
         return self.group(prefix, path, name, self.reader.attributes(prefix), arrays, children)
 
     def group(
-        self, prefix: str, path: str, name: str, attributes: dict[str, object], arrays: dict[str, Described],
+        self, prefix: str, path: str, name: str, attributes: dict[str, object], arrays: dict[str, ArrayMetadata],
         children: list[Group],
     ) -> Group:  # fmt: skip
         """Return a group of described arrays."""
@@ -131,7 +131,7 @@ class _Hierarchy:
             span=self.documents.span(key),
         )
 
-    def _axes(self, arrays: dict[str, Described], path: str) -> dict[str, str]:
+    def _axes(self, arrays: dict[str, ArrayMetadata], path: str) -> dict[str, str]:
         """Map written dimension names to names; those equal in NFC stay separate."""
         spelled: dict[str, str] = {}
         for described in arrays.values():
@@ -141,7 +141,7 @@ class _Hierarchy:
         shown = self.documents.apart([("dimension", axis) for axis in spelled], list(spelled.values()), path)
         return dict(zip(spelled, shown, strict=True))
 
-    def _lengths(self, arrays: dict[str, Described], taken: set[str], called: dict[str, str]) -> dict[str, int]:
+    def _lengths(self, arrays: dict[str, ArrayMetadata], taken: set[str], called: dict[str, str]) -> dict[str, int]:
         """Return the lengths of a group's dimensions, in order of first use."""
         found: dict[str, int] = {}
         for described in arrays.values():
@@ -160,7 +160,7 @@ class _Hierarchy:
         self,
         path: str,
         name: str,
-        described: Described,
+        described: ArrayMetadata,
         lengths: dict[str, int],
         called: dict[str, str],
         inventor: Inventor,
@@ -193,7 +193,7 @@ class _Hierarchy:
         return variable
 
     def _references(
-        self, path: str, described: Described, lengths: dict[str, int], called: dict[str, str]
+        self, path: str, described: ArrayMetadata, lengths: dict[str, int], called: dict[str, str]
     ) -> tuple[str | int, ...]:
         shape, axes = described.shape, described.axes
         key = self.reader.key(described.prefix)
@@ -216,7 +216,7 @@ class _Hierarchy:
         return tuple(found)
 
 
-def both_kinds(reader: Reader, prefix: str) -> None:
+def both_kinds(reader: NodeReader, prefix: str) -> None:
     """Report an array that is also a group: its children are omitted."""
     if reader.is_group(prefix):
         text = f"`/{prefix[:-1]}` is both an array and a group; the nodes below it are left out"
@@ -224,7 +224,7 @@ def both_kinds(reader: Reader, prefix: str) -> None:
 
 
 def with_fill(
-    attributes: tuple[Attribute, ...], type_name: str, types: Types, described: Described, reader: Reader
+    attributes: tuple[Attribute, ...], type_name: str, types: Types, described: ArrayMetadata, reader: NodeReader
 ) -> tuple[Attribute, ...]:
     """Return attributes with a `_FillValue` of the variable's type, perhaps from the array's fill value.
 
@@ -277,7 +277,7 @@ def fill_of(type_name: str, value: object) -> Constant | None:
     return Constant.text(text or b"\0") if len(text) <= 1 else None
 
 
-def _noted(type_name: str, place: object, described: Described) -> Constant | None:
+def _noted(type_name: str, place: object, described: ArrayMetadata) -> Constant | None:
     """Return the fill value of an array of numbers as a `_FillValue`; None if it has none, or the place is invalid."""
     atomic = ATOMIC.get(type_name)
     number = atomic is not None and (atomic.is_integer or atomic.is_float)

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from nczarr.ast import Constant
-from nczarr.ast.plain import Plain, plain
-from nczarr.formats.zarr.core.array_metadata import Described
+from nczarr.ast.plain import JsonConstant, plain
+from nczarr.formats.zarr.core.array_metadata import ArrayMetadata
 from nczarr.formats.zarr.core.fill_values import FAULTS, INVALID
-from nczarr.json.documents import Documents, Json
+from nczarr.json.documents import DocumentCache, Json
 from nczarr.json.positions import pointer
 
 
@@ -22,7 +22,7 @@ class BadDocumentError(ValueError):
         self.code = code
 
 
-class Reader:
+class NodeReader:
     """Documents of one Zarr version by node; each fault is reported once.
 
     A node is the prefix of its keys: `foo/bar/`, empty for the root.
@@ -45,7 +45,7 @@ class Reader:
     names: tuple[str, ...]
     """Names of the documents of an array or group."""
 
-    def __init__(self, documents: Documents) -> None:
+    def __init__(self, documents: DocumentCache) -> None:
         self.documents = documents
 
     def name(self, prefix: str) -> str:
@@ -72,7 +72,7 @@ class Reader:
         """Return the attributes of an array or group; empty without any."""
         raise NotImplementedError
 
-    def array(self, prefix: str) -> Described | None:
+    def array(self, prefix: str) -> ArrayMetadata | None:
         """Return the metadata of an array; None (reported) if it cannot be read."""
         try:
             return self.described(prefix)
@@ -80,7 +80,7 @@ class Reader:
             self.documents.lost(fault.code, str(fault), self.array_key(prefix), pointer(fault.member))
             return None
 
-    def described(self, prefix: str) -> Described | None:
+    def described(self, prefix: str) -> ArrayMetadata | None:
         """Return the metadata of an array, or None (reported). Raises BadDocumentError."""
         raise NotImplementedError
 
@@ -109,7 +109,7 @@ class Reader:
         """Decode a `_FillValue` attribute with an encoding of its own; None if it has none."""
         return None
 
-    def shown_fill(self, constant: Constant) -> Plain:
+    def shown_fill(self, constant: Constant) -> JsonConstant:
         """Return the plain form of a `_FillValue` attribute."""
         return plain(constant)
 

@@ -13,10 +13,10 @@ from typing import Any
 
 from nczarr import names
 from nczarr.ast import Attribute, Constant, Group, Variable
-from nczarr.ast.plain import HIDDEN, Plain, plain
+from nczarr.ast.plain import HIDDEN, JsonConstant, plain
 from nczarr.formats.zarr.core.fill_values import Json
 from nczarr.formats.zarr.core.time_attributes import without_times
-from nczarr.plan.plans import StorePlan, Target
+from nczarr.plan.plans import PartTarget, StorePlan
 from nczarr.plan.simple_dimension_names import part_axes
 from nczarr.plan.storage_roundtrip import fill_alone, own_type, plain_fill
 
@@ -52,11 +52,11 @@ class Writer:
         """Yield the documents of a group."""
         raise NotImplementedError
 
-    def array(self, prefix: str, target: Target, axes: Sequence[str], attributes: Json) -> Iterator[Entry]:
+    def array(self, prefix: str, target: PartTarget, axes: Sequence[str], attributes: Json) -> Iterator[Entry]:
         """Yield the documents of a variable that is one array."""
         raise NotImplementedError
 
-    def part(self, prefix: str, target: Target, axes: Sequence[str]) -> Iterator[Entry]:
+    def part(self, prefix: str, target: PartTarget, axes: Sequence[str]) -> Iterator[Entry]:
         """Yield the documents of an array that is a part of a variable."""
         return self.array(prefix, target, axes, {})
 
@@ -81,7 +81,7 @@ class Writer:
         """Return the attributes that name an array's dimensions, if the version has any."""
         return {}
 
-    def fill_form(self, constant: Constant) -> Plain:
+    def fill_form(self, constant: Constant) -> JsonConstant:
         """Return the plain form of a variable's `_FillValue` attribute."""
         return plain(constant)
 
@@ -119,7 +119,7 @@ class Writer:
             yield from sidecar.entries(self.plan, path)
         yield from self.group(prefix, attributes)
 
-    def _parts(self, path: str, targets: Mapping[str, Target]) -> Iterator[Entry]:
+    def _parts(self, path: str, targets: Mapping[str, PartTarget]) -> Iterator[Entry]:
         """Yield the documents of a variable's parts, and of the groups between."""
         inner: dict[str, None] = {}
         for part, target in targets.items():

@@ -20,7 +20,7 @@ from nczarr.formats.zarr.core.writer import Entry, Writer
 from nczarr.formats.zarr.draft2019 import dtypes, keys, protocol_extension, wire
 from nczarr.formats.zarr.draft2019.bare import as_it_was, is_bare
 from nczarr.formats.zarr.extension import documents
-from nczarr.plan.plans import StorePlan, Target
+from nczarr.plan.plans import PartTarget, StorePlan
 
 
 def emit(plan: StorePlan, report: Report) -> Iterator[Entry]:
@@ -41,7 +41,7 @@ class Draft2019Writer(Writer):
         given = attributes or {"attributes": {}, "extensions": []}
         yield keys.group_key("/" + prefix[:-1]), wire.encode(wire.group_document(**given))
 
-    def array(self, prefix: str, target: Target, axes: Sequence[str], attributes: Json) -> Iterator[Entry]:
+    def array(self, prefix: str, target: PartTarget, axes: Sequence[str], attributes: Json) -> Iterator[Entry]:
         """Yield the document of an array."""
         layout, given = target.layout, attributes or {"attributes": {}, "extensions": []}
         texts = "vlen-utf8" if target.utf8 else "vlen-bytes"

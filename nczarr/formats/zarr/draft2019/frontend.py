@@ -16,13 +16,13 @@ from nczarr.capabilities import ChunkKeys
 from nczarr.check.checked import Foreign, Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.formats.zarr.core import read_zarr
-from nczarr.formats.zarr.core.array_metadata import Described, chain
+from nczarr.formats.zarr.core.array_metadata import ArrayMetadata, chain
 from nczarr.formats.zarr.core.attributes import untyped
-from nczarr.formats.zarr.core.reader import Reader
+from nczarr.formats.zarr.core.reader import NodeReader
 from nczarr.formats.zarr.draft2019 import dtypes, keys, wire
 from nczarr.formats.zarr.draft2019 import protocol_extension as extension
 from nczarr.formats.zarr.draft2019.nodes import NodeDocuments, path_of
-from nczarr.formats.zarr.draft2019.protocol_extension import Found
+from nczarr.formats.zarr.draft2019.protocol_extension import ExtensionObject
 from nczarr.formats.zarr.nczarr import read_nczarr
 from nczarr.json.documents import Json
 from nczarr.options import Options
@@ -57,7 +57,7 @@ def read(store: Store, report: Report, options: Options) -> Unchecked | None:
     return unchecked
 
 
-class Draft2019Reader(Reader):
+class Draft2019Reader(NodeReader):
     """Documents of the draft."""
 
     portable_names = True
@@ -91,7 +91,7 @@ class Draft2019Reader(Reader):
         found: Json = self._document(prefix).get("attributes", {})
         return found
 
-    def extension(self, prefix: str) -> Found | None:
+    def extension(self, prefix: str) -> ExtensionObject | None:
         """Return our extension object, or None."""
         return extension.found(self._document(prefix).get("extensions"))
 
@@ -155,7 +155,7 @@ class Draft2019Reader(Reader):
             return (empty if known is None else known.hidden(what, arrays, groups)), key
         return (None if known is None else known.hidden(what, [], [])), key
 
-    def described(self, prefix: str) -> Described | None:
+    def described(self, prefix: str) -> ArrayMetadata | None:
         """Return the content of the document; None (reported) if it is no readable array."""
         path = path_of(prefix)
         document = self.documents.valid(path)
@@ -167,7 +167,7 @@ class Draft2019Reader(Reader):
         chunks = tuple(grid["chunk_shape"])
         backwards = document["chunk_memory_layout"] == "F"
         steps = dtypes.configs(document["chunk_codecs"])
-        return Described(
+        return ArrayMetadata(
             self.documents.key(path),
             prefix,
             shape,

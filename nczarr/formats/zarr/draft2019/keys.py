@@ -21,7 +21,7 @@ META, DATA = "meta/", "data/"
 KINDS: tuple[Kind, ...] = ("array", "group")
 
 
-class Node(NamedTuple):
+class DraftNode(NamedTuple):
     """Node of a document key."""
 
     path: str
@@ -115,14 +115,14 @@ def children_prefix(path: str) -> str:
     return META if path == "/" else f"meta{path}/"
 
 
-def node_of(key: str) -> Node | None:
+def node_of(key: str) -> DraftNode | None:
     """Return the node of a document key; None for other keys."""
     for kind in KINDS:
         ending = f".{kind}.json"
         if key == f"root{ending}":
-            return Node("/", kind)
+            return DraftNode("/", kind)
         if key.startswith(META) and key.endswith(ending):
-            return Node("/" + key[len(META) : -len(ending)], kind)
+            return DraftNode("/" + key[len(META) : -len(ending)], kind)
     return None
 
 

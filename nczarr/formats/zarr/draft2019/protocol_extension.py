@@ -28,7 +28,7 @@ from nczarr.formats.zarr.core.fill_values import Json
 URI = "urn:nczarr:extension:netcdf:1"
 
 
-class Found(NamedTuple):
+class ExtensionObject(NamedTuple):
     """Extension object of one node."""
 
     document: Json
@@ -109,11 +109,11 @@ def _plainly(fqn: str) -> str:
         return fqn
 
 
-def found(extensions: Any) -> Found | None:
+def found(extensions: Any) -> ExtensionObject | None:
     """Return our extension object among the `extensions` of a document."""
     for each in extensions if isinstance(extensions, list) else ():
         if isinstance(each, dict) and each.get("extension") == URI:
-            return Found(each)
+            return ExtensionObject(each)
     return None
 
 

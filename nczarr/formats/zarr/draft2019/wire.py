@@ -41,7 +41,7 @@ Weight = Literal["refused", "lost", "warning", "note"]
 """Effect of a fault: nothing is read; the node is lost; a warning; a note."""
 
 
-class Fault(NamedTuple):
+class DocumentFault(NamedTuple):
     """One fault of a document."""
 
     weight: Weight
@@ -64,7 +64,7 @@ def group_document(attributes: Json, extensions: list[Json]) -> Json:
     return {"zarr_format": FORMAT, "extensions": extensions, "attributes": attributes}
 
 
-def faults(document: Any, kind: Kind) -> Iterator[Fault]:
+def faults(document: Any, kind: Kind) -> Iterator[DocumentFault]:
     """Yield all faults of a group or array document."""
     if not isinstance(document, dict):
         yield _bad("", "the document is not a JSON object")
@@ -80,7 +80,7 @@ def faults(document: Any, kind: Kind) -> Iterator[Fault]:
         if version[2] == "0":
             for name in sorted(document.keys() - set(MEMBERS[kind])):
                 text = f"member `{name}` is not part of the protocol and is not read"
-                yield Fault("warning", "foreign-member", pointer(name), text)
+                yield DocumentFault("warning", "foreign-member", pointer(name), text)
     for name in MEMBERS[kind]:
         if name not in document:
             yield _bad("", f"member `{name}` is missing")
@@ -91,15 +91,15 @@ def faults(document: Any, kind: Kind) -> Iterator[Fault]:
         yield from _array(document)
 
 
-def _bad(where: str, message: str) -> Fault:
-    return Fault("lost", "bad-metadata", where, message)
+def _bad(where: str, message: str) -> DocumentFault:
+    return DocumentFault("lost", "bad-metadata", where, message)
 
 
-def _unknown(where: str, message: str) -> Fault:
-    return Fault("lost", "unreadable-array", where, message)
+def _unknown(where: str, message: str) -> DocumentFault:
+    return DocumentFault("lost", "unreadable-array", where, message)
 
 
-def _extensions(given: Any) -> Iterator[Fault]:
+def _extensions(given: Any) -> Iterator[DocumentFault]:
     if not isinstance(given, list):
         yield _bad("/extensions", "`extensions` is not a list")
         return
@@ -111,7 +111,7 @@ def _extensions(given: Any) -> Iterator[Fault]:
             continue
         ours += each.get("extension") == URI
         if ours > 1 and each.get("extension") == URI:
-            yield Fault("warning", "stale-extension", where, f"`{URI}` occurs twice: the first one is used")
+            yield DocumentFault("warning", "stale-extension", where, f"`{URI}` occurs twice: the first one is used")
         yield from _uri(each, "extension", where)
         must = each.get("must_understand")
         if not isinstance(must, bool):
@@ -119,7 +119,7 @@ def _extensions(given: Any) -> Iterator[Fault]:
             yield _bad(_inside(each, where, "must_understand"), f"`must_understand` of an extension {problem}")
         elif must and each.get("extension") != URI:
             text = f"the extension `{each.get('extension')}` must be understood but is unknown"
-            yield Fault("refused", "foreign-extension", where, text)
+            yield DocumentFault("refused", "foreign-extension", where, text)
 
 
 def _inside(given: Json, where: str, name: str) -> str:
@@ -127,7 +127,7 @@ def _inside(given: Json, where: str, name: str) -> str:
     return where + pointer(name) if name in given else where
 
 
-def _uri(given: Json, name: str, where: str) -> Iterator[Fault]:
+def _uri(given: Json, name: str, where: str) -> Iterator[DocumentFault]:
     value = given.get(name)
     if name not in given:
         yield _bad(where, f"`{name}`, a URI, is missing")
@@ -135,7 +135,7 @@ def _uri(given: Json, name: str, where: str) -> Iterator[Fault]:
         yield _bad(where + pointer(name), f"`{name}` is not a URI")
 
 
-def _array(document: Json) -> Iterator[Fault]:
+def _array(document: Json) -> Iterator[DocumentFault]:
     """Yield the faults of members specific to arrays."""
     shape = lengths(document["shape"])
     if shape is None:
@@ -160,7 +160,7 @@ def used_type(given: Any) -> Any:
     return given["fallback"] if isinstance(given, dict) and given.get("extension") != URI else given
 
 
-def _data_type(given: Any) -> Iterator[Fault]:
+def _data_type(given: Any) -> Iterator[DocumentFault]:
     where = "/data_type"
     if isinstance(given, str):
         if given not in dtypes.CORE:
@@ -177,7 +177,7 @@ def _data_type(given: Any) -> Iterator[Fault]:
         yield _unknown(where, f"the data type is one of the extension `{given['extension']}`, which is unknown")
     elif given["extension"] != URI:
         text = f"the extension `{given['extension']}` is unknown: elements are read as `{fallback}`"
-        yield Fault("warning", "fallback-type", where, text)
+        yield DocumentFault("warning", "fallback-type", where, text)
     else:
         try:
             dtypes.descr(given)
@@ -185,7 +185,7 @@ def _data_type(given: Any) -> Iterator[Fault]:
             yield _unknown(where, f"the data type cannot be read: {fault}")
 
 
-def _point(given: Any, where: str, what: str) -> Iterator[Fault]:
+def _point(given: Any, where: str, what: str) -> Iterator[DocumentFault]:
     """Yield the faults of an extension point: it needs `extension` and `type`."""
     if not isinstance(given, dict):
         yield _bad(where, f"{what} is neither one of the protocol nor an object of an extension")
@@ -195,7 +195,7 @@ def _point(given: Any, where: str, what: str) -> Iterator[Fault]:
         yield _bad(where, f"`type` of {what} is missing")
 
 
-def _grid(given: Any, rank: int | None) -> Iterator[Fault]:
+def _grid(given: Any, rank: int | None) -> Iterator[DocumentFault]:
     where = "/chunk_grid"
     if not isinstance(given, dict) or ("extension" not in given and given.get("type") != "regular"):
         yield _bad(_inside(given, where, "type") if isinstance(given, dict) else where, "the grid is not regular")
@@ -207,7 +207,9 @@ def _grid(given: Any, rank: int | None) -> Iterator[Fault]:
             yield _unknown(where, f"the grid is one of the extension `{given['extension']}`, which is unknown")
         return
     for name in sorted(given.keys() - {"type", "chunk_shape", "separator"}):
-        yield Fault("warning", "foreign-member", where + pointer(name), f"member `{name}` of the grid is not read")
+        yield DocumentFault(
+            "warning", "foreign-member", where + pointer(name), f"member `{name}` of the grid is not read"
+        )
     chunks = lengths(given.get("chunk_shape"), least=1)
     place = _inside(given, where, "chunk_shape")
     if chunks is None:
@@ -218,7 +220,7 @@ def _grid(given: Any, rank: int | None) -> Iterator[Fault]:
         yield _bad(where + pointer("separator"), "`separator` is neither `.` nor `/`")
 
 
-def _layout(given: Any, used: Any) -> Iterator[Fault]:
+def _layout(given: Any, used: Any) -> Iterator[DocumentFault]:
     where, fixed = "/chunk_memory_layout", dtypes.descr(used) != "|O"
     if given in ("C", "F"):
         if not fixed:
@@ -232,7 +234,7 @@ def _layout(given: Any, used: Any) -> Iterator[Fault]:
         yield _bad(where, "the memory layout is only for strings")
 
 
-def _codecs(given: Any) -> Iterator[Fault]:
+def _codecs(given: Any) -> Iterator[DocumentFault]:
     if not isinstance(given, list):
         yield _bad("/chunk_codecs", "`chunk_codecs` is not a list")
         return
@@ -244,10 +246,12 @@ def _codecs(given: Any) -> Iterator[Fault]:
             yield _bad(where, "a codec is not an object")
 
 
-def _fill(given: Any, used: Any) -> Iterator[Fault]:
+def _fill(given: Any, used: Any) -> Iterator[DocumentFault]:
     where = "/fill_value"
     if given is None:
-        yield Fault("note", "undefined-fill", where, "the fill value is undefined: missing chunks are read as zeros")
+        yield DocumentFault(
+            "note", "undefined-fill", where, "the fill value is undefined: missing chunks are read as zeros"
+        )
         return
     try:
         dtypes.fill_bytes(used, given)

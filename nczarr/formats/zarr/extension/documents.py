@@ -13,7 +13,7 @@ from nczarr import names
 from nczarr.arrays.elements import model_bytes
 from nczarr.arrays.source import fill_of, is_number
 from nczarr.ast import ATOMIC, Attribute, Constant, Dataset, Group, Storage, Variable
-from nczarr.ast.plain import HIDDEN, Plain, plain
+from nczarr.ast.plain import HIDDEN, JsonConstant, plain
 from nczarr.check.fill_values import default_fill
 from nczarr.formats.zarr.extension.model import ArrayExtension, AttributeExtension, GroupExtension, Json, Superblock
 from nczarr.plan.plans import Runs, StorePlan
@@ -143,7 +143,7 @@ def _extension(
 
 def attributes(
     given: Iterable[Attribute],
-    form: Callable[[Attribute], Plain] | None = None,
+    form: Callable[[Attribute], JsonConstant] | None = None,
     hidden: frozenset[str] = HIDDEN,
 ) -> tuple[Json, Json]:
     """Return attributes in plain `form`, and `_nczarr_attr`: types, and inexact or `hidden` attributes."""

@@ -10,7 +10,7 @@ from nczarr import names
 from nczarr.arrays.elements import element_of
 from nczarr.arrays.source import Descr, Layout
 from nczarr.ast import Attribute, Dataset, Group, Variable
-from nczarr.ast.plain import Plain, plain
+from nczarr.ast.plain import JsonConstant, plain
 from nczarr.ast.walk import groups
 from nczarr.diagnostics.report import Report
 from nczarr.formats.zarr.core.fill_values import Json
@@ -48,13 +48,13 @@ class HiddenAttributes(Writer):
         """Return the atomic type that the dtype alone implies to a reader."""
         return "" if element_of(dtype) is not None else plain_type(dtype) or ""
 
-    def attribute_form(self, attribute: Attribute) -> Plain:
+    def attribute_form(self, attribute: Attribute) -> JsonConstant:
         """Return an attribute in plain JSON."""
         return plain(attribute.value)
 
-    def _without_fill(self, attribute: Attribute) -> Plain:
+    def _without_fill(self, attribute: Attribute) -> JsonConstant:
         """Return an attribute in plain JSON; `_FillValue` has none, so that the extension holds it."""
-        return Plain(None, False) if attribute.name == "_FillValue" else self.attribute_form(attribute)
+        return JsonConstant(None, False) if attribute.name == "_FillValue" else self.attribute_form(attribute)
 
     def group_attributes(self, path: str, group: Group) -> Json:
         """Return the attributes and `_nczarr_group`, `_nczarr_superblock` (root), `_nczarr_attr`."""

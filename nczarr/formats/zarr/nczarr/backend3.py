@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from types import MappingProxyType
 
 from nczarr.ast import Attribute, Group, Variable
-from nczarr.ast.plain import Plain, plain
+from nczarr.ast.plain import JsonConstant, plain
 from nczarr.diagnostics.report import Report
 from nczarr.formats.zarr.core.fill_values import Json
 from nczarr.formats.zarr.core.writer import Entry, encode
@@ -31,7 +31,7 @@ class NCZarr3Writer(HiddenAttributes, Zarr3Writer):
 
     superblock = MappingProxyType({"version": "3.0.0", "format": 3})
 
-    def attribute_form(self, attribute: Attribute) -> Plain:
+    def attribute_form(self, attribute: Attribute) -> JsonConstant:
         """Return an attribute in plain JSON."""
         return self.fill_form(attribute.value) if attribute.name == "_FillValue" else plain(attribute.value)
 

@@ -10,7 +10,7 @@ from nczarr.diagnostics.report import Report
 from nczarr.formats.zarr.nczarr import read_nczarr
 from nczarr.formats.zarr.v2 import frontend as zarr2
 from nczarr.formats.zarr.v2.frontend import Zarr2Reader
-from nczarr.json.documents import Documents
+from nczarr.json.documents import DocumentCache
 from nczarr.options import Options
 from nczarr.stores.base import Store
 
@@ -19,23 +19,23 @@ def holds(store: Store) -> bool:
     """Return whether a store is Zarr v2 with a superblock of any generation."""
     if not zarr2.holds(store):
         return False
-    return Zarr2Reader(Documents(store, Report(), Options())).hidden("", "superblock")[0] is not None
+    return Zarr2Reader(DocumentCache(store, Report(), Options())).hidden("", "superblock")[0] is not None
 
 
 def read(store: Store, report: Report, options: Options) -> Unchecked | None:
     """Read the dataset of a store. Reports unreadable parts; raises OSError."""
-    return read_nczarr.read(Zarr2Reader(Documents(store, report, options), netcdf=True))
+    return read_nczarr.read(Zarr2Reader(DocumentCache(store, report, options), netcdf=True))
 
 
 def holds3(store: Store) -> bool:
     """Return whether the root's `zarr.json` has netCDF-C's metadata in its attributes."""
     from nczarr.formats.zarr.v3.frontend import Zarr3Reader
 
-    return Zarr3Reader(Documents(store, Report(), Options())).is_netcdf
+    return Zarr3Reader(DocumentCache(store, Report(), Options())).is_netcdf
 
 
 def read3(store: Store, report: Report, options: Options) -> Unchecked | None:
     """Read the dataset of a store on Zarr v3. Reports unreadable parts; raises OSError."""
     from nczarr.formats.zarr.v3.frontend import Zarr3Reader
 
-    return read_nczarr.read(Zarr3Reader(Documents(store, report, options)))
+    return read_nczarr.read(Zarr3Reader(DocumentCache(store, report, options)))

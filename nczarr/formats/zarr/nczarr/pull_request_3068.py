@@ -29,7 +29,7 @@ from nczarr.ast.plain import HIDDEN, encoded
 from nczarr.formats.zarr.core.fill_values import shown
 from nczarr.formats.zarr.nczarr import unread_draft
 from nczarr.formats.zarr.v3 import DOCUMENT, dtypes
-from nczarr.json.documents import Documents, Json
+from nczarr.json.documents import DocumentCache, Json
 from nczarr.json.positions import pointer
 
 ATTRIBUTE_TYPES = "_nczarr_attrs"
@@ -62,7 +62,7 @@ class DraftMetadata:
     `node` returns the document of a prefix. Each contradiction is reported once.
     """
 
-    def __init__(self, documents: Documents, node: Callable[[str], Json]) -> None:
+    def __init__(self, documents: DocumentCache, node: Callable[[str], Json]) -> None:
         self.documents = documents
         self.node = node
         self._known: dict[str, dict[str, Json]] = {}

@@ -18,9 +18,9 @@ from nczarr.ast.walk import MAX_DEPTH, building
 from nczarr.check.checked import Unchecked
 from nczarr.check.type_sizes import oversized
 from nczarr.formats.zarr.core.array_metadata import LARGEST_LENGTH
-from nczarr.formats.zarr.core.attributes import Attributes
+from nczarr.formats.zarr.core.attributes import NodeAttributes
 from nczarr.formats.zarr.core.read_zarr import both_kinds, unchecked
-from nczarr.formats.zarr.core.reader import Reader
+from nczarr.formats.zarr.core.reader import NodeReader
 from nczarr.formats.zarr.core.stored_types import Inventor
 from nczarr.formats.zarr.extension.model import Superblock, type_from_json
 from nczarr.formats.zarr.nczarr import unread_draft
@@ -53,14 +53,14 @@ class _Node(NamedTuple):
     """Child groups."""
 
 
-def read(reader: Reader) -> Unchecked:
+def read(reader: NodeReader) -> Unchecked:
     """Return the dataset of a store, without unreadable parts (reported). Raises OSError."""
     with building():
         return _read(reader)
 
 
-def _read(reader: Reader) -> Unchecked:
-    hierarchy = _Hierarchy(reader)
+def _read(reader: NodeReader) -> Unchecked:
+    hierarchy = _NczarrHierarchy(reader)
     superblock, key = reader.hidden("", "superblock")
     said = hierarchy.superblock(superblock or {}, key)
     node = hierarchy.node("", "/", said.name or "root", 0)
@@ -77,10 +77,10 @@ def _read(reader: Reader) -> Unchecked:
     return unchecked(root, variables.parts, reader, name=said.name, kind=said.kind, version=said.model or "2.0.0")
 
 
-class _Hierarchy:
+class _NczarrHierarchy:
     """State of one run."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: NodeReader) -> None:
         self.reader = reader
         self.documents = reader.documents
         self.respelled: dict[str, str] = {}
@@ -292,7 +292,9 @@ class _Hierarchy:
             types=(*kept, *inventor.made.values()),
             dimensions=tuple(variables.sized(node.path, each) for each in node.dimensions),
             variables=tuple(made),
-            attributes=Attributes(self.documents, frame.types).read(self.reader.attributes(node.prefix), key, hidden),
+            attributes=NodeAttributes(self.documents, frame.types).read(
+                self.reader.attributes(node.prefix), key, hidden
+            ),
             groups=tuple(self.group(child, variables) for child in node.children),
             span=self.documents.span(key),
         )

@@ -24,13 +24,13 @@ from nczarr.check.infer_shapes import check_storage
 from nczarr.diagnostics.report import Report
 from nczarr.formats.zarr.core.array_metadata import (
     LARGEST_LENGTH,
-    Described,
+    ArrayMetadata,
     made_storage,
     own_fill,
 )
-from nczarr.formats.zarr.core.attributes import Attributes
+from nczarr.formats.zarr.core.attributes import NodeAttributes
 from nczarr.formats.zarr.core.read_zarr import with_fill
-from nczarr.formats.zarr.core.reader import Reader
+from nczarr.formats.zarr.core.reader import NodeReader
 from nczarr.formats.zarr.core.stored_types import Inventor, holds
 from nczarr.formats.zarr.extension.model import ArrayExtension
 from nczarr.json.documents import Json
@@ -57,7 +57,7 @@ class Frame(NamedTuple):
 class Variables:
     """Reader of variables; `parts` are the arrays read so far."""
 
-    def __init__(self, reader: Reader, frame: Frame) -> None:
+    def __init__(self, reader: NodeReader, frame: Frame) -> None:
         self.reader = reader
         self.documents = reader.documents
         self.frame = frame
@@ -79,7 +79,7 @@ class Variables:
         self.documents.warn("stale-extension", message, key, where)
 
     # ---- one array -------------------------------------------------------------------------------------------------
-    def _array(self, path: str, name: str, described: Described, inventor: Inventor) -> Variable | None:
+    def _array(self, path: str, name: str, described: ArrayMetadata, inventor: Inventor) -> Variable | None:
         hidden, key = self.reader.hidden(described.prefix, "array")
         extension = self._extension((hidden or {}).get("nczarr", {}), key)
         plain = self._plain_references(hidden, described, key)
@@ -114,7 +114,7 @@ class Variables:
         return variable
 
     def _undeclared_fill(
-        self, extension: ArrayExtension, described: Described, type_name: str, types: Types, key: str
+        self, extension: ArrayExtension, described: ArrayMetadata, type_name: str, types: Types, key: str
     ) -> bytes | None:
         """Return the fill value that an array of numbers does not declare, from the extension; else None.
 
@@ -135,7 +135,7 @@ class Variables:
             return None
         return data
 
-    def _plain_references(self, hidden: Json | None, described: Described, key: str) -> tuple[str, ...] | None:
+    def _plain_references(self, hidden: Json | None, described: ArrayMetadata, key: str) -> tuple[str, ...] | None:
         """Return the FQNs in the plain list; `()` for a scalar; None (reported) if missing."""
         hidden = hidden or {}
         given = next((hidden[each] for each in ("dimension_references", "dimrefs") if each in hidden), None)
@@ -148,7 +148,7 @@ class Variables:
         return tuple(self._reference(each) for each in given)
 
     def _type(
-        self, extension: ArrayExtension, name: str, described: Described, inventor: Inventor, key: str
+        self, extension: ArrayExtension, name: str, described: ArrayMetadata, inventor: Inventor, key: str
     ) -> str | None:
         said, types = extension.type, self.frame.types
         if said is not None:
@@ -169,7 +169,7 @@ class Variables:
         self,
         extension: ArrayExtension,
         plain: tuple[str, ...] | None,
-        described: Described,
+        described: ArrayMetadata,
         path: str,
         key: str,
     ) -> tuple[str | int, ...]:
@@ -276,7 +276,7 @@ class Variables:
     # ---- what the extension says -----------------------------------------------------------------------------------
     def _attributes(self, given: Json, prefix: str, type_name: str) -> tuple[Any, ...]:
         hidden, _ = self.reader.hidden(prefix, "attr")
-        return Attributes(self.documents, self.frame.types).read(
+        return NodeAttributes(self.documents, self.frame.types).read(
             given,
             self.reader.key(prefix),
             hidden,

@@ -12,12 +12,12 @@ from collections.abc import Iterator, Sequence
 from nczarr.arrays.codecs import to_configs
 from nczarr.arrays.source import itemsize
 from nczarr.ast import Constant
-from nczarr.ast.plain import Plain, is_finite, plain
+from nczarr.ast.plain import JsonConstant, is_finite, plain
 from nczarr.diagnostics.report import Report
 from nczarr.formats.zarr.core.fill_values import Json
 from nczarr.formats.zarr.core.writer import Entry, Writer, encode, members
 from nczarr.formats.zarr.v2 import dtypes
-from nczarr.plan.plans import StorePlan, Target
+from nczarr.plan.plans import PartTarget, StorePlan
 from nczarr.stores.memory import is_metadata
 
 GROUP = b'{"zarr_format": 2}'
@@ -40,17 +40,17 @@ class Zarr2Writer(Writer):
         yield f"{prefix}.zattrs", encode(attributes)
         yield f"{prefix}.zgroup", GROUP
 
-    def array(self, prefix: str, target: Target, axes: Sequence[str], attributes: Json) -> Iterator[Entry]:
+    def array(self, prefix: str, target: PartTarget, axes: Sequence[str], attributes: Json) -> Iterator[Entry]:
         """Yield `.zarray` and `.zattrs`; the axes are in the attributes."""
         yield f"{prefix}.zarray", self._array_document(target, self.scalar_shape)
         yield f"{prefix}.zattrs", encode(attributes)
 
-    def part(self, prefix: str, target: Target, axes: Sequence[str]) -> Iterator[Entry]:
+    def part(self, prefix: str, target: PartTarget, axes: Sequence[str]) -> Iterator[Entry]:
         """Yield `.zarray` and `.zattrs`."""
         yield f"{prefix}.zarray", self._array_document(target)
         yield f"{prefix}.zattrs", encode({"_ARRAY_DIMENSIONS": axes})
 
-    def _array_document(self, target: Target, scalar_shape: tuple[int, ...] = ()) -> bytes:
+    def _array_document(self, target: PartTarget, scalar_shape: tuple[int, ...] = ()) -> bytes:
         arrays = self.plan.form.capabilities.arrays
         return array_document(target, scalar_shape, compressor=arrays is None or not arrays.by_reference)
 
@@ -73,12 +73,12 @@ class Zarr2Writer(Writer):
         """Return the dimension names."""
         return {"_ARRAY_DIMENSIONS": self.plan.axes[path]}
 
-    def fill_form(self, constant: Constant) -> Plain:
+    def fill_form(self, constant: Constant) -> JsonConstant:
         """Return a fill value that plain JSON can hold."""
-        return plain(constant) if is_finite(constant) else Plain(None, False)
+        return plain(constant) if is_finite(constant) else JsonConstant(None, False)
 
 
-def array_document(target: Target, scalar_shape: tuple[int, ...] = (), *, compressor: bool = True) -> bytes:
+def array_document(target: PartTarget, scalar_shape: tuple[int, ...] = (), *, compressor: bool = True) -> bytes:
     """Return `.zarray` of an array. A scalar gets `scalar_shape`, for readers that drop `[]`.
 
     ::

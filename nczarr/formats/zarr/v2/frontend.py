@@ -20,12 +20,12 @@ from nczarr.capabilities import ChunkKeys
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.formats.zarr.core import read_zarr
-from nczarr.formats.zarr.core.array_metadata import Described, chain, lengths, sensible
+from nczarr.formats.zarr.core.array_metadata import ArrayMetadata, chain, lengths, sensible
 from nczarr.formats.zarr.core.fill_values import shown
-from nczarr.formats.zarr.core.reader import BadDocumentError, Reader, axes_of
+from nczarr.formats.zarr.core.reader import BadDocumentError, NodeReader, axes_of
 from nczarr.formats.zarr.core.time_attributes import with_times
 from nczarr.formats.zarr.v2 import dtypes
-from nczarr.json.documents import Documents, Json
+from nczarr.json.documents import DocumentCache, Json
 from nczarr.options import Options
 from nczarr.stores.base import Store
 
@@ -54,22 +54,22 @@ def holds(store: Store) -> bool:
 
 def read(store: Store, report: Report, options: Options) -> Unchecked | None:
     """Read the dataset of a store. Reports unreadable parts; raises OSError."""
-    reader = Zarr2Reader(Documents(store, report, options))
+    reader = Zarr2Reader(DocumentCache(store, report, options))
     reader.masking_fill = options.masking_fill
     return read_zarr.read(reader)
 
 
-class Zarr2Reader(Reader):
+class Zarr2Reader(NodeReader):
     """Documents of Zarr v2. `netcdf`: text fill values are plain, and `<U1` is a char of one byte."""
 
     texts_are_strings = True
     axes_member = "_ARRAY_DIMENSIONS"
     names = (".zarray", ".zattrs", ".zgroup")
 
-    def __init__(self, documents: Documents, *, netcdf: bool = False) -> None:
+    def __init__(self, documents: DocumentCache, *, netcdf: bool = False) -> None:
         super().__init__(documents)
         self._netcdf = netcdf
-        self._described: dict[int, Described] = {}
+        self._described: dict[int, ArrayMetadata] = {}
         """Metadata by the document's `id`: equal documents are mostly one object, which `documents` keeps alive."""
         if not (documents.store.listed and (documents.has(".zgroup") or documents.has(".zarray"))):
             consolidated = documents.get(".zmetadata") or {}
@@ -115,7 +115,7 @@ class Zarr2Reader(Reader):
                 return self.documents.get(prefix + name), prefix + name
         return None, prefix + ".zattrs"
 
-    def described(self, prefix: str) -> Described | None:
+    def described(self, prefix: str) -> ArrayMetadata | None:
         """Return the content of `.zarray`. Raises BadDocumentError."""
         key = prefix + ".zarray"
         document = self.documents.get(key)
@@ -131,7 +131,7 @@ class Zarr2Reader(Reader):
         chunk_keys = found.chunk_keys.below(prefix)
         return found._replace(key=key, prefix=prefix, attributes=attributes, axes=axes, chunk_keys=chunk_keys)
 
-    def _array(self, document: Json, key: str) -> Described:
+    def _array(self, document: Json, key: str) -> ArrayMetadata:
         """Return the part of the metadata that depends on the document alone."""
         if document.get("zarr_format", 2) != 2:
             raise BadDocumentError("the document is not of Zarr format 2", "zarr_format")
@@ -151,7 +151,7 @@ class Zarr2Reader(Reader):
             raise BadDocumentError("the order must be C or F", "order")
         separator = "/" if document.get("dimension_separator") == "/" else "."
         permutation = tuple(reversed(range(len(shape)))) if order == "F" and len(shape) > 1 else None
-        return Described(
+        return ArrayMetadata(
             key,
             "",
             shape,

@@ -11,13 +11,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from nczarr.ast import Constant, Group, Variable
-from nczarr.ast.plain import Plain
+from nczarr.ast.plain import JsonConstant
 from nczarr.ast.rectilinear import Lengths, runs_of, varies, written_runs
 from nczarr.diagnostics.report import Report
 from nczarr.formats.zarr.core.fill_values import Json
 from nczarr.formats.zarr.core.writer import Entry, Writer, encode, members
 from nczarr.formats.zarr.v3 import DOCUMENT, codecs, dtypes, nz
-from nczarr.plan.plans import StorePlan, Target
+from nczarr.plan.plans import PartTarget, StorePlan
 from nczarr.stores.memory import is_metadata
 
 
@@ -33,7 +33,7 @@ class Zarr3Writer(Writer):
         """Yield `zarr.json` of a group."""
         yield prefix + DOCUMENT, encode({"zarr_format": 3, "node_type": "group", "attributes": attributes})
 
-    def array(self, prefix: str, target: Target, axes: Sequence[str], attributes: Json) -> Iterator[Entry]:
+    def array(self, prefix: str, target: PartTarget, axes: Sequence[str], attributes: Json) -> Iterator[Entry]:
         """Yield `zarr.json` of an array.
 
         ::
@@ -88,7 +88,7 @@ class Zarr3Writer(Writer):
         found = super().variable_attributes(path, variable)
         return nz.declared(found, group=False) if self.plan.options.declare else found
 
-    def fill_form(self, constant: Constant) -> Plain:
+    def fill_form(self, constant: Constant) -> JsonConstant:
         """Return a fill value in xarray's encoding."""
         return dtypes.fill_attribute(constant)
 

@@ -27,7 +27,7 @@ from typing import Any
 from nczarr.arrays.elements import Record, element_of, halves, is_element_name, is_utf32, time_unit
 from nczarr.arrays.source import Descr, itemsize
 from nczarr.ast import Constant
-from nczarr.ast.plain import Plain, encoded, plain
+from nczarr.ast.plain import JsonConstant, encoded, plain
 from nczarr.ast.values import SPECIAL_FLOATS
 from nczarr.formats.zarr.core.fill_values import Json, encoded_bytes, json_of, number, parts_of, shown, type_name
 
@@ -221,7 +221,7 @@ def _record_bytes(descr: Record, written: Json) -> bytes:
     return b"".join(made)
 
 
-def fill_attribute(constant: Constant) -> Plain:
+def fill_attribute(constant: Constant) -> JsonConstant:
     """Return a `_FillValue` attribute in xarray's encoding: integers plain, floats as base64 of a double.
 
     Other types are omitted: xarray would reject the group.
@@ -229,9 +229,9 @@ def fill_attribute(constant: Constant) -> Plain:
     shown = plain(constant)
     if constant.type not in ("float", "double"):
         known = constant.type not in ("char", "string") and isinstance(shown.value, int)
-        return shown if known else Plain(None, False)
+        return shown if known else JsonConstant(None, False)
     text = base64.b64encode(struct.pack("<d", *constant.as_numbers())).decode()
-    return Plain(text, fill_of_attribute(constant.type, text) == constant)
+    return JsonConstant(text, fill_of_attribute(constant.type, text) == constant)
 
 
 def fill_of_attribute(type_name: str, written: Any) -> Constant | None:

@@ -13,22 +13,22 @@ from nczarr.arrays.elements import in_order
 from nczarr.arrays.grid import Encoding
 from nczarr.arrays.source import Descr, big_descr, itemsize
 from nczarr.ast import ATOMIC, Constant
-from nczarr.ast.plain import Plain
+from nczarr.ast.plain import JsonConstant
 from nczarr.ast.rectilinear import Lengths, read_lengths, total_of
 from nczarr.capabilities import ChunkKeys
 from nczarr.check.checked import Unchecked
 from nczarr.diagnostics.report import Report
 from nczarr.formats.zarr.core import read_zarr
-from nczarr.formats.zarr.core.array_metadata import LARGEST_LENGTH, Described, chain, lengths, sensible
+from nczarr.formats.zarr.core.array_metadata import LARGEST_LENGTH, ArrayMetadata, chain, lengths, sensible
 from nczarr.formats.zarr.core.fill_values import FAULTS
-from nczarr.formats.zarr.core.reader import BadDocumentError, Reader, axes_of
+from nczarr.formats.zarr.core.reader import BadDocumentError, NodeReader, axes_of
 from nczarr.formats.zarr.core.time_attributes import with_times
 from nczarr.formats.zarr.extension.hidden_text import unpacked
 from nczarr.formats.zarr.nczarr import unread_draft
 from nczarr.formats.zarr.nczarr.pull_request_3068 import DraftMetadata, is_draft
 from nczarr.formats.zarr.v3 import DOCUMENT, dtypes, nz
 from nczarr.formats.zarr.v3.read_codecs import Chain, named, read_chain
-from nczarr.json.documents import Documents, Json
+from nczarr.json.documents import DocumentCache, Json
 from nczarr.options import Options
 from nczarr.stores.base import Store
 
@@ -42,21 +42,21 @@ def holds(store: Store) -> bool:
     """Return whether the root has a `zarr.json` without netCDF-C's metadata (else `nczarr3`)."""
     if store.get(DOCUMENT) is None:
         return False
-    return not Zarr3Reader(Documents(store, Report(), Options())).is_netcdf
+    return not Zarr3Reader(DocumentCache(store, Report(), Options())).is_netcdf
 
 
 def read(store: Store, report: Report, options: Options) -> Unchecked | None:
     """Read the dataset of a store. Reports unreadable parts; raises OSError."""
-    return read_zarr.read(Zarr3Reader(Documents(store, report, options)))
+    return read_zarr.read(Zarr3Reader(DocumentCache(store, report, options)))
 
 
-class Zarr3Reader(Reader):
+class Zarr3Reader(NodeReader):
     """Documents of Zarr v3."""
 
     axes_member = "dimension_names"
     names = (DOCUMENT,)
 
-    def __init__(self, documents: Documents) -> None:
+    def __init__(self, documents: DocumentCache) -> None:
         super().__init__(documents)
         self._announced: set[str] = set()
         """Prefixes of nodes with reported draft members."""
@@ -127,11 +127,11 @@ class Zarr3Reader(Reader):
         except FAULTS:
             return None
 
-    def shown_fill(self, constant: Constant) -> Plain:
+    def shown_fill(self, constant: Constant) -> JsonConstant:
         """Return a `_FillValue` in xarray's encoding."""
         return dtypes.fill_attribute(constant)
 
-    def described(self, prefix: str) -> Described:
+    def described(self, prefix: str) -> ArrayMetadata:
         """Return the content of `zarr.json`. Raises BadDocumentError."""
         document = self._node(prefix)
         if document.get("zarr_format") != 3:
@@ -158,7 +158,7 @@ class Zarr3Reader(Reader):
         fill = self._fill(written, dtype, document, found, prefix)
         steps = _with_fill(found.steps, fill, dtype)
         encoding = Encoding(dtype, steps, found.permutation, found.index_steps, found.index_first)
-        return Described(
+        return ArrayMetadata(
             prefix + DOCUMENT,
             prefix,
             shape,

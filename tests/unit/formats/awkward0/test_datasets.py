@@ -14,18 +14,18 @@ import nczarr
 import nczarr.awkward0
 from nczarr.diagnostics.report import CompileError
 from nczarr.formats.awkward0.columns.nodes import (
+    ArrayPieces,
     BitMasked,
-    Chunks,
     Column,
     Flat,
     Indexed,
-    Lists,
+    ListNode,
     Masked,
     Objects,
     Spans,
     Sparse,
-    Table,
-    Texts,
+    TableNode,
+    TextNode,
     Union,
 )
 from nczarr.formats.awkward0.read import frontend
@@ -140,8 +140,8 @@ def test_an_array_beside_the_model_is_said(dataset: Any, tmp_path: Path) -> None
 
 # ---- archives of others --------------------------------------------------------------------------------------------
 NUMBERS = Flat(np.array([1.5, 2.5, 3.5]))
-LISTS = Lists(np.array([0, 2, 2, 3]), NUMBERS)
-TEXTS = Texts(Lists(np.array([0, 1, 1, 3]), Flat(np.frombuffer(b"abc", "u1"))))
+LISTS = ListNode(np.array([0, 2, 2, 3]), NUMBERS)
+TEXTS = TextNode(ListNode(np.array([0, 1, 1, 3]), Flat(np.frombuffer(b"abc", "u1"))))
 MASK = np.array([False, True, False])
 
 SAYABLE: dict[str, tuple[Column, str, Any]] = {
@@ -163,7 +163,7 @@ SAYABLE: dict[str, tuple[Column, str, Any]] = {
     ),
     "chosen": (Indexed(np.array([2, 0]), NUMBERS), "double", [3.5, 1.5]),
     "some chosen": (Indexed(np.array([2, -1]), NUMBERS, optional=True), "double", [3.5, 9.969209968386869e36]),
-    "chunks": (Chunks((NUMBERS, NUMBERS)), "double", [1.5, 2.5, 3.5, 1.5, 2.5, 3.5]),
+    "chunks": (ArrayPieces((NUMBERS, NUMBERS)), "double", [1.5, 2.5, 3.5, 1.5, 2.5, 3.5]),
     "sparse": (Sparse(4, np.array([1, 3]), Flat(np.array([7, 8])), 5), "int64", [5, 7, 5, 8]),
     "objects": (Objects(NUMBERS, ("fractions", "Fraction")), "double", [1.5, 2.5, 3.5]),
     "one of a union": (Union(np.array([1, 1], "u1"), np.array([0, 2]), (TEXTS, NUMBERS)), "double", [1.5, 3.5]),
@@ -200,7 +200,7 @@ def test_what_netcdf_can_say(name: str, tmp_path: Path) -> None:
 
 def test_units_of_dates_within(tmp_path: Path) -> None:
     days = Flat(np.array(["2001-01-01", "2002-01-01", "2003-01-01"], "M8[D]"))
-    found = converted(Masked(np.zeros(3, bool), Lists(np.array([0, 2, 2, 3]), days)), tmp_path)
+    found = converted(Masked(np.zeros(3, bool), ListNode(np.array([0, 2, 2, 3]), days)), tmp_path)
     assert [(each.name, each.value.data) for each in found.dataset.variables[0].attributes] == [
         ("units", b"days since 1970-01-01")
     ]
@@ -215,10 +215,10 @@ def test_units_of_dates_in_records(tmp_path: Path) -> None:
 
 
 def test_names_that_types_would_take(tmp_path: Path) -> None:
-    lists = Lists(np.array([0, 1, 2, 3]), NUMBERS)
+    lists = ListNode(np.array([0, 1, 2, 3]), NUMBERS)
     truth = Flat(np.array([True, False, True]))
     columns = {"l": lists, "bool": truth, "l_t": NUMBERS, "e\u0301": NUMBERS, "\u00e9": truth, "x" * 255: lists}
-    found = converted(Table(tuple(columns), tuple(columns.values()), 3), tmp_path, "duplicate-name")
+    found = converted(TableNode(tuple(columns), tuple(columns.values()), 3), tmp_path, "duplicate-name")
     assert [each.rpartition("/")[2] for each in found] == ["l", "bool", "l_t", "é", "é_", "x" * 255]
     assert [each.name for each in found.dataset.groups[0].types] == ["l_t_", "bool_", "x" * 200]
 
@@ -229,7 +229,7 @@ def test_members_of_one_name(tmp_path: Path) -> None:
 
 
 def test_missing_values_are_zeros_where_that_is_accepted(tmp_path: Path) -> None:
-    table = Table(("x", "t"), (NUMBERS, TEXTS), 3)
+    table = TableNode(("x", "t"), (NUMBERS, TEXTS), 3)
     found = converted(Indexed(np.array([2, -1]), table, optional=True), tmp_path, "lost-mask")
     assert _plain(found["/d"][...]) == [[3.5, "bc"], [0, None]]
     (tmp_path / "d.nc").unlink()
@@ -246,10 +246,10 @@ def _plain(values: Any) -> Any:
 
 
 def test_lists_and_tables(tmp_path: Path) -> None:
-    inner = Table(("x", "l"), (Flat(np.arange(3)), LISTS), 3)
-    table = Table(
+    inner = TableNode(("x", "l"), (Flat(np.arange(3)), LISTS), 3)
+    table = TableNode(
         ("a", "b", "c", "e"),
-        (NUMBERS, Lists(np.array([0, 1, 1, 3]), inner), inner, Flat(np.arange(8, dtype="i2").reshape(4, 2))),
+        (NUMBERS, ListNode(np.array([0, 1, 1, 3]), inner), inner, Flat(np.arange(8, dtype="i2").reshape(4, 2))),
         3,
     )
     found = converted(table, tmp_path)
@@ -261,7 +261,7 @@ def test_lists_and_tables(tmp_path: Path) -> None:
 
 
 def test_a_table_without_a_name_is_the_root(tmp_path: Path) -> None:
-    nczarr.awkward0.save(tmp_path / "t.awkd", Table(("row", "y"), (NUMBERS, LISTS), 3))
+    nczarr.awkward0.save(tmp_path / "t.awkd", TableNode(("row", "y"), (NUMBERS, LISTS), 3))
     found = nczarr.open(tmp_path / "t.awkd")
     assert list(found) == ["/row", "/y"]
     assert found["/y"].dimensions == ("/row_",)
@@ -277,24 +277,24 @@ def test_dates_have_a_unit(tmp_path: Path) -> None:
 UNSAYABLE: dict[str, tuple[Column, str]] = {
     "union": (Union(np.array([0, 1], "u1"), np.array([0, 0]), (TEXTS, NUMBERS)), "lost-union"),
     "union in lists": (
-        Lists(np.array([0, 2]), Union(np.array([0, 1], "u1"), np.array([0, 0]), (TEXTS, NUMBERS))),
+        ListNode(np.array([0, 2]), Union(np.array([0, 1], "u1"), np.array([0, 0]), (TEXTS, NUMBERS))),
         "lost-union",
     ),
     "masked lists": (Masked(MASK, LISTS), "lost-mask"),
-    "masked in lists": (Lists(np.array([0, 3]), Masked(MASK, NUMBERS)), "lost-mask"),
+    "masked in lists": (ListNode(np.array([0, 3]), Masked(MASK, NUMBERS)), "lost-mask"),
     "masked truth": (Masked(MASK, Flat(np.array([True, False, True]))), "lost-mask"),
     "masked bytes of every value": (
         Masked(np.arange(257) == 256, Flat(np.append(np.arange(256), 0).astype("u1"))),
         "lost-mask",
     ),
-    "masked table": (Masked(MASK, Table(("x",), (NUMBERS,), 3)), "lost-mask"),
-    "union of nothing": (Lists(np.array([0, 0]), Union(np.zeros(0, "u1"), np.zeros(0, "i8"), ())), "lost-union"),
+    "masked table": (Masked(MASK, TableNode(("x",), (NUMBERS,), 3)), "lost-mask"),
+    "union of nothing": (ListNode(np.array([0, 0]), Union(np.zeros(0, "u1"), np.zeros(0, "i8"), ())), "lost-union"),
     "chunks of records": (
-        Chunks((Flat(np.zeros(1, [("a", "i4")])), Flat(np.zeros(1, [("b", "f8"), ("c", "u1")])))),
+        ArrayPieces((Flat(np.zeros(1, [("a", "i4")])), Flat(np.zeros(1, [("b", "f8"), ("c", "u1")])))),
         "lost-union",
     ),
-    "chunks of dates": (Chunks((Flat(np.array(["3000"], "M8[Y]")), Flat(np.array([1], "M8[ns]")))), "lost-union"),
-    "chunks of opaques": (Chunks((Flat(np.zeros(1, "V3")), Flat(np.zeros(1, "V5")))), "lost-union"),
+    "chunks of dates": (ArrayPieces((Flat(np.array(["3000"], "M8[Y]")), Flat(np.array([1], "M8[ns]")))), "lost-union"),
+    "chunks of opaques": (ArrayPieces((Flat(np.zeros(1, "V3")), Flat(np.zeros(1, "V5")))), "lost-union"),
 }
 
 
@@ -348,7 +348,7 @@ def _often(content: Column, count: int) -> Spans:
 
 def test_what_is_named_again_and_again_has_a_limit(tmp_path: Path) -> None:
     items = Flat(np.zeros(20_000))
-    table = Table(("small", "large"), (_often(NUMBERS, 3), _often(items, 20_000)), 3)
+    table = TableNode(("small", "large"), (_often(NUMBERS, 3), _often(items, 20_000)), 3)
     nczarr.awkward0.save(tmp_path / "d.awkd", {"v": _often(items, 20_000), "t": table, "w": _often(NUMBERS, 2)})
     found = nczarr.open(tmp_path / "d.awkd")
     assert [each.code for each in found.diagnostics] == ["unreadable-array"]

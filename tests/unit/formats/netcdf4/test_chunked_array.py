@@ -15,7 +15,7 @@ import pytest
 
 import nczarr
 from nczarr.arrays.decoded_parts import DecodedCells
-from nczarr.arrays.manifest import Columns
+from nczarr.arrays.manifest import PlaceColumns
 from nczarr.arrays.source import ArraySource, little
 from nczarr.arrays.strided import AffineArray
 from nczarr.ast import Codec
@@ -85,7 +85,7 @@ def test_chunks_are_decoded_here(
     for region in [(slice(3, 9), slice(4, 11)), (slice(4, 8), slice(5, 10)), (slice(0, 0), slice(0, 3))]:
         assert again.read(region).tolist() == values[region].tolist()
     manifest = source.manifest()
-    assert isinstance(manifest, Columns)
+    assert isinstance(manifest, PlaceColumns)
     assert manifest.chunk.tolist() == list(range(9))
     place = source.place((1, 2))
     assert place is not None
@@ -265,7 +265,7 @@ def test_a_variable_that_ends_within_a_chunk(tmp_path: Path, peer: Callable[[str
     assert isinstance(short, ChunkedArray)
     assert [short.place((number,)) is not None for number in range(3)] == [True, False, False]
     assert [long.place((number,)) is not None for number in range(3)] == [True] * 3
-    assert isinstance(short.manifest(), Columns)
+    assert isinstance(short.manifest(), PlaceColumns)
     assert short.manifest().chunk.tolist() == [0]
     assert [*short.occupied((4,))] == [(0,), (1,)]
     assert short.encoded((1,)) is None

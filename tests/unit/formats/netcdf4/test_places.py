@@ -19,7 +19,7 @@ from nczarr.arrays.concatenate import joined
 from nczarr.arrays.crc32c import by_table
 from nczarr.arrays.expand_dims import Raised
 from nczarr.arrays.index_table import table_of
-from nczarr.arrays.manifest import Place
+from nczarr.arrays.manifest import ChunkPlace
 from nczarr.arrays.sliced import Sliced
 from nczarr.arrays.source import ArraySource
 from nczarr.diagnostics.report import CompileError, Report
@@ -27,7 +27,7 @@ from nczarr.formats.netcdf4 import write_chunks
 from nczarr.link import do_task
 from nczarr.link.chunk_pieces import made
 from nczarr.link.run import perform
-from nczarr.link.tasks import Array, Keys, arrays
+from nczarr.link.tasks import Keys, WrittenPart, arrays
 from nczarr.options import Options
 from nczarr.pipeline import plan_store
 from nczarr.registry import named
@@ -54,20 +54,20 @@ def sources(path: Path) -> dict[str, ArraySource]:
     return {fqn.strip("/"): parts[""] for fqn, parts in checked.parts.items() if "" in parts}
 
 
-def one_by_one(source: ArraySource, *, cut: bool) -> dict[tuple[int, ...], Place]:
+def one_by_one(source: ArraySource, *, cut: bool) -> dict[tuple[int, ...], ChunkPlace]:
     chunks = source.layout.chunks if source.stored is None else source.stored.chunks
     indices = product(*map(range, grid_of(source.layout.shape, chunks)))
     found = {index: source.found(index) if cut else source.place(index) for index in indices}
     return {index: place for index, place in found.items() if place is not None}
 
 
-def together(source: ArraySource, *, cut: bool) -> dict[tuple[int, ...], Place]:
+def together(source: ArraySource, *, cut: bool) -> dict[tuple[int, ...], ChunkPlace]:
     chunks = source.layout.chunks if source.stored is None else source.stored.chunks
     indices = list(product(*map(range, grid_of(source.layout.shape, chunks))))
     found = source.places(table_of(indices, len(chunks)), cut=cut)
     assert (np.diff(found.chunk) > 0).all()
     rows = zip(*(column.tolist() for column in found[1:]), strict=True)
-    return {indices[row]: Place(found.sources[file], *place) for row, file, *place in rows}  # type: ignore[misc]
+    return {indices[row]: ChunkPlace(found.sources[file], *place) for row, file, *place in rows}  # type: ignore[misc]
 
 
 @pytest.mark.parametrize("cut", [False, True])
@@ -113,7 +113,7 @@ def test_places_in_shards(file: Path, tmp_path: Path, shards: str) -> None:
         )
 
 
-def planned(path: Path, shards: str | None) -> dict[str, Array]:
+def planned(path: Path, shards: str | None) -> dict[str, WrittenPart]:
     form = named("zarr3")
     assert form is not None
     given = {} if shards is None else {"": tuple(map(int, shards.split(","))) if shards[0].isdigit() else shards}
@@ -128,7 +128,7 @@ def content(piece: bytes | Range) -> bytes:
     return ranges.read(piece) if isinstance(piece, Range) else piece
 
 
-def expected(array: Array) -> dict[str, bytes]:
+def expected(array: WrittenPart) -> dict[str, bytes]:
     """Keys made of single chunks by the specification."""
     layout, found = array.target.layout, {}
     counts = grid_of(layout.shape, layout.chunks)
@@ -181,7 +181,7 @@ def test_small_batches_make_the_same_shards(file: Path, monkeypatch: pytest.Monk
 def test_scattered_chunks_are_read_together(file: Path) -> None:
     array = planned(file, "auto")["usual"]
     (index,) = array.indices()
-    found = do_task.batch(array, index, do_task.Span(range(6 * 7)))
+    found = do_task.batch(array, index, do_task.ChunkSpan(range(6 * 7)))
     assert len(found.pieces) < 6 * 7
     assert found.counts["copy"].chunks == 6 * 7
 
@@ -201,7 +201,7 @@ def test_a_truncated_file_is_refused(file: Path, tmp_path: Path) -> None:
     assert array.source is not None
     last = max(place.offset for place in one_by_one(array.source, cut=False).values())
     store = MemoryStore()
-    batch = do_task.batch(array, (0, 0), do_task.Span(range(6 * 7)))
+    batch = do_task.batch(array, (0, 0), do_task.ChunkSpan(range(6 * 7)))
     assert batch.counts["copy"].chunks == 6 * 7
     status = os.stat(file)
     os.truncate(file, last + 3)

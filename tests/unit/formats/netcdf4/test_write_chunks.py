@@ -24,13 +24,13 @@ VALUES = (np.arange(10 * 13, dtype="<i4") % 17).reshape(10, 13)
 def library_writes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The paths of the variables of which the library writes values."""
     written: list[str] = []
-    write = write_values._Writer.write
+    write = write_values._ValueWriter.write
 
     def note(self: Any, parts: Any) -> None:
         written.append(self.path)
         write(self, parts)
 
-    monkeypatch.setattr(write_values._Writer, "write", note)
+    monkeypatch.setattr(write_values._ValueWriter, "write", note)
     return written
 
 

@@ -18,7 +18,7 @@ from nczarr import refs
 from nczarr.diagnostics.report import CompileError, Diagnostic, Report
 from nczarr.formats.reference import expansion, wire
 from nczarr.formats.reference.limits import DEFAULT, Limits
-from nczarr.formats.reference.lookup import DocumentReferences, opened
+from nczarr.formats.reference.lookup import CheckedReferences, opened
 from nczarr.source import Source
 from nczarr.stores.base import next_segments
 from nczarr.stores.reference import Reference
@@ -32,7 +32,7 @@ VECTORS = [] if FOLDER is None else json.loads((FOLDER / "data/references/index.
 
 def looked_up(
     document: Any, overrides: dict[str, str] | None = None, limits: Limits = DEFAULT
-) -> tuple[DocumentReferences | None, list[Diagnostic]]:
+) -> tuple[CheckedReferences | None, list[Diagnostic]]:
     report = Report()
     source = Source("t.json", document if isinstance(document, bytes) else json.dumps(document).encode())
     return opened(source, report, limits, overrides), report.sorted()

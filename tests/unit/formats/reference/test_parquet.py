@@ -15,7 +15,7 @@ import pytest
 
 from nczarr import refs
 from nczarr.arrays.chunk_references import WHOLE, Referred
-from nczarr.arrays.manifest import Columns
+from nczarr.arrays.manifest import PlaceColumns
 from nczarr.capabilities import ChunkKeys
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.formats.reference import parquet_rows, write_parquet
@@ -43,7 +43,7 @@ def referred(prefix: str, counts: tuple[int, ...], rows: Mapping[int, tuple[str,
     sources = tuple(dict.fromkeys(url for url, _, _ in rows.values()))
     wide = [(number, sources.index(url), offset, length) for number, (url, offset, length) in sorted(rows.items())]
     columns = np.array(wide, dtype=np.int64).reshape(-1, 4).T
-    return Referred(ChunkKeys(prefix, **more), counts, Columns(sources, *columns, np.zeros(len(wide), np.int32)))
+    return Referred(ChunkKeys(prefix, **more), counts, PlaceColumns(sources, *columns, np.zeros(len(wide), np.int32)))
 
 
 DOCUMENTS = {

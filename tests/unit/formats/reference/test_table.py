@@ -14,7 +14,7 @@ import pytest
 from nczarr.diagnostics.report import Report
 from nczarr.formats.reference import table, wire
 from nczarr.formats.reference.limits import DEFAULT
-from nczarr.formats.reference.table import Table
+from nczarr.formats.reference.table import ReferenceTable
 from nczarr.source import Source
 from tests.conftest import ROOT
 
@@ -119,7 +119,7 @@ def test_values_come_back_as_they_were() -> None:
         "f": ["u"],
         "g": [None, 1, 2],
     }
-    found = Table(members)
+    found = ReferenceTable(members)
     assert dict(found) == members
     assert [type(each) for each in found.values()] == [type(each) for each in members.values()]
     assert list(found.named()) == [("u", "a"), ("v", "c"), (None, "g")]

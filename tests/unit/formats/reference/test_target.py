@@ -13,7 +13,7 @@ import pytest
 
 import nczarr
 from nczarr.refs import Writing
-from nczarr.stores.target_urls import Naming
+from nczarr.stores.target_urls import UrlNaming
 from tests.conftest import Ran
 
 Command = Callable[..., Ran]
@@ -352,7 +352,7 @@ def test_texts_beyond_the_grammar(enhanced: Path, tmp_path: Path, nczarr_command
 
 
 def test_names_as_seen_from_a_document_in_a_bucket() -> None:
-    naming = Naming("s3://b/sets/all.json", None, Writing(relative=True))
+    naming = UrlNaming("s3://b/sets/all.json", None, Writing(relative=True))
     assert naming.url("s3://b/sets/a.nc") == "a.nc"
     assert naming.url("s3://b/data/a.nc") == "../data/a.nc"
     assert naming.url("s3://c/sets/a.nc") == "s3://c/sets/a.nc"

@@ -13,19 +13,19 @@ import pytest
 from nczarr.diagnostics.report import CompileError
 from nczarr.formats.awkward0.columns.awkward2 import of_awkward, to_awkward
 from nczarr.formats.awkward0.columns.nodes import (
+    ArrayPieces,
+    BackReference,
     BitMasked,
-    Chunks,
     Column,
     Flat,
     Indexed,
-    Later,
-    Lists,
+    ListNode,
     Masked,
     Objects,
     Spans,
     Sparse,
-    Table,
-    Texts,
+    TableNode,
+    TextNode,
     Union,
 )
 from nczarr.formats.awkward0.write.serialize import LostPartsWarning, serialize
@@ -38,7 +38,7 @@ except ImportError:  # the extra nczarr[ragged]
 I8 = np.array
 FLAT = Flat(np.array([1.5, 2.5, 3.5]))
 BYTES = Flat(np.frombuffer(b"abc\xc3\xa5", "u1"))
-LETTER = Texts(Lists(I8([0, 1]), BYTES))
+LETTER = TextNode(ListNode(I8([0, 1]), BYTES))
 
 
 @pytest.fixture(autouse=True)
@@ -57,15 +57,15 @@ def _awkward(peer: Callable[[str], ModuleType]) -> None:
         (Flat(np.array([b"a\0b", b""], "S3")), "2 * bytes", [b"a\0b", b""]),
         (Flat(np.array([b"a\0"], "V2")), "1 * bytes[2]", [b"a\0"]),
         (Flat(np.array([(1, [2, 3])], [("x", "i1"), ("y", ">f4", 2)])), "1 * {x: int8, y: 2 * float32}", None),
-        (Lists(I8([1, 2, 3], "u4"), FLAT), "2 * var * float64", [[2.5], [3.5]]),
-        (Lists(I8([1, 2, 3], ">i2"), FLAT), "2 * var * float64", [[2.5], [3.5]]),
+        (ListNode(I8([1, 2, 3], "u4"), FLAT), "2 * var * float64", [[2.5], [3.5]]),
+        (ListNode(I8([1, 2, 3], ">i2"), FLAT), "2 * var * float64", [[2.5], [3.5]]),
         (Spans(I8([2, 0], "i4"), I8([3, 0, 9]), FLAT), "2 * var * float64", [[3.5], []]),
-        (Texts(Lists(I8([0, 1, 5]), BYTES)), "2 * string", ["a", "bcå"]),
-        (Texts(Lists(I8([0, 1, 5]), BYTES), None), "2 * bytes", [b"a", b"bc\xc3\xa5"]),
-        (Texts(Spans(I8([3, 0]), I8([5, 1]), BYTES), "latin-1"), "2 * string", ["Ã¥", "a"]),
-        (Texts(Lists(I8([0, 2]), Chunks((BYTES, BYTES)))), "1 * string", ["ab"]),
-        (Table(("x",), (FLAT,), 2), "2 * {x: float64}", [{"x": 1.5}, {"x": 2.5}]),
-        (Table((), (), 2), "2 * {}", [{}, {}]),
+        (TextNode(ListNode(I8([0, 1, 5]), BYTES)), "2 * string", ["a", "bcå"]),
+        (TextNode(ListNode(I8([0, 1, 5]), BYTES), None), "2 * bytes", [b"a", b"bc\xc3\xa5"]),
+        (TextNode(Spans(I8([3, 0]), I8([5, 1]), BYTES), "latin-1"), "2 * string", ["Ã¥", "a"]),
+        (TextNode(ListNode(I8([0, 2]), ArrayPieces((BYTES, BYTES)))), "1 * string", ["ab"]),
+        (TableNode(("x",), (FLAT,), 2), "2 * {x: float64}", [{"x": 1.5}, {"x": 2.5}]),
+        (TableNode((), (), 2), "2 * {}", [{}, {}]),
         (Masked(I8([2, 0], "u1"), FLAT), "2 * ?float64", [None, 2.5]),
         (BitMasked(I8([4], "u1"), FLAT, False, False), "3 * ?float64", [None, None, None]),
         (Indexed(I8([-5, 2], "i1"), FLAT, True), "2 * ?float64", [None, 3.5]),
@@ -75,17 +75,17 @@ def _awkward(peer: Callable[[str], ModuleType]) -> None:
         (Sparse(3, I8([1]), Flat(I8([1])), 0.5), "3 * float64", [0.5, 1.0, 0.5]),
         (Sparse(2, I8([1]), Flat(np.ones((1, 2)))), "2 * 2 * float64", [[0.0, 0.0], [1.0, 1.0]]),
         (Sparse(2, I8([0]), Flat(np.array([(1,)], [("x", "i1")]))), "2 * {x: int8}", [{"x": 1}, {"x": 0}]),
-        (Sparse(2, I8([1]), Lists(I8([0, 2]), FLAT)), "2 * var * float64", [[], [1.5, 2.5]]),
+        (Sparse(2, I8([1]), ListNode(I8([0, 2]), FLAT)), "2 * var * float64", [[], [1.5, 2.5]]),
         (
-            Union(I8([0, 1]), I8([0, 0]), (FLAT, Texts(Lists(I8([0, 1]), BYTES)))),
+            Union(I8([0, 1]), I8([0, 0]), (FLAT, TextNode(ListNode(I8([0, 1]), BYTES)))),
             "2 * union[float64, string]",
             [1.5, "a"],
         ),
         (Union(I8([0, 1]), I8([0, 0]), (Flat(I8([1])), FLAT)), "2 * float64", [1.0, 1.5]),
         (Union(I8([0, 0]), I8([2, 0]), (FLAT,)), "2 * float64", [3.5, 1.5]),
-        (Chunks((FLAT, Flat(np.zeros(0)), Flat(np.array([9.0])))), "4 * float64", [1.5, 2.5, 3.5, 9.0]),
-        (Chunks((Lists(I8([0, 1]), FLAT), Lists(I8([0, 0]), FLAT))), "2 * var * float64", [[1.5], []]),
-        (Chunks(()), "0 * unknown", []),
+        (ArrayPieces((FLAT, Flat(np.zeros(0)), Flat(np.array([9.0])))), "4 * float64", [1.5, 2.5, 3.5, 9.0]),
+        (ArrayPieces((ListNode(I8([0, 1]), FLAT), ListNode(I8([0, 0]), FLAT))), "2 * var * float64", [[1.5], []]),
+        (ArrayPieces(()), "0 * unknown", []),
     ],
 )
 def test_kinds_of_columns(column: Column, type_: str, values: Any) -> None:
@@ -112,10 +112,10 @@ def test_nothing_is_copied_or_looked_at() -> None:
     """Ten million values stay where they are."""
     values, offsets = np.zeros(10_000_000), np.arange(0, 10_000_001, 4)
     with counted(10_000):
-        array = to_awkward(Table(("x",), (Lists(offsets, Flat(values)),), len(offsets) - 1))
+        array = to_awkward(TableNode(("x",), (ListNode(offsets, Flat(values)),), len(offsets) - 1))
         column = of_awkward(array)
-    assert isinstance(column, Table)
-    assert isinstance(column.columns[0], Lists)
+    assert isinstance(column, TableNode)
+    assert isinstance(column.columns[0], ListNode)
     assert isinstance(column.columns[0].content, Flat)
     assert np.shares_memory(column.columns[0].content.values, values)
     assert np.shares_memory(column.columns[0].offsets, offsets)
@@ -124,16 +124,16 @@ def test_nothing_is_copied_or_looked_at() -> None:
 @pytest.mark.parametrize(
     ("column", "why"),
     [
-        (Lists(I8([0, 1]), Later(3, lambda: FLAT)), "`/[]` refers to array 3"),
+        (ListNode(I8([0, 1]), BackReference(3, lambda: FLAT)), "`/[]` refers to array 3"),
         (Flat(np.array([None])), "`/` has object"),
         (Union(I8([0]), I8([0]), (FLAT,) * 128), "`/` is a union of 128 kinds"),
-        (Table(("x", "x"), (FLAT, FLAT), 1), "two columns of the same name"),
+        (TableNode(("x", "x"), (FLAT, FLAT), 1), "two columns of the same name"),
         (
-            Table(("t",), (Texts(LETTER.bytes, "no such"),), 1),
+            TableNode(("t",), (TextNode(LETTER.bytes, "no such"),), 1),
             "`/t` has strings that do not match their encoding",
         ),
-        (Texts(Lists(I8([0, 3]), BYTES), "utf-16"), "do not match their encoding"),
-        (Texts(Lists(I8([0, 1]), FLAT)), "not a plain uint8 array"),
+        (TextNode(ListNode(I8([0, 3]), BYTES), "utf-16"), "do not match their encoding"),
+        (TextNode(ListNode(I8([0, 1]), FLAT)), "not a plain uint8 array"),
         (Flat(np.array(["\udcff"])), "UTF-8 cannot encode"),
     ],
 )
@@ -267,7 +267,7 @@ def test_more_levels_than_can_be_followed_are_refused() -> None:
     for _ in range(400):
         layout = ak.contents.ListOffsetArray(ak.index.Index64(np.array([0, 1])), layout)
     for _ in range(2000):
-        column = Lists(I8([0, 1]), column)  # type: ignore[assignment]
+        column = ListNode(I8([0, 1]), column)  # type: ignore[assignment]
     with pytest.raises(CompileError, match="nested too deeply"):
         serialize(layout, {})
     with pytest.raises(CompileError, match="nested too deeply"):

@@ -12,11 +12,11 @@ import pytest
 
 import nczarr.awkward0
 from nczarr.diagnostics.report import CompileError
-from nczarr.formats.awkward0.columns.nodes import Chunks, Flat, Later, Lists, Objects, Table
+from nczarr.formats.awkward0.columns.nodes import ArrayPieces, BackReference, Flat, ListNode, Objects, TableNode
 from nczarr.formats.awkward0.read.functions import FUNCTIONS, canonical
 from nczarr.formats.awkward0.read.whitelist import allows, patterns
 from nczarr.formats.awkward0.wire import dtypes
-from nczarr.formats.awkward0.wire.limits import RefusedError
+from nczarr.formats.awkward0.wire.limits import UnreadableDocumentError
 from tests.conftest import ROOT
 from tests.support.ragged import CASES, OTHERS, TREE, buffer, call, document, ints, numbers, stored
 
@@ -149,7 +149,7 @@ def test_one_value_wherever_references_lead() -> None:
     table = nczarr.awkward0.columns(
         stored(call("Table", "frompairs", pairs={"pairs": [["a", {"ref": 1}], ["b", buffer("1", id=1)]]}), _1=ints(1))
     )
-    assert isinstance(table, Table)
+    assert isinstance(table, TableNode)
     assert table.columns[0] is table.columns[1]
 
 
@@ -176,9 +176,9 @@ def test_a_forward_reference_to_an_integer() -> None:
 
 def test_an_array_in_itself_has_items_until_the_limit() -> None:
     column = nczarr.awkward0.columns(stored(TREE))
-    assert isinstance(column, Table)
-    assert isinstance(column.columns[1], Lists)
-    assert isinstance(column.columns[1].content, Later)
+    assert isinstance(column, TableNode)
+    assert isinstance(column.columns[1], ListNode)
+    assert isinstance(column.columns[1].content, BackReference)
     assert column.columns[1].content.found() is column
     with pytest.raises(ValueError, match="is infinite"):
         nczarr.awkward0.items(column, 10_000)
@@ -205,7 +205,7 @@ def test_arguments_of_objects_are_values() -> None:
 
 def test_empty_chunks_have_a_type() -> None:
     column = nczarr.awkward0.columns(CASES["appendable, empty"][0])
-    assert isinstance(column, Chunks)
+    assert isinstance(column, ArrayPieces)
     (piece,) = column.pieces
     assert isinstance(piece, Flat)
     assert piece.values.dtype == np.dtype("<i8")
@@ -325,7 +325,7 @@ def test_dtypes(written: Any, wanted: Any) -> None:
     ["O", "object", "i3", "S", "S0", "l", "i4,i4", "str", "", None, 5, {}, ["<i4", []], ["x", "<i4"], [["x"]], [5]],
 )
 def test_no_dtypes(written: Any) -> None:
-    with pytest.raises(RefusedError):
+    with pytest.raises(UnreadableDocumentError):
         dtypes.of_json(written)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nczarr.formats.awkward0.write.compression import Rule, first, rules
+from nczarr.formats.awkward0.write.compression import CompressionRule, first, rules
 
 ZLIB = ("zlib", "decompress")
 
@@ -31,12 +31,12 @@ def test_nothing_is_no_rule(nothing: Any) -> None:
         [zlib.compress],
         [(zlib.compress, ZLIB)],
         [{"pair": (zlib.compress, ZLIB)}],
-        (Rule(zlib.compress, ZLIB),),
-        Rule(zlib.compress, ZLIB),
+        (CompressionRule(zlib.compress, ZLIB),),
+        CompressionRule(zlib.compress, ZLIB),
     ],
 )
 def test_everything_that_is_one_rule_for_all(policy: Any) -> None:
-    assert rules(policy) == (Rule(zlib.compress, ZLIB),)
+    assert rules(policy) == (CompressionRule(zlib.compress, ZLIB),)
 
 
 def test_two_functions_are_two_rules() -> None:

@@ -16,12 +16,12 @@ import numpy as np
 import pytest
 
 from nczarr.diagnostics.report import CompileError
-from nczarr.formats.awkward0.columns.nodes import Flat, Lists
+from nczarr.formats.awkward0.columns.nodes import Flat, ListNode
 from nczarr.formats.awkward0.write import archive
 from nczarr.formats.awkward0.write.save import NameTakenError, put, remove, save
 from nczarr.formats.awkward0.write.serialize import LostPartsWarning
 
-LISTS = Lists(np.array([0, 2, 3]), Flat(np.array([1.5, 2.5, 3.5])))
+LISTS = ListNode(np.array([0, 2, 3]), Flat(np.array([1.5, 2.5, 3.5])))
 ONE = np.array([1, 2])
 
 
@@ -297,5 +297,5 @@ def test_links_are_not_followed(group: Any) -> None:
 
 
 def test_arrays_without_items_in_a_group(group: Any) -> None:
-    put(group, "x", Lists(np.array([0]), Flat(np.zeros(0))))
+    put(group, "x", ListNode(np.array([0]), Flat(np.zeros(0))))
     assert {each.shape for name, each in group["x"].items() if name != "schema.json"} == {(0,)}

@@ -11,19 +11,19 @@ import pytest
 
 from nczarr.diagnostics.report import CompileError, Report
 from nczarr.formats.awkward0.columns.nodes import (
+    ArrayPieces,
+    BackReference,
     BitMasked,
-    Chunks,
     Column,
     Flat,
     Indexed,
-    Later,
-    Lists,
+    ListNode,
     Masked,
     Objects,
     Spans,
     Sparse,
-    Table,
-    Texts,
+    TableNode,
+    TextNode,
     Union,
 )
 from nczarr.formats.awkward0.write.serialize import LostPartsWarning, serialize
@@ -113,11 +113,11 @@ def test_padding_of_structures_is_left_out() -> None:
     ("column", "wanted"),
     [
         (
-            Lists(I8([1, 2, 2, 3]), FLAT),
+            ListNode(I8([1, 2, 2, 3]), FLAT),
             ["JaggedArray.fromcounts", ["numpy.frombuffer", "1", "<i8", 3], ["numpy.frombuffer", "3", "<f8", 2]],
         ),
         (
-            Lists(I8([1]), FLAT),
+            ListNode(I8([1]), FLAT),
             [
                 "JaggedArray",
                 ["numpy.frombuffer", "1", "<i8", 0],
@@ -139,7 +139,7 @@ def test_padding_of_structures_is_left_out() -> None:
             ["JaggedArray.fromcounts", ["numpy.frombuffer", "1", "<i8", 2], ["numpy.frombuffer", "3", "<f8", 2]],
         ),
         (
-            Texts(Lists(I8([1, 2, 3], "i4"), Flat(np.frombuffer(b"abcd", "u1"))), None),
+            TextNode(ListNode(I8([1, 2, 3], "i4"), Flat(np.frombuffer(b"abcd", "u1"))), None),
             [
                 "StringArray.fromcounts",
                 ["numpy.frombuffer", "1", "<i8", 2],
@@ -147,9 +147,9 @@ def test_padding_of_structures_is_left_out() -> None:
                 None,
             ],
         ),
-        (Table(("x",), (FLAT,), 3), ["Table.frompairs", [["x", ["numpy.frombuffer", "1", "<f8", 3]]], 0]),
-        (Table(("x",), (FLAT,), 1), ["Table.frompairs", [["x", ["numpy.frombuffer", "1", "<f8", 1]]], 0]),
-        (Table((), (), 3), ["Table.fromview", [0, 1, 3], ["Table.frompairs", [], 0]]),
+        (TableNode(("x",), (FLAT,), 3), ["Table.frompairs", [["x", ["numpy.frombuffer", "1", "<f8", 3]]], 0]),
+        (TableNode(("x",), (FLAT,), 1), ["Table.frompairs", [["x", ["numpy.frombuffer", "1", "<f8", 1]]], 0]),
+        (TableNode((), (), 3), ["Table.fromview", [0, 1, 3], ["Table.frompairs", [], 0]]),
         (
             Masked(I8([2, 0], "u1"), FLAT, masked_when=False),
             ["MaskedArray", ["numpy.frombuffer", "1", "|b1", 2], ["numpy.frombuffer", "3", "<f8", 2], False],
@@ -184,15 +184,15 @@ def test_padding_of_structures_is_left_out() -> None:
             ],
         ),
         (
-            Chunks((Flat(np.zeros(0)), FLAT, Flat(np.zeros(0)), Flat(np.ones(1)))),
+            ArrayPieces((Flat(np.zeros(0)), FLAT, Flat(np.zeros(0)), Flat(np.ones(1)))),
             [
                 "ChunkedArray",
                 [["numpy.frombuffer", "1", "<f8", 3], ["numpy.frombuffer", "3", "<f8", 1]],
                 [3, 1],
             ],
         ),
-        (Chunks((Flat(np.zeros(0, "i2")), Flat(np.zeros(0)))), ["numpy.frombuffer", "0", "<i2", 0]),
-        (Chunks(()), ["ChunkedArray", [], []]),
+        (ArrayPieces((Flat(np.zeros(0, "i2")), Flat(np.zeros(0)))), ["numpy.frombuffer", "0", "<i2", 0]),
+        (ArrayPieces(()), ["ChunkedArray", [], []]),
         (
             Objects(FLAT, ("lib", "Point"), (1, [2]), (("k", "v"),)),
             [
@@ -211,30 +211,32 @@ def test_forms(column: Column, wanted: Any) -> None:
 
 def test_ids_are_those_of_awkward0() -> None:
     """Lengths have numbers; equal small ones have one number, large ones one each."""
-    column = Lists(np.array([0, 300, 600, 900]), Flat(np.zeros(900)))
-    counts, content = schema(Table(("x", "y"), (column, Lists(column.offsets, Flat(np.zeros(900)))), 3))[0]["args"][0][
-        "pairs"
-    ][1][1]["args"]
+    column = ListNode(np.array([0, 300, 600, 900]), Flat(np.zeros(900)))
+    counts, content = schema(TableNode(("x", "y"), (column, ListNode(column.offsets, Flat(np.zeros(900)))), 3))[0][
+        "args"
+    ][0]["pairs"][1][1]["args"]
     assert (counts["id"], content["id"], content["args"][2]) == (7, 8, {"json": 900, "id": 9})
 
 
 def test_the_same_object_is_written_once() -> None:
-    lists = Lists(I8([0, 1, 3, 3]), FLAT)
-    made, stored = schema(Table(("a", "b", "c"), (lists, lists, FLAT), 3))
+    lists = ListNode(I8([0, 1, 3, 3]), FLAT)
+    made, stored = schema(TableNode(("a", "b", "c"), (lists, lists, FLAT), 3))
     pairs = made["args"][0]["pairs"]
     assert [pairs[1][1], pairs[2][1]] == [{"ref": pairs[0][1]["id"]}, {"ref": 4}]
     assert len(stored) == 2
 
 
 def test_equal_arrays_that_are_two_are_written_twice() -> None:
-    made, stored = schema(Table(("a", "b"), (Flat(np.zeros(2)), Flat(np.zeros(2))), 2))
+    made, stored = schema(TableNode(("a", "b"), (Flat(np.zeros(2)), Flat(np.zeros(2))), 2))
     assert len(stored) == 2
     assert "ref" not in json.dumps(made)
 
 
 def test_an_array_that_encloses_itself_is_a_reference() -> None:
     content: list[Column] = []
-    tree = Lists(I8([0, 2, 2]), Union(I8([0, 1]), I8([0, 0]), (Later(0, lambda: content[0]), Flat(np.zeros(1)))))
+    tree = ListNode(
+        I8([0, 2, 2]), Union(I8([0, 1]), I8([0, 0]), (BackReference(0, lambda: content[0]), Flat(np.zeros(1))))
+    )
     content.append(tree)
     made, _ = schema(tree)
     assert made["args"][1]["args"][1]["list"][0] == {"ref": 0}
@@ -242,7 +244,7 @@ def test_an_array_that_encloses_itself_is_a_reference() -> None:
 
 def test_a_reference_to_what_is_not_around_it_is_refused() -> None:
     assert (
-        refused(Lists(I8([0, 3]), Later(7, lambda: FLAT)))
+        refused(ListNode(I8([0, 3]), BackReference(7, lambda: FLAT)))
         == "`/[]` refers to array 7, which does not enclose it as a whole"
     )
 
@@ -263,7 +265,7 @@ def test_the_suffix_is_read_and_the_prefix_is_not() -> None:
 
 def test_blobs_are_stored_before_the_document() -> None:
     storage: dict[str, bytes] = {}
-    serialize(Lists(I8([0, 3]), FLAT), storage, "a")
+    serialize(ListNode(I8([0, 3]), FLAT), storage, "a")
     assert list(storage) == ["a-1", "a-3", "a"]
     assert all(type(each) is bytes for each in storage.values())
 
@@ -275,14 +277,14 @@ def test_a_key_for_a_blob_and_the_document_is_refused() -> None:
 
 def test_the_document_is_ascii_and_says_what_wrote_it() -> None:
     storage: dict[str, bytes] = {}
-    made = serialize(Table(("ü",), (FLAT,), 3), storage, "v", metadata={"units": "µm"})
+    made = serialize(TableNode(("ü",), (FLAT,), 3), storage, "v", metadata={"units": "µm"})
     assert storage["v"].isascii()
     assert list(made) == ["awkward0", "doc", "metadata", "schema", "prefix"]
     assert made["doc"].startswith("nczarr ")
 
 
 def test_compressed_buffers_name_their_decompressor() -> None:
-    made, stored = schema(Lists(I8([0, 3]), FLAT), compression=[{"contexts": "*.counts", "pair": zlib.compress}])
+    made, stored = schema(ListNode(I8([0, 3]), FLAT), compression=[{"contexts": "*.counts", "pair": zlib.compress}])
     assert made["args"][0]["args"][0] == {"call": ["zlib", "decompress"], "args": [{"read": "1"}]}
     assert zlib.decompress(stored["1"]) == np.array([3]).tobytes()
     assert stored["3"] == FLAT.values.tobytes()
@@ -330,14 +332,14 @@ def test_lists_without_end_are_refused() -> None:
         (np.zeros(2, []), "structures without members"),
         (np.zeros(2, [("x", "i4", (0,))]), "rows without elements"),
         (np.array(1), "without dimensions"),
-        (Table(("x", "x"), (FLAT, FLAT), 3), "two columns of the same name"),
-        (Table(("x",), (FLAT,), 4), "less than 4 items"),
-        (Table(("t",), (Lists(I8([0, 4]), FLAT),), 1), "`/t` has lists outside their 3 items"),
-        (Lists(I8([-1, 2]), FLAT), "lists outside their"),
-        (Lists(I8([2, 1]), FLAT), "lists outside their"),
-        (Lists(I8([]), FLAT), "positions that are not one-dimensional"),
-        (Lists(I8([0, 1 << 63], "u8"), FLAT), "not one-dimensional 64-bit integers"),
-        (Lists(I8([0.0, 1.0]), FLAT), "not one-dimensional 64-bit integers"),
+        (TableNode(("x", "x"), (FLAT, FLAT), 3), "two columns of the same name"),
+        (TableNode(("x",), (FLAT,), 4), "less than 4 items"),
+        (TableNode(("t",), (ListNode(I8([0, 4]), FLAT),), 1), "`/t` has lists outside their 3 items"),
+        (ListNode(I8([-1, 2]), FLAT), "lists outside their"),
+        (ListNode(I8([2, 1]), FLAT), "lists outside their"),
+        (ListNode(I8([]), FLAT), "positions that are not one-dimensional"),
+        (ListNode(I8([0, 1 << 63], "u8"), FLAT), "not one-dimensional 64-bit integers"),
+        (ListNode(I8([0.0, 1.0]), FLAT), "not one-dimensional 64-bit integers"),
         (Spans(I8([1]), I8([0]), FLAT), "lists outside their"),
         (Spans(I8([0, 1]), I8([1]), FLAT), "lists outside their"),
         (Indexed(I8([3]), FLAT), "an index outside its 3 items"),
@@ -347,9 +349,9 @@ def test_lists_without_end_are_refused() -> None:
         (Sparse(9, I8([2]), FLAT, float("nan")), "an argument that documents cannot represent"),
         (Union(I8([1]), I8([0]), (FLAT,)), "tags outside its 1 contents"),
         (Union(I8([0]), I8([3]), (FLAT,)), "outside the items of its content 0"),
-        (Lists(I8([0, 1]), Union(I8([0]), I8([0]), (Flat(np.array([None])),))), "`/[]/#0` has Python objects"),
+        (ListNode(I8([0, 1]), Union(I8([0]), I8([0]), (Flat(np.array([None])),))), "`/[]/#0` has Python objects"),
         (BitMasked(I8([], "u1"), FLAT), "a mask of fewer than 3 bits"),
-        (Texts(Lists(I8([0, 1]), FLAT)), "bytes are not a plain uint8 array"),
+        (TextNode(ListNode(I8([0, 1]), FLAT)), "bytes are not a plain uint8 array"),
         (Objects(FLAT, ("f",)), "a function that is not the name"),
         (Objects(FLAT, ("m", "f"), (object(),)), "an argument"),
     ],
@@ -362,7 +364,7 @@ def test_everything_that_is_wrong_is_said_at_once() -> None:
     report = Report()
     columns = (Flat(np.array([None])), Indexed(I8([9]), FLAT))
     with pytest.raises(CompileError):
-        serialize(Table(("a", "b"), columns, 1), {}, report=report)
+        serialize(TableNode(("a", "b"), columns, 1), {}, report=report)
     assert [each.message.split("`")[1] for each in report.sorted()] == ["/a", "/b"]
 
 
@@ -382,7 +384,7 @@ def test_rows_without_elements_are_lists() -> None:
 
 
 def test_a_union_without_items_is_none_of_one_that_has_an_item() -> None:
-    made, _ = schema(Union(I8([]), I8([]), (Texts(Lists(I8([0]), Flat(np.zeros(0, "u1")))), Flat(np.zeros(0)))))
+    made, _ = schema(Union(I8([]), I8([]), (TextNode(ListNode(I8([0]), Flat(np.zeros(0, "u1")))), Flat(np.zeros(0)))))
     assert heads(made)[0] == "IndexedArray"
     assert heads(made)[2][0] == "UnionArray.fromtags"
 
@@ -407,7 +409,7 @@ def test_arrays_with_masks_keep_them() -> None:
 
 
 def test_the_same_array_gives_the_same_bytes() -> None:
-    column = Table(("x", "y"), (Lists(I8([0, 1, 3, 3]), FLAT), FLAT), 3)
+    column = TableNode(("x", "y"), (ListNode(I8([0, 1, 3, 3]), FLAT), FLAT), 3)
     one: dict[str, bytes] = {}
     other: dict[str, bytes] = {}
     serialize(column, one, compression=True)
@@ -418,10 +420,10 @@ def test_the_same_array_gives_the_same_bytes() -> None:
 def test_levels_are_no_more_than_readers_take() -> None:
     column: Column = FLAT
     for _ in range(98):
-        column = Lists(I8([0, len(column)]), column)
+        column = ListNode(I8([0, len(column)]), column)
     schema(column)
-    schema(Lists(I8([0, 1]), column.content))  # type: ignore[attr-defined]
-    assert "101 levels" in refused(Lists(I8([0, 1]), column))
+    schema(ListNode(I8([0, 1]), column.content))  # type: ignore[attr-defined]
+    assert "101 levels" in refused(ListNode(I8([0, 1]), column))
 
 
 def test_what_a_document_cannot_hold_beside_the_array_is_found_before() -> None:

@@ -249,7 +249,7 @@ def test_lists_come_in_blocks_of_cells(monkeypatch: pytest.MonkeyPatch, most: in
 
 def test_blocks_of_cells_cover_each_cell_once(monkeypatch: pytest.MonkeyPatch) -> None:
     service: Any = None
-    variable = remote_request.Variable(service, "/v", "int", (), {}, 0, b"")
+    variable = remote_request.CdmVariable(service, "/v", "int", (), {}, 0, b"")
     for shape in [(), (5,), (3, 4), (2, 3, 5), (1, 1), (7, 1, 2)]:
         for most in (1, 2, 3, 5, 8, 1000):
             monkeypatch.setattr(requested_regions, "MOST", most)
