@@ -60,6 +60,9 @@ RECENT = 2 * 10**9
 UNKNOWN = 404
 """Status of files in no known format; the beginning of a file may be in none."""
 
+BUSY = 503
+"""Status of files that another process seems to be writing, and of a server without room."""
+
 CUT = frozenset({"missing-values"})
 """Codes of warnings about files that end too early."""
 
@@ -176,7 +179,7 @@ class Shelf:
             return known
         with self._lock:
             if place.path in self._opening:
-                raise RefusedError(503, f"`{place.name}` is being opened", (("Retry-After", "1"),))
+                raise RefusedError(BUSY, f"`{place.name}` is being opened", (("Retry-After", "1"),))
             self._opening.add(place.path)
         try:
             made = self.read(place, self.limits.kept)
@@ -238,7 +241,7 @@ class Shelf:
         try:
             self._disk.take(file.size)
         except FullError as error:
-            raise RefusedError(503, str(error), (("Retry-After", "2"),)) from None
+            raise RefusedError(BUSY, str(error), (("Retry-After", "2"),)) from None
         try:
             copy = _copied(file)
         except BaseException:
@@ -292,7 +295,7 @@ def _check_written(place: Place, stamp: Stamp, *, is_cut: bool) -> None:
     is_recent = not place.store and stamp[0] is not None and time.time_ns() - stamp[0][-1] < RECENT
     if stamp_of(place) != stamp or (is_cut and is_recent):
         text = f"`{place.name}` is being written, or was changed a moment ago and is incomplete: try again"
-        raise RefusedError(503, text, (("Retry-After", "2"),))
+        raise RefusedError(BUSY, text, (("Retry-After", "2"),))
 
 
 def format_of(source: Source | Store) -> Format | None:
@@ -324,7 +327,7 @@ def while_same(opened: Opened) -> Iterator[None]:
 def check_same(opened: Opened) -> None:
     """Raise RefusedError if a single-file dataset has changed since it was opened, OSError if it is gone."""
     if opened.alone and stamp_of(opened.place) != opened.stamp:
-        raise RefusedError(503, "the dataset has changed in the meantime", (("Retry-After", "1"),))
+        raise RefusedError(BUSY, "the dataset has changed in the meantime", (("Retry-After", "1"),))
 
 
 def _is_same(opened: Opened, place: Place) -> bool:

@@ -17,7 +17,7 @@ from threading import Event, Lock, Thread, get_native_id
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nczarr.diagnostics.report import CompileError
-from nczarr.serve.dataset_cache import Opened, RefusedError, Stamp, stamp_of
+from nczarr.serve.dataset_cache import BUSY, UNKNOWN, Opened, RefusedError, Stamp, stamp_of
 from nczarr.serve.places import Place, Root
 
 if TYPE_CHECKING:
@@ -219,7 +219,10 @@ class SearchIndex:
             finally:
                 self._ended.wait(min(1.0, REST * (time.monotonic() - begun)))
         except RefusedError as error:
-            return None if error.status == 404 else _named(place, stamp)
+            if error.status == UNKNOWN:
+                return None
+            is_settled = error.status != BUSY  # else the next pass looks at it again
+            return _named(place, stamp if is_settled else ())
         except CompileError:
             return _named(place, stamp)
         except OSError:

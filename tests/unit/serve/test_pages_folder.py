@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from nczarr.serve import search_index
+from nczarr.serve import dataset_cache, search_index
 from nczarr.serve.dataset_cache import Opened
 from nczarr.serve.limits import Limits
 from nczarr.serve.places import Place, Root
@@ -40,6 +40,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / "ocean" / "deep" / "c & d.cdl").write_text(cdl("Sea", "thetao", "sea_water_temperature"), encoding="utf-8")
     (root / "broken.cdl").write_text("netcdf broken {\nvariables:\n  int v(nowhere) ;\n}\n", encoding="utf-8")
     (root / "notes.txt").write_text("temperature\n", encoding="utf-8")
+    os.utime(root / "notes.txt", (10**9, 10**9))  # a file of this moment may be half of a dataset
     (root / ".hidden.cdl").write_text(cdl("hidden temperature", "x"), encoding="utf-8")
     (root / "circle").symlink_to(root / "ocean")
     for number, name in enumerate(("a.cdl", "broken.cdl", "b.cdl")):
@@ -153,6 +154,15 @@ def test_unchanged_datasets_are_not_read_again(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(index, "_read", lambda place, most: (read.append(place.name), own(place, most))[1])
     assert settled(index, "first") == settled(index, "first") == [("a.cdl",)]
     assert read == ["a.cdl"]
+
+
+def test_a_file_that_seemed_to_be_written_is_looked_at_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "notes.txt").write_text("neither CDL nor anything else\n", encoding="utf-8")
+    index = index_of(tmp_path)
+    assert settled(index, "notes") == [("notes.txt",)]  # of this moment: it may be half of a dataset
+    monkeypatch.setattr(dataset_cache, "RECENT", 0)
+    assert settled(index, "notes") == []
+    index.close()
 
 
 def test_the_index_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
