@@ -27,7 +27,7 @@ EVENTS = frozenset({
 
 CALLS = (
     ("nczarr.stores.finish", None, "_exchanged"),
-    ("nczarr.stores.connection", "Connection", "_tried"),
+    ("nczarr.stores.connection", "FileConnection", "_tried"),
     ("nczarr.stores.ranges", None, "write"),
     *(("nczarr.formats.icechunk.target", "RepositoryTarget", name) for name in ("_begin", "put", "seal", "_publish")),
 )
