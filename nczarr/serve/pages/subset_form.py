@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, unquote, urlencode
 
 from nczarr import dap2, names
 from nczarr.arrays.lazy_numpy import np
@@ -51,6 +51,7 @@ class Side(NamedTuple):
 def subset_form(opened: Opened, known: dap2.Mapping, query: Mapping[str, str], place: str) -> str:
     """Return the form. `known`: the dataset in DAP2; `place`: scheme and host. Raises RefusedError, OSError."""
     name = query.get("var") or next(iter(known.nodes), "")
+    name = name if name in known.nodes else known.spellings.get(unquote(name), name)
     if name not in known.nodes and query.get("var"):
         raise RefusedError(400, f"there is no variable `{names.readable(name)}`")
     title = f"OPeNDAP: {opened.place.segments[-1]}"

@@ -107,7 +107,7 @@ class _Dap2(_Rules):
     @staticmethod
     def name(*path: str) -> str:
         """The name of something in groups as DAP2 has it."""
-        joined = "%2F".join(_UNSAFE.sub(_percent, each) for each in path)
+        joined = "_".join(_UNSAFE.sub(_percent, each) for each in path)
         return f"_{joined}" if joined.startswith("%") else joined
 
     def all(self) -> Iterator[str]:

@@ -9,6 +9,7 @@ from nczarr import names
 from nczarr.ast import ATOMIC, Attribute, Constant
 from nczarr.diagnostics.report import Report
 from nczarr.formats.dap2.read.parse import Declared, Entry
+from nczarr.formats.dap2.read.renaming import container_name
 from nczarr.formats.dap2.read.tree import FILL, Made, Tree
 from nczarr.formats.dap2.wire.element_types import ATOMIC_OF
 from nczarr.opendap.wire import number_of
@@ -44,7 +45,8 @@ class Attributes:
                 self._container(made, declared, entry, prefix)
             if not owners:
                 plain = entry.name.lower().endswith("global")
-                self._all(self.found, entry, "" if plain else f"{entry.name}.", None)
+                name, entry = container_name(entry)
+                self._all(self.found, entry, "" if plain else f"{name}.", None)
 
     def _extra(self, entry: Entry) -> None:
         """Read the container with the unlimited dimension; attributes without use stay attributes."""

@@ -11,6 +11,7 @@ from nczarr.ast import Dataset
 from nczarr.diagnostics.report import Report
 from nczarr.formats.dap2.read.attributes import Attributes
 from nczarr.formats.dap2.read.parse import Schema, parse_das, parse_dds
+from nczarr.formats.dap2.read.renaming import restore_names
 from nczarr.formats.dap2.read.tokens import TextFaultError
 from nczarr.formats.dap2.read.tree import TEXT_LENGTH, Slot, Tree, slots_of
 from nczarr.opendap.columns import BrokenValuesError
@@ -81,7 +82,8 @@ def dataset(tree: Tree, das: Source | None, report: Report) -> Dataset | None:
             text = f"the attributes are invalid, and left out: {fault}"
             report.warning("foreign-member", text, Span(das, fault.start, fault.end))
     tree.restore_chars()
-    dimensions, variables = tree.nodes(attributes.unlimited)
+    unlimited = restore_names(tree, attributes.unlimited)
+    dimensions, variables = tree.nodes(unlimited)
     return Dataset(
         name=_name(tree.schema),
         types=tuple(tree.types),

@@ -7,24 +7,22 @@ from urllib.parse import unquote
 
 from nczarr import names
 
+NAMES = "_nczarr_names"
+"""Attribute with the FQNs of a variable and its dimensions, or of a group: what their identifiers do not tell."""
+
 _UNSAFE = re.compile(r"[^A-Za-z0-9_\-+]")
 _FORBIDDEN = re.compile(r"[\x00-\x1f\x7f/]")
 _SPECIAL = re.compile('[\x00-\x08\x0b-\x1f\x7f"\\\\\udc80-\udcff]')
 
 
 def wire_name(path: tuple[str, ...]) -> str:
-    """Return a path of names as one identifier: `%2F` between the names, other special characters as `%XX`.
+    """Return a path of names as one identifier: underscores between the names, special characters as `%XX`.
 
     libnetcdf keeps the escapes and refuses names that begin with `%`: these
     get an underscore before it.
     """
-    text = "%2F".join(_UNSAFE.sub(_percent, name) for name in path)
+    text = "_".join(_UNSAFE.sub(_percent, name) for name in path)
     return "_" + text if text.startswith("%") else text
-
-
-def name_of(fqn: str) -> str:
-    """Return the identifier of a FQN."""
-    return wire_name(names.split(fqn))
 
 
 def decoded_name(written: str) -> str:
@@ -40,6 +38,11 @@ def decoded_name(written: str) -> str:
     name = _FORBIDDEN.sub(lambda match: f"%{ord(match[0]):02x}", name)
     name = name[:-1] + "%20" if name.endswith(" ") else name
     return names.normal(name if names.problem(name) is None else f"_{name}")
+
+
+def flat_name(fqn: str) -> str:
+    """Return the name without groups of a FQN: `/g/v` is `g%2fv`. Raises ValueError."""
+    return names.normal("%2f".join(names.split(fqn)))
 
 
 def _percent(found: re.Match[str]) -> str:

@@ -1,8 +1,9 @@
 """Attributes of a dataset as a DAP2 document (DAS).
 
 NC_GLOBAL {…}                      attributes of the root group; `_nczarr_left_out`: messages about losses
-g { String title "…"; h {…} }      attributes of groups
+g { String title "…"; }            attributes of groups
 v { … String DODS.dimName "n"; }   attributes of variables; dimension of chars that a text replaces
+g_v { String _nczarr_names "/g/v"; }   what identifiers do not tell
 DODS_EXTRA {…}                     the unlimited dimension
 """
 
@@ -15,8 +16,8 @@ from nczarr.ast import Attribute, CompoundType, Constant, EnumType, Group, Varia
 from nczarr.ast.types import OpaqueType, VlenType
 from nczarr.ast.values import shortest
 from nczarr.formats.dap2.wire.element_types import ELEMENTS, EXACT, UNSIGNED, WIDE
-from nczarr.formats.dap2.wire.spelling import name_of, quoted, wire_name
-from nczarr.formats.dap2.write.declarations import Leaf, Mapping, Record, count, hidden_name, leaves
+from nczarr.formats.dap2.wire.spelling import NAMES, quoted, wire_name
+from nczarr.formats.dap2.write.declarations import Leaf, Mapping, Record, count, hidden_name
 from nczarr.formats.dap2.write.xdr import sources_of, text_slabs
 from nczarr.opendap.wire import LEFT_OUT
 
@@ -43,9 +44,6 @@ class _Writer:
         self.left_out = list(known.left_out)
         self.padded = 0
         """Number of texts with NULs at their end, which other clients refuse or show."""
-        self.by_fqn = {leaf.fqn: name for name, node in known.nodes.items() for leaf, _ in leaves(node)} | {
-            node.fqn: name for name, node in known.nodes.items() if isinstance(node, Leaf | Record) and node.fqn
-        }
 
     def lines(self) -> Iterator[str]:
         """Yield the containers."""
@@ -70,7 +68,9 @@ class _Writer:
     def _group(self, path: str, group: Group) -> Iterator[str]:
         lines = list(self._attributes(group.attributes, path))
         if lines:
-            yield from _container(name_of(path), lines)
+            name = self.known.identifiers[path]
+            lines += _names(() if self.known.identifiers.tells(path) else (path,))
+            yield from _container(name, lines)
 
     def _variable(self, name: str) -> Iterator[str]:
         node = self.known.nodes[name]
@@ -80,6 +80,7 @@ class _Writer:
         lines = list(self._attributes(variable.attributes, leaf.fqn))
         if isinstance(leaf, Leaf):
             lines += self._hints(leaf, variable)
+        lines += _names(self.known.identifiers.fqns(leaf.fqn))
         yield from _container(name, lines)
 
     def _hints(self, leaf: Leaf, variable: Variable) -> Iterator[str]:
@@ -91,7 +92,7 @@ class _Writer:
             yield f"Int32 DODS.strlen {longest};"
         if leaf.hidden is not None:
             yield f"Int32 DODS.strlen {leaf.hidden};"
-            name = hidden_name(leaf, self.checked)
+            name = hidden_name(leaf, self.known)
             if name is not None:
                 yield f'String DODS.dimName "{name}";'
 
@@ -107,12 +108,15 @@ class _Writer:
         later = {each for known in self.checked.variables.values() for each in known.dimensions[1:]}
         for fqn, dimension in self.checked.dimensions.items():
             if dimension.unlimited and dimension.size and fqn not in later:
-                line = f'String Unlimited_Dimension "{name_of(fqn)}";'
+                line = f'String Unlimited_Dimension "{self.known.identifiers[fqn]}";'
                 yield from _container(UNLIMITED, [line])
                 return
 
     def _attributes(self, attributes: tuple[Attribute, ...], owner: str) -> Iterator[str]:
         for attribute in attributes:
+            if attribute.name == NAMES:
+                self.left_out.append(f"{owner}@{NAMES}: the server has an attribute of this name")
+                continue
             yield from self._attribute(wire_name((attribute.name,)), attribute.value, f"{owner}@{attribute.name}")
 
     def _attribute(self, name: str, value: Constant, place: str) -> Iterator[str]:
@@ -153,6 +157,11 @@ def _container(name: str, lines: list[str]) -> Iterator[str]:
     yield f"{name} {{"
     yield from (STEP + line for line in lines)
     yield "}"
+
+
+def _names(fqns: tuple[str, ...]) -> Iterator[str]:
+    if fqns:
+        yield f"String {NAMES} {', '.join(quoted(each.encode('utf-8', 'surrogateescape')) for each in fqns)};"
 
 
 def _number(value: int | float, type_name: str) -> str:

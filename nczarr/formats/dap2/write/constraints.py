@@ -60,7 +60,7 @@ def _projected(known: Mapping, clause: str) -> Node:
         hint = f"; did you mean `{meant}`?" if meant else ""
         raise ConstraintError(f"there is no variable `{name[:80]}`{hint}")
     node, rest = found
-    return _narrowed(node, rest, clause)
+    return _narrowed(node, rest, clause, known)
 
 
 def _path(clause: str) -> Path:
@@ -94,7 +94,7 @@ def _find(known: Mapping, path: Path) -> tuple[Node, Path] | None:
     return None
 
 
-def _narrowed(node: Node, path: Path, clause: str) -> Node:
+def _narrowed(node: Node, path: Path, clause: str, known: Mapping) -> Node:
     """Return the requested part of a node. Raises ConstraintError."""
     slabs = _slabs(path[0][1], clause)
     match node:
@@ -109,24 +109,25 @@ def _narrowed(node: Node, path: Path, clause: str) -> Node:
                 return Grid(node.name, array, tuple(each._replace(axes=(axis,)) for each, axis in pairs))
             if slabs:
                 raise ConstraintError(f"brackets belong behind the member: `{clause[:80]}`")
-            part = _member((node.array, *node.maps), path[1:], node.name, clause)
+            part = _member((node.array, *node.maps), path[1:], node.name, clause, known)
             return Record(node.name, None, (), (part,))
         case Record():
             axes = _cut(node.axes, slabs, clause)
             if len(path) == 1:
                 return node._replace(axes=axes)
-            part = _member(node.members, path[1:], node.name, clause)
+            part = _member(node.members, path[1:], node.name, clause, known)
             field = node.fields[[each.name for each in node.members].index(part.name)]
             return node._replace(axes=axes, members=(part,), fields=(field,))
 
 
-def _member(members: tuple[Leaf | Record, ...], path: Path, owner: str, clause: str) -> Leaf | Record:
+def _member(members: tuple[Leaf | Record, ...], path: Path, owner: str, clause: str, known: Mapping) -> Leaf | Record:
     written, slabs = path[0]
     plain = unquote(written)
-    found = next((each for each in members if each.name == written or unquote(each.name) == plain), None)
+    alike = (written, known.spellings.get(plain)) if "/" in plain else (written,)
+    found = next((each for each in members if each.name in alike or unquote(each.name) == plain), None)
     if found is None:
         raise ConstraintError(f"`{owner}` has no member `{written[:80]}`")
-    narrowed = _narrowed(found, [(found.name, slabs), *path[1:]], clause)
+    narrowed = _narrowed(found, [(found.name, slabs), *path[1:]], clause, known)
     assert not isinstance(narrowed, Grid)
     return narrowed
 

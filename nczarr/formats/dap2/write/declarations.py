@@ -6,7 +6,7 @@
     vlen               left out
 
 A variable whose dimensions all have coordinate variables is a Grid. Groups are
-flattened: `/g/v` is `g%2Fv`.
+flattened: `/g/v` is `g_v`.
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ from typing import NamedTuple, TypeAlias
 from urllib.parse import unquote
 
 from nczarr.ast import CompoundType, EnumType, OpaqueType, Variable, VlenType
+from nczarr.ast.types import Field
 from nczarr.check.checked import Checked
 from nczarr.formats.dap2.wire.element_types import BYTE, ELEMENTS, WIDE, Element
-from nczarr.formats.dap2.wire.spelling import name_of, wire_name
+from nczarr.formats.dap2.wire.spelling import wire_name
+from nczarr.formats.dap2.write.identifiers import Identifiers
 
 TEXT_SIZE = 64
 """Estimated bytes of a text of unknown length."""
@@ -92,7 +94,9 @@ class Mapping(NamedTuple):
     nodes: dict[str, Node]
     """Nodes of all variables by identifier, in definition order."""
     spellings: dict[str, str]
-    """Identifiers by their decoded spelling."""
+    """Identifiers by their decoded spelling, and by paths with slashes."""
+    identifiers: Identifiers
+    """Identifiers of groups, dimensions and variables."""
     left_out: tuple[str, ...]
     """Messages about variables without a node."""
 
@@ -114,52 +118,61 @@ class _UnsayableError(Exception):
 
 def mapping(checked: Checked, name: str) -> Mapping:
     """Return the nodes of a dataset; `name`: name of the dataset in the documents."""
+    identifiers = Identifiers(checked)
     nodes: dict[str, Node] = {}
     left_out: list[str] = []
     for fqn, variable in checked.variables.items():
         try:
-            made = _variable(checked, fqn, variable)
-            if made.name in nodes:
-                raise _UnsayableError(f"another variable has the name `{made.name}`")
+            made = _variable(checked, identifiers, fqn, variable)
             nodes[made.name] = made
         except _UnsayableError as reason:
             left_out.append(f"{fqn}: {reason}")
     for key, node in nodes.items():
         nodes[key] = _as_grid(node, nodes, checked)
-    spellings = {unquote(key): key for key in nodes}
-    return Mapping(checked, wire_name((name,)).replace("%2E", "."), nodes, spellings, tuple(left_out))
+    spellings = identifiers.old_spellings() | {unquote(key): key for key in nodes}
+    return Mapping(checked, wire_name((name,)).replace("%2E", "."), nodes, spellings, identifiers, tuple(left_out))
 
 
-def _variable(checked: Checked, fqn: str, variable: Variable) -> Leaf | Record:
+def _variable(checked: Checked, identifiers: Identifiers, fqn: str, variable: Variable) -> Leaf | Record:
     shape = checked.shapes[fqn]
     if 0 in shape:
         raise _UnsayableError("it has a dimension of length 0")
-    axes = tuple(
-        Axis(name_of(reference) if isinstance(reference, str) else None, range(length))
-        for reference, length in zip(variable.dimensions, shape, strict=True)
-    )
-    return _node(checked, fqn, name_of(fqn), variable.type, axes)
+    declared = checked.types.get(variable.type)
+    lengths = (*shape, declared.size) if isinstance(declared, OpaqueType) else shape
+    named = identifiers.axes(variable, shape)
+    axes = tuple(Axis(name, range(length)) for name, length in zip(named, lengths, strict=True))
+    return _node(checked, fqn, identifiers[fqn], variable.type, axes)
 
 
 def _node(checked: Checked, fqn: str, name: str, type_name: str, axes: tuple[Axis, ...]) -> Leaf | Record:
-    """Return the node of a variable or member. Raises _UnsayableError."""
+    """Return the node of a variable or member. Raises _UnsayableError.
+
+    The last axis of opaque values has their bytes.
+    """
     declared = checked.types.get(type_name)
     match declared:
         case EnumType():
             return Leaf(name, fqn, declared.base, ELEMENTS[declared.base], axes)
         case OpaqueType():
-            return Leaf(name, fqn, type_name, BYTE, (*axes, Axis(None, range(declared.size))))
+            return Leaf(name, fqn, type_name, BYTE, axes)
         case VlenType():
             raise _UnsayableError("DAP2 has no lists of variable length")
         case CompoundType():
             members = tuple(
-                _node(checked, fqn, wire_name((each.name,)), each.type, tuple(Axis(None, range(n)) for n in each.shape))
+                _node(checked, fqn, wire_name((each.name,)), each.type, _unnamed(checked, each))
                 for each in declared.fields
             )
             return Record(name, fqn, axes, members, tuple(each.name for each in declared.fields))
     if type_name == "char":
         return Leaf(name, fqn, type_name, ELEMENTS["char"], axes[:-1], len(axes[-1].indices) if axes else 1)
     return Leaf(name, fqn, type_name, ELEMENTS[type_name], axes)
+
+
+def _unnamed(checked: Checked, field: Field) -> tuple[Axis, ...]:
+    """Return the axes of a member, of opaque values with that of their bytes."""
+    declared = checked.types.get(field.type)
+    lengths = (*field.shape, declared.size) if isinstance(declared, OpaqueType) else field.shape
+    return tuple(Axis(None, range(length)) for length in lengths)
 
 
 def _as_grid(node: Node, nodes: dict[str, Node], checked: Checked) -> Node:
@@ -178,11 +191,11 @@ def _as_grid(node: Node, nodes: dict[str, Node], checked: Checked) -> Node:
     return Grid(node.name, node, tuple(maps))
 
 
-def hidden_name(node: Leaf, checked: Checked) -> str | None:
+def hidden_name(node: Leaf, known: Mapping) -> str | None:
     """Return the identifier of the dimension of chars that a text replaces; None if it has no name."""
-    dimensions = checked.variables[node.fqn].dimensions
-    last = dimensions[-1] if dimensions else None
-    return name_of(last) if isinstance(last, str) else None
+    variable = known.checked.variables[node.fqn]
+    axes = known.identifiers.axes(variable, known.checked.shapes[node.fqn])
+    return axes[-1] if axes else None
 
 
 def dds(known: Mapping, nodes: tuple[Node, ...]) -> str:
