@@ -69,6 +69,17 @@ class Served:
                 pass
         return found
 
+    def first_answer(self, data: bytes) -> tuple[int, bytes]:
+        """Status and body of the first answer to these bytes, without waiting for the end of the connection."""
+        with socket.create_connection((self.host, self.port), timeout=SECONDS) as line:
+            line.sendall(data)
+            answer = http.client.HTTPResponse(line)
+            try:
+                answer.begin()
+                return answer.status, answer.read()
+            finally:
+                answer.close()
+
     def children(self) -> set[int]:
         """The processes that answer clients, not their helpers."""
         place = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")

@@ -210,14 +210,15 @@ def test_methods(served: Served) -> None:
 
 
 def test_a_body_is_not_read(served: Served) -> None:
+    """The whole answer comes although the body does not."""
     told = b"GET /zarr2/cmip.nc/.zgroup HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000000\r\n\r\n"
-    assert b" 200 OK" in served.raw(told, 2)
+    assert served.first_answer(told)[0] == 200
     chunked = (
         b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
         + b"4\r\naaaa\r\n" * 1000
         + b"0\r\n\r\n"
     )
-    assert b" 405 " in served.raw(chunked, 2)
+    assert served.first_answer(chunked)[0] == 405
 
 
 def test_requests_that_are_none(served: Served) -> None:
