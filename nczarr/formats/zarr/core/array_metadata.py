@@ -91,12 +91,17 @@ class ArrayMetadata(NamedTuple):
         return self._replace(shape=(), chunks=(), shards=None, axes=(), encoding=encoding)
 
     def source(
-        self, documents: DocumentCache, model: Descr, shape: tuple[int, ...], nil: Runs = (), own: bytes | None = None
+        self,
+        documents: DocumentCache,
+        model: Descr,
+        shape: tuple[int, ...],
+        nil: Runs = (),
+        replacement: bytes | None = None,
     ) -> StoredArray:
-        """Return the values as elements of `model`. `own` replaces a missing or NaN fill value of the documents."""
+        """Return the values as elements of `model`. `replacement`: used if the documents have no fill value, or NaN."""
         dtype = self.encoding.dtype
-        exact = own is not None and (self.fill is None or _is_nan(self.fill, dtype))
-        fill = own if exact else self.fill
+        exact = replacement is not None and (self.fill is None or _is_nan(self.fill, dtype))
+        fill = replacement if exact else self.fill
         if model != "|O":
             size = itemsize(dtype)
             fill = bytes(size) if fill is None else fill.ljust(size, b"\0")
@@ -109,7 +114,7 @@ class ArrayMetadata(NamedTuple):
         order = self.encoding.permutation
         reverse = order is not None and order == tuple(reversed(range(len(shape))))
         layout = Layout(model, shape, self.chunks, self.codecs or (), fill, self.shards, "F" if reverse else "C")
-        undefined = self.fill is None and own is None and is_number(dtype)
+        undefined = self.fill is None and replacement is None and is_number(dtype)
         return StoredArray(layout, documents.store, self.chunk_keys, self.encoding, nil, undefined)
 
 
@@ -122,32 +127,36 @@ def _is_nan(fill: bytes, dtype: Descr) -> bool:
 
 def own_fill(type_name: str, attributes: tuple[Attribute, ...]) -> bytes | None:
     """Return a `_FillValue` that Zarr v2 documents cannot hold: of char, or a NaN's bits."""
-    own = [each.value for each in attributes if each.name == "_FillValue" and each.value.type == type_name]
-    if not own or own[0].count != 1 or not isinstance(own[0].data, bytes):
+    fills = [
+        attribute.value
+        for attribute in attributes
+        if attribute.name == "_FillValue" and attribute.value.type == type_name
+    ]
+    if not fills or fills[0].count != 1 or not isinstance(fills[0].data, bytes):
         return None
-    nan = type_name in ("float", "double") and math.isnan(own[0].as_numbers()[0])
-    return own[0].data if type_name == "char" or nan else None
+    nan = type_name in ("float", "double") and math.isnan(fills[0].as_numbers()[0])
+    return fills[0].data if type_name == "char" or nan else None
 
 
 def chain(configs: list[Json]) -> tuple[Codec, ...] | None:
     """Return the neutral codecs; None without filter number or with invalid parameters."""
     try:
-        found = from_configs(configs) or ()
+        codecs = from_configs(configs) or ()
     except (ValueError, TypeError):
         return None
-    sane = len(found) == len(configs) and all(number < FILTER_LIMIT for codec in found for number in codec.parameters)
-    return found if sane else None
+    sane = len(codecs) == len(configs) and all(number < FILTER_LIMIT for codec in codecs for number in codec.parameters)
+    return codecs if sane else None
 
 
-def lengths(given: Any, *, least: int = 0) -> tuple[int, ...] | None:
+def lengths(written: Any, *, least: int = 0) -> tuple[int, ...] | None:
     """Return a JSON list of lengths as a tuple; None if it is invalid."""
-    if not isinstance(given, list) or len(given) > 1024:
+    if not isinstance(written, list) or len(written) > 1024:
         return None
-    if not all(type(each) is int and least <= each <= LARGEST_LENGTH for each in given):
+    if not all(type(length) is int and least <= length <= LARGEST_LENGTH for length in written):
         return None
-    return tuple(given)
+    return tuple(written)
 
 
 def sensible(shape: tuple[int, ...]) -> bool:
     """Return whether the number of elements fits `LARGEST_LENGTH`."""
-    return math.prod(each or 1 for each in shape) <= LARGEST_LENGTH
+    return math.prod(length or 1 for length in shape) <= LARGEST_LENGTH

@@ -39,7 +39,7 @@ _REALS, _INTEGERS = {float, Real}, {int}
 _ANY_NUMBERS = _REALS | _INTEGERS
 _SHORT = 64
 """Largest cached attribute value, in bytes; attributes of a store repeat."""
-_TYPES = {known[1:]: name for name, known in NUMPY.items()}
+_TYPES = {dtype[1:]: name for name, dtype in NUMPY.items()}
 
 
 def untyped(value: Any) -> Constant:
@@ -52,11 +52,13 @@ def untyped(value: Any) -> Constant:
         return packed("double", values)
     if kinds == _INTEGERS and min(values) >= -0x80000000 and max(values) <= 0x7FFFFFFF:
         return packed("int", values)
-    found = guessed(value)
-    if found is not None:
-        return found
-    if isinstance(value, bool) or (isinstance(value, list) and value and all(isinstance(each, bool) for each in value)):
-        return Constant.numbers("ubyte", [int(each) for each in (value if isinstance(value, list) else [value])])
+    constant = guessed(value)
+    if constant is not None:
+        return constant
+    if isinstance(value, bool) or (
+        isinstance(value, list) and value and all(isinstance(element, bool) for element in value)
+    ):
+        return Constant.numbers("ubyte", [int(element) for element in (value if isinstance(value, list) else [value])])
     return Constant.text(encoded(spelled(value)))
 
 
@@ -87,7 +89,7 @@ def typed(dtype: Any, value: Any) -> Constant | None:
         return chars(encoded(spelled(value)) or b"\0")  # as the netCDF library means it
     values = value if isinstance(value, list) else [value]
     if _TEXT_TYPE.fullmatch(dtype):
-        return Constant.strings([encoded(spelled(each)) for each in values])
+        return Constant.strings([encoded(spelled(text)) for text in values])
     name = _number_type(dtype)
     return None if name is None else numbers(name, values)
 
@@ -95,27 +97,27 @@ def typed(dtype: Any, value: Any) -> Constant | None:
 @functools.lru_cache(maxsize=256)
 def _number_type(dtype: str) -> str | None:
     """Return the number type that a dtype names; None if it names none."""
-    found = _NUMBER_TYPE.fullmatch(dtype)
-    return None if found is None else _TYPES[found[1]]
+    match = _NUMBER_TYPE.fullmatch(dtype)
+    return None if match is None else _TYPES[match[1]]
 
 
 def numbers(type_name: str, values: list[Any]) -> Constant | None:
     """Return numbers of a type; None if a value is not a number or does not fit."""
     atomic = ATOMIC[type_name]
     plainly = (_ANY_NUMBERS if atomic.is_float else _INTEGERS).issuperset(map(type, values))
-    found: list[int | float] = values if plainly else []
-    for each in () if plainly else values:
-        item = _FLOAT_WORDS.get(each.lower(), each) if isinstance(each, str) else each
+    items: list[int | float] = values if plainly else []
+    for element in () if plainly else values:
+        item = _FLOAT_WORDS.get(element.lower(), element) if isinstance(element, str) else element
         if isinstance(item, str) or not isinstance(item, int | float):
             return None
         if atomic.is_float:
-            found.append(float(item))
+            items.append(float(item))
         elif isinstance(item, float) and not math.isfinite(item):
             return None
         else:
-            found.append(int(item))
+            items.append(int(item))
     try:
-        return packed(type_name, found)
+        return packed(type_name, items)
     except (struct.error, OverflowError):
         return None
 
@@ -129,7 +131,7 @@ class NodeAttributes:
 
     def read(
         self,
-        given: Json,
+        document: Json,
         key: str,
         hidden: Json | None = None,
         own_fill: Callable[[Any], Constant | None] | None = None,
@@ -144,24 +146,26 @@ class NodeAttributes:
         if not isinstance(types, dict):
             self.documents.warn("bad-metadata", "the types of attributes are not an object", key)
             types = {}
-        said = self._extension((hidden or {}).get("nczarr", {}), key)
-        found: list[Attribute] = []
+        extensions = self._extension((hidden or {}).get("nczarr", {}), key)
+        attributes: list[Attribute] = []
         span, head = self.documents.span(key), "/attributes" if key.endswith(".json") else ""
         taken: set[str] = set()
-        own = SKIPPED if self.documents.hides_attributes else frozenset()
-        for written, value in given.items():
-            if written in own:
+        skipped = SKIPPED if self.documents.hides_attributes else frozenset()
+        for written, value in document.items():
+            if written in skipped:
                 continue
             where = head + pointer(written)
             name = self.documents.name(written, key, where, "an attribute")
             if name is None:
                 continue
             if name in taken:
-                name = self._namesake(name, written, given, taken, key, where)
+                name = self._namesake(name, written, document, taken, key, where)
             taken.add(name)
             constant = None
-            if written in said:
-                constant = self._said(said[written], value, shown_fill if name == "_FillValue" else plain, key, where)
+            if written in extensions:
+                constant = self._said(
+                    extensions[written], value, shown_fill if name == "_FillValue" else plain, key, where
+                )
             if constant is None and name == "_FillValue" and own_fill is not None:
                 constant = own_fill(value)
             if constant is None and written in types:
@@ -169,75 +173,75 @@ class NodeAttributes:
                 if constant is None:
                     text = f"attribute `{name}` is not of type {types[written]!r}; its type is inferred from its value"
                     self.documents.warn("stale-extension", text, key, where)
-            found.append(Attribute(name=name, value=constant or untyped(value), span=span))
-        return self._inserted(found, said, given, key)
+            attributes.append(Attribute(name=name, value=constant or untyped(value), span=span))
+        return self._inserted(attributes, extensions, document, key)
 
-    def _namesake(self, name: str, written: str, given: Json, taken: set[str], key: str, where: str) -> str:
+    def _namesake(self, name: str, written: str, document: Json, taken: set[str], key: str, where: str) -> str:
         """Return a free name for an attribute whose name is taken, and record it."""
-        first = next(each for each in given if names.normal(each) == name)
-        known, count = taken | {names.normal(each) for each in given}, 2
-        while f"{name}_{count}" in known:
+        first = next(other for other in document if names.normal(other) == name)
+        in_use, count = taken | {names.normal(other) for other in document}, 2
+        while f"{name}_{count}" in in_use:
             count += 1
         shown, place = f"{name}_{count}", self.documents.place(key, where)
         self.documents.namesakes.append(Namesake("attribute", written, "attribute", first, "", shown, place))
         return shown
 
-    def _extension(self, given: Any, key: str) -> dict[str, AttributeExtension]:
+    def _extension(self, written: Any, key: str) -> dict[str, AttributeExtension]:
         """Return the valid entries of the extension by attribute name; report the others."""
-        found: dict[str, AttributeExtension] = {}
-        if not isinstance(given, dict):
+        extensions: dict[str, AttributeExtension] = {}
+        if not isinstance(written, dict):
             self.documents.warn("stale-extension", "the extension of the attributes is not an object", key)
-            return found
-        for name, item in given.items():
+            return extensions
+        for name, item in written.items():
             try:
-                made = AttributeExtension.from_json(item)
-                if made.at is not None and type(made.at) is not int:
+                extension = AttributeExtension.from_json(item)
+                if extension.at is not None and type(extension.at) is not int:
                     raise ValueError("`at` is not an integer")
-                wrong = problem(made.value, self.types)
+                wrong = problem(extension.value, self.types)
             except (KeyError, TypeError, ValueError, AttributeError, struct.error) as fault:
                 wrong = str(fault).split("\n", 1)[0]
             if wrong is None:
-                found[name] = made
+                extensions[name] = extension
             else:
                 text = f"the extension of attribute `{name}` cannot be read: {wrong}"
                 self.documents.warn("stale-extension", text, key)
-        return found
+        return extensions
 
     def _said(
-        self, said: AttributeExtension, value: Any, form: Callable[[Constant], JsonConstant], key: str, where: str
+        self, extension: AttributeExtension, value: Any, form: Callable[[Constant], JsonConstant], key: str, where: str
     ) -> Constant | None:
         """Return the extension's constant; None (reported) if the plain value has changed."""
-        if said.at is None:
-            shown = form(said.value).value
-            if _same(shown, value) or (said.value.type == "float" and _same(shown, _in_single(value))):
-                return said.value
+        if extension.at is None:
+            shown = form(extension.value).value
+            if _same(shown, value) or (extension.value.type == "float" and _same(shown, _in_single(value))):
+                return extension.value
         self.documents.warn("stale-extension", "the attribute was changed by a program that left its type", key, where)
         return None
 
     def _inserted(
-        self, found: list[Attribute], said: Mapping[str, AttributeExtension], given: Json, key: str
+        self, attributes: list[Attribute], extensions: Mapping[str, AttributeExtension], document: Json, key: str
     ) -> tuple[Attribute, ...]:
         """Insert the attributes without a plain form at their positions."""
-        if not said:
-            return tuple(found)
-        others = [(item.at, name, item.value) for name, item in said.items() if item.at is not None]
-        for at, name, value in sorted(others, key=lambda each: each[0]):
-            free = (name not in given or name in SKIPPED) and all(each.name != name for each in found)
+        if not extensions:
+            return tuple(attributes)
+        others = [(item.at, name, item.value) for name, item in extensions.items() if item.at is not None]
+        for at, name, value in sorted(others, key=lambda entry: entry[0]):
+            free = (name not in document or name in SKIPPED) and all(attribute.name != name for attribute in attributes)
             if free and name_problem(name) is None:
-                found.insert(
-                    max(0, min(at, len(found))), Attribute(name=name, value=value, span=self.documents.span(key))
+                attributes.insert(
+                    max(0, min(at, len(attributes))), Attribute(name=name, value=value, span=self.documents.span(key))
                 )
-        for name, item in said.items():
-            if item.at is None and name not in given:
+        for name, item in extensions.items():
+            if item.at is None and name not in document:
                 text = f"attribute `{name}` was removed by a program that left its type"
                 self.documents.warn("stale-extension", text, key)
-        return tuple(found)
+        return tuple(attributes)
 
 
 def _in_single(value: Any) -> Any:
     """Round numbers to float32: earlier versions wrote the shortest digits of a float32."""
     if isinstance(value, list):
-        return [_in_single(each) for each in value]
+        return [_in_single(element) for element in value]
     return single(value) if isinstance(value, float) else value
 
 

@@ -35,7 +35,7 @@ def parts_of(dtype: str, data: bytes) -> list[tuple[str, bytes]]:
 def json_of(dtype: str, data: bytes) -> int | float | str | list[Any]:
     """Return one number as JSON; a complex number is a list of two."""
     if dtype[1] == "c":
-        return [json_of(part, each) for part, each in parts_of(dtype, data)]
+        return [json_of(part, half) for part, half in parts_of(dtype, data)]
     return json_number(struct.unpack(code(dtype), data)[0])
 
 
@@ -52,7 +52,7 @@ def number(dtype: str, value: Any) -> bytes:
     if kind == "c":
         if not isinstance(value, list) or len(value) != 2:
             raise ValueError(f"{shown(value)} is not a list of two numbers")
-        return b"".join(number(part, each) for part, each in zip(halves(dtype), value, strict=True))
+        return b"".join(number(part, half) for part, half in zip(halves(dtype), value, strict=True))
     if kind in "Mm":
         value = NAT if value == "NaT" else value
     if isinstance(value, bool) or not isinstance(value, int | float):

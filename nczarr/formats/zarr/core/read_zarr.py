@@ -47,15 +47,15 @@ def _read(reader: NodeReader) -> Unchecked:
         root = hierarchy.group("", "/", name or "root", {}, arrays, [])
     else:
         root = hierarchy.walk("", "/", name or "root", 0)
-    own = name if reader.named_by_file else ""
-    return unchecked(root, hierarchy.parts, reader, name=own)
+    title = name if reader.named_by_file else ""
+    return unchecked(root, hierarchy.parts, reader, name=title)
 
 
-def unchecked(root: Group, parts: dict[str, Parts], reader: NodeReader, **own: Any) -> Unchecked:
-    """Return a front end's result for a root group; `own` are fields of `Dataset` alone."""
+def unchecked(root: Group, parts: dict[str, Parts], reader: NodeReader, **fields: Any) -> Unchecked:
+    """Return a front end's result for a root group; `fields` are fields of `Dataset` alone."""
     members = members_of(root)
     del members["name"]
-    return Unchecked(Dataset(**own, **members), forward=True, parts=parts, namesakes=reader.documents.namesakes)
+    return Unchecked(Dataset(**fields, **members), forward=True, parts=parts, namesakes=reader.documents.namesakes)
 
 
 class _ZarrHierarchy:
@@ -71,9 +71,9 @@ class _ZarrHierarchy:
         """Return the group at a prefix with its descendants."""
         arrays: dict[str, ArrayMetadata] = {}
         groups: list[tuple[str, str]] = []
-        found: list[tuple[str, str, str]] = []
+        nodes: list[tuple[str, str, str]] = []
         below = self.documents.children(prefix)
-        self.documents.expect((f"{prefix}{each}/" for each in below), self.reader.names)
+        self.documents.expect((f"{prefix}{child}/" for child in below), self.reader.names)
         for written in below:
             inside = f"{prefix}{written}/"
             is_array = self.reader.is_array(inside)
@@ -86,17 +86,17 @@ class _ZarrHierarchy:
                 text = f"groups are nested more than {MAX_DEPTH} deep; this one is left out"
                 self.documents.lost("unreadable-array", text, key)
             else:
-                found.append(("variable" if is_array else "group", spelled, inside))
-        items = [(kind, spelled) for kind, spelled, _ in found]
-        shown = self.documents.apart(items, [self.reader.key(inside) for _, _, inside in found], path)
-        for each, (kind, _, inside) in zip(shown, found, strict=True):
+                nodes.append(("variable" if is_array else "group", spelled, inside))
+        items = [(kind, spelled) for kind, spelled, _ in nodes]
+        shown = self.documents.apart(items, [self.reader.key(inside) for _, _, inside in nodes], path)
+        for called, (kind, _, inside) in zip(shown, nodes, strict=True):
             if kind == "group":
-                groups.append((each, inside))
+                groups.append((called, inside))
                 continue
             both_kinds(self.reader, inside)
             described = self.reader.array(inside)
             if described is not None:
-                arrays[each] = described
+                arrays[called] = described
         children = [self.walk(inside, names.join(path, child), child, depth + 1) for child, inside in groups]
         return self.group(prefix, path, name, self.reader.attributes(prefix), arrays, children)
 
@@ -111,19 +111,19 @@ class _ZarrHierarchy:
         lengths = self._lengths(arrays, taken, called)
         inventor = Inventor(path, taken | set(arrays) | set(lengths))
         variables = []
-        for each, described in arrays.items():
-            made = self._variable(path, each, described, lengths, called, inventor)
-            if made is not None:
-                variables.append(made)
+        for array_name, described in arrays.items():
+            read = self._variable(path, array_name, described, lengths, called, inventor)
+            if read is not None:
+                variables.append(read)
         self.documents.namesakes += inventor.namesakes
         used = {ref for variable in variables for ref in variable.dimensions if isinstance(ref, str)}
         return Group(
             name=name,
             types=tuple(inventor.made.values()),
             dimensions=tuple(
-                Dimension(name=each, size=size, span=self.documents.span(key))
-                for each, size in lengths.items()
-                if names.join(path, each) in used
+                Dimension(name=label, size=size, span=self.documents.span(key))
+                for label, size in lengths.items()
+                if names.join(path, label) in used
             ),
             variables=tuple(variables),
             attributes=self.attributes.read(attributes, key),
@@ -143,18 +143,18 @@ class _ZarrHierarchy:
 
     def _lengths(self, arrays: dict[str, ArrayMetadata], taken: set[str], called: dict[str, str]) -> dict[str, int]:
         """Return the lengths of a group's dimensions, in order of first use."""
-        found: dict[str, int] = {}
+        lengths: dict[str, int] = {}
         for described in arrays.values():
             for axis, length in zip(described.axes or (), described.shape, strict=False):
                 if axis is None or len(described.axes or ()) != len(described.shape):
                     continue
                 name = called[axis]
-                own = arrays.get(name)
-                if own is not None and own.axes == (axis,) and len(own.shape) == 1:
-                    length = own.shape[0]
+                coordinate = arrays.get(name)
+                if coordinate is not None and coordinate.axes == (axis,) and len(coordinate.shape) == 1:
+                    length = coordinate.shape[0]
                 if name_problem(name) is None and name not in taken:
-                    found.setdefault(name, length)
-        return found
+                    lengths.setdefault(name, length)
+        return lengths
 
     def _variable(
         self,
@@ -174,7 +174,7 @@ class _ZarrHierarchy:
             except ValueError as fault:
                 self.documents.lost("unreadable-array", str(fault), described.key)
                 return None
-            types = {names.join(path, each): made for each, made in inventor.made.items()}
+            types = {names.join(path, label): declared for label, declared in inventor.made.items()}
         key = self.reader.key(described.prefix)
         attributes = self.attributes.read(described.attributes, key, self.reader.declared_types(described.prefix))
         variable = Variable(
@@ -187,8 +187,8 @@ class _ZarrHierarchy:
             ),
             span=self.documents.span(described.key),
         )
-        own = own_fill(type_name, variable.attributes)
-        source = described.source(self.documents, descr(type_name, types), described.shape, own=own)
+        fill = own_fill(type_name, variable.attributes)
+        source = described.source(self.documents, descr(type_name, types), described.shape, replacement=fill)
         self.parts[fqn] = {"": source}
         return variable
 
@@ -204,16 +204,16 @@ class _ZarrHierarchy:
                 )
                 self.documents.warn("unnamed-dimension", f"{text}: they are anonymous", key)
             return shape
-        found: list[str | int] = []
+        references: list[str | int] = []
         for axis, length in zip(axes, shape, strict=True):
             name = None if axis is None else called[axis]
             if name is not None and lengths.get(name) == length:
-                found.append(names.join(path, name))
+                references.append(names.join(path, name))
                 continue
-            found.append(length)
+            references.append(length)
             what = "a dimension has no name" if name is None else f"`{name}` is not a dimension of length {length} here"
             self.documents.warn("unnamed-dimension", f"{what}: it is anonymous", key, pointer(self.reader.axes_member))
-        return tuple(found)
+        return tuple(references)
 
 
 def both_kinds(reader: NodeReader, prefix: str) -> None:
@@ -230,32 +230,32 @@ def with_fill(
 
     An invalid `_FillValue` is omitted with a warning.
     """
-    place = next((number for number, each in enumerate(attributes) if each.name == "_FillValue"), None)
+    place = next((number for number, attribute in enumerate(attributes) if attribute.name == "_FillValue"), None)
     if place is None:
         noted = reader.fill_place(described.prefix)
-        found = None if noted is None else _noted(type_name, noted, described)
-        if noted is not None and found is None:
+        fill = None if noted is None else _noted(type_name, noted, described)
+        if noted is not None and fill is None:
             text = "the document notes a `_FillValue` that the array's fill value does not state; it is left out"
             reader.documents.warn("stale-extension", text, described.key)
         elif noted is None and reader.fill_stands_for_attribute:
             of, masking = (described.fill, described.encoding.dtype), reader.masking_fill
-            found, noted = (
+            fill, noted = (
                 _restored(type_name, types, *of, masking=masking) if types else _plain(type_name, *of, masking),
                 0,
             )
-        if found is None:
+        if fill is None:
             return attributes
-        made = Attribute(name="_FillValue", value=found, span=reader.documents.span(described.key))
-        return (*attributes[:noted], made, *attributes[noted:])
-    own = attributes[place]
+        restored = Attribute(name="_FillValue", value=fill, span=reader.documents.span(described.key))
+        return (*attributes[:noted], restored, *attributes[noted:])
+    attribute = attributes[place]
     value = described.attributes.get("_FillValue")
-    fitting = own.value if own.value.type == type_name and own.value.count == 1 else None
+    fitting = attribute.value if attribute.value.type == type_name and attribute.value.count == 1 else None
     fitting = fitting or reader.own_fill(type_name, value) or fill_of(type_name, value)
     if fitting is None:
         text = f"`_FillValue` is not a value of type {type_name} and is left out"
         reader.documents.warn("stale-extension", text, reader.key(described.prefix), pointer("_FillValue"))
         return attributes[:place] + attributes[place + 1 :]
-    return (*attributes[:place], own.model_copy(update={"value": fitting}), *attributes[place + 1 :])
+    return (*attributes[:place], attribute.model_copy(update={"value": fitting}), *attributes[place + 1 :])
 
 
 def fill_of(type_name: str, value: object) -> Constant | None:
@@ -298,8 +298,8 @@ def _restored(type_name: str, types: Types, fill: bytes | None, dtype: Descr, *,
     `masking`: return that of any number too, unless it is netCDF's default.
     """
     if masking and fill is not None and is_fixed(type_name, types) and not is_record(element_of(dtype)):
-        found = Constant(type=type_name, count=1, data=model_bytes(fill, dtype))
-        return found if found != default_fill(type_name, types) else None
+        fill_value = Constant(type=type_name, count=1, data=model_bytes(fill, dtype))
+        return fill_value if fill_value != default_fill(type_name, types) else None
     if fill is None or not fill.strip(b"\0"):
         return None
     if type_name == "string":
@@ -311,7 +311,7 @@ def _restored(type_name: str, types: Types, fill: bytes | None, dtype: Descr, *,
     atomic = ATOMIC.get(type_name)
     if atomic is not None and atomic.is_integer:
         return None
-    found = Constant(type=type_name, count=1, data=fill)
-    if atomic is not None and atomic.is_float and math.isfinite(found.as_numbers()[0]):
+    fill_value = Constant(type=type_name, count=1, data=fill)
+    if atomic is not None and atomic.is_float and math.isfinite(fill_value.as_numbers()[0]):
         return None
-    return found if found != default_fill(type_name, types) else None
+    return fill_value if fill_value != default_fill(type_name, types) else None

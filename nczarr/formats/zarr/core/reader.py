@@ -94,8 +94,8 @@ class NodeReader:
 
     def hidden(self, prefix: str, what: str) -> tuple[Json | None, str]:
         """Return netCDF-C's hidden `superblock`, `group`, `array` or `attr`, and its document key."""
-        found = self.attributes(prefix).get(f"_nczarr_{what}")
-        return (found if isinstance(found, dict) else None), self.key(prefix)
+        document = self.attributes(prefix).get(f"_nczarr_{what}")
+        return (document if isinstance(document, dict) else None), self.key(prefix)
 
     def declared_types(self, prefix: str) -> Json | None:
         """Return the hidden `attr` that types the attributes of a store without netCDF-C's other metadata."""
@@ -118,4 +118,4 @@ def axes_of(written: Any) -> tuple[str | None, ...] | None:
     """Return the dimension names that a document lists; None if it has no list."""
     if not isinstance(written, list):
         return None
-    return tuple(each if isinstance(each, str) else None for each in written)
+    return tuple(name if isinstance(name, str) else None for name in written)

@@ -52,15 +52,15 @@ def resized(
             for member in DIMENSIONS:
                 every.append(((*path, member, dimension), length))
                 every.append(((*path, member, dimension, "size"), length))
-    for key, place, own in list(_consolidated(edits)):
-        edits.setdefault(key, []).extend(((*place, *path), value) for path, value in own)
-    found: dict[str, bytes] = {}
+    for key, place, inner in list(_consolidated(edits)):
+        edits.setdefault(key, []).extend(((*place, *path), value) for path, value in inner)
+    documents: dict[str, bytes] = {}
     for key, every in edits.items():
         data = store.get(key)
         changed = None if data is None else edited(data, every)
         if changed is not None and changed != data:
-            found[key] = changed
-    return found
+            documents[key] = changed
+    return documents
 
 
 def _consolidated(edits: Mapping[str, list[Edit]]) -> Iterator[tuple[str, Path, list[Edit]]]:
@@ -68,7 +68,7 @@ def _consolidated(edits: Mapping[str, list[Edit]]) -> Iterator[tuple[str, Path, 
     for key, every in edits.items():
         segments = key.split("/")
         for depth in range(len(segments)):
-            above, rest = "".join(f"{each}/" for each in segments[:depth]), segments[depth:]
+            above, rest = "".join(f"{segment}/" for segment in segments[:depth]), segments[depth:]
             if rest[-1] != "zarr.json":
                 yield f"{above}.zmetadata", ("metadata", "/".join(rest)), every
             elif len(rest) > 1:
@@ -96,11 +96,11 @@ def edited(data: bytes, edits: list[Edit]) -> bytes:
                 old = None
         if type(old) is int and old != value:
             changes.append((places.index(path), str(old), str(value)))
-    for path, own in within.items():
+    for path, inner in within.items():
         old = document
         for step in path:
             old = old[step]
-        new = edited(old.encode("utf-8", "surrogateescape"), own).decode("utf-8", "surrogateescape")
+        new = edited(old.encode("utf-8", "surrogateescape"), inner).decode("utf-8", "surrogateescape")
         if new != old:
             changes.append(
                 (places.index(path), json.dumps(old, ensure_ascii=False), json.dumps(new, ensure_ascii=False))

@@ -21,12 +21,12 @@ from nczarr.names import name_problem
 @functools.lru_cache(maxsize=256)
 def plain_type(stored: Descr) -> str | None:
     """Return the atomic type of a dtype; one byte of text is char, raw bytes and records None."""
-    known = modelled(stored)
-    if not isinstance(stored, str) or stored[1] in "Vb" or not isinstance(known, str):
+    model = modelled(stored)
+    if not isinstance(stored, str) or stored[1] in "Vb" or not isinstance(model, str):
         return None
-    if known[1] in "SOU":
-        return "char" if known[1:] == "S1" else "string"
-    return next(name for name, numpy in NUMPY.items() if numpy[1:] == known[1:])
+    if model[1] in "SOU":
+        return "char" if model[1:] == "S1" else "string"
+    return next(name for name, numpy in NUMPY.items() if numpy[1:] == model[1:])
 
 
 def holds(stored: Descr, type_name: str, types: Types) -> bool:
@@ -36,19 +36,19 @@ def holds(stored: Descr, type_name: str, types: Types) -> bool:
     return _same(descr(type_name, types), stored)
 
 
-def _same(wanted: Descr, stored: Descr, shape: tuple[int, ...] = (), other: tuple[int, ...] = ()) -> bool:
+def _same(declared: Descr, stored: Descr, shape: tuple[int, ...] = (), other: tuple[int, ...] = ()) -> bool:
     stored = modelled(stored)
-    if isinstance(stored, str) and stored[1] == "V" and not other and (shape or wanted != stored):
-        return itemsize(wanted) * math.prod(shape) == int(stored[2:])
+    if isinstance(stored, str) and stored[1] == "V" and not other and (shape or declared != stored):
+        return itemsize(declared) * math.prod(shape) == int(stored[2:])
     if shape != other:
         return False
-    if isinstance(wanted, str) or isinstance(stored, str):
-        return isinstance(wanted, str) and isinstance(stored, str) and wanted[1:] == stored[1:]
-    if [name for name, _, _ in wanted] != [name for name, _, _ in stored]:
+    if isinstance(declared, str) or isinstance(stored, str):
+        return isinstance(declared, str) and isinstance(stored, str) and declared[1:] == stored[1:]
+    if [name for name, _, _ in declared] != [name for name, _, _ in stored]:
         return False
     return all(
-        _same(field, own, inner, own_inner)
-        for (_, field, inner), (_, own, own_inner) in zip(wanted, stored, strict=True)
+        _same(field, stored_field, inner, own_inner)
+        for (_, field, inner), (_, stored_field, own_inner) in zip(declared, stored, strict=True)
     )
 
 
@@ -79,10 +79,10 @@ class Inventor:
             return self._element(element)
         if isinstance(stored, str):
             return self._opaque(int(stored[2:])) if stored[1] == "V" else plain_type(stored) or ""
-        fields, own = [], self._free(f"{name}_t")
+        fields, record = [], self._free(f"{name}_t")
         items = [("field", field) for field, _, _ in stored]
         shown = apart(items)
-        self.namesakes += namesakes(items, shown, names.join(self._path, own))
+        self.namesakes += namesakes(items, shown, names.join(self._path, record))
         for (called, _), (field, inner, shape) in zip(shown, stored, strict=True):
             problem = name_problem(field)
             if problem is not None:
@@ -93,20 +93,20 @@ class Inventor:
         return self._declared(CompoundType(name=self._free(f"{name}_t"), fields=tuple(fields)))
 
     def _opaque(self, size: int) -> str:
-        for made in self.made.values():
-            if isinstance(made, OpaqueType) and made.size == size:
-                return names.join(self._path, made.name)
+        for opaque in self.made.values():
+            if isinstance(opaque, OpaqueType) and opaque.size == size:
+                return names.join(self._path, opaque.name)
         return self._declared(OpaqueType(name=self._free(f"opaque_{size}"), size=size))
 
     def _element(self, element: Element) -> str:
-        for name, made in self.made.items():
-            if made == declared(element, name):
+        for name, enum in self.made.items():
+            if enum == declared(element, name):
                 return names.join(self._path, name)
         return self._declared(declared(element, self._free(element)))
 
-    def _declared(self, made: UserType) -> str:
-        self.made[made.name] = made
-        return names.join(self._path, made.name)
+    def _declared(self, user_type: UserType) -> str:
+        self.made[user_type.name] = user_type
+        return names.join(self._path, user_type.name)
 
     def _free(self, name: str) -> str:
         while name in self._taken or name in self.made:

@@ -73,8 +73,10 @@ class Writer:
         """Return the attributes of a variable, an array or a group of parts."""
         types = self.plan.checked.types
         alone = fill_alone(self.plan, path, variable)
-        given = (each for each in variable.attributes if not (alone and each.name == "_FillValue"))
-        shown = self._plain((plain_fill(each, variable.type, types) for each in given), own_type(variable.type, types))
+        attributes = (attribute for attribute in variable.attributes if not (alone and attribute.name == "_FillValue"))
+        shown = self._plain(
+            (plain_fill(attribute, variable.type, types) for attribute in attributes), own_type(variable.type, types)
+        )
         return shown | (self.axes_attributes(path) if "" in self.plan.targets[path] else {})
 
     def axes_attributes(self, path: str) -> Json:

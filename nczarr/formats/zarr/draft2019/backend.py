@@ -38,44 +38,44 @@ class Draft2019Writer(Writer):
 
     def group(self, prefix: str, attributes: Json) -> Iterator[Entry]:
         """Yield the document of a group."""
-        given = attributes or {"attributes": {}, "extensions": []}
-        yield keys.group_key("/" + prefix[:-1]), wire.encode(wire.group_document(**given))
+        members = attributes or {"attributes": {}, "extensions": []}
+        yield keys.group_key("/" + prefix[:-1]), wire.encode(wire.group_document(**members))
 
     def array(self, prefix: str, target: PartTarget, axes: Sequence[str], attributes: Json) -> Iterator[Entry]:
         """Yield the document of an array."""
-        layout, given = target.layout, attributes or {"attributes": {}, "extensions": []}
+        layout, members = target.layout, attributes or {"attributes": {}, "extensions": []}
         texts = "vlen-utf8" if target.utf8 else "vlen-bytes"
         separated = {} if target.separator is None else {"separator": target.separator}
         document = {
             "zarr_format": wire.FORMAT,
             "shape": list(layout.shape),
-            "data_type": given.get("data_type", dtypes.data_type(layout.dtype, utf8=target.utf8)),
+            "data_type": members.get("data_type", dtypes.data_type(layout.dtype, utf8=target.utf8)),
             "chunk_grid": {"type": "regular", "chunk_shape": list(layout.chunks), **separated},
             "chunk_memory_layout": {"extension": protocol_extension.URI, "type": texts}
             if layout.dtype == "|O"
             else layout.order,
             "chunk_codecs": dtypes.written_codecs(layout.codecs, itemsize(layout.dtype)),
             "fill_value": dtypes.fill_value(layout.dtype, layout.fill, utf8=target.utf8),
-            "extensions": given["extensions"],
-            "attributes": given["attributes"],
+            "extensions": members["extensions"],
+            "attributes": members["attributes"],
         }
         if dtypes.has_odd_bits(layout.dtype, layout.fill):
-            document["extensions"] = protocol_extension.with_fill(given["extensions"], layout.fill or b"")
+            document["extensions"] = protocol_extension.with_fill(members["extensions"], layout.fill or b"")
         yield keys.array_key("/" + prefix[:-1]), wire.encode(document)
 
-    def _members(self, path: str, attributes: Json, own: Json | None) -> Json:
+    def _members(self, path: str, attributes: Json, extension: Json | None) -> Json:
         foreign = self.plan.checked.foreign.get(path, Foreign())
-        return {"attributes": attributes, "extensions": [*([own] if own else []), *foreign.extensions]}
+        return {"attributes": attributes, "extensions": [*([extension] if extension else []), *foreign.extensions]}
 
-    def _attributes(self, path: str, given: tuple[Attribute, ...]) -> tuple[Json, Json]:
+    def _attributes(self, path: str, declared: tuple[Attribute, ...]) -> tuple[Json, Json]:
         """Return attributes in plain JSON, and the rest. Unchanged ones keep a source's JSON."""
-        shown, hidden = documents.attributes(given, hidden=frozenset())
+        shown, hidden = documents.attributes(declared, hidden=frozenset())
         foreign = self.plan.checked.foreign.get(path, Foreign())
-        for each in given:
-            if each.name in shown and as_it_was(each, foreign):
-                shown[each.name] = foreign.attributes[each.name]
-                hidden["types"].pop(each.name, None)
-                hidden.get("nczarr", {}).pop(each.name, None)
+        for attribute in declared:
+            if attribute.name in shown and as_it_was(attribute, foreign):
+                shown[attribute.name] = foreign.attributes[attribute.name]
+                hidden["types"].pop(attribute.name, None)
+                hidden.get("nczarr", {}).pop(attribute.name, None)
         return shown, hidden
 
     def group_attributes(self, path: str, group: Group) -> Json:
@@ -83,13 +83,13 @@ class Draft2019Writer(Writer):
         shown, hidden = self._attributes(path, group.attributes)
         if self.bare:
             return self._members(path, shown, None)
-        children = [*(each.name for each in group.variables), *(each.name for each in group.groups)]
+        children = [*(child.name for child in group.variables), *(child.name for child in group.groups)]
         axes, root = self.plan.axes, isinstance(group, Dataset)
-        said = documents.group(group, lambda name: axes[names.join(path, name)], [], [])
+        document = documents.group(group, lambda name: axes[names.join(path, name)], [], [])
         superblock = documents.superblock(group, {}) if isinstance(group, Dataset) else None
-        segments = [self.plan.prefix(names.join(path, each))[:-1].rpartition("/")[2] for each in children]
-        own = protocol_extension.of_group("" if root else group.name, said, segments, hidden, superblock)
-        return self._members(path, shown, own)
+        segments = [self.plan.prefix(names.join(path, child))[:-1].rpartition("/")[2] for child in children]
+        extension = protocol_extension.of_group("" if root else group.name, document, segments, hidden, superblock)
+        return self._members(path, shown, extension)
 
     def variable_attributes(self, path: str, variable: Variable) -> Json:
         """Return the document members of a variable."""
@@ -98,10 +98,12 @@ class Draft2019Writer(Writer):
         if self.bare:
             return self._members(path, shown, None)
         if whole is None:
-            said = documents.group_of_parts(self.plan, path, variable, self.known)
+            document = documents.group_of_parts(self.plan, path, variable, self.known)
             above = len(self.plan.prefix(path))
             inside = [self.plan.prefix(path, part)[above:-1] for part in self.plan.targets[path]]
-            return self._members(path, shown, protocol_extension.of_group(variable.name, said, inside, hidden, None))
+            return self._members(
+                path, shown, protocol_extension.of_group(variable.name, document, inside, hidden, None)
+            )
         array = documents.array(self.plan, path, variable, self.known, plain_type(whole.layout.dtype) or "")
         members = self._members(path, shown, protocol_extension.of_array(variable.name, array, hidden))
         declared = self.plan.checked.types.get(variable.type)

@@ -33,22 +33,22 @@ def is_bare(plan: StorePlan) -> bool:
 
 def as_it_was(attribute: Attribute, foreign: Foreign) -> bool:
     """Return whether an attribute still equals JSON that the tree represents differently."""
-    known = foreign.attributes
-    return attribute.name in known and untyped(known[attribute.name]) == attribute.value
+    originals = foreign.attributes
+    return attribute.name in originals and untyped(originals[attribute.name]) == attribute.value
 
 
 def _is_bare_group(plan: StorePlan, path: str, group: Group) -> bool:
     foreign = plan.checked.foreign.get(path, Foreign())
-    if group.dimensions or not all(_is_bare_attribute(each, foreign) for each in group.attributes):
+    if group.dimensions or not all(_is_bare_attribute(attribute, foreign) for attribute in group.attributes):
         return False
-    for children in ([each.name for each in group.variables], [each.name for each in group.groups]):
+    for children in ([child.name for child in group.variables], [child.name for child in group.groups]):
         if children != sorted(children):
             return False
-    children = [*(each.name for each in group.variables), *(each.name for each in group.groups)]
+    children = [*(child.name for child in group.variables), *(child.name for child in group.groups)]
     if any(plan.prefix(names.join(path, name)).rpartition("/")[0].rpartition("/")[2] != name for name in children):
         return False
     inventor = Inventor(path, set(children))
-    return all(_is_bare_variable(plan, path, each, inventor) for each in group.variables) and (
+    return all(_is_bare_variable(plan, path, variable, inventor) for variable in group.variables) and (
         tuple(inventor.made.values()) == group.types
     )
 
@@ -56,23 +56,23 @@ def _is_bare_group(plan: StorePlan, path: str, group: Group) -> bool:
 def _is_bare_variable(plan: StorePlan, path: str, variable: Variable, inventor: Inventor) -> bool:
     fqn = names.join(path, variable.name)
     whole = plan.targets[fqn].get("")
-    if whole is None or any(isinstance(each, str) for each in variable.dimensions):
+    if whole is None or any(isinstance(dimension, str) for dimension in variable.dimensions):
         return False
     if has_odd_bits(whole.layout.dtype, whole.layout.fill):
         return False
     dtype = whole.layout.dtype
     if element_of(dtype) is not None:
-        said = inventor.type_of(dtype, variable.name) if element_of(dtype) != "float16" else "float"
+        inferred = inventor.type_of(dtype, variable.name) if element_of(dtype) != "float16" else "float"
     elif isinstance(dtype, str) and dtype[1] in "iuf":
-        said = variable.type if variable.type in ATOMIC else ""
+        inferred = variable.type if variable.type in ATOMIC else ""
     else:
         return False
-    known = array_extension(plan, fqn, variable, PlainNames(), said)
-    if said != variable.type or known._replace(dimensions=None).to_json():
+    extension = array_extension(plan, fqn, variable, PlainNames(), inferred)
+    if inferred != variable.type or extension._replace(dimensions=None).to_json():
         return False
-    own = own_type(variable.type, plan.checked.types)
+    fill_type = own_type(variable.type, plan.checked.types)
     foreign = plan.checked.foreign.get(fqn, Foreign())
-    return all(_is_bare_attribute(each, foreign, own) for each in variable.attributes)
+    return all(_is_bare_attribute(attribute, foreign, fill_type) for attribute in variable.attributes)
 
 
 def _is_bare_attribute(attribute: Attribute, foreign: Foreign, owner: str = "") -> bool:

@@ -85,15 +85,15 @@ def descr(written: Any) -> Descr:
 
 
 def _record(fields: Any) -> Descr:
-    made = []
+    record = []
     for field in fields:
         name, inner, shape = field["name"], descr(field["type"]), field.get("shape", [])
         if not isinstance(name, str) or not name or inner == "|O" or any(type(n) is not int or n < 1 for n in shape):
             raise ValueError("a compound with a field that has no name, size or shape")
-        made.append((name, inner, tuple(shape)))
-    if not made or len({name for name, _, _ in made}) < len(made):
+        record.append((name, inner, tuple(shape)))
+    if not record or len({name for name, _, _ in record}) < len(record):
         raise ValueError("a compound without fields, or with two fields of the same name")
-    return tuple(made)
+    return tuple(record)
 
 
 def fill_value(descr: Descr, fill: bytes | None, *, utf8: bool = True) -> Any:
@@ -126,17 +126,17 @@ def fill_bytes(written_type: Any, written: Any) -> bytes | None:
     """Invert `fill_value`, in the bytes of the dtype. Raises TypeError, ValueError or another of `FAULTS`."""
     if written is None:
         return None
-    own = descr(written_type)
-    if own == "|O":
+    dtype = descr(written_type)
+    if dtype == "|O":
         if not isinstance(written, str):
             raise TypeError("no text")
         return written.encode() if written_type["type"] == "string" else base64.b64decode(written, validate=True)
-    if isinstance(own, str) and own[1] not in "VS":
-        return _number_bytes(own, written)
-    if isinstance(own, str) and own[1] == "S":
+    if isinstance(dtype, str) and dtype[1] not in "VS":
+        return _number_bytes(dtype, written)
+    if isinstance(dtype, str) and dtype[1] == "S":
         return _number_bytes("|u1", written)
     data = base64.b64decode(written, validate=True)
-    if len(data) != itemsize(own):
+    if len(data) != itemsize(dtype):
         raise ValueError("of another length")
     return data
 
@@ -151,7 +151,7 @@ def _number_bytes(descr: str, written: Any) -> bytes:
         case "c":
             if not isinstance(written, list) or len(written) != 2:
                 raise TypeError("not a list of two numbers")
-            return b"".join(_number_bytes(part, each) for part, each in zip(halves(descr), written, strict=True))
+            return b"".join(_number_bytes(part, half) for part, half in zip(halves(descr), written, strict=True))
         case "f":
             value = SPECIAL_FLOATS[written] if isinstance(written, str) else written
             if type(value) not in (int, float, Real) or (not isinstance(written, str) and math.isinf(float(value))):
@@ -174,9 +174,9 @@ def written_codecs(codecs: Sequence[Codec], itemsize: int) -> list[Json]:
     ]
 
 
-def configs(given: Sequence[Json]) -> tuple[Config, ...]:
+def configs(steps: Sequence[Json]) -> tuple[Config, ...]:
     """Invert `written_codecs` for valid documents. Unknown codecs are named by URI, which decoding rejects."""
-    return tuple(map(_config, given))
+    return tuple(map(_config, steps))
 
 
 def _config(step: Json) -> Config:
@@ -184,5 +184,8 @@ def _config(step: Json) -> Config:
 
     uri = step["codec"]
     name = uri.removeprefix(BASE)
-    known = uri.startswith(BASE) and name in HARMLESS
-    return {**{key: value for key, value in step.items() if key not in ("codec", "id")}, "id": name if known else uri}
+    is_known = uri.startswith(BASE) and name in HARMLESS
+    return {
+        **{key: value for key, value in step.items() if key not in ("codec", "id")},
+        "id": name if is_known else uri,
+    }

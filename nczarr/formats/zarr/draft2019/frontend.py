@@ -88,8 +88,8 @@ class Draft2019Reader(NodeReader):
 
     def attributes(self, prefix: str) -> Json:
         """Return the member `attributes`."""
-        found: Json = self._document(prefix).get("attributes", {})
-        return found
+        attributes: Json = self._document(prefix).get("attributes", {})
+        return attributes
 
     def extension(self, prefix: str) -> ExtensionObject | None:
         """Return our extension object, or None."""
@@ -105,7 +105,7 @@ class Draft2019Reader(NodeReader):
     def foreign(self, prefix: str) -> Foreign:
         """Return other extensions, and attributes whose JSON differs in the tree."""
         document = self._document(prefix)
-        others = tuple(each for each in document.get("extensions", []) if each.get("extension") != extension.URI)
+        others = tuple(other for other in document.get("extensions", []) if other.get("extension") != extension.URI)
         attributes = {
             name: value
             for name, value in document.get("attributes", {}).items()
@@ -120,40 +120,40 @@ class Draft2019Reader(NodeReader):
         parent = keys.parent_of(path)
         if parent not in self._called:
             self._called[parent] = self._names(parent)
-        own = keys.name_of(path)
-        return self._called[parent].get(own, own)
+        segment = keys.name_of(path)
+        return self._called[parent].get(segment, segment)
 
     def _names(self, parent: str) -> dict[str, str]:
         """Return the true names of a group's children by their names in keys."""
-        found: dict[str, str] = {}
+        called: dict[str, str] = {}
         below = self.documents.children_of(parent)
         taken = set(below)
         for segment in below:
             path = keys.join(parent, segment)
-            known = self.extension(path[1:] + "/")
-            if known is None or "name" not in known.document or known.name == segment:
+            extension_object = self.extension(path[1:] + "/")
+            if extension_object is None or "name" not in extension_object.document or extension_object.name == segment:
                 continue
-            name = known.name or ""
+            name = extension_object.name or ""
             if not suits(segment, name):
                 text = f"the name `{name}` does not match the key; the node is named `{segment}`"
             elif name in taken:
                 text = f"the name `{name}` is the name of another node; this one is named `{segment}`"
             else:
-                found[segment] = name
+                called[segment] = name
                 taken.add(name)
                 continue
             self.documents.warn("stale-extension", text, self.documents.key(path))
-        return found
+        return called
 
     def hidden(self, prefix: str, what: str) -> tuple[Json | None, str]:
         """Return a hidden attribute of netCDF-C, derived from our extension object."""
-        known = self.extension(prefix)
+        extension_object = self.extension(prefix)
         path, key = path_of(prefix), self.key(prefix)
         if what == "group":
             arrays, groups = self.documents.below(path, "array"), self.documents.below(path, "group")
             empty = {"dimensions": {}, "arrays": arrays, "groups": groups}
-            return (empty if known is None else known.hidden(what, arrays, groups)), key
-        return (None if known is None else known.hidden(what, [], [])), key
+            return (empty if extension_object is None else extension_object.hidden(what, arrays, groups)), key
+        return (None if extension_object is None else extension_object.hidden(what, [], [])), key
 
     def described(self, prefix: str) -> ArrayMetadata | None:
         """Return the content of the document; None (reported) if it is no readable array."""
@@ -183,20 +183,20 @@ class Draft2019Reader(NodeReader):
 
     def _fill(self, prefix: str, dtype: Descr, used: Any, written: Any) -> bytes | None:
         """Return the fill value, with the extension's bits if they still match it."""
-        fill, known = dtypes.fill_bytes(used, written), self.extension(prefix)
-        bits = None if known is None else known.fill
+        fill, extension_object = dtypes.fill_bytes(used, written), self.extension(prefix)
+        bits = None if extension_object is None else extension_object.fill
         if fill is None or bits is None or len(bits) != len(fill):
             return fill
         return bits if dtypes.fill_value(dtype, bits) == dtypes.fill_value(dtype, fill) else fill
 
     def fqns(self) -> dict[str, str]:
         """Return the FQNs of all named nodes by path."""
-        found: dict[str, str] = {"/": "/"}
+        fqns: dict[str, str] = {"/": "/"}
         waiting = ["/"]
         while waiting:
             path = waiting.pop()
             for segment in self.documents.children_of(path):
                 inside = keys.join(path, segment)
-                found[inside] = names.join(found[path], names.normal(self.name(inside[1:] + "/")))
+                fqns[inside] = names.join(fqns[path], names.normal(self.name(inside[1:] + "/")))
                 waiting.append(inside)
-        return found
+        return fqns

@@ -48,27 +48,29 @@ class NodeDocuments(StrictDocuments):
         hierarchy = Hierarchy(operations(self.store))
         if hierarchy.store.lists:
             return hierarchy.discover()
-        found: set[str] = set()
+        documents: set[str] = set()
         for path in self._given:
-            standing = hierarchy.standing(each for each in (path, *keys.ancestors(path)) if not keys.path_problem(each))
+            standing = hierarchy.standing(
+                ancestor for ancestor in (path, *keys.ancestors(path)) if not keys.path_problem(ancestor)
+            )
             if not any(node.path == path for node in map(keys.node_of, standing) if node is not None):
                 self.lost("unreadable-array", f"`{path}` is given but has no document", keys.children_prefix(path))
-            found.update(standing)
-        found.update(hierarchy.standing(["/"]))
-        waiting = [node.path for key in found if (node := keys.node_of(key)) and node.kind == "group"]
+            documents.update(standing)
+        documents.update(hierarchy.standing(["/"]))
+        waiting = [node.path for key in documents if (node := keys.node_of(key)) and node.kind == "group"]
         while waiting:
             path = waiting.pop()
             members = self._members(path) if path.count("/") <= MAX_DEPTH else []
-            self.store.expect(key for each in members for key in self._keys_of(keys.join(path, each)))
+            self.store.expect(key for member in members for key in self._keys_of(keys.join(path, member)))
             for member in members:
-                below = [key for key in self._keys_of(keys.join(path, member)) if key not in found]
+                below = [key for key in self._keys_of(keys.join(path, member)) if key not in documents]
                 standing = [key for key in below if self.store.get(key) is not None]
-                found.update(standing)
+                documents.update(standing)
                 waiting += [keys.join(path, member) for key in standing if key.endswith(".group.json")]
-        if not found:
+        if not documents:
             text = "the store cannot list keys: its content is unknown unless the paths of nodes are given"
             self.lost("unreadable-array", text, keys.META)
-        return nodes_of(found)
+        return nodes_of(documents)
 
     @staticmethod
     def _keys_of(path: str) -> list[str]:
@@ -77,9 +79,9 @@ class NodeDocuments(StrictDocuments):
     def _members(self, path: str) -> list[str]:
         """Return a group's child names, or paths of a variable's arrays, in our extension."""
         document = self.get(keys.group_key(path))
-        known = None if document is None else extension.found(document.get("extensions"))
-        members = (known.members if known else None) or []
-        return [each for each in members if not any(map(problem, each.split("/")))]
+        ours = None if document is None else extension.found(document.get("extensions"))
+        members = (ours.members if ours else None) or []
+        return [member for member in members if not any(map(problem, member.split("/")))]
 
     def _check_names(self) -> None:
         """Report nodes that are both array and group, and invalid names."""
@@ -92,19 +94,19 @@ class NodeDocuments(StrictDocuments):
                 text = f"`{path}` is both an array and {what}; the nodes below it are left out"
                 self.lost("ambiguous-node", text, keys.array_key(path))
         for path, below in self._below.items():
-            known: dict[str, str] = {}
-            kept = []
+            spellings: dict[str, str] = {}
+            sound = []
             for name in below:
                 inside = keys.join(path, name)
                 wrong = problem(name)
-                if wrong is None and name.lower() in known:
-                    wrong = f"differs from `{known[name.lower()]}` only in the case of letters"
+                if wrong is None and name.lower() in spellings:
+                    wrong = f"differs from `{spellings[name.lower()]}` only in the case of letters"
                 if wrong is None:
-                    known[name.lower()] = name
-                    kept.append(name)
+                    spellings[name.lower()] = name
+                    sound.append(name)
                 else:
                     self.lost("bad-metadata", f"the name `{name}` of a node {wrong}: it is left out", self.key(inside))
-            self._below[path] = kept
+            self._below[path] = sound
 
     def kind(self, path: str) -> Kind | None:
         """Return the kind of a node; array if contradictory; None if absent."""

@@ -73,10 +73,10 @@ class Nodes(NamedTuple):
         dict of str to list of str
             Sorted names by path of the group.
         """
-        found: dict[str, set[str]] = {}
+        children: dict[str, set[str]] = {}
         for path in {*self.documents, *self.implied} - {"/"}:
-            found.setdefault(keys.parent_of(path), set()).add(keys.name_of(path))
-        return {path: sorted(names) for path, names in found.items()}
+            children.setdefault(keys.parent_of(path), set()).add(keys.name_of(path))
+        return {path: sorted(names) for path, names in children.items()}
 
 
 def nodes_of(listed: Iterable[str]) -> Nodes:
@@ -174,13 +174,13 @@ class Hierarchy:
         if wrong is not None:
             raise ValueError(f"`{path}` is not the path of a node: {wrong}")
         key = keys.document_key(path, kind)
-        found = [
+        diagnostics = [
             Diagnostic(fault.code, Severity.ERROR, fault.message, Label(key=key, pointer=fault.where))
             for fault in wire.faults(dict(document), kind)
             if fault.weight in ("lost", "refused") or fault.code == "foreign-member"
         ]
-        if found:
-            raise CompileError(found)
+        if diagnostics:
+            raise CompileError(diagnostics)
         self._check(path, kind)
         self.store.set(key, wire.encode(dict(document)))
 
@@ -248,20 +248,20 @@ class Hierarchy:
         """
         prefix = keys.children_prefix(path)
         listed, below = self.store.listdir(prefix)
-        found: dict[Kind, set[str]] = {"array": set(), "group": set()}
+        nodes: dict[Kind, set[str]] = {"array": set(), "group": set()}
         for key in listed:
             node = keys.node_of(key)
             if node is not None:
-                found[node.kind].add(keys.name_of(node.path))
-        implied = {each[len(prefix) : -1] for each in below} - found["group"]
-        return Children(tuple(sorted(found["array"])), tuple(sorted(found["group"])), tuple(sorted(implied)))
+                nodes[node.kind].add(keys.name_of(node.path))
+        implied = {folder[len(prefix) : -1] for folder in below} - nodes["group"]
+        return Children(tuple(sorted(nodes["array"])), tuple(sorted(nodes["group"])), tuple(sorted(implied)))
 
-    def discover(self, given: Iterable[str] | None = None) -> Nodes:
+    def discover(self, paths: Iterable[str] | None = None) -> Nodes:
         """Return all nodes, by one `listpre`.
 
         Parameters
         ----------
-        given : Iterable of str, optional
+        paths : Iterable of str, optional
             Paths to look for in a store that lists no keys.
 
         Returns
@@ -278,10 +278,10 @@ class Hierarchy:
         """
         if self.store.lists:
             return nodes_of([*self.store.listpre(keys.META), *self.standing(["/"])])
-        if given is None:
+        if paths is None:
             raise NotListedError("the store cannot list keys: give the paths of nodes")
-        wanted = dict.fromkeys(each for path in given for each in (path, *keys.ancestors(path)))
-        return nodes_of(self.standing([*wanted, "/"]))
+        candidates = dict.fromkeys(ancestor for path in paths for ancestor in (path, *keys.ancestors(path)))
+        return nodes_of(self.standing([*candidates, "/"]))
 
     def standing(self, paths: Iterable[str]) -> list[str]:
         """Return the keys of existing documents.
@@ -296,8 +296,8 @@ class Hierarchy:
         list of str
             Keys of their documents, as far as they exist.
         """
-        wanted = (keys.document_key(path, kind) for path in dict.fromkeys(paths) for kind in keys.KINDS)
-        return [key for key in wanted if self.store.get(key) is not None]
+        candidates = (keys.document_key(path, kind) for path in dict.fromkeys(paths) for kind in keys.KINDS)
+        return [key for key in candidates if self.store.get(key) is not None]
 
     def delete(self, path: str) -> None:
         """Delete a node with everything below it: chunks, then documents from the deepest, then its own.

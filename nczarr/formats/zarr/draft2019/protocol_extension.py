@@ -37,8 +37,8 @@ class ExtensionObject(NamedTuple):
     @property
     def name(self) -> str | None:
         """True name, or None."""
-        found = self.document.get("name")
-        return found if isinstance(found, str) else None
+        name = self.document.get("name")
+        return name if isinstance(name, str) else None
 
     def _inner(self, member: str) -> Any:
         inner = self.document.get("nczarr", {})
@@ -48,15 +48,15 @@ class ExtensionObject(NamedTuple):
     def members(self) -> list[str] | None:
         """Key names of a group's children; None without a list."""
         group = self._inner("group")
-        found = group.get("members") if isinstance(group, dict) else None
-        return found if isinstance(found, list) and all(isinstance(each, str) for each in found) else None
+        members = group.get("members") if isinstance(group, dict) else None
+        return members if isinstance(members, list) and all(isinstance(member, str) for member in members) else None
 
     @property
     def fill(self) -> bytes | None:
         """Bytes of the fill value if its plain form is inexact, else None."""
-        given = self.document.get("fill_bits")
+        written = self.document.get("fill_bits")
         try:
-            return base64.b64decode(given, validate=True) if isinstance(given, str) else None
+            return base64.b64decode(written, validate=True) if isinstance(written, str) else None
         except ValueError:
             return None
 
@@ -78,27 +78,27 @@ class ExtensionObject(NamedTuple):
                     "nczarr": self._inner(what),
                 }
             case "array":
-                given = self.document.get("dimension_references")
-                if isinstance(given, list) and all(isinstance(each, str) for each in given):
-                    given = list(map(_plainly, given))
-                scalar = {"scalar": 1} if given == [] else {}
-                return {"dimension_references": given, **scalar, "nczarr": self._inner(what)}
+                references = self.document.get("dimension_references")
+                if isinstance(references, list) and all(isinstance(reference, str) for reference in references):
+                    references = list(map(_plainly, references))
+                scalar = {"scalar": 1} if references == [] else {}
+                return {"dimension_references": references, **scalar, "nczarr": self._inner(what)}
             case _:
                 return {"types": self.document.get("attribute_types", {}), "nczarr": self._inner("attributes")}
 
 
 def _by_name(dimensions: list[Any]) -> Json:
     """Return dimensions in netCDF-C's form; invalid ones are None under their number."""
-    found: Json = {}
-    for number, each in enumerate(dimensions):
-        name = each.get("name") if isinstance(each, dict) else None
-        if not isinstance(name, str) or name in found:
-            found[f"dimension number {number}"] = None
-        elif each.get("unlimited") is True:
-            found[name] = {"size": each.get("size"), "unlimited": 1}
+    sizes: Json = {}
+    for number, dimension in enumerate(dimensions):
+        name = dimension.get("name") if isinstance(dimension, dict) else None
+        if not isinstance(name, str) or name in sizes:
+            sizes[f"dimension number {number}"] = None
+        elif dimension.get("unlimited") is True:
+            sizes[name] = {"size": dimension.get("size"), "unlimited": 1}
         else:
-            found[name] = each.get("size")
-    return found
+            sizes[name] = dimension.get("size")
+    return sizes
 
 
 def _plainly(fqn: str) -> str:
@@ -111,17 +111,21 @@ def _plainly(fqn: str) -> str:
 
 def found(extensions: Any) -> ExtensionObject | None:
     """Return our extension object among the `extensions` of a document."""
-    for each in extensions if isinstance(extensions, list) else ():
-        if isinstance(each, dict) and each.get("extension") == URI:
-            return ExtensionObject(each)
+    for extension in extensions if isinstance(extensions, list) else ():
+        if isinstance(extension, dict) and extension.get("extension") == URI:
+            return ExtensionObject(extension)
     return None
 
 
 def of_group(name: str, group: Json, members: Iterable[str], hidden_attributes: Json, superblock: Json | None) -> Json:
     """Return a group's object from its hidden attributes and its children's key names."""
     dimensions = [
-        {"name": each, "size": size["size"] if isinstance(size, dict) else size, "unlimited": isinstance(size, dict)}
-        for each, size in group["dimensions"].items()
+        {
+            "name": dimension,
+            "size": size["size"] if isinstance(size, dict) else size,
+            "unlimited": isinstance(size, dict),
+        }
+        for dimension, size in group["dimensions"].items()
     ]
     inner = {"group": {**group.get("nczarr", {}), "members": list(members)}}
     if superblock is not None:
@@ -131,26 +135,26 @@ def of_group(name: str, group: Json, members: Iterable[str], hidden_attributes: 
 
 def of_array(name: str, array: Json, hidden_attributes: Json) -> Json:
     """Return the object of a variable that is one array."""
-    references = [names.fqn(each.removeprefix("/").split("/")) for each in array["dimension_references"]]
+    references = [names.fqn(reference.removeprefix("/").split("/")) for reference in array["dimension_references"]]
     return _object(name, {"dimension_references": references}, hidden_attributes, {"array": array.get("nczarr", {})})
 
 
 def with_fill(extensions: list[Json], fill: bytes) -> list[Json]:
     """Return an array's extensions with the exact fill value in ours."""
-    own = found(extensions)
-    known = {"extension": URI, "must_understand": False} if own is None else own.document
-    bits = {**known, "fill_bits": base64.b64encode(fill).decode()}
-    return [bits, *(each for each in extensions if each is not known)]
+    ours = found(extensions)
+    document = {"extension": URI, "must_understand": False} if ours is None else ours.document
+    bits = {**document, "fill_bits": base64.b64encode(fill).decode()}
+    return [bits, *(extension for extension in extensions if extension is not document)]
 
 
-def _object(name: str, own: Json, hidden_attributes: Json, inner: Mapping[str, Any]) -> Json:
+def _object(name: str, members: Json, hidden_attributes: Json, inner: Mapping[str, Any]) -> Json:
     attributes = hidden_attributes.get("nczarr", {})
-    said = {key: value for key, value in {**inner, "attributes": attributes}.items() if value}
+    stated = {key: value for key, value in {**inner, "attributes": attributes}.items() if value}
     return {
         "extension": URI,
         "must_understand": False,
         **({"name": name} if name else {}),
-        **own,
+        **members,
         "attribute_types": hidden_attributes["types"],
-        **({"nczarr": said} if said else {}),
+        **({"nczarr": stated} if stated else {}),
     }

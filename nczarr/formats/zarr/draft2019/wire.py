@@ -99,37 +99,37 @@ def _unknown(where: str, message: str) -> DocumentFault:
     return DocumentFault("lost", "unreadable-array", where, message)
 
 
-def _extensions(given: Any) -> Iterator[DocumentFault]:
-    if not isinstance(given, list):
+def _extensions(extensions: Any) -> Iterator[DocumentFault]:
+    if not isinstance(extensions, list):
         yield _bad("/extensions", "`extensions` is not a list")
         return
     ours = 0
-    for number, each in enumerate(given):
+    for number, extension in enumerate(extensions):
         where = pointer("extensions", number)
-        if not isinstance(each, dict):
+        if not isinstance(extension, dict):
             yield _bad(where, "an extension is not an object")
             continue
-        ours += each.get("extension") == URI
-        if ours > 1 and each.get("extension") == URI:
+        ours += extension.get("extension") == URI
+        if ours > 1 and extension.get("extension") == URI:
             yield DocumentFault("warning", "stale-extension", where, f"`{URI}` occurs twice: the first one is used")
-        yield from _uri(each, "extension", where)
-        must = each.get("must_understand")
+        yield from _uri(extension, "extension", where)
+        must = extension.get("must_understand")
         if not isinstance(must, bool):
-            problem = "is neither true nor false" if "must_understand" in each else "is missing"
-            yield _bad(_inside(each, where, "must_understand"), f"`must_understand` of an extension {problem}")
-        elif must and each.get("extension") != URI:
-            text = f"the extension `{each.get('extension')}` must be understood but is unknown"
+            problem = "is neither true nor false" if "must_understand" in extension else "is missing"
+            yield _bad(_inside(extension, where, "must_understand"), f"`must_understand` of an extension {problem}")
+        elif must and extension.get("extension") != URI:
+            text = f"the extension `{extension.get('extension')}` must be understood but is unknown"
             yield DocumentFault("refused", "foreign-extension", where, text)
 
 
-def _inside(given: Json, where: str, name: str) -> str:
+def _inside(members: Json, where: str, name: str) -> str:
     """Return the pointer of a member, or of its object if the member is missing."""
-    return where + pointer(name) if name in given else where
+    return where + pointer(name) if name in members else where
 
 
-def _uri(given: Json, name: str, where: str) -> Iterator[DocumentFault]:
-    value = given.get(name)
-    if name not in given:
+def _uri(members: Json, name: str, where: str) -> Iterator[DocumentFault]:
+    value = members.get(name)
+    if name not in members:
         yield _bad(where, f"`{name}`, a URI, is missing")
     elif not isinstance(value, str) or _URI.fullmatch(value) is None:
         yield _bad(where + pointer(name), f"`{name}` is not a URI")
@@ -145,124 +145,125 @@ def _array(document: Json) -> Iterator[DocumentFault]:
         shape = None
     yield from _grid(document["chunk_grid"], None if shape is None else len(shape))
     yield from _codecs(document["chunk_codecs"])
-    known = None
+    latest = None
     for fault in _data_type(document["data_type"]):
         yield fault
-        known = fault
-    if known is None or known.weight == "warning":
+        latest = fault
+    if latest is None or latest.weight == "warning":
         used = used_type(document["data_type"])
         yield from _layout(document["chunk_memory_layout"], used)
         yield from _fill(document["fill_value"], used)
 
 
-def used_type(given: Any) -> Any:
+def used_type(data_type: Any) -> Any:
     """Return the data type for reading: the fallback of an unknown extension."""
-    return given["fallback"] if isinstance(given, dict) and given.get("extension") != URI else given
+    return data_type["fallback"] if isinstance(data_type, dict) and data_type.get("extension") != URI else data_type
 
 
-def _data_type(given: Any) -> Iterator[DocumentFault]:
+def _data_type(data_type: Any) -> Iterator[DocumentFault]:
     where = "/data_type"
-    if isinstance(given, str):
-        if given not in dtypes.CORE:
-            yield _bad(where, f"`{given}` is not a data type of the protocol")
+    if isinstance(data_type, str):
+        if data_type not in dtypes.CORE:
+            yield _bad(where, f"`{data_type}` is not a data type of the protocol")
         return
-    found = list(_point(given, where, "the data type"))
-    yield from found
-    if found:
+    faults = list(_point(data_type, where, "the data type"))
+    yield from faults
+    if faults:
         return
-    fallback = given.get("fallback")
-    if "fallback" in given and not (isinstance(fallback, str) and fallback in dtypes.CORE):
+    fallback = data_type.get("fallback")
+    if "fallback" in data_type and not (isinstance(fallback, str) and fallback in dtypes.CORE):
         yield _bad("/data_type/fallback", "`fallback` is not a data type of the protocol")
-    elif given["extension"] != URI and fallback is None:
-        yield _unknown(where, f"the data type is one of the extension `{given['extension']}`, which is unknown")
-    elif given["extension"] != URI:
-        text = f"the extension `{given['extension']}` is unknown: elements are read as `{fallback}`"
+    elif data_type["extension"] != URI and fallback is None:
+        yield _unknown(where, f"the data type is one of the extension `{data_type['extension']}`, which is unknown")
+    elif data_type["extension"] != URI:
+        text = f"the extension `{data_type['extension']}` is unknown: elements are read as `{fallback}`"
         yield DocumentFault("warning", "fallback-type", where, text)
     else:
         try:
-            dtypes.descr(given)
+            dtypes.descr(data_type)
         except FAULTS as fault:
             yield _unknown(where, f"the data type cannot be read: {fault}")
 
 
-def _point(given: Any, where: str, what: str) -> Iterator[DocumentFault]:
+def _point(point: Any, where: str, what: str) -> Iterator[DocumentFault]:
     """Yield the faults of an extension point: it needs `extension` and `type`."""
-    if not isinstance(given, dict):
+    if not isinstance(point, dict):
         yield _bad(where, f"{what} is neither one of the protocol nor an object of an extension")
         return
-    yield from _uri(given, "extension", where)
-    if "type" not in given:
+    yield from _uri(point, "extension", where)
+    if "type" not in point:
         yield _bad(where, f"`type` of {what} is missing")
 
 
-def _grid(given: Any, rank: int | None) -> Iterator[DocumentFault]:
+def _grid(grid: Any, rank: int | None) -> Iterator[DocumentFault]:
     where = "/chunk_grid"
-    if not isinstance(given, dict) or ("extension" not in given and given.get("type") != "regular"):
-        yield _bad(_inside(given, where, "type") if isinstance(given, dict) else where, "the grid is not regular")
+    if not isinstance(grid, dict) or ("extension" not in grid and grid.get("type") != "regular"):
+        yield _bad(_inside(grid, where, "type") if isinstance(grid, dict) else where, "the grid is not regular")
         return
-    if "extension" in given:
-        found = list(_point(given, where, "the grid"))
-        yield from found
-        if not found:
-            yield _unknown(where, f"the grid is one of the extension `{given['extension']}`, which is unknown")
+    if "extension" in grid:
+        faults = list(_point(grid, where, "the grid"))
+        yield from faults
+        if not faults:
+            yield _unknown(where, f"the grid is one of the extension `{grid['extension']}`, which is unknown")
         return
-    for name in sorted(given.keys() - {"type", "chunk_shape", "separator"}):
+    for name in sorted(grid.keys() - {"type", "chunk_shape", "separator"}):
         yield DocumentFault(
             "warning", "foreign-member", where + pointer(name), f"member `{name}` of the grid is not read"
         )
-    chunks = lengths(given.get("chunk_shape"), least=1)
-    place = _inside(given, where, "chunk_shape")
+    chunks = lengths(grid.get("chunk_shape"), least=1)
+    place = _inside(grid, where, "chunk_shape")
     if chunks is None:
         yield _bad(place, "`chunk_shape` is not a list of positive integers")
     elif rank is not None and len(chunks) != rank:
         yield _bad(place, f"`chunk_shape` has {len(chunks)} lengths, but the array has {rank} dimensions")
-    if given.get("separator", ".") not in (".", "/"):
+    if grid.get("separator", ".") not in (".", "/"):
         yield _bad(where + pointer("separator"), "`separator` is neither `.` nor `/`")
 
 
-def _layout(given: Any, used: Any) -> Iterator[DocumentFault]:
+def _layout(layout: Any, used: Any) -> Iterator[DocumentFault]:
     where, fixed = "/chunk_memory_layout", dtypes.descr(used) != "|O"
-    if given in ("C", "F"):
+    if layout in ("C", "F"):
         if not fixed:
             yield _bad(where, "C and F order are only for data types of fixed size")
         return
-    found = list(_point(given, where, "the memory layout"))
-    yield from found
-    if not found and (given["extension"] != URI or given["type"] not in TEXT_LAYOUTS):
-        yield _unknown(where, f"the memory layout is one of the extension `{given['extension']}`, which is unknown")
-    elif not found and fixed:
+    faults = list(_point(layout, where, "the memory layout"))
+    yield from faults
+    if not faults and (layout["extension"] != URI or layout["type"] not in TEXT_LAYOUTS):
+        yield _unknown(where, f"the memory layout is one of the extension `{layout['extension']}`, which is unknown")
+    elif not faults and fixed:
         yield _bad(where, "the memory layout is only for strings")
 
 
-def _codecs(given: Any) -> Iterator[DocumentFault]:
-    if not isinstance(given, list):
+def _codecs(codecs: Any) -> Iterator[DocumentFault]:
+    if not isinstance(codecs, list):
         yield _bad("/chunk_codecs", "`chunk_codecs` is not a list")
         return
-    for number, each in enumerate(given):
+    for number, codec in enumerate(codecs):
         where = pointer("chunk_codecs", number)
-        if isinstance(each, dict):
-            yield from _uri(each, "codec", where)
+        if isinstance(codec, dict):
+            yield from _uri(codec, "codec", where)
         else:
             yield _bad(where, "a codec is not an object")
 
 
-def _fill(given: Any, used: Any) -> Iterator[DocumentFault]:
+def _fill(fill: Any, used: Any) -> Iterator[DocumentFault]:
     where = "/fill_value"
-    if given is None:
+    if fill is None:
         yield DocumentFault(
             "note", "undefined-fill", where, "the fill value is undefined: missing chunks are read as zeros"
         )
         return
     try:
-        dtypes.fill_bytes(used, given)
+        dtypes.fill_bytes(used, fill)
     except FAULTS as fault:
-        own = dtypes.descr(used)
-        wanted = _WANTED.get(own[1], "of its type") if isinstance(own, str) else "of its type"
-        if isinstance(own, str) and own[1] == "c":
-            wanted = wanted.format(halves(own)[0])
-        told = str(fault) if isinstance(fault, TypeError) else ""
+        dtype = dtypes.descr(used)
+        requirement = _WANTED.get(dtype[1], "of its type") if isinstance(dtype, str) else "of its type"
+        if isinstance(dtype, str) and dtype[1] == "c":
+            requirement = requirement.format(halves(dtype)[0])
+        reason = str(fault) if isinstance(fault, TypeError) else ""
         yield _bad(
-            where, f"the fill value is not a value of the data type: {wanted}{' (' + told + ')' if told else ''}"
+            where,
+            f"the fill value is not a value of the data type: {requirement}{' (' + reason + ')' if reason else ''}",
         )
 
 

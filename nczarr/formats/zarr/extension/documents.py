@@ -28,8 +28,8 @@ class PlainNames(dict[str, str]):
 
     def __missing__(self, fqn: str) -> str:
         """Compute and cache a name."""
-        found = self[fqn] = "/" + "/".join(names.split(fqn))
-        return found
+        plain_name = self[fqn] = "/" + "/".join(names.split(fqn))
+        return plain_name
 
     def references(self, variable: Variable) -> tuple[str | int, ...]:
         """Return a variable's dimensions: unescaped names, and sizes of anonymous ones."""
@@ -67,42 +67,42 @@ def group(described: Group, axes: Callable[[str], tuple[str, ...]], arrays: list
     return {**lists, "nczarr": extension} if extension else lists
 
 
-def group_of_parts(plan: StorePlan, path: str, variable: Variable, known: PlainNames) -> Json:
+def group_of_parts(plan: StorePlan, path: str, variable: Variable, plain_names: PlainNames) -> Json:
     """Return `_nczarr_group` of a group that is a variable: the extension has all data."""
     nil = {part: target.nil for part, target in plan.targets[path].items() if target.nil}
-    extension = _extension(plan.storage[path], Storage(), variable.type, known.references(variable), nil)
+    extension = _extension(plan.storage[path], Storage(), variable.type, plain_names.references(variable), nil)
     return {"dimensions": {}, "arrays": [], "groups": [], "nczarr": GroupExtension(variable=extension).to_json()}
 
 
-def array(plan: StorePlan, path: str, variable: Variable, known: PlainNames, said_type: str) -> Json:
+def array(plan: StorePlan, path: str, variable: Variable, plain_names: PlainNames, said_type: str) -> Json:
     """Return `_nczarr_array`. Anonymous dimensions have their axis names, in the variable's group."""
     home = names.split(path)[:-1]
     references = [
-        known[ref] if isinstance(ref, str) else "/" + "/".join((*home, name))
+        plain_names[ref] if isinstance(ref, str) else "/" + "/".join((*home, name))
         for ref, name in zip(variable.dimensions, plan.axes[path], strict=True)
     ]
     document: Json = {"dimension_references": references}
     if not references:
         document["scalar"] = 1
     document["storage"] = "chunked"
-    said = array_extension(plan, path, variable, known, said_type).to_json()
-    return {**document, "nczarr": said} if said else document
+    extension = array_extension(plan, path, variable, plain_names, said_type).to_json()
+    return {**document, "nczarr": extension} if extension else document
 
 
 def array_extension(
-    plan: StorePlan, path: str, variable: Variable, known: PlainNames, said_type: str
+    plan: StorePlan, path: str, variable: Variable, plain_names: PlainNames, said_type: str
 ) -> ArrayExtension:
     """Return what a one-array variable's plain documents lack. `said_type`: its dtype's type."""
     target = plan.targets[path][""]
     anonymous = any(isinstance(ref, int) for ref in variable.dimensions)
-    made = _extension(
+    extension = _extension(
         plan.storage[path],
         metadata_storage(target.layout),
         variable.type if variable.type != said_type else None,
-        known.references(variable) if anonymous else None,
+        plain_names.references(variable) if anonymous else None,
         {"": target.nil},
     )
-    return made._replace(fill=_undeclared_fill(plan, path, variable))
+    return extension._replace(fill=_undeclared_fill(plan, path, variable))
 
 
 def _undeclared_fill(plan: StorePlan, path: str, variable: Variable) -> str | None:
@@ -111,38 +111,38 @@ def _undeclared_fill(plan: StorePlan, path: str, variable: Variable) -> str | No
     declared = plan.targets[path][""].layout
     if arrays is None or not arrays.by_reference or source is None or source.undefined or not is_number(declared.dtype):
         return None
-    own, default = fill_of(source), default_fill(variable.type, plan.checked.types)
+    stored, default = fill_of(source), default_fill(variable.type, plan.checked.types)
     inferred = None if default is None else default.data
     if declared.fill is not None:
         inferred = model_bytes(declared.fill, declared.dtype)
-    return None if own is None or own == inferred else base64.b64encode(own).decode()
+    return None if stored is None or stored == inferred else base64.b64encode(stored).decode()
 
 
 def _extension(
     storage: Storage,
-    said: Storage,
+    plain_storage: Storage,
     type_name: str | None,
     dimensions: tuple[str | int, ...] | None,
     nil: Mapping[str, Runs],
 ) -> ArrayExtension:
-    """Return the extension of a variable whose plain keys declare the storage `said`."""
+    """Return the extension of a variable whose plain keys declare the storage `plain_storage`."""
     filters = tuple((codec.id, *codec.parameters) for codec in storage.codecs)
     return ArrayExtension(
         type=type_name,
         dimensions=dimensions,
         layout=storage.layout,
-        chunks=(storage.chunks or ()) if storage.chunks != said.chunks else None,
-        filters=filters if storage.codecs != said.codecs else None,
-        endian=(storage.endian or "native") if storage.endian != said.endian else None,
-        fill_mode=("nofill" if storage.no_fill else "fill") if storage.no_fill != said.no_fill else None,
+        chunks=(storage.chunks or ()) if storage.chunks != plain_storage.chunks else None,
+        filters=filters if storage.codecs != plain_storage.codecs else None,
+        endian=(storage.endian or "native") if storage.endian != plain_storage.endian else None,
+        fill_mode=("nofill" if storage.no_fill else "fill") if storage.no_fill != plain_storage.no_fill else None,
         quantize=storage.quantize,
         nil=nil,
-        element=storage.element if storage.element != said.element else None,
+        element=storage.element if storage.element != plain_storage.element else None,
     )
 
 
 def attributes(
-    given: Iterable[Attribute],
+    constants: Iterable[Attribute],
     form: Callable[[Attribute], JsonConstant] | None = None,
     hidden: frozenset[str] = HIDDEN,
 ) -> tuple[Json, Json]:
@@ -150,14 +150,14 @@ def attributes(
     shown: Json = {}
     types: dict[str, str] = {}
     others: Json = {}
-    for place, attribute in enumerate(given):
+    for place, attribute in enumerate(constants):
         name, constant = attribute.name, attribute.value
-        made = plain(constant) if form is None else form(attribute)
-        visible = made.value is not None and name not in hidden and names.problem(name) is None
+        shown_value = plain(constant) if form is None else form(attribute)
+        visible = shown_value.value is not None and name not in hidden and names.problem(name) is None
         if visible:
-            shown[name] = made.value
+            shown[name] = shown_value.value
             types[name] = dtype(constant)
-        if not (visible and made.exact):
+        if not (visible and shown_value.exact):
             others[name] = AttributeExtension(constant, None if visible else place).to_json()
     return shown, {"types": types, "nczarr": others} if others else {"types": types}
 

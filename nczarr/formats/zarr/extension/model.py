@@ -103,7 +103,7 @@ class ArrayExtension(NamedTuple):
         """Return the JSON object, possibly empty."""
         nil = {path: [list(run) for run in runs] for path, runs in self.nil.items() if runs}
         quantize = None if self.quantize is None else [self.quantize.algorithm, self.quantize.digits]
-        chunks = self.chunks and [each.written if isinstance(each, Lengths) else each for each in self.chunks]
+        chunks = self.chunks and [chunk.written if isinstance(chunk, Lengths) else chunk for chunk in self.chunks]
         return _given(
             {
                 **self._asdict(),
@@ -229,8 +229,8 @@ def type_from_json(document: Json) -> UserType:
 
 def _given(members: Json) -> Json:
     """Omit members with the value None, and convert tuples to lists."""
-    given = {key: value for key, value in members.items() if value is not None}
-    return {key: list(value) if isinstance(value, tuple) else value for key, value in given.items()}
+    present = {key: value for key, value in members.items() if value is not None}
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in present.items()}
 
 
 def _length(written: Any) -> Any:

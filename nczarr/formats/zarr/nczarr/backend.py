@@ -60,7 +60,7 @@ class HiddenAttributes(Writer):
         """Return the attributes and `_nczarr_group`, `_nczarr_superblock` (root), `_nczarr_attr`."""
         shown, hidden = documents.attributes(group.attributes)
         arrays, children = (
-            [each.name for each in members if self.lists(names.join(path, each.name), each)]
+            [member.name for member in members if self.lists(names.join(path, member.name), member)]
             for members in (group.variables, group.groups)
         )
         axes = self.plan.axes
@@ -79,8 +79,8 @@ class HiddenAttributes(Writer):
         whole = self.plan.targets[path].get("")
         if whole is not None:
             shown |= self.axes_attributes(path)
-            said = self.said_type(whole.layout.dtype)
-            shown["_nczarr_array"] = documents.array(self.plan, path, variable, self.known, said)
+            said_type = self.said_type(whole.layout.dtype)
+            shown["_nczarr_array"] = documents.array(self.plan, path, variable, self.known, said_type)
         else:
             shown["_nczarr_group"] = documents.group_of_parts(self.plan, path, variable, self.known)
         shown["_nczarr_attr"] = hidden

@@ -48,8 +48,10 @@ def is_draft(document: Json) -> bool:
         return "nczarr" not in superblock
     if isinstance(_object(attributes.get(ATTRIBUTE_TYPES)).get("attribute_types"), dict | list):
         return True
-    group, array = (_object(attributes.get(f"_nczarr_{each}")) for each in ("group", "array"))
-    return "subgroups" in group or isinstance(group.get("dimensions"), list) or any(each in array for each in _ALIASES)
+    group, array = (_object(attributes.get(f"_nczarr_{what}")) for what in ("group", "array"))
+    return (
+        "subgroups" in group or isinstance(group.get("dimensions"), list) or any(alias in array for alias in _ALIASES)
+    )
 
 
 def _object(value: Any) -> Json:
@@ -69,14 +71,14 @@ class DraftMetadata:
 
     def hidden(self, prefix: str, what: str) -> Json | None:
         """Return the `superblock`, `group`, `array` or `attr` of a node, or None."""
-        found = self._known.get(prefix)
-        if found is None:
-            found = self._known[prefix] = self._released(prefix)
-        return found.get(what)
+        documents = self._known.get(prefix)
+        if documents is None:
+            documents = self._known[prefix] = self._released(prefix)
+        return documents.get(what)
 
-    def attributes(self, given: Json) -> Json:
+    def attributes(self, attributes: Json) -> Json:
         """Return a node's attributes without the draft's types."""
-        return {name: value for name, value in given.items() if name != ATTRIBUTE_TYPES}
+        return {name: value for name, value in attributes.items() if name != ATTRIBUTE_TYPES}
 
     def dtype(self, prefix: str, stored: Descr) -> Descr:
         """Return the dtype of an array's elements: `|S1` for characters, `|Sn` for strings."""
@@ -91,7 +93,7 @@ class DraftMetadata:
             return f"|S{stored[2:]}"
         text = isinstance(stored, str) and stored[1] in "SOU"
         if kind is not None and kind != written and not (kind == "string" and text):
-            where = next(each for each in _ALIASES if each in _object(attributes["_nczarr_array"]))
+            where = next(alias for alias in _ALIASES if alias in _object(attributes["_nczarr_array"]))
             message = f"type {_quoted(kind)} does not suit data type {_quoted(written)}, which is read"
             self._conflict(message, prefix, pointer("_nczarr_array", where))
         return stored
@@ -107,7 +109,7 @@ class DraftMetadata:
         size = itemsize(dtype)
         if dtype == "|S1" and type(written) is int and 0 <= written <= 255:
             return bytes([written])
-        if isinstance(written, list) and all(type(each) is int and 0 <= each <= 255 for each in written):
+        if isinstance(written, list) and all(type(code) is int and 0 <= code <= 255 for code in written):
             data = bytes(written)
         elif isinstance(written, str):
             data = encoded(written)
@@ -131,68 +133,68 @@ class DraftMetadata:
         document, attributes = self.node(prefix), self._attributes(prefix)
         for message, where in unread_draft.members(document):
             self.documents.lost("draft-layout", message, prefix + DOCUMENT, where)
-        found: dict[str, Json] = {"attr": self._types(prefix, attributes)}
+        documents: dict[str, Json] = {"attr": self._types(prefix, attributes)}
         if not prefix and isinstance(attributes.get("_nczarr_superblock"), dict):
-            found["superblock"] = self._superblock(attributes["_nczarr_superblock"])
+            documents["superblock"] = self._superblock(attributes["_nczarr_superblock"])
         for what in ("group", "array"):
             name = f"_nczarr_{what}"
             if not isinstance(attributes.get(name, {}), dict):
                 self._bad(f"`{name}` is not an object", prefix, pointer(name))
         if document.get("node_type") == "array":
-            found["array"] = self._array(prefix, _object(attributes.get("_nczarr_array")), document)
+            documents["array"] = self._array(prefix, _object(attributes.get("_nczarr_array")), document)
         else:
-            found["group"] = self._group(prefix, attributes.get("_nczarr_group"))
-        return found
+            documents["group"] = self._group(prefix, attributes.get("_nczarr_group"))
+        return documents
 
-    def _superblock(self, given: Json) -> Json:
-        for member, value in given.items():
+    def _superblock(self, superblock: Json) -> Json:
+        for member, value in superblock.items():
             fits = (isinstance(value, str) and value.startswith("3.")) if member == "version" else value == 3
             if member not in ("version", "format") or not fits:
                 text = f"`{member}`: {_quoted(value)} is not of the draft, which has version 3 and format 3"
                 self._conflict(text, "", pointer("_nczarr_superblock", member))
-        return given
+        return superblock
 
     # ---- types of attributes ---------------------------------------------------------------------------------------
     def _types(self, prefix: str, attributes: Json) -> Json:
         """Return `_nczarr_attr` with the declared types."""
-        found = dict(_object(attributes.get("_nczarr_attr")))
-        declared = {**_object(found.get("types"))}
+        document = dict(_object(attributes.get("_nczarr_attr")))
+        declared = {**_object(document.get("types"))}
         if ATTRIBUTE_TYPES in attributes:
             kinds = self._declared(prefix, attributes[ATTRIBUTE_TYPES])
             for name, (kind, where) in kinds.items():
-                made = self._attribute_type(prefix, name, kind, where, attributes)
-                if made is not None:
-                    declared[name] = made
+                type_name = self._attribute_type(prefix, name, kind, where, attributes)
+                if type_name is not None:
+                    declared[name] = type_name
             for name in attributes:
                 if name not in {*kinds, *declared, *HIDDEN, ATTRIBUTE_TYPES}:
                     self._conflict(f"attribute {_quoted(name)} has no type", prefix, pointer(name))
-        return {**found, "types": declared}
+        return {**document, "types": declared}
 
-    def _declared(self, prefix: str, given: Any) -> dict[str, tuple[Any, str]]:
+    def _declared(self, prefix: str, written: Any) -> dict[str, tuple[Any, str]]:
         """Return each attribute's type with its pointer, of either form."""
-        types, where = given, pointer(ATTRIBUTE_TYPES)
-        if isinstance(given, dict):
-            for member in given.keys() - {"attribute_types"}:
+        types, where = written, pointer(ATTRIBUTE_TYPES)
+        if isinstance(written, dict):
+            for member in written.keys() - {"attribute_types"}:
                 self._unknown(prefix, where, member)
-            types, where = given.get("attribute_types"), where + pointer("attribute_types")
-        found: dict[str, tuple[Any, str]] = {}
+            types, where = written.get("attribute_types"), where + pointer("attribute_types")
+        kinds: dict[str, tuple[Any, str]] = {}
         if isinstance(types, dict):
             return {name: (kind, where + pointer(name)) for name, kind in types.items()}
         if not isinstance(types, list):
             self._bad("the types of attributes are neither an object nor a list", prefix, where)
-            return found
-        for number, each in enumerate(types):
+            return kinds
+        for number, entry in enumerate(types):
             place = where + pointer(number)
-            name = _object(each).get("name")
-            kind = _object(_object(each).get("configuration")).get("type")
+            name = _object(entry).get("name")
+            kind = _object(_object(entry).get("configuration")).get("type")
             if not isinstance(name, str) or kind is None:
                 self._bad("an item of the attribute types lacks a name or a type", prefix, place)
-            elif name in found and found[name][0] != kind:
-                text = f"attribute {_quoted(name)} has two types: {_quoted(found[name][0])} is read"
+            elif name in kinds and kinds[name][0] != kind:
+                text = f"attribute {_quoted(name)} has two types: {_quoted(kinds[name][0])} is read"
                 self._conflict(text, prefix, place)
             else:
-                found.setdefault(name, (kind, place))
-        return found
+                kinds.setdefault(name, (kind, place))
+        return kinds
 
     def _attribute_type(self, prefix: str, name: str, kind: Any, where: str, attributes: Json) -> str | None:
         """Return released NCZarr's name of an attribute's type; None for an unusable type."""
@@ -204,29 +206,33 @@ class DraftMetadata:
             return None if kind == "string" else ">S1"
         if name == "_FillValue":
             self._fill_type(prefix, kind, where)
-        made = _OWN_TYPES.get(kind) if isinstance(kind, str) else None
-        if made is None:
+        type_name = _OWN_TYPES.get(kind) if isinstance(kind, str) else None
+        if type_name is None:
             with suppress(ValueError, TypeError):
-                made = str(dtypes.descr(kind))
-            made = {"V": "|S1", "b": "|u1"}.get(made[1], made) if made is not None and len(made) > 1 else None
-        if made is None or made[1] not in "SJiuf" or made[1:] == "f2":
+                type_name = str(dtypes.descr(kind))
+            type_name = (
+                {"V": "|S1", "b": "|u1"}.get(type_name[1], type_name)
+                if type_name is not None and len(type_name) > 1
+                else None
+            )
+        if type_name is None or type_name[1] not in "SJiuf" or type_name[1:] == "f2":
             text = f"attribute {_quoted(name)} has unknown type {_quoted(kind)}: its type is that of its value"
             self._conflict(text, prefix, where)
             return None
-        return made
+        return type_name
 
     def _fill_type(self, prefix: str, kind: Any, where: str) -> None:
         """Report a `_FillValue` of another type than its array."""
         document = self.node(prefix)
         stored = document.get("data_type")
-        wanted = self._alias(self._attributes(prefix)) or ("string" if _is_raw(stored) else stored)
-        if document.get("node_type") == "array" and kind not in (wanted, stored):
-            self._conflict(f"`_FillValue` has type {_quoted(kind)}, but its array {_quoted(wanted)}", prefix, where)
+        expected = self._alias(self._attributes(prefix)) or ("string" if _is_raw(stored) else stored)
+        if document.get("node_type") == "array" and kind not in (expected, stored):
+            self._conflict(f"`_FillValue` has type {_quoted(kind)}, but its array {_quoted(expected)}", prefix, where)
 
     # ---- groups ----------------------------------------------------------------------------------------------------
-    def _group(self, prefix: str, given: Any) -> Json:
+    def _group(self, prefix: str, written: Any) -> Json:
         """Return `_nczarr_group`; without one, or where it misses nodes, with the nodes of the store."""
-        document, where = _object(given), pointer("_nczarr_group")
+        document, where = _object(written), pointer("_nczarr_group")
         for member in document.keys() - _GROUP_MEMBERS:
             self._unknown(prefix, where, member)
         arrays, groups = self._names(prefix, document, "arrays"), self._names(prefix, document, "groups")
@@ -237,52 +243,52 @@ class DraftMetadata:
         groups = list(dict.fromkeys([*groups, *documented]))
         for name in self._unlisted(prefix, {*arrays, *groups}):
             kind = self.node(f"{prefix}{name}/").get("node_type")
-            if isinstance(given, dict):
+            if isinstance(written, dict):
                 self._conflict(f"{kind} {_quoted(name)} is not listed by its group", prefix, where)
             (arrays if kind == "array" else groups).append(name)
         dimensions = self._dimensions(prefix, document.get("dimensions", {}), where + pointer("dimensions"))
-        found = {"dimensions": dimensions, "arrays": arrays, "groups": groups}
-        return {**found, "nczarr": document["nczarr"]} if "nczarr" in document else found
+        released = {"dimensions": dimensions, "arrays": arrays, "groups": groups}
+        return {**released, "nczarr": document["nczarr"]} if "nczarr" in document else released
 
     def _names(self, prefix: str, document: Json, member: str) -> list[str]:
-        given = document.get(member, [])
-        if isinstance(given, list) and all(isinstance(each, str) for each in given):
-            return list(dict.fromkeys(given))
+        listed = document.get(member, [])
+        if isinstance(listed, list) and all(isinstance(name, str) for name in listed):
+            return list(dict.fromkeys(listed))
         self._bad(f"`{member}` is not a list of names", prefix, pointer("_nczarr_group", member))
-        return [each for each in given if isinstance(each, str)] if isinstance(given, list) else []
+        return [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
 
     def _unlisted(self, prefix: str, listed: set[str]) -> list[str]:
         """Return the nodes below a group that its lists miss, if the store can be listed."""
         if not self.documents.store.listed and not self.documents.extra:
             return []
-        below = [each for each in self.documents.children(prefix) if each not in listed]
-        self.documents.expect((f"{prefix}{each}/" for each in below), (DOCUMENT,))
-        return [each for each in below if self.node(f"{prefix}{each}/").get("node_type") in ("array", "group")]
+        below = [child for child in self.documents.children(prefix) if child not in listed]
+        self.documents.expect((f"{prefix}{child}/" for child in below), (DOCUMENT,))
+        return [child for child in below if self.node(f"{prefix}{child}/").get("node_type") in ("array", "group")]
 
-    def _dimensions(self, prefix: str, given: Any, where: str) -> Json:
+    def _dimensions(self, prefix: str, written: Any, where: str) -> Json:
         """Return the dimensions of either form as an object."""
-        found: Json = {}
-        if isinstance(given, list):
-            for number, item in enumerate(given):
+        dimensions: Json = {}
+        if isinstance(written, list):
+            for number, item in enumerate(written):
                 place = where + pointer(number)
                 name = _object(item).get("name")
                 if not isinstance(name, str):
                     self._bad("an item of the dimensions has no name", prefix, place)
-                elif name in found:
+                elif name in dimensions:
                     text = f"dimension {_quoted(name)} is declared twice: the first one is read"
                     self.documents.lost("duplicate-name", text, prefix + DOCUMENT, "/attributes" + place)
                 else:
-                    self._dimension(prefix, name, {key: item[key] for key in item if key != "name"}, place, found)
-        elif isinstance(given, dict):
-            for name, item in given.items():
-                self._dimension(prefix, name, item, where + pointer(name), found)
+                    self._dimension(prefix, name, {key: item[key] for key in item if key != "name"}, place, dimensions)
+        elif isinstance(written, dict):
+            for name, item in written.items():
+                self._dimension(prefix, name, item, where + pointer(name), dimensions)
         else:
             self._bad("the dimensions are neither an object nor a list", prefix, where)
-        return found
+        return dimensions
 
-    def _dimension(self, prefix: str, name: str, given: Any, where: str, found: Json) -> None:
+    def _dimension(self, prefix: str, name: str, written: Any, where: str, dimensions: Json) -> None:
         """Add one dimension."""
-        item = given if isinstance(given, dict) else {"size": given}
+        item = written if isinstance(written, dict) else {"size": written}
         for member in item.keys() - {"size", "unlimited"}:
             self._unknown(prefix, where, member)
         size, unlimited = item.get("size"), item.get("unlimited", 0)
@@ -293,55 +299,55 @@ class DraftMetadata:
             text = f"`unlimited` of dimension {_quoted(name)} is {_quoted(unlimited)}: it is read as 0"
             self._conflict(text, prefix, where + pointer("unlimited"))
             unlimited = 0
-        found[name] = {"size": size, "unlimited": int(unlimited)}
+        dimensions[name] = {"size": size, "unlimited": int(unlimited)}
 
     # ---- arrays ----------------------------------------------------------------------------------------------------
     def _alias(self, attributes: Json) -> Any:
         """Return the declared type of an array, or None."""
         array = _object(attributes.get("_nczarr_array"))
-        return next((array[each] for each in _ALIASES if each in array), None)
+        return next((array[alias] for alias in _ALIASES if alias in array), None)
 
-    def _array(self, prefix: str, given: Json, document: Json) -> Json:
+    def _array(self, prefix: str, array: Json, document: Json) -> Json:
         """Return `_nczarr_array`, with fill mode and layout in our extension."""
         where = pointer("_nczarr_array")
-        for member in given.keys() - _ARRAY_MEMBERS:
+        for member in array.keys() - _ARRAY_MEMBERS:
             self._unknown(prefix, where, member)
-        if all(each in given for each in _ALIASES) and given["nczarr_type"] != given["type_alias"]:
-            text = f"`type_alias` {_quoted(given['type_alias'])} differs from `nczarr_type`, which is read"
+        if all(alias in array for alias in _ALIASES) and array["nczarr_type"] != array["type_alias"]:
+            text = f"`type_alias` {_quoted(array['type_alias'])} differs from `nczarr_type`, which is read"
             self._conflict(text, prefix, where + pointer("type_alias"))
         extension: Json = {}
         if "fill_value" in document and document["fill_value"] is None:
             extension["fill_mode"] = "nofill"
-        if given.get("storage") in ("contiguous", "compact"):
-            extension |= {"layout": given["storage"], "chunks": []}
-        elif given.get("storage", "chunked") not in ("chunked", "scalar"):
-            text = f"storage {_quoted(given['storage'])} is unknown and is not read"
+        if array.get("storage") in ("contiguous", "compact"):
+            extension |= {"layout": array["storage"], "chunks": []}
+        elif array.get("storage", "chunked") not in ("chunked", "scalar"):
+            text = f"storage {_quoted(array['storage'])} is unknown and is not read"
             self._conflict(text, prefix, where + pointer("storage"))
-        found: Json = {key: given[key] for key in ("dimension_references", "scalar") if key in given}
+        released: Json = {key: array[key] for key in ("dimension_references", "scalar") if key in array}
         shape = document.get("shape")
-        if found.get("scalar", 0) not in (0, 1) or (found.get("scalar") == 1 and shape not in ([], [1])):
-            text = f"`scalar` is {_quoted(found['scalar'])}, and the shape {_quoted(shape)}: the shape is read"
+        if released.get("scalar", 0) not in (0, 1) or (released.get("scalar") == 1 and shape not in ([], [1])):
+            text = f"`scalar` is {_quoted(released['scalar'])}, and the shape {_quoted(shape)}: the shape is read"
             self._conflict(text, prefix, where + pointer("scalar"))
-            del found["scalar"]
-        if "dimension_references" not in found:
+            del released["scalar"]
+        if "dimension_references" not in released:
             references = self._references(prefix, document.get("dimension_names"), shape)
-            found |= {} if references is None else {"dimension_references": references}
-        own = _object(given.get("nczarr"))
-        return {**found, "nczarr": {**extension, **own}} if extension or own else found
+            released |= {} if references is None else {"dimension_references": references}
+        inner = _object(array.get("nczarr"))
+        return {**released, "nczarr": {**extension, **inner}} if extension or inner else released
 
     def _references(self, prefix: str, names: Any, shape: Any) -> list[str] | None:
         """Return the dimensions of the nearest groups that have an array's dimension names."""
         if not isinstance(names, list) or not isinstance(shape, list) or len(names) != len(shape):
             return None
-        found: list[str] = []
+        references: list[str] = []
         for name in names:
             if not isinstance(name, str):
                 return None
             group = self._parent(prefix)
             while group and name not in (self.hidden(group, "group") or {}).get("dimensions", {}):
                 group = self._parent(group)
-            found.append(f"/{group}{name}")
-        return found
+            references.append(f"/{group}{name}")
+        return references
 
     @staticmethod
     def _parent(prefix: str) -> str:
@@ -366,5 +372,5 @@ def _is_raw(data_type: Any) -> bool:
 def _is_text(value: Any, *, several: bool) -> bool:
     """Return whether a JSON value is a text, or perhaps several."""
     return isinstance(value, str) or (
-        several and isinstance(value, list) and all(isinstance(each, str) for each in value)
+        several and isinstance(value, list) and all(isinstance(text, str) for text in value)
     )

@@ -62,19 +62,21 @@ def read(reader: NodeReader) -> Unchecked:
 def _read(reader: NodeReader) -> Unchecked:
     hierarchy = _NczarrHierarchy(reader)
     superblock, key = reader.hidden("", "superblock")
-    said = hierarchy.superblock(superblock or {}, key)
-    node = hierarchy.node("", "/", said.name or "root", 0)
+    described = hierarchy.superblock(superblock or {}, key)
+    node = hierarchy.node("", "/", described.name or "root", 0)
     frame = Frame({}, {}, {}, hierarchy.respelled)
     hierarchy.collect(node, frame)
     whole = sound_types(frame.types)
     large = oversized(whole)
-    whole = sound_types({path: each for path, each in whole.items() if path not in large})
+    whole = sound_types({path: user_type for path, user_type in whole.items() if path not in large})
     for path in frame.types.keys() - whole.keys():
         reader.documents.warn("stale-extension", f"type `{path}` is too large, or uses undefined types", key)
     frame = frame._replace(types=whole)
     variables = Variables(reader, frame)
     root = hierarchy.group(node, variables)
-    return unchecked(root, variables.parts, reader, name=said.name, kind=said.kind, version=said.model or "2.0.0")
+    return unchecked(
+        root, variables.parts, reader, name=described.name, kind=described.kind, version=described.model or "2.0.0"
+    )
 
 
 class _NczarrHierarchy:
@@ -87,13 +89,13 @@ class _NczarrHierarchy:
 
     def superblock(self, document: Json, key: str) -> Superblock:
         """Return the extension's data about the dataset; without it, only the file's name."""
-        given = document.get("nczarr")
-        if given is None:
+        extension = document.get("nczarr")
+        if extension is None:
             return Superblock(name=stem(self.documents.store.title))
-        if not isinstance(given, dict):
-            given = {}
+        if not isinstance(extension, dict):
+            extension = {}
             self._stale("the extension of the superblock is not an object", key)
-        kind, name, model = given.get("kind"), given.get("name", ""), given.get("model")
+        kind, name, model = extension.get("kind"), extension.get("name", ""), extension.get("model")
         if kind is not None and not (isinstance(kind, str) and kind in KINDS):
             self._stale(f"the kind of netCDF file {kind!r} is unknown", key)
             kind = None
@@ -125,19 +127,21 @@ class _NczarrHierarchy:
                 self.documents.lost("unreadable-array", text, key)
             else:
                 children.append(self.node(inside, names.join(path, child), child, depth + 1))
-        taken = {each for each, _ in (*variables, *groups)}
+        taken = {member for member, _ in (*variables, *groups)}
         types = self._types(extension.get("types", []), key, taken)
-        clashing = {each for each, _ in groups} | {each.name for each in types}
+        clashing = {declared for declared, _ in groups} | {declared.name for declared in types}
         dimensions = self._dimensions(document, path, key, clashing)
         hidden = extension.get("anonymous", [])
-        stand_ins = set(hidden) if isinstance(hidden, list) and all(isinstance(each, str) for each in hidden) else set()
+        stand_ins = (
+            set(hidden) if isinstance(hidden, list) and all(isinstance(label, str) for label in hidden) else set()
+        )
         return _Node(
             name,
             path,
             prefix,
             types,
-            tuple(each for each in dimensions if each.name not in stand_ins),
-            tuple(each for each in dimensions if each.name in stand_ins),
+            tuple(dimension for dimension in dimensions if dimension.name not in stand_ins),
+            tuple(dimension for dimension in dimensions if dimension.name in stand_ins),
             tuple(variables),
             tuple(children),
         )
@@ -155,14 +159,16 @@ class _NczarrHierarchy:
         groups = set(self._list(document, ("groups",), key, quiet=True))
         added = extension.get("members")
         order = listed
-        below = [*listed, *(each for each in added if isinstance(each, str))] if isinstance(added, list) else listed
-        self.documents.expect((f"{prefix}{each}/" for each in below), self.reader.names)
-        if isinstance(added, list) and all(isinstance(each, str) for each in added):
-            known = set(listed)
-            gone = [each for each in added if each not in known and not self._stands(prefix, each)]
-            for each in gone:
-                self._stale(f"`{each}` was removed by a program that left its name", key)
-            order = list(dict.fromkeys([*(each for each in added if each not in gone), *listed]))
+        below = (
+            [*listed, *(member for member in added if isinstance(member, str))] if isinstance(added, list) else listed
+        )
+        self.documents.expect((f"{prefix}{member}/" for member in below), self.reader.names)
+        if isinstance(added, list) and all(isinstance(member, str) for member in added):
+            present = set(listed)
+            gone = [member for member in added if member not in present and not self._stands(prefix, member)]
+            for missing in gone:
+                self._stale(f"`{missing}` was removed by a program that left its name", key)
+            order = list(dict.fromkeys([*(member for member in added if member not in gone), *listed]))
         elif added is not None:
             self._stale("the members of the extension are not a list of names", key)
         return self._sorted(prefix, path, order, groups, key)
@@ -171,7 +177,7 @@ class _NczarrHierarchy:
         self, prefix: str, path: str, order: list[str], groups: set[str], key: str
     ) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
         """Split the members into variables and groups."""
-        found: list[tuple[str, str, str]] = []
+        nodes: list[tuple[str, str, str]] = []
         for written in order:
             if not _is_segment(written):
                 self.documents.lost("bad-metadata", f"{written!r} is not the name of an array or group", key)
@@ -187,10 +193,10 @@ class _NczarrHierarchy:
                 continue
             if is_array:
                 both_kinds(self.reader, inside)
-            found.append(("variable" if is_array or self._is_variable(inside) else "group", spelled, inside))
-        items = [(kind, spelled) for kind, spelled, _ in found]
-        shown = self.documents.apart(items, [self.reader.key(inside) for _, _, inside in found], path)
-        members = [(kind, name, inside) for name, (kind, _, inside) in zip(shown, found, strict=True)]
+            nodes.append(("variable" if is_array or self._is_variable(inside) else "group", spelled, inside))
+        items = [(kind, spelled) for kind, spelled, _ in nodes]
+        shown = self.documents.apart(items, [self.reader.key(inside) for _, _, inside in nodes], path)
+        members = [(kind, name, inside) for name, (kind, _, inside) in zip(shown, nodes, strict=True)]
         variables = [(name, inside) for kind, name, inside in members if kind == "variable"]
         return variables, [(name, inside) for kind, name, inside in members if kind == "group"]
 
@@ -205,47 +211,47 @@ class _NczarrHierarchy:
         return isinstance(extension, dict) and isinstance(extension.get("variable"), dict)
 
     def _list(self, document: Json, spoken: tuple[str, ...], key: str, *, quiet: bool = False) -> list[str]:
-        given: Any = next((document[name] for name in spoken if name in document), [])
-        if isinstance(given, list) and all(isinstance(each, str) for each in given):
-            return list(dict.fromkeys(given))
+        listed: Any = next((document[name] for name in spoken if name in document), [])
+        if isinstance(listed, list) and all(isinstance(name, str) for name in listed):
+            return list(dict.fromkeys(listed))
         if not quiet:
             self.documents.lost("bad-metadata", f"`{spoken[0]}` is not a list of names", key)
-        return [each for each in given if isinstance(each, str)] if isinstance(given, list) else []
+        return [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
 
-    def _types(self, given: Any, key: str, taken: set[str]) -> tuple[UserType, ...]:
+    def _types(self, written: Any, key: str, taken: set[str]) -> tuple[UserType, ...]:
         """Return the extension's types that are valid individually."""
-        found: dict[str, UserType] = {}
-        for number, item in enumerate(given if isinstance(given, list) else []):
+        types: dict[str, UserType] = {}
+        for number, item in enumerate(written if isinstance(written, list) else []):
             where = pointer("_nczarr_group", "nczarr", "types", number)
             try:
-                made = type_from_json(item)
-                wrong = _wrong(made)
+                user_type = type_from_json(item)
+                wrong = _wrong(user_type)
             except (KeyError, TypeError, ValueError, AttributeError) as fault:
                 self._stale(
                     f"a type cannot be read: {str(fault).splitlines()[0] if str(fault) else fault!r}", key, where
                 )
                 continue
-            if wrong is None and (made.name in taken or made.name in found):
-                text = f"type `{made.name}` has a name that is in use, and is left out"
+            if wrong is None and (user_type.name in taken or user_type.name in types):
+                text = f"type `{user_type.name}` has a name that is in use, and is left out"
                 self.documents.lost("duplicate-name", text, key, where)
             elif wrong is not None:
-                self._stale(f"type `{made.name}` {wrong}", key, where)
+                self._stale(f"type `{user_type.name}` {wrong}", key, where)
             else:
-                found[made.name] = made
-        return tuple(found.values())
+                types[user_type.name] = user_type
+        return tuple(types.values())
 
     def _dimensions(self, document: Json, path: str, key: str, clashing: set[str]) -> list[Dimension]:
-        given: Any = next((document[name] for name in ("dimensions", "dims") if name in document), {})
-        if not isinstance(given, dict):
-            told = list(unread_draft.dimensions(document))
-            for message, where in told:
+        lengths: Any = next((document[name] for name in ("dimensions", "dims") if name in document), {})
+        if not isinstance(lengths, dict):
+            unread = list(unread_draft.dimensions(document))
+            for message, where in unread:
                 self.documents.lost("draft-layout", message, key, where)
-            if not told:
+            if not unread:
                 self.documents.lost("bad-metadata", "the dimensions are not an object", key)
             return []
-        found: dict[str, Dimension] = {}
-        shown = self.documents.apart([("dimension", written) for written in given], [key] * len(given), path)
-        for name, (written, size) in zip(shown, given.items(), strict=True):
+        dimensions: dict[str, Dimension] = {}
+        shown = self.documents.apart([("dimension", written) for written in lengths], [key] * len(lengths), path)
+        for name, (written, size) in zip(shown, lengths.items(), strict=True):
             if name != written:
                 self.respelled[names.join(path, written)] = names.join(path, name)
             unlimited = False
@@ -259,14 +265,14 @@ class _NczarrHierarchy:
             elif type(size) is not int or not 0 <= size <= LARGEST_LENGTH:
                 self.documents.lost("bad-metadata", f"dimension `{name}` has no length", key)
             else:
-                found[name] = Dimension(name=name, size=size, unlimited=unlimited, span=self.documents.span(key))
-        return list(found.values())
+                dimensions[name] = Dimension(name=name, size=size, unlimited=unlimited, span=self.documents.span(key))
+        return list(dimensions.values())
 
     def collect(self, node: _Node, frame: Frame) -> None:
         """Add the types and dimensions of a group and its descendants to the frame."""
-        frame.types.update({names.join(node.path, each.name): each for each in node.types})
-        frame.dimensions.update({names.join(node.path, each.name): each for each in node.dimensions})
-        frame.anonymous.update({names.join(node.path, each.name): each for each in node.anonymous})
+        frame.types.update({names.join(node.path, user_type.name): user_type for user_type in node.types})
+        frame.dimensions.update({names.join(node.path, dimension.name): dimension for dimension in node.dimensions})
+        frame.anonymous.update({names.join(node.path, dimension.name): dimension for dimension in node.anonymous})
         for child in node.children:
             self.collect(child, frame)
 
@@ -274,24 +280,24 @@ class _NczarrHierarchy:
         """Return the group with its variables."""
         frame = variables.frame
         taken = {
-            *(each.name for each in (*node.types, *node.dimensions, *node.children)),
+            *(declared.name for declared in (*node.types, *node.dimensions, *node.children)),
             *(name for name, _ in node.variables),
         }
         inventor = Inventor(node.path, taken)
-        made: list[Variable] = []
+        read: list[Variable] = []
         for name, prefix in node.variables:
             variable = variables.read(node.path, name, prefix, inventor)
             if variable is not None:
-                made.append(variable)
+                read.append(variable)
         self.documents.namesakes += inventor.namesakes
         key = self.reader.key(node.prefix)
         hidden, _ = self.reader.hidden(node.prefix, "attr")
-        kept = tuple(each for each in node.types if names.join(node.path, each.name) in frame.types)
+        types = tuple(user_type for user_type in node.types if names.join(node.path, user_type.name) in frame.types)
         return Group(
             name=node.name,
-            types=(*kept, *inventor.made.values()),
-            dimensions=tuple(variables.sized(node.path, each) for each in node.dimensions),
-            variables=tuple(made),
+            types=(*types, *inventor.made.values()),
+            dimensions=tuple(variables.sized(node.path, dimension) for dimension in node.dimensions),
+            variables=tuple(read),
             attributes=NodeAttributes(self.documents, frame.types).read(
                 self.reader.attributes(node.prefix), key, hidden
             ),
@@ -310,25 +316,34 @@ def _is_version(text: str) -> bool:
     return len(words) == 3 and all(word.isascii() and word.isdigit() for word in words)
 
 
-def _wrong(made: UserType) -> str | None:
+def _wrong(user_type: UserType) -> str | None:
     """Return the fault of a type by itself, or None."""
     from nczarr.ast import ATOMIC, CompoundType, EnumType
 
-    problem = name_problem(made.name)
+    problem = name_problem(user_type.name)
     if problem is not None:
         return f"is invalid: {problem}"
-    inner = made.constants if isinstance(made, EnumType) else made.fields if isinstance(made, CompoundType) else ()
-    if any(names.normal(each.name) != each.name for each in (made, *inner)):
+    inner = (
+        user_type.constants
+        if isinstance(user_type, EnumType)
+        else user_type.fields
+        if isinstance(user_type, CompoundType)
+        else ()
+    )
+    if any(names.normal(declared.name) != declared.name for declared in (user_type, *inner)):
         return "has a name that is not in NFC"
-    if isinstance(made, EnumType):
-        atomic = ATOMIC[made.base]
-        keys, values = {each.name for each in made.constants}, {each.value for each in made.constants}
-        if not made.constants or len(keys) < len(made.constants) or len(values) < len(made.constants):
+    if isinstance(user_type, EnumType):
+        atomic = ATOMIC[user_type.base]
+        keys, values = (
+            {constant.name for constant in user_type.constants},
+            {constant.value for constant in user_type.constants},
+        )
+        if not user_type.constants or len(keys) < len(user_type.constants) or len(values) < len(user_type.constants):
             return "has no constants, or two constants of the same name or value"
-        if any(not atomic.low <= each.value <= atomic.high for each in made.constants):
-            return f"has a constant that is not of type {made.base}"
-    if isinstance(made, CompoundType):
-        fields = {each.name for each in made.fields}
-        if not made.fields or len(fields) < len(made.fields) or any(map(name_problem, fields)):
+        if any(not atomic.low <= constant.value <= atomic.high for constant in user_type.constants):
+            return f"has a constant that is not of type {user_type.base}"
+    if isinstance(user_type, CompoundType):
+        fields = {field.name for field in user_type.fields}
+        if not user_type.fields or len(fields) < len(user_type.fields) or any(map(name_problem, fields)):
             return "has no fields, two fields of the same name, or an invalid name"
     return None

@@ -19,15 +19,15 @@ _LAYOUT = "in the layout of a netCDF-C draft, below a root of another dialect,"
 
 def attribute_types(attributes: Json) -> Iterator[tuple[str, str]]:
     """Yield (message, pointer) for the draft's attribute types."""
-    given = attributes.get(ATTRIBUTE_TYPES)
-    types = given.get("attribute_types") if isinstance(given, dict) else given
+    written = attributes.get(ATTRIBUTE_TYPES)
+    types = written.get("attribute_types") if isinstance(written, dict) else written
     if isinstance(types, dict):
-        found = [f"`{name}` ({_text(kind)})" for name, kind in types.items()]
+        entries = [f"`{name}` ({_text(kind)})" for name, kind in types.items()]
     elif isinstance(types, list):
-        found = [f"`{_name(each)}` ({_text(_configured(each))})" for each in types if isinstance(each, dict)]
+        entries = [f"`{_name(entry)}` ({_text(_configured(entry))})" for entry in types if isinstance(entry, dict)]
     else:
         return
-    text = f"types of attributes are written {_LAYOUT} and not read: {_listed(found)}"
+    text = f"types of attributes are written {_LAYOUT} and not read: {_listed(entries)}"
     yield text, pointer("attributes", ATTRIBUTE_TYPES)
 
 
@@ -51,19 +51,21 @@ def array_type(attributes: Json, data_type: Any) -> Iterator[tuple[str, str]]:
 
 def subgroups(group: Json) -> Iterator[tuple[str, str]]:
     """Yield (message, pointer) for groups under the draft's name, which are omitted."""
-    given = group.get("subgroups")
-    if given:
-        found = [f"`{_text(each)}`" for each in given] if isinstance(given, list) else [f"`{_text(given)}`"]
-        text = f"groups are listed {_LAYOUT} and not read: {_listed(found)}"
+    listed = group.get("subgroups")
+    if listed:
+        entries = (
+            [f"`{_text(group_name)}`" for group_name in listed] if isinstance(listed, list) else [f"`{_text(listed)}`"]
+        )
+        text = f"groups are listed {_LAYOUT} and not read: {_listed(entries)}"
         yield text, pointer("attributes", "_nczarr_group", "subgroups")
 
 
 def dimensions(group: Json) -> Iterator[tuple[str, str]]:
     """Yield (message, pointer) for dimensions in the draft's list, which are omitted."""
-    given = group.get("dimensions")
-    if isinstance(given, list):
-        found = [f"`{_name(each)}`" for each in given]
-        text = f"dimensions are listed {_LAYOUT} and not read: {_listed(found)}"
+    listed = group.get("dimensions")
+    if isinstance(listed, list):
+        entries = [f"`{_name(entry)}`" for entry in listed]
+        text = f"dimensions are listed {_LAYOUT} and not read: {_listed(entries)}"
         yield text, pointer("attributes", "_nczarr_group", "dimensions")
 
 
@@ -74,9 +76,9 @@ def members(document: Json) -> Iterator[tuple[str, str]]:
             yield f"member `{name}` is outside `attributes` and is not read", pointer(name)
 
 
-def _listed(found: list[str]) -> str:
-    more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-    return ", ".join(found[:_SHOWN]) + more if found else "none"
+def _listed(entries: list[str]) -> str:
+    more = f" and {len(entries) - _SHOWN} more" if len(entries) > _SHOWN else ""
+    return ", ".join(entries[:_SHOWN]) + more if entries else "none"
 
 
 def _configured(item: Json) -> Any:

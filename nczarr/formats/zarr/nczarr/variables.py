@@ -90,7 +90,7 @@ class Variables:
             return None
         types = self.frame.types
         if inventor.made:
-            types = {**types, **{names.join(path, each): made for each, made in inventor.made.items()}}
+            types = {**types, **{names.join(path, label): declared for label, declared in inventor.made.items()}}
         references = self._references(extension, plain, described, path, key)
         shape = tuple(ref if isinstance(ref, int) else self.frame.dimensions[ref].size for ref in references)
         attributes = self._attributes(described.attributes, described.prefix, type_name)
@@ -99,17 +99,17 @@ class Variables:
             type=type_name,
             dimensions=references,
             attributes=with_fill(attributes, type_name, types, described, self.reader)
-            if any(each.name == "_FillValue" for each in attributes)
+            if any(attribute.name == "_FillValue" for attribute in attributes)
             else attributes,
             storage=self._storage(extension, described.storage(texts=False), references, type_name, key),
             span=self.documents.span(described.key),
         )
         nil = extension.nil.get("", ()) if type_name == "string" else ()
-        own = own_fill(type_name, variable.attributes)
+        fill = own_fill(type_name, variable.attributes)
         undeclared = self._undeclared_fill(extension, described, type_name, types, key)
         if undeclared is not None:
-            described, own = described._replace(fill=None), undeclared
-        source = described.source(self.documents, descr(type_name, types), shape, nil, own)
+            described, fill = described._replace(fill=None), undeclared
+        source = described.source(self.documents, descr(type_name, types), shape, nil, fill)
         self.parts[names.join(path, name)] = {"": source}
         return variable
 
@@ -124,8 +124,10 @@ class Variables:
         if not is_number(described.encoding.dtype):
             return None
         if extension.fill is None:
-            found = default_fill(type_name, types) if described.fill is None else None
-            return found.data if found and extension.fill_mode == "fill" and isinstance(found.data, bytes) else None
+            default = default_fill(type_name, types) if described.fill is None else None
+            return (
+                default.data if default and extension.fill_mode == "fill" and isinstance(default.data, bytes) else None
+            )
         try:
             data = base64.b64decode(extension.fill, validate=True)
         except (TypeError, ValueError):
@@ -138,24 +140,28 @@ class Variables:
     def _plain_references(self, hidden: Json | None, described: ArrayMetadata, key: str) -> tuple[str, ...] | None:
         """Return the FQNs in the plain list; `()` for a scalar; None (reported) if missing."""
         hidden = hidden or {}
-        given = next((hidden[each] for each in ("dimension_references", "dimrefs") if each in hidden), None)
+        references = next((hidden[member] for member in ("dimension_references", "dimrefs") if member in hidden), None)
         if hidden.get("scalar") == 1 or hidden.get("storage") == "scalar":
             return ()
-        if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
+        if not isinstance(references, list) or not all(isinstance(reference, str) for reference in references):
             if described.shape and self.reader.axes_member:
                 self.documents.warn("unnamed-dimension", "the array has no list of dimensions: they are anonymous", key)
             return None
-        return tuple(self._reference(each) for each in given)
+        return tuple(self._reference(reference) for reference in references)
 
     def _type(
         self, extension: ArrayExtension, name: str, described: ArrayMetadata, inventor: Inventor, key: str
     ) -> str | None:
-        said, types = extension.type, self.frame.types
-        if said is not None:
-            known = said in ATOMIC or said in types
-            if known and (said == "string" or is_fixed(said, types)) and holds(described.encoding.dtype, said, types):
-                return said
-            self._stale(f"the array does not hold values of type `{said}`", key)
+        type_name, types = extension.type, self.frame.types
+        if type_name is not None:
+            is_known = type_name in ATOMIC or type_name in types
+            if (
+                is_known
+                and (type_name == "string" or is_fixed(type_name, types))
+                and holds(described.encoding.dtype, type_name, types)
+            ):
+                return type_name
+            self._stale(f"the array does not hold values of type `{type_name}`", key)
         if described.plain_type is not None:
             text = described.encoding.dtype == "|S1" and self.reader.texts_are_strings
             return "string" if text else described.plain_type
@@ -176,43 +182,45 @@ class Variables:
         """Return the extension's dimensions if they fit the shape, else the plain ones, else sizes."""
         shape = described.shape
         if extension.dimensions is not None:
-            said = self._resolved(extension.dimensions)
-            if self._fit(said, shape):
-                return said
+            resolved = self._resolved(extension.dimensions)
+            if self._fit(resolved, shape):
+                return resolved
             self._stale("the dimensions of the extension do not match the shape", key)
         if plain is None:
             return shape
         if self._fit(plain, shape):
             return plain
-        found: list[str | int] = []
+        references: list[str | int] = []
         for number, length in enumerate(shape):
             reference = plain[number] if len(plain) == len(shape) else None
             if reference is not None and self._fit((reference,), (length,)):
-                found.append(reference)
+                references.append(reference)
                 continue
-            found.append(length)
+            references.append(length)
             stands = self.frame.anonymous.get(reference or "")
             if stands is None or stands.size != length:
                 what = (
                     "a dimension has no name" if reference is None else f"`{reference}` does not have length {length}"
                 )
                 self.documents.warn("unnamed-dimension", f"{what}: it is anonymous", key, pointer("_nczarr_array"))
-        return tuple(found)
+        return tuple(references)
 
-    def _resolved(self, given: tuple[str | int, ...]) -> tuple[str | int, ...]:
+    def _resolved(self, references: tuple[str | int, ...]) -> tuple[str | int, ...]:
         """Return unescaped references as FQNs."""
-        return tuple(self._reference(each) if isinstance(each, str) else each for each in given)
+        return tuple(
+            self._reference(reference) if isinstance(reference, str) else reference for reference in references
+        )
 
     def _reference(self, written: str) -> str:
         """Return the FQN of an unescaped path; cached, because variables share dimensions."""
-        known = self._fqns.get(written)
-        if known is None:
-            known = self._fqns[written] = self._fqn(written)
-        return known
+        fqn = self._fqns.get(written)
+        if fqn is None:
+            fqn = self._fqns[written] = self._fqn(written)
+        return fqn
 
     def _fqn(self, written: str) -> str:
         *groups, last = written.removeprefix("/").split("/")
-        groups = [names.normal(each) for each in groups]
+        groups = [names.normal(group) for group in groups]
         return self.frame.respelled.get(names.fqn([*groups, last])) or names.fqn([*groups, names.normal(last)])
 
     def _fit(self, references: tuple[str | int, ...], shape: tuple[int, ...]) -> bool:
@@ -236,16 +244,19 @@ class Variables:
         type_name = extension.type or ""
         types = self.frame.types
         references = self._resolved(extension.dimensions or ())
-        known = all(isinstance(each, int) or each in self.frame.dimensions for each in references)
-        if type_name not in types or is_fixed(type_name, types) or not known:
+        are_known = all(isinstance(reference, int) or reference in self.frame.dimensions for reference in references)
+        if type_name not in types or is_fixed(type_name, types) or not are_known:
             text = f"variable `{name}` has an undefined type or dimension"
             self.documents.lost("unreadable-array", text, key)
             return None
-        shape = tuple(each if isinstance(each, int) else self.frame.dimensions[each].size for each in references)
-        found: dict[str, ArraySource] = {}
-        wanted = list(parts(type_name, shape, types))
-        places = paths(each.path for each in wanted) if self.reader.portable_names else {}
-        for part in wanted:
+        shape = tuple(
+            reference if isinstance(reference, int) else self.frame.dimensions[reference].size
+            for reference in references
+        )
+        sources: dict[str, ArraySource] = {}
+        pieces = list(parts(type_name, shape, types))
+        places = paths(piece.path for piece in pieces) if self.reader.portable_names else {}
+        for part in pieces:
             inside = f"{prefix}{places.get(part.path, part.path)}/"
             described = self.reader.array(inside) if self.reader.is_array(inside) else None
             wrong = None
@@ -254,7 +265,8 @@ class Variables:
             elif not holds(described.encoding.dtype, part.type, types):
                 wrong = f"does not hold values of type `{part.type}`"
             elif len(described.shape) != len(part.shape) or any(
-                length is not None and length != own for length, own in zip(part.shape, described.shape, strict=False)
+                length is not None and length != stored
+                for length, stored in zip(part.shape, described.shape, strict=False)
             ):
                 wrong = "does not have the shape of the variable"
             if described is None or wrong is not None:
@@ -262,8 +274,8 @@ class Variables:
                 self.documents.lost("unreadable-array", text, key)
                 return None
             nil = extension.nil.get(part.path, ()) if part.type == "string" else ()
-            found[part.path] = described.source(self.documents, descr(part.type, types), described.shape, nil)
-        self.parts[names.join(path, name)] = found
+            sources[part.path] = described.source(self.documents, descr(part.type, types), described.shape, nil)
+        self.parts[names.join(path, name)] = sources
         return Variable(
             name=name,
             type=type_name,
@@ -274,86 +286,95 @@ class Variables:
         )
 
     # ---- what the extension says -----------------------------------------------------------------------------------
-    def _attributes(self, given: Json, prefix: str, type_name: str) -> tuple[Any, ...]:
+    def _attributes(self, document: Json, prefix: str, type_name: str) -> tuple[Any, ...]:
         hidden, _ = self.reader.hidden(prefix, "attr")
         return NodeAttributes(self.documents, self.frame.types).read(
-            given,
+            document,
             self.reader.key(prefix),
             hidden,
             lambda value: self.reader.own_fill(type_name, value),
             self.reader.shown_fill,
         )
 
-    def _extension(self, given: Any, key: str) -> ArrayExtension:
+    def _extension(self, written: Any, key: str) -> ArrayExtension:
         """Return the extension of a variable, without invalid members."""
-        if given == {}:
+        if written == {}:
             return SILENT
         try:
-            found = ArrayExtension.from_json(given)
-            nil = {part: runs for part, runs in found.nil.items() if all(_is_run(run) for run in runs)}
+            extension = ArrayExtension.from_json(written)
+            nil = {part: runs for part, runs in extension.nil.items() if all(_is_run(run) for run in runs)}
         except (KeyError, TypeError, ValueError, AttributeError, IndexError):
             self._stale("the extension of the array cannot be read", key)
             return ArrayExtension()
         checks = {
-            "type": found.type is None or isinstance(found.type, str),
-            "dimensions": found.dimensions is None
+            "type": extension.type is None or isinstance(extension.type, str),
+            "dimensions": extension.dimensions is None
             or all(
-                isinstance(each, str) or (type(each) is int and 0 <= each <= LARGEST_LENGTH)
-                for each in found.dimensions
+                isinstance(dimension, str) or (type(dimension) is int and 0 <= dimension <= LARGEST_LENGTH)
+                for dimension in extension.dimensions
             ),
-            "layout": found.layout in (None, "contiguous", "compact", "chunked"),
-            "chunks": found.chunks is None
-            or all(isinstance(each, Lengths) or (type(each) is int and each > 0) for each in found.chunks),
-            "filters": found.filters is None or all(each and _is_run(each, FILTER_LIMIT - 1) for each in found.filters),
-            "endian": found.endian in (None, "little", "big", "native"),
-            "fill_mode": found.fill_mode in (None, "fill", "nofill"),
-            "nil": len(nil) == len(found.nil),
-            "element": found.element is None or is_element_name(found.element),
+            "layout": extension.layout in (None, "contiguous", "compact", "chunked"),
+            "chunks": extension.chunks is None
+            or all(isinstance(chunk, Lengths) or (type(chunk) is int and chunk > 0) for chunk in extension.chunks),
+            "filters": extension.filters is None
+            or all(codec and _is_run(codec, FILTER_LIMIT - 1) for codec in extension.filters),
+            "endian": extension.endian in (None, "little", "big", "native"),
+            "fill_mode": extension.fill_mode in (None, "fill", "nofill"),
+            "nil": len(nil) == len(extension.nil),
+            "element": extension.element is None or is_element_name(extension.element),
         }
         wrong = [member for member, right in checks.items() if not right]
         for member in wrong:
             self._stale(f"`{member}` of the array's extension is invalid", key)
-        kept: dict[str, Any] = {member: {} if member == "nil" else None for member in wrong}
-        return found._replace(**kept)
+        defaults: dict[str, Any] = {member: {} if member == "nil" else None for member in wrong}
+        return extension._replace(**defaults)
 
     def _storage(
-        self, extension: ArrayExtension, said: Storage, references: tuple[str | int, ...], type_name: str, key: str
+        self,
+        extension: ArrayExtension,
+        plain_storage: Storage,
+        references: tuple[str | int, ...],
+        type_name: str,
+        key: str,
     ) -> Storage:
         """Return the plain documents' storage, updated by a valid extension."""
         dimensions = [
-            self.frame.dimensions[each] if isinstance(each, str) else Dimension(name="_", size=each)
-            for each in references
+            self.frame.dimensions[reference] if isinstance(reference, str) else Dimension(name="_", size=reference)
+            for reference in references
         ]
         filters, endian = extension.filters, extension.endian
         plainly = normalized(
-            said, tuple(each.size for each in dimensions), type_name, tuple(each.unlimited for each in dimensions)
+            plain_storage,
+            tuple(dimension.size for dimension in dimensions),
+            type_name,
+            tuple(dimension.unlimited for dimension in dimensions),
         )
         if extension is SILENT:
             return plainly
-        made: Storage | None = None
+        storage: Storage | None = None
         with suppress(ValueError):
-            made = made_storage(
+            storage = made_storage(
                 extension.layout,
                 plainly.chunks if extension.chunks is None else extension.chunks or None,
                 plainly.codecs
                 if filters is None
-                else tuple(Codec(id=each[0], parameters=each[1:]) for each in filters),
+                else tuple(Codec(id=codec[0], parameters=codec[1:]) for codec in filters),
                 plainly.endian if endian is None else None if endian == "native" else endian,
                 plainly.no_fill if extension.fill_mode is None else extension.fill_mode == "nofill",
                 extension.quantize,
                 plainly.element or extension.element,
             )
         report = Report()
-        if made is not None:
-            named = Variable(name="_", type=type_name, storage=made)
+        if storage is not None:
+            named = Variable(name="_", type=type_name, storage=storage)
             check_storage(named, dimensions, self.frame.types, report)
-        if made is None or report.errors:
+        if storage is None or report.errors:
             self._stale("the storage in the extension does not suit the array", key)
             return plainly
-        return made
+        return storage
 
 
 @functools.lru_cache(maxsize=1024)
 def _is_run(run: tuple[Any, ...], most: int = LARGEST_LENGTH // 2) -> bool:
     """Return whether all items are integers within a limit."""
-    return all(type(each) is int and 0 <= each <= most for each in run)
+    return all(type(number) is int and 0 <= number <= most for number in run)

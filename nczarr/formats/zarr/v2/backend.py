@@ -60,13 +60,13 @@ class Zarr2Writer(Writer):
         It has the documents of groups and arrays alone: zarr-python opens no store
         with others in it.
         """
-        kept: list[Entry] = []
+        entries: list[Entry] = []
         for key, document in documents:
             if key == ".zattrs":  # the root is next and last: all others are known
-                every = members(sorted([*kept, (".zattrs", document), (".zgroup", GROUP)]))
+                every = members(sorted([*entries, (".zattrs", document), (".zgroup", GROUP)]))
                 yield ".zmetadata", b'{"metadata": {' + every + b'}, "zarr_consolidated_format": 1}'
             if is_metadata(key):
-                kept.append((key, document))
+                entries.append((key, document))
             yield key, document
 
     def axes_attributes(self, path: str) -> Json:

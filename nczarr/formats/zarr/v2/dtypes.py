@@ -79,7 +79,7 @@ def fill_bytes(descr: Descr, written: Any) -> bytes | None:
         parts = written if isinstance(written, list) else [written, 0.0]
         if len(parts) != 2:
             raise ValueError(f"{shown(written)} is not a list of two numbers")
-        return b"".join(number(part, _plain(part, each)) for part, each in zip(halves(descr), parts, strict=True))
+        return b"".join(number(part, _plain(part, half)) for part, half in zip(halves(descr), parts, strict=True))
     return number(descr, _plain(descr, written))
 
 

@@ -121,15 +121,15 @@ class Zarr2Reader(NodeReader):
         document = self.documents.get(key)
         if document is None:
             return None
-        found, before = self._described.get(id(document)), self.documents.said
-        if found is None:
-            found = self._array(document, key)
+        metadata, before = self._described.get(id(document)), self.documents.said
+        if metadata is None:
+            metadata = self._array(document, key)
             if self.documents.said == before:  # else the next one has the same to say
-                self._described[id(document)] = found
-        attributes = with_times(self.attributes(prefix), found.encoding.dtype, found.fill)
+                self._described[id(document)] = metadata
+        attributes = with_times(self.attributes(prefix), metadata.encoding.dtype, metadata.fill)
         axes = axes_of(attributes.get("_ARRAY_DIMENSIONS"))
-        chunk_keys = found.chunk_keys.below(prefix)
-        return found._replace(key=key, prefix=prefix, attributes=attributes, axes=axes, chunk_keys=chunk_keys)
+        chunk_keys = metadata.chunk_keys.below(prefix)
+        return metadata._replace(key=key, prefix=prefix, attributes=attributes, axes=axes, chunk_keys=chunk_keys)
 
     def _array(self, document: Json, key: str) -> ArrayMetadata:
         """Return the part of the metadata that depends on the document alone."""
@@ -145,7 +145,7 @@ class Zarr2Reader(NodeReader):
             dtype = self._known(dtypes.descr(document.get("dtype")), configs)
         except (ValueError, TypeError) as fault:
             raise BadDocumentError(f"the model has no type for {fault}", "dtype", "unreadable-array") from None
-        configs = [_sized(each, dtype) for each in configs if each.get("id") not in _TEXTS]
+        configs = [_sized(config, dtype) for config in configs if config.get("id") not in _TEXTS]
         order = document.get("order", "C")
         if order not in ("C", "F"):
             raise BadDocumentError("the order must be C or F", "order")
@@ -175,7 +175,7 @@ class Zarr2Reader(NodeReader):
         if match is None:
             raise ValueError(f"dtype `{written}`")
         order, number, letter, length, texts, wide, wider, time = match.groups()
-        objects = [each["id"] for each in configs if each["id"] in _TEXTS or _is_object_codec(each)]
+        objects = [config["id"] for config in configs if config["id"] in _TEXTS or _is_object_codec(config)]
         if objects and not texts:  # numcodecs encodes the characters of `U` as texts of any length
             if (wide or wider) and len(objects) == 1 and objects[0] != "vlen-bytes":
                 return "|O"
@@ -192,7 +192,7 @@ class Zarr2Reader(NodeReader):
             return (">" if order == ">" else "<") + time
         if texts and not field and len(objects) == 1:
             return "|O"
-        if any(each["id"] == "pickle" for each in configs):
+        if any(config["id"] == "pickle" for config in configs):
             raise ValueError(f"dtype `{written}` with filter `pickle`, which runs code")
         raise ValueError(f"dtype `{written}`")
 
@@ -235,10 +235,10 @@ def _configs(document: Json) -> list[Json]:
     """Return filters and compressor in encoding order. Raises BadDocumentError."""
     filters, compressor = document.get("filters") or [], document.get("compressor")
     steps = [*filters, *([compressor] if compressor is not None else [])] if isinstance(filters, list) else [None]
-    found = [each for each in steps if isinstance(each, dict) and isinstance(each.get("id"), str)]
-    if len(found) < len(steps):
+    configs = [step for step in steps if isinstance(step, dict) and isinstance(step.get("id"), str)]
+    if len(configs) < len(steps):
         raise BadDocumentError("a filter or compressor is not a configuration with an `id`", "filters")
-    return found
+    return configs
 
 
 def _sized(config: Json, dtype: Descr) -> Json:

@@ -69,24 +69,24 @@ class Zarr3Writer(Writer):
 
     def consolidated(self, documents: Iterator[Entry]) -> Iterator[Entry]:
         """Yield the documents; that of the root contains those of all groups and arrays by path."""
-        kept: list[Entry] = []
+        entries: list[Entry] = []
         for key, document in documents:
             if key == DOCUMENT:
                 head = b', "consolidated_metadata": {"kind": "inline", "must_understand": false, "metadata": {'
-                document = document.removesuffix(b"}") + head + members(sorted(kept)) + b"}}}"
+                document = document.removesuffix(b"}") + head + members(sorted(entries)) + b"}}}"
             if is_metadata(key):
-                kept.append((key.removesuffix(DOCUMENT).removesuffix("/"), document))
+                entries.append((key.removesuffix(DOCUMENT).removesuffix("/"), document))
             yield key, document
 
     def group_attributes(self, path: str, group: Group) -> Json:
         """Return the attributes of a group, with a declaration of a convention if requested."""
-        found = super().group_attributes(path, group)
-        return nz.declared(found, group=True) if self.plan.options.declare else found
+        attributes = super().group_attributes(path, group)
+        return nz.declared(attributes, group=True) if self.plan.options.declare else attributes
 
     def variable_attributes(self, path: str, variable: Variable) -> Json:
         """Return the attributes of a variable, with a declaration of a convention if requested."""
-        found = super().variable_attributes(path, variable)
-        return nz.declared(found, group=False) if self.plan.options.declare else found
+        attributes = super().variable_attributes(path, variable)
+        return nz.declared(attributes, group=False) if self.plan.options.declare else attributes
 
     def fill_form(self, constant: Constant) -> JsonConstant:
         """Return a fill value in xarray's encoding."""

@@ -65,8 +65,8 @@ def _step(config: Config, size: int) -> Json:
 
 def config_of(name: str, configuration: Json) -> Config:
     """Return the numcodecs configuration of a step."""
-    own, name, configuration = name, name.removeprefix(NUMCODECS), dict(configuration)
-    if name == own == "blosc":
+    spelled, name, configuration = name, name.removeprefix(NUMCODECS), dict(configuration)
+    if name == spelled == "blosc":
         configuration.pop("typesize", None)
         shuffle = configuration.get("shuffle")
         if shuffle not in BLOSC_SHUFFLES:

@@ -101,15 +101,15 @@ def descr(written: Any) -> Descr:
 
 def _time(code: str, unit: str, factor: int) -> Descr:
     """Return the dtype of times in so many units. Raises ValueError."""
-    made = code if unit == "generic" and factor == 1 else f"{code}[{'' if factor == 1 else factor}{unit}]"
-    if not is_element_name(element_of(made)):
+    dtype = code if unit == "generic" and factor == 1 else f"{code}[{'' if factor == 1 else factor}{unit}]"
+    if not is_element_name(element_of(dtype)):
         raise ValueError(f"times in {factor} units of `{unit[:60]}`")
-    return made
+    return dtype
 
 
 def _record(fields: list[Any]) -> Descr:
     """Return a record from its fields: objects in `struct`, pairs in `structured`."""
-    found: list[tuple[str, Descr, tuple[int, ...]]] = []
+    members: list[tuple[str, Descr, tuple[int, ...]]] = []
     for field in fields:
         match field:
             case {"name": name, "data_type": inner} | [name, inner]:
@@ -118,18 +118,18 @@ def _record(fields: list[Any]) -> Descr:
                 raise ValueError("a record whose fields are not pairs of name and type")
         if not isinstance(name, str) or not name:
             raise ValueError("a record with a field without a name")
-        if any(name == known for known, _, _ in found):
+        if any(name == other for other, _, _ in members):
             raise ValueError(f"a record with two fields `{name}`")
         try:
-            made = descr(inner)
+            dtype = descr(inner)
         except ValueError as fault:
             raise ValueError(f"a record whose field `{name}` has type {fault}") from None
-        if made == "|O":
+        if dtype == "|O":
             raise ValueError(f"a record whose field `{name}` has no fixed size")
-        found.append((name, made, ()))
-    if not found:
+        members.append((name, dtype, ()))
+    if not members:
         raise ValueError("a record without fields")
-    return tuple(found)
+    return tuple(members)
 
 
 def fill_value(descr: Descr, fill: bytes | None, *, utf8: bool = True, registered: bool = False) -> Any:
@@ -152,7 +152,7 @@ def fill_value(descr: Descr, fill: bytes | None, *, utf8: bool = True, registere
     if descr[1] == "S":
         return base64.b64encode(data.rstrip(b"\0")).decode()
     if descr[1] == "c":
-        return [fill_value(part, each) for part, each in parts_of(descr, data)]
+        return [fill_value(part, half) for part, half in parts_of(descr, data)]
     value = json_of(descr, data)
     if isinstance(value, str) and number(descr, SPECIAL_FLOATS[value]) != data:
         return "0x" + (data if descr[0] == ">" else data[::-1]).hex()
@@ -161,15 +161,15 @@ def fill_value(descr: Descr, fill: bytes | None, *, utf8: bool = True, registere
 
 def _record_fill(descr: Record, data: bytes) -> Json:
     """Return the fill value of a record, member by member."""
-    found, start = {}, 0
+    members, start = {}, 0
     for name, field, shape in descr:
         size = itemsize(field) * math.prod(shape)
         piece = data[start : start + size]
         start += size
         if is_utf32(field):
             piece = piece.decode("utf-32-le").rstrip("\0").encode()
-        found[name] = fill_value(f"|V{size}" if shape else field, piece, registered=True)
-    return found
+        members[name] = fill_value(f"|V{size}" if shape else field, piece, registered=True)
+    return members
 
 
 def fill_bytes(descr: Descr, written: Any, *, utf8: bool = True) -> bytes:
@@ -185,13 +185,13 @@ def fill_bytes(descr: Descr, written: Any, *, utf8: bool = True) -> bytes:
         return _record_bytes(descr, written) if isinstance(written, dict) else encoded_bytes(written, itemsize(descr))
     size = itemsize(descr)
     if descr[1] == "V" and isinstance(written, list):
-        if len(written) != size or not all(type(each) is int and 0 <= each <= 255 for each in written):
+        if len(written) != size or not all(type(code) is int and 0 <= code <= 255 for code in written):
             raise ValueError(f"{shown(written)} is not a list of {size} bytes")
         return bytes(written)
     if descr[1] in "SV":
         return encoded_bytes(written, size, shorter=descr[1] == "S")
     if descr[1] == "c" and isinstance(written, list) and len(written) == 2:
-        return b"".join(fill_bytes(part, each) for part, each in zip(halves(descr), written, strict=True))
+        return b"".join(fill_bytes(part, half) for part, half in zip(halves(descr), written, strict=True))
     if descr[1] == "f" and isinstance(written, str):
         if written in SPECIAL_FLOATS:
             return number(descr, SPECIAL_FLOATS[written])
@@ -205,7 +205,7 @@ def _record_bytes(descr: Record, written: Json) -> bytes:
     """Return one record from the values of its fields."""
     for name in written.keys() - {name for name, _, _ in descr}:
         raise ValueError(f"the record has no field `{name}`")
-    made = []
+    pieces = []
     for name, field, _ in descr:
         if name not in written:
             raise ValueError(f"field `{name}` has no value")
@@ -215,10 +215,10 @@ def _record_bytes(descr: Record, written: Json) -> bytes:
                 value = value.decode().encode("utf-32-le")
             if len(value) > itemsize(field):
                 raise ValueError(f"{shown(written[name])} is too long")
-            made.append(value.ljust(itemsize(field), b"\0"))
+            pieces.append(value.ljust(itemsize(field), b"\0"))
         except ValueError as fault:
             raise ValueError(f"field `{name}`: {fault}") from None
-    return b"".join(made)
+    return b"".join(pieces)
 
 
 def fill_attribute(constant: Constant) -> JsonConstant:
@@ -228,8 +228,8 @@ def fill_attribute(constant: Constant) -> JsonConstant:
     """
     shown = plain(constant)
     if constant.type not in ("float", "double"):
-        known = constant.type not in ("char", "string") and isinstance(shown.value, int)
-        return shown if known else JsonConstant(None, False)
+        is_plain = constant.type not in ("char", "string") and isinstance(shown.value, int)
+        return shown if is_plain else JsonConstant(None, False)
     text = base64.b64encode(struct.pack("<d", *constant.as_numbers())).decode()
     return JsonConstant(text, fill_of_attribute(constant.type, text) == constant)
 

@@ -60,10 +60,10 @@ class Zarr3Reader(NodeReader):
         super().__init__(documents)
         self._announced: set[str] = set()
         """Prefixes of nodes with reported draft members."""
-        held = (documents.get(DOCUMENT) or {}).get("consolidated_metadata")
-        members = held.get("metadata") if isinstance(held, dict) else None
+        consolidated = (documents.get(DOCUMENT) or {}).get("consolidated_metadata")
+        members = consolidated.get("metadata") if isinstance(consolidated, dict) else None
         if isinstance(members, dict):
-            documents.extra = {f"{path}/{DOCUMENT}": each for path, each in members.items() if path}
+            documents.extra = {f"{path}/{DOCUMENT}": member for path, member in members.items() if path}
         self._draft = DraftMetadata(documents, self._node) if is_draft(self._node("")) else None
 
     @property
@@ -91,18 +91,18 @@ class Zarr3Reader(NodeReader):
     def attributes(self, prefix: str) -> Json:
         """Return `attributes`, without the types of netCDF-C's draft."""
         document = self._node(prefix)
-        found = document.get("attributes")
-        attributes = unpacked(nz.undeclared(found)) if isinstance(found, dict) else {}
+        written = document.get("attributes")
+        attributes = unpacked(nz.undeclared(written)) if isinstance(written, dict) else {}
         if self._draft is not None:
             return self._draft.attributes(attributes)
         if prefix not in self._announced:
             self._announced.add(prefix)
-            for told in (
+            for unread in (
                 unread_draft.members(document),
                 unread_draft.attribute_types(attributes),
                 unread_draft.array_type(attributes, document.get("data_type")),
             ):
-                for message, where in told:
+                for message, where in unread:
                     self.documents.lost("draft-layout", message, prefix + DOCUMENT, where)
         if unread_draft.is_attribute_types(attributes.get(unread_draft.ATTRIBUTE_TYPES)):
             return {name: value for name, value in attributes.items() if name != unread_draft.ATTRIBUTE_TYPES}
@@ -150,22 +150,22 @@ class Zarr3Reader(NodeReader):
         chunks = _grid(document.get("chunk_grid"), shape)
         chunk_keys = _keys(document.get("chunk_key_encoding")).below(prefix)
         written = self._dtype(document.get("data_type"), prefix)
-        found = read_chain(document.get("codecs"), chunks, written)
-        if (written == "|O") is not bool(found.texts):
+        codecs = read_chain(document.get("codecs"), chunks, written)
+        if (written == "|O") is not bool(codecs.texts):
             raise BadDocumentError("the codecs do not suit the data type", "codecs")
-        dtype = big_descr(written) if found.big else written
-        shards = chunks if found.inner is not None else None
-        fill = self._fill(written, dtype, document, found, prefix)
-        steps = _with_fill(found.steps, fill, dtype)
-        encoding = Encoding(dtype, steps, found.permutation, found.index_steps, found.index_first)
+        dtype = big_descr(written) if codecs.big else written
+        shards = chunks if codecs.inner is not None else None
+        fill = self._fill(written, dtype, document, codecs, prefix)
+        steps = _with_fill(codecs.steps, fill, dtype)
+        encoding = Encoding(dtype, steps, codecs.permutation, codecs.index_steps, codecs.index_first)
         return ArrayMetadata(
             prefix + DOCUMENT,
             prefix,
             shape,
-            found.inner or chunks,
+            codecs.inner or chunks,
             encoding,
             fill,
-            chain([*found.steps]),
+            chain([*codecs.steps]),
             shards,
             with_times(self.attributes(prefix), dtype, fill),
             axes_of(document.get("dimension_names")),
@@ -181,7 +181,7 @@ class Zarr3Reader(NodeReader):
             raise BadDocumentError(f"the model has no type for {fault}", "data_type", "unreadable-array") from fault
         return little if self._draft is None else self._draft.dtype(prefix, little)
 
-    def _fill(self, little: Descr, dtype: Descr, document: Json, found: Chain, prefix: str) -> bytes | None:
+    def _fill(self, little: Descr, dtype: Descr, document: Json, codecs: Chain, prefix: str) -> bytes | None:
         """Return one element in the dtype; None (reported) for an invalid or missing `fill_value`."""
         key = prefix + DOCUMENT
         if "fill_value" not in document:
@@ -192,8 +192,8 @@ class Zarr3Reader(NodeReader):
             return None  # no fill
         if draft is not None and draft.is_text(document, little):
             return self.fill(key, lambda: draft.fill_bytes(little, written))
-        made = self.fill(key, lambda: dtypes.fill_bytes(little, written, utf8=found.texts != "vlen-bytes"))
-        return None if made is None else in_order(made, little, dtype)
+        data = self.fill(key, lambda: dtypes.fill_bytes(little, written, utf8=codecs.texts != "vlen-bytes"))
+        return None if data is None else in_order(data, little, dtype)
 
 
 def _with_fill(steps: tuple[Json, ...], fill: bytes | None, dtype: Descr) -> tuple[Json, ...]:
@@ -244,18 +244,18 @@ def _rectilinear(configuration: Json, shape: tuple[int, ...]) -> tuple[int, ...]
     if not isinstance(written, list) or len(written) != len(shape):
         raise BadDocumentError("the chunks are not a list of lengths for each dimension", "chunk_grid")
     chunks = []
-    for axis, (each, extent) in enumerate(zip(written, shape, strict=True)):
+    for axis, (edges, extent) in enumerate(zip(written, shape, strict=True)):
         try:
-            found = read_lengths(each)
+            chunk = read_lengths(edges)
         except ValueError as fault:
             raise BadDocumentError(f"dimension {axis}: {fault}", "chunk_grid") from fault
-        total = extent if isinstance(each, int) else total_of(each)
+        total = extent if isinstance(edges, int) else total_of(edges)
         if total < extent:
             text = f"the chunks of dimension {axis} have {total} elements, and the array has {extent}"
             raise BadDocumentError(text, "chunk_grid")
-        if found > LARGEST_LENGTH:
+        if chunk > LARGEST_LENGTH:
             raise BadDocumentError(f"the chunks of dimension {axis} are too long", "chunk_grid")
-        chunks.append(found.between(0, max(1, -(-extent // found))) if isinstance(found, Lengths) else found)
+        chunks.append(chunk.between(0, max(1, -(-extent // chunk))) if isinstance(chunk, Lengths) else chunk)
     return tuple(chunks)
 
 

@@ -30,34 +30,34 @@ def declared(attributes: Json, *, group: bool) -> Json:
     A group's own `conventions` are extended. Without them, those of
     `Conventions` are repeated.
     """
-    found = dict(attributes)
+    declared_attributes = dict(attributes)
     description = _ADDED
-    if group and TEXT in found:
-        found[TEXT], description = f"{NAME} {found[TEXT]}", _EXTENDED
+    if group and TEXT in declared_attributes:
+        declared_attributes[TEXT], description = f"{NAME} {declared_attributes[TEXT]}", _EXTENDED
     elif group:
-        found[TEXT] = _text(found)
-    found[LIST] = [{**_ENTRY, "description": description}]
-    return found
+        declared_attributes[TEXT] = _text(declared_attributes)
+    declared_attributes[LIST] = [{**_ENTRY, "description": description}]
+    return declared_attributes
 
 
 def undeclared(attributes: Json) -> Json:
     """Invert `declared`; attributes that do not have our declarations are unchanged."""
-    given = attributes.get(LIST)
-    own = [each for each in given if _is_ours(each)] if isinstance(given, list) else []
-    if not isinstance(given, list) or not own:
+    conventions = attributes.get(LIST)
+    ours = [convention for convention in conventions if _is_ours(convention)] if isinstance(conventions, list) else []
+    if not isinstance(conventions, list) or not ours:
         return attributes
-    found = dict(attributes)
-    others = [each for each in given if not _is_ours(each)]
+    foreign = dict(attributes)
+    others = [convention for convention in conventions if not _is_ours(convention)]
     if others:
-        found[LIST] = others
+        foreign[LIST] = others
     else:
-        del found[LIST]
-    text = found.get(TEXT)
-    if own[0]["description"] == _EXTENDED and isinstance(text, str):
-        found[TEXT] = text.removeprefix(f"{NAME} ")
-    elif own[0]["description"] == _ADDED and text is not None and text in (NAME, _text(found)):
-        del found[TEXT]
-    return found
+        del foreign[LIST]
+    text = foreign.get(TEXT)
+    if ours[0]["description"] == _EXTENDED and isinstance(text, str):
+        foreign[TEXT] = text.removeprefix(f"{NAME} ")
+    elif ours[0]["description"] == _ADDED and text is not None and text in (NAME, _text(foreign)):
+        del foreign[TEXT]
+    return foreign
 
 
 def _text(attributes: Json) -> str:
@@ -67,4 +67,6 @@ def _text(attributes: Json) -> str:
 
 
 def _is_ours(entry: Any) -> bool:
-    return isinstance(entry, dict) and any(entry == {**_ENTRY, "description": each} for each in (_ADDED, _EXTENDED))
+    return isinstance(entry, dict) and any(
+        entry == {**_ENTRY, "description": description} for description in (_ADDED, _EXTENDED)
+    )

@@ -60,12 +60,12 @@ def read_chain(written: Any, chunks: tuple[int, ...], stored: Descr, *, inner: b
     """
     if not isinstance(written, list) or not written:
         raise BadDocumentError("the codecs are not a list", "codecs")
-    steps = [named(each, "codecs") for each in written]
+    steps = [named(codec, "codecs") for codec in written]
     before: list[Json] = []
     permutation: tuple[int, ...] | None = None
     for number, (name, configuration) in enumerate(steps):
         lengths_now = chunks if permutation is None else tuple(chunks[axis] for axis in permutation)
-        after = [config_of(each, own) for each, own in steps[number + 1 :]]
+        after = [config_of(step_name, parameters) for step_name, parameters in steps[number + 1 :]]
         match name:
             case "transpose":
                 order = _permutation(configuration.get("order"), len(chunks))
@@ -76,8 +76,8 @@ def read_chain(written: Any, chunks: tuple[int, ...], stored: Descr, *, inner: b
                     before.append(array_steps.transpose_step(lengths_now, order))
                     chunks, permutation = tuple(lengths_now[axis] for axis in order), None
             case "bytes" | "vlen-utf8" | "vlen-bytes":
-                made, big = array_steps.in_order_of(before, big=configuration.get("endian") == "big")
-                return Chain((*made, *after), big, name if name != "bytes" else "", permutation)
+                ordered, big = array_steps.in_order_of(before, big=configuration.get("endian") == "big")
+                return Chain((*ordered, *after), big, name if name != "bytes" else "", permutation)
             case "sharding_indexed":
                 return _sharded(configuration, lengths_now, stored, before, after, permutation, inner=inner)
             case "scale_offset" if isinstance(stored, str) and stored[1] in "iuf":
@@ -109,10 +109,10 @@ def _check_equal(chunks: tuple[int, ...]) -> None:
 def _permutation(order: Any, rank: int) -> tuple[int, ...] | None:
     if order == "C":
         return None
-    found = tuple(reversed(range(rank))) if order == "F" else lengths(order)
-    if found is None or sorted(found) != list(range(rank)):
+    axes = tuple(reversed(range(rank))) if order == "F" else lengths(order)
+    if axes is None or sorted(axes) != list(range(rank)):
         raise BadDocumentError("the order of `transpose` is invalid", "codecs")
-    return found if found != tuple(range(rank)) else None
+    return axes if axes != tuple(range(rank)) else None
 
 
 def _sharded(
@@ -131,26 +131,26 @@ def _sharded(
         raise BadDocumentError("the shape of a shard is not a multiple of its chunk shape", "codecs")
     location = configuration.get("index_location", "end")
     index = configuration.get("index_codecs")
-    steps = [named(each, "codecs") for each in index] if isinstance(index, list) else []
+    steps = [named(codec, "codecs") for codec in index] if isinstance(index, list) else []
     if [name for name, _ in steps] not in (["bytes"], ["bytes", "crc32c"]) or location not in ("start", "end"):
         raise BadDocumentError("the index of the shards is not supported", "codecs", "unreadable-array")
-    found = read_chain(configuration.get("codecs"), chunks, stored, inner=True)
+    inside = read_chain(configuration.get("codecs"), chunks, stored, inner=True)
     endian = {"id": "bytes", "endian": steps[0][1].get("endian", "little")}
     index_steps = (endian, *({"id": "crc32c"} for _ in steps[1:]))
     if not inner and not before and not after and permutation is None:
-        return found._replace(inner=chunks, index_steps=index_steps, index_first=location == "start")
+        return inside._replace(inner=chunks, index_steps=index_steps, index_first=location == "start")
     _check_equal(shard)
     step = array_steps.shard_step(
         shard,
         chunks,
-        found.steps,
-        found.permutation,
+        inside.steps,
+        inside.permutation,
         itemsize(stored),
         index_steps,
         index_first=location == "start",
     )
-    made, big = array_steps.in_order_of(before, big=found.big)
-    return Chain((*made, step, *after), big, found.texts, permutation)
+    ordered, big = array_steps.in_order_of(before, big=inside.big)
+    return Chain((*ordered, step, *after), big, inside.texts, permutation)
 
 
 def _stored(step: Json, stored: Descr) -> Descr:
@@ -189,13 +189,13 @@ def _cast(configuration: Json, stored: str) -> Json:
         raise BadDocumentError("a rule of `cast_value` is unknown", "codecs", "unreadable-array")
     maps = configuration.get("scalar_map") or {}
     try:
-        found = {
+        mapping = {
             "encode": [(_scalar(old, stored), _scalar(new, target)) for old, new in maps.get("encode") or ()],
             "decode": [(_scalar(old, target), _scalar(new, stored)) for old, new in maps.get("decode") or ()],
         }
     except FAULTS as fault:
         raise BadDocumentError(f"`cast_value`: {fault}", "codecs") from fault
-    return array_steps.cast_step(stored, target, rounding, out_of_range, found)
+    return array_steps.cast_step(stored, target, rounding, out_of_range, mapping)
 
 
 def _scalar(written: Any, dtype: str) -> Any:
