@@ -81,11 +81,13 @@ class Collection(NamedTuple):
 def row_dtype(members: Iterable[CollectionMember]) -> np.dtype[Any]:
     """Return the NumPy dtype of a row. Fields are named by number because member names are arbitrary."""
     fields: list[tuple[str, str, tuple[int, ...]]] = []
-    for number, each in enumerate(members):
-        if each.type == "string":
+    for number, member in enumerate(members):
+        if member.type == "string":
             fields.append((str(number), ">i4", ()))
         else:
-            fields.append((str(number), "S1" if each.type == "char" else f">{ATOMIC[each.type].code}", each.shape))
+            fields.append(
+                (str(number), "S1" if member.type == "char" else f">{ATOMIC[member.type].code}", member.shape)
+            )
     return np.dtype(fields)
 
 
@@ -93,13 +95,14 @@ def parts(collection: Collection, record: CompoundType) -> Parts:
     """Return the arrays of a collection's records. Raises RefusedError if a string index is invalid."""
     count = len(collection.rows)
     places = np.array(collection.places, "<f8").reshape(count, len(LOCATION))
-    found = np.empty(count, row_dtype(collection.members))
+    records = np.empty(count, row_dtype(collection.members))
     if count and collection.length:
-        found = np.frombuffer(b"".join(collection.rows), found.dtype)
+        records = np.frombuffer(b"".join(collection.rows), records.dtype)
     columns: list[NDArray[Any]] = [places[:, place] for place in range(len(LOCATION))]
-    texts = _texts(collection, found)
+    texts = _texts(collection, records)
     columns += [
-        texts[number] if each.type == "string" else found[str(number)] for number, each in enumerate(collection.members)
+        texts[number] if member.type == "string" else records[str(number)]
+        for number, member in enumerate(collection.members)
     ]
     name = f"/{record.name}"
     types = {name: record}
@@ -109,51 +112,51 @@ def parts(collection: Collection, record: CompoundType) -> Parts:
         for field, column in zip(record.fields, columns, strict=True):
             values[field.name] = column
         return {"": _source(values, whole)}
-    made: Parts = {}
+    pieces: Parts = {}
     for field, column in zip(record.fields, columns, strict=True):
         form = descr(field.type, types)
-        made[escape(field.name)] = _source(column.astype(numpy_dtype(form)), form)
-    return made
+        pieces[escape(field.name)] = _source(column.astype(numpy_dtype(form)), form)
+    return pieces
 
 
 def _source(values: NDArray[Any], form: Any) -> ArrayInMemory:
     return ArrayInMemory(in_one_piece(form, values.shape), values)
 
 
-def _texts(collection: Collection, found: NDArray[Any]) -> dict[int, NDArray[Any]]:
+def _texts(collection: Collection, records: NDArray[Any]) -> dict[int, NDArray[Any]]:
     """Return the values of the string members by member number: objects (`bytes`), shape (features, *member shape).
 
-    `found`: the rows, a structured array of shape (features,). Raises
+    `records`: the rows, a structured array of shape (features,). Raises
     RefusedError for indices outside the strings of a row.
     """
-    numbers = [number for number, each in enumerate(collection.members) if each.type == "string"]
+    numbers = [number for number, member in enumerate(collection.members) if member.type == "string"]
     members = [collection.members[number] for number in numbers]
-    count = len(found)
+    count = len(records)
     if not count:
-        return {number: np.empty((0, *each.shape), object) for number, each in zip(numbers, members, strict=True)}
+        return {number: np.empty((0, *member.shape), object) for number, member in zip(numbers, members, strict=True)}
     if not numbers:
         return {}
-    indices = np.stack([found[str(number)].astype(np.int64) for number in numbers], axis=1)
-    lengths = [each.elements for each in members]
+    indices = np.stack([records[str(number)].astype(np.int64) for number in numbers], axis=1)
+    lengths = [member.elements for member in members]
     patterns, which = np.unique(indices, axis=0, return_inverse=True)
     starts = np.array([_starts(pattern, lengths) for pattern in patterns.tolist()], np.int64)[which.reshape(-1)]
-    given = np.fromiter(map(len, collection.texts), np.int64, count)
-    wrong = np.flatnonzero(((starts < 0) | (starts + np.array(lengths) > given[:, None])).any(axis=1))
+    available = np.fromiter(map(len, collection.texts), np.int64, count)
+    wrong = np.flatnonzero(((starts < 0) | (starts + np.array(lengths) > available[:, None])).any(axis=1))
     if len(wrong):
         row = int(wrong[0])
-        text = f"a row has {given[row]} strings, but its indices are {', '.join(map(str, indices[row].tolist()))}"
+        text = f"a row has {available[row]} strings, but its indices are {', '.join(map(str, indices[row].tolist()))}"
         raise contradictory(text, collection.offsets[row])
-    made = {}
-    for place, (number, each) in enumerate(zip(numbers, members, strict=True)):
-        column = np.empty(count * each.elements, object)
+    texts = {}
+    for place, (number, member) in enumerate(zip(numbers, members, strict=True)):
+        column = np.empty(count * member.elements, object)
         first = starts[:, place].tolist()
         column[:] = [
             text
             for row, start in zip(collection.texts, first, strict=True)
-            for text in row[start : start + each.elements]
+            for text in row[start : start + member.elements]
         ]
-        made[number] = column.reshape(count, *each.shape)
-    return made
+        texts[number] = column.reshape(count, *member.shape)
+    return texts
 
 
 def _starts(indices: Sequence[int], lengths: Sequence[int]) -> list[int]:
@@ -162,14 +165,14 @@ def _starts(indices: Sequence[int], lengths: Sequence[int]) -> list[int]:
     An index stands for all strings of its member; an unused index stands for
     one string.
     """
-    known: dict[int, int] = {}
+    spans: dict[int, int] = {}
     for index, length in zip(indices, lengths, strict=True):
-        if known.setdefault(index, length) != length:
+        if spans.setdefault(index, length) != length:
             return [-1] * len(indices)
     begin, added = {}, 0
-    for index in sorted(known):
+    for index in sorted(spans):
         begin[index] = index + added if index >= 0 else -1
-        added += known[index] - 1
+        added += spans[index] - 1
     return [begin[index] for index in indices]
 
 
@@ -181,18 +184,18 @@ def rows(
     `columns`: for each member an array of shape (count, *member shape) in its
     dtype, or objects (`bytes | None`).
     """
-    made = np.zeros(count, row_dtype(members))
+    records = np.zeros(count, row_dtype(members))
     texts: list[list[bytes]] = [[] for _ in range(count)]
     index = 0
-    for number, (column, each) in enumerate(zip(columns, members, strict=True)):
-        if each.type != "string":
-            made[str(number)] = column
+    for number, (column, member) in enumerate(zip(columns, members, strict=True)):
+        if member.type != "string":
+            records[str(number)] = column
             continue
-        made[str(number)] = index
+        records[str(number)] = index
         index += 1
-        for into, row in zip(texts, column.reshape(count, each.elements).tolist(), strict=True):
+        for into, row in zip(texts, column.reshape(count, member.elements).tolist(), strict=True):
             into += [text or b"" for text in row]
-    raw, length = made.tobytes(), made.dtype.itemsize
+    raw, length = records.tobytes(), records.dtype.itemsize
     if not length:
         return [b""] * count, texts
     return [raw[start : start + length] for start in range(0, len(raw), length)], texts

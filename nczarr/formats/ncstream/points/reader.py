@@ -51,14 +51,14 @@ def is_points(head: bytes) -> bool:
 
 def read(source: Source, report: Report, options: Options) -> Unchecked | None:
     """Read the dataset of a point stream. Returns None, and reports the fault, if it is invalid."""
-    found: list[Collection] = []
+    collections: list[Collection] = []
     try:
-        found.extend(_collections(source, report))
-        stems = ["obs" if not place else f"obs_{place + 1}" for place in range(len(found))]
-        declared = [_declared(stem, each, source) for stem, each in zip(stems, found, strict=True)]
+        collections.extend(_collections(source, report))
+        stems = ["obs" if not place else f"obs_{place + 1}" for place in range(len(collections))]
+        declared = [_declared(stem, collection, source) for stem, collection in zip(stems, collections, strict=True)]
         values: dict[str, Parts] = {}
-        for stem, each, (record, _, _) in zip(stems, found, declared, strict=True):
-            values["/" + stem] = parts(each, record)
+        for stem, collection, (record, _, _) in zip(stems, collections, declared, strict=True):
+            values["/" + stem] = parts(collection, record)
     except UnreadableStreamError as error:
         refuse(error, source, report)
         return None
@@ -106,22 +106,22 @@ def _begun(message: points_pb.PointFeatureCollection, offset: int) -> Collection
     if len(message.members) > MOST_MEMBERS:
         raise oversized(f"a collection has {len(message.members)} members, more than {MOST_MEMBERS}", offset)
     members: list[CollectionMember] = []
-    for given in message.members:
-        name = names.normal(from_bytes(given.name))
+    for declared in message.members:
+        name = names.normal(from_bytes(declared.name))
         problem = name_problem(name)
         if problem is not None:
             raise bad(f"a member of the collection has an invalid name: {problem}", offset)
-        word = ATOMS.get(given.dataType) or ENUM_BASES.get(given.dataType)
+        word = ATOMS.get(declared.dataType) or ENUM_BASES.get(declared.dataType)
         if word is None:
-            text = f"member `{name}` has the type {name_of(given.dataType)}, which rows of points do not support"
+            text = f"member `{name}` has the type {name_of(declared.dataType)}, which rows of points do not support"
             raise bad(text, offset)
-        shape = tuple(each.size for each in given.section.range)
+        shape = tuple(extent.size for extent in declared.section.range)
         if not all(shape) or math.prod(shape) >= LONGEST_ROW:
             raise bad(f"member `{name}` has the lengths {', '.join(map(str, shape))}", offset)
         members.append(CollectionMember(name, word, shape))
-    if len({each.name for each in members}) < len(members):
+    if len({member.name for member in members}) < len(members):
         raise contradictory("two members of the collection have the same name", offset)
-    length = sum(each.width for each in members)
+    length = sum(member.width for member in members)
     if length >= LONGEST_ROW:
         raise oversized(f"a row has {length} bytes", offset)
     return Collection(message, offset, tuple(members), length, array("d"), array("q"), [], [])
@@ -129,29 +129,29 @@ def _begun(message: points_pb.PointFeatureCollection, offset: int) -> Collection
 
 def location_names(taken: set[str]) -> tuple[str, ...]:
     """Return names for the location members that do not clash with the names in `taken`."""
-    found = []
+    free = []
     for name in LOCATION:
         while name in taken:
             name += "_"
-        found.append(name)
-    return tuple(found)
+        free.append(name)
+    return tuple(free)
 
 
 def _declared(stem: str, collection: Collection, source: Source) -> tuple[CompoundType, Dimension, Variable]:
     """Return the record type, dimension and variable of a collection."""
     span = Span(source, collection.offset, collection.offset)
     members = collection.members
-    where = location_names({each.name for each in members})
+    where = location_names({member.name for member in members})
     record = CompoundType(
         name=f"{stem}_t",
         fields=(
             *(Field(name=name, type="double", span=span) for name in where),
-            *(Field(name=each.name, type=each.type, shape=each.shape, span=span) for each in members),
+            *(Field(name=member.name, type=member.type, shape=member.shape, span=span) for member in members),
         ),
         span=span,
     )
     message = collection.message
-    said = [
+    texts = [
         ("location", " ".join(where).encode()),
         ("long_name", message.name),
         (f"{where[0]}.units", message.timeUnit),
@@ -160,8 +160,8 @@ def _declared(stem: str, collection: Collection, source: Source) -> tuple[Compou
         (f"{where[3]}.units", message.altUnit),
         (f"{where[4]}.units", message.timeUnit),
     ]
-    for each, given in zip(members, message.members, strict=True):
-        said += [(f"{each.name}.long_name", given.desc), (f"{each.name}.units", given.units)]
-    attributes = tuple(Attribute(name=name, value=Constant.text(text), span=span) for name, text in said if text)
+    for member, declared in zip(members, message.members, strict=True):
+        texts += [(f"{member.name}.long_name", declared.desc), (f"{member.name}.units", declared.units)]
+    attributes = tuple(Attribute(name=name, value=Constant.text(text), span=span) for name, text in texts if text)
     variable = Variable(name=stem, type=f"/{record.name}", dimensions=(f"/{stem}",), attributes=attributes, span=span)
     return record, Dimension(name=stem, size=len(collection.rows), span=span), variable

@@ -99,7 +99,7 @@ def _plan(checked: Checked, path: str, report: Report) -> _Plan | None:
         report.error("unsuited-points", text + "can hold numbers, chars and strings", variable.span)
         return None
     places = _places(variable, record, words)
-    missing = [name for name, found in zip(LOCATION[:3], places, strict=False) if found is None]
+    missing = [name for name, member in zip(LOCATION[:3], places, strict=False) if member is None]
     if missing:
         text = f"the records of `{path}` have no numeric member for the {', the '.join(missing)}"
         helps = ["the attribute `location` of the variable can name five members: " + ", ".join(LOCATION)]
@@ -129,12 +129,15 @@ def _places(variable: Variable, record: CompoundType, words: Mapping[str, str | 
     named = _text(variable, "location").decode("utf-8", "replace").split(" ")
     if len(named) == len(LOCATION) and numbers.issuperset(named):
         return tuple(named)
-    return tuple(next((each for each in (name, SHORT.get(name, "")) if each in numbers), None) for name in LOCATION)
+    return tuple(
+        next((candidate for candidate in (name, SHORT.get(name, "")) if candidate in numbers), None)
+        for name in LOCATION
+    )
 
 
 def _text(variable: Variable, name: str) -> bytes:
     """Return the text of an attribute, empty if it is missing or no text."""
-    value = next((each.value for each in variable.attributes if each.name == name), None)
+    value = next((attribute.value for attribute in variable.attributes if attribute.name == name), None)
     if value is not None and value.type == "char" and isinstance(value.data, bytes):
         return value.data.rstrip(b"\0")
     if value is not None and value.type == "string" and value.count == 1 and isinstance(value.data[0], bytes):
@@ -148,31 +151,34 @@ def _pieces(checked: Checked, plan: _Plan) -> Iterator[bytes]:
     sources = checked.parts.get(plan.path) or all_fill(
         checked.fills[plan.path], plan.variable.type, (length,), checked.types
     )
-    width = 40 + sum(each.width + 32 * each.elements * (each.type == "string") for each in plan.members)
+    width = 40 + sum(member.width + 32 * member.elements * (member.type == "string") for member in plan.members)
     step = max(1, BLOCK // width)
     for start in range(0, length, step):
         count = min(step, length - start)
         columns = _columns(sources, checked, plan, (slice(start, start + count),))
         where = _where(columns, plan, count)
-        data, texts = rows([columns[each.name] for each in plan.members], plan.members, count)
+        data, texts = rows([columns[member.name] for member in plan.members], plan.members, count)
         yield b"".join(map(_feature, where, data, texts))
     yield END
 
 
 def _header(plan: _Plan) -> points_pb.PointFeatureCollection:
-    said = plan.variable
-    made = points_pb.PointFeatureCollection(name=_text(said, "long_name") or said.name.encode())
+    variable = plan.variable
+    collection = points_pb.PointFeatureCollection(name=_text(variable, "long_name") or variable.name.encode())
     for name, place in (("timeUnit", 0), ("altUnit", 3)):
-        unit = _text(said, f"{plan.places[place]}.units")
+        unit = _text(variable, f"{plan.places[place]}.units")
         if unit:
-            setattr(made, name, unit)
-    for each in plan.members:
-        member = made.members.add(name=each.name.encode(), dataType=WIRE[each.type])
+            setattr(collection, name, unit)
+    for declared in plan.members:
+        member = collection.members.add(name=declared.name.encode(), dataType=WIRE[declared.type])
         member.section.SetInParent()
-        for size in each.shape:
+        for size in declared.shape:
             member.section.range.add(size=size, stride=1)
-        member.desc, member.units = _text(said, f"{each.name}.long_name"), _text(said, f"{each.name}.units")
-    return made
+        member.desc, member.units = (
+            _text(variable, f"{declared.name}.long_name"),
+            _text(variable, f"{declared.name}.units"),
+        )
+    return collection
 
 
 def _columns(sources: Parts, checked: Checked, plan: _Plan, region: Selection) -> dict[str, NDArray[Any]]:
@@ -197,11 +203,11 @@ def _where(columns: Mapping[str, NDArray[Any]], plan: _Plan, count: int) -> Iter
     """
     time = columns[plan.places[0] or ""]
     instead = (None, None, None, np.full(count, math.nan), time)
-    found = [
+    coordinates = [
         np.asarray(columns[name] if name is not None else other, np.float64).tolist()
         for name, other in zip(plan.places, instead, strict=True)
     ]
-    return zip(*found, strict=True)
+    return zip(*coordinates, strict=True)
 
 
 def _feature(where: Sequence[float], data: bytes, texts: list[bytes]) -> bytes:
@@ -214,12 +220,18 @@ def _warn(checked: Checked, plan: _Plan, report: Report) -> None:
     """Warn once of everything that the stream cannot store."""
     dataset, variable = checked.dataset, plan.variable
     written = {"location", "long_name"}
-    written |= {f"{each.name}.{word}" for each in plan.members for word in ("units", "long_name")}
+    written |= {f"{member.name}.{word}" for member in plan.members for word in ("units", "long_name")}
     written |= {f"{name}.units" for name in plan.places if name}
     lost = [f"variable `{path}`" for path in checked.variables if path != plan.path]
-    lost += [f"attribute `{each.name}` of `{plan.path}`" for each in variable.attributes if each.name not in written]
-    lost += [f"global attribute `{each.name}`" for each in dataset.attributes if each.name != "featureType"]
-    lost += [f"the labels of `{each.type}`" for each in plan.record.fields if each.type not in ATOMIC]
+    lost += [
+        f"attribute `{attribute.name}` of `{plan.path}`"
+        for attribute in variable.attributes
+        if attribute.name not in written
+    ]
+    lost += [
+        f"global attribute `{attribute.name}`" for attribute in dataset.attributes if attribute.name != "featureType"
+    ]
+    lost += [f"the labels of `{field.type}`" for field in plan.record.fields if field.type not in ATOMIC]
     if lost:
         more = f" and {len(lost) - 5} more" if len(lost) > 5 else ""
         text = f"a stream of points has no place for {', '.join(lost[:5])}{more}"

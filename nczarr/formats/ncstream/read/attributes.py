@@ -22,38 +22,40 @@ class UnreadableAttributeError(ValueError):
     """An attribute whose type, count and data are inconsistent."""
 
 
-def constant(given: pb.Attribute) -> Constant:
+def constant(attribute: pb.Attribute) -> Constant:
     """Return the value of an attribute. Raises UnreadableAttributeError."""
-    type_name = _type(given)
+    type_name = _type(attribute)
     if type_name == "string":
-        texts = list(given.sdata)
+        texts = list(attribute.sdata)
         if len(texts) == 1:
             return Constant.text(texts[0])
         return Constant.strings(texts)
     width = ATOMIC[type_name].size
     if type_name == "char":
-        return Constant.text(given.data)
-    if len(given.data) != given.len * width:
-        raise UnreadableAttributeError(f"{given.len} values of type {type_name} do not have {len(given.data)} bytes")
-    return Constant(type=type_name, count=given.len, data=swapped(given.data, width))
+        return Constant.text(attribute.data)
+    if len(attribute.data) != attribute.len * width:
+        raise UnreadableAttributeError(
+            f"{attribute.len} values of type {type_name} do not have {len(attribute.data)} bytes"
+        )
+    return Constant(type=type_name, count=attribute.len, data=swapped(attribute.data, width))
 
 
-def _type(given: pb.Attribute) -> str:
+def _type(attribute: pb.Attribute) -> str:
     """Return the type of the values. Raises UnreadableAttributeError."""
-    if given.dataType:
-        number = int(given.dataType)
-        found = ATOMS.get(number) or ENUM_BASES.get(number)
-    elif given.type:
-        found = _OLD.get(int(given.type))
-    elif given.sdata or (not given.data and given.HasField("type")):
+    if attribute.dataType:
+        number = int(attribute.dataType)
+        type_name = ATOMS.get(number) or ENUM_BASES.get(number)
+    elif attribute.type:
+        type_name = _OLD.get(int(attribute.type))
+    elif attribute.sdata or (not attribute.data and attribute.HasField("type")):
         return "string"
     else:
         return "char"
-    if found is None:
-        raise UnreadableAttributeError(f"unknown attribute type {given.dataType or given.type}")
-    if given.unsigned:
-        found = UNSIGNED_NAMES.get(found, found)
-    return found
+    if type_name is None:
+        raise UnreadableAttributeError(f"unknown attribute type {attribute.dataType or attribute.type}")
+    if attribute.unsigned:
+        type_name = UNSIGNED_NAMES.get(type_name, type_name)
+    return type_name
 
 
 def fill_value(value: Constant, type_name: TypeName, enums: Iterable[EnumType]) -> Constant | None:
@@ -67,7 +69,9 @@ def fill_value(value: Constant, type_name: TypeName, enums: Iterable[EnumType]) 
     if not isinstance(value.data, bytes):
         return None
     if value.type == "char":
-        codes = {each.value for enum in enums for each in enum.constants if each.name.encode() == value.data}
+        codes = {
+            constant.value for enum in enums for constant in enum.constants if constant.name.encode() == value.data
+        }
         if len(codes) == 1 and type_name != "string":
             base = type_name if type_name in ATOMIC else next(iter(enums)).base
             data = Constant.numbers(base, codes).data

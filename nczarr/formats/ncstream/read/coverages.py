@@ -14,38 +14,38 @@ from nczarr.formats.ncstream.wire.limits import Limits, bad, contradictory
 from nczarr.names import from_bytes
 
 
-def arrays(found: Iterable[pb.GeoReferencedArray], offset: int, limits: Limits) -> dict[str, NDArray[Any]]:
+def arrays(coverages: Iterable[pb.GeoReferencedArray], offset: int, limits: Limits) -> dict[str, NDArray[Any]]:
     """Return the arrays of an answer by coverage name, in the declared shape and the flagged byte order.
 
     Raises RefusedError.
     """
-    return {from_bytes(each.coverageName): _array(each, offset, limits) for each in found}
+    return {from_bytes(coverage.coverageName): _array(coverage, offset, limits) for coverage in coverages}
 
 
-def _array(each: pb.GeoReferencedArray, offset: int, limits: Limits) -> NDArray[Any]:
-    if each.dataType not in NUMPY:
-        raise bad(f"a coverage has values of type {name_of(each.dataType)}", offset)
-    dtype = dtype_of(each.dataType, big=each.bigend)
-    shape = tuple(each.shape)
+def _array(coverage: pb.GeoReferencedArray, offset: int, limits: Limits) -> NDArray[Any]:
+    if coverage.dataType not in NUMPY:
+        raise bad(f"a coverage has values of type {name_of(coverage.dataType)}", offset)
+    dtype = dtype_of(coverage.dataType, big=coverage.bigend)
+    shape = tuple(coverage.shape)
     check_shape(shape, offset)
     size = math.prod(shape) * dtype.itemsize
-    data = each.primdata
-    if each.compress == pb.Data.DEFLATE:
+    data = coverage.primdata
+    if coverage.compress == pb.Data.DEFLATE:
         data = inflated(data, size, limits, offset)
-    elif each.compress != pb.Data.NONE:
-        raise bad(f"unknown compression {each.compress}", offset)
+    elif coverage.compress != pb.Data.NONE:
+        raise bad(f"unknown compression {coverage.compress}", offset)
     if len(data) != size:
         raise contradictory(f"a coverage of {math.prod(shape)} values has {len(data)} bytes", offset)
     return np.frombuffer(data, dtype).reshape(shape)
 
 
-def axes(found: Iterable[pb.CoordAxis], offset: int) -> dict[str, NDArray[Any]]:
+def axes(coordinates: Iterable[pb.CoordAxis], offset: int) -> dict[str, NDArray[Any]]:
     """Return the axis values that are present, by name: big-endian float64, shape (values,). Raises RefusedError."""
-    made = {}
-    for each in found:
-        if not each.values:
+    values = {}
+    for axis in coordinates:
+        if not axis.values:
             continue
-        if len(each.values) % 8:
-            raise contradictory(f"an axis has {len(each.values)} bytes of doubles", offset)
-        made[from_bytes(each.name)] = np.frombuffer(each.values, ">f8")
-    return made
+        if len(axis.values) % 8:
+            raise contradictory(f"an axis has {len(axis.values)} bytes of doubles", offset)
+        values[from_bytes(axis.name)] = np.frombuffer(axis.values, ">f8")
+    return values

@@ -63,19 +63,19 @@ def read(source: Source, report: Report, options: Options) -> Unchecked | None:
     if reader.is_points(source.data[:4]):
         return reader.read(source, report, options)
     before = report.errors
-    found = scan(source, report)
-    for entry in found:
+    stream = scan(source, report)
+    for entry in stream:
         _refuse(entry, source, report)
     if report.errors > before:
         return None
-    if not any(entry.kind in ("header", "data", "column") for entry in found):
+    if not any(entry.kind in ("header", "data", "column") for entry in stream):
         report.error("bad-ncstream", "the stream has no header and no data", Span(source, 0, len(source.data)))
         return None
-    if found[0].kind == "start" and found[-1].kind != "end":
+    if stream[0].kind == "start" and stream[-1].kind != "end":
         text = "the stream has a beginning but no end; it may be incomplete"
-        report.warning("unended-stream", text, Span(source, found[-1].offset, found[-1].end))
+        report.warning("unended-stream", text, Span(source, stream[-1].offset, stream[-1].end))
     with building():
-        return _StreamReader(source, found, report, options).read()
+        return _StreamReader(source, stream, report, options).read()
 
 
 def _refuse(entry: StreamEntry, source: Source, report: Report) -> None:
@@ -105,8 +105,8 @@ class InFile:
         """Return the decoded values. Raises OSError, ValueError."""
         length = self.end - self.offset
         self.file.seen(length)
-        found, at = self.file.region(self.offset, (length,), (1,), 1)
-        data = memoryview(found)[at : at + length]
+        block, at = self.file.region(self.offset, (length,), (1,), 1)
+        data = memoryview(block)[at : at + length]
         return decoded(data, self.offset, self.declared)
 
 
@@ -130,14 +130,14 @@ class RegionMessage(NamedTuple):
 class _StreamReader(HeaderReader):
     """State of one read."""
 
-    def __init__(self, source: Source, found: list[StreamEntry], report: Report, options: Options) -> None:
-        data = [entry for entry in found if entry.kind in ("data", "column")]
-        given = [entry for entry in found if entry.kind == "header"]
-        header = header_merge.merged([each.message for each in given]) if given else header_merge.made_up(data)
-        first = given[0] if given else found[0]
+    def __init__(self, source: Source, stream: list[StreamEntry], report: Report, options: Options) -> None:
+        data = [entry for entry in stream if entry.kind in ("data", "column")]
+        headers = [entry for entry in stream if entry.kind == "header"]
+        header = header_merge.merged([entry.message for entry in headers]) if headers else header_merge.made_up(data)
+        first = headers[0] if headers else stream[0]
         super().__init__(source, header, Span(source, first.offset, first.end), report, options)
         self._file = FileBytes.of(source)
-        self._has_header = bool(given)
+        self._has_header = bool(headers)
         spelled = set(map(names.cdm_full_name, self._named.spelled.values()))
         self._data: dict[str, list[StreamEntry]] = {}
         for entry in data:
@@ -146,11 +146,11 @@ class _StreamReader(HeaderReader):
 
     def read(self) -> Unchecked | None:
         """Return the dataset with the array sources of its variables."""
-        made = super().read()
-        if made is not None:
+        unchecked = super().read()
+        if unchecked is not None:
             for entry in itertools.chain.from_iterable(self._data.values()):
                 self._lost(f"`{wire_name(entry)}` is not a variable of the header", entry)
-        return made
+        return unchecked
 
     def _lost(self, message: str, entry: StreamEntry) -> None:
         """Report skipped data as an error, unless the options allow the loss."""
@@ -180,40 +180,41 @@ class _StreamReader(HeaderReader):
         return RegionMessage(entry, ranges)
 
     def _parts(
-        self, path: str, shape: tuple[int, ...] | None, known: Tables, fills: Mapping[str, bytes]
+        self, path: str, shape: tuple[int, ...] | None, declarations: Tables, fills: Mapping[str, bytes]
     ) -> Parts | None:
-        variable = known.variables[path]
+        variable = declarations.variables[path]
         messages = self._data.pop(self._named.wire_name(path), [])
-        given = [each for entry in messages if (each := self._given(path, entry, shape)) is not None]
+        regions = [message for entry in messages if (message := self._given(path, entry, shape)) is not None]
         if shape is None:
             return None
-        if not given:
-            return self._immediate(path, shape, known)
-        if len(given) == 1:
-            plain = self._plain(given[0], variable.type, shape, known.types, fills)
+        if not regions:
+            return self._immediate(path, shape, declarations)
+        if len(regions) == 1:
+            plain = self._plain(regions[0], variable.type, shape, declarations.types, fills)
             if plain is not None:
                 return {"": plain}
         alone = self._alone(path)
         pieces = tuple(
-            MessageCells(each.ranges, InFile(self._file, each.entry.offset, each.entry.end, alone)) for each in given
+            MessageCells(region.ranges, InFile(self._file, region.entry.offset, region.entry.end, alone))
+            for region in regions
         )
-        fill = variable_fill(variable, known)
-        return sources(VariableMessages(variable.type, shape, dict(known.types), fill, pieces), fills)
+        fill = variable_fill(variable, declarations)
+        return sources(VariableMessages(variable.type, shape, dict(declarations.types), fill, pieces), fills)
 
     def _plain(
         self,
-        given: RegionMessage,
+        message: RegionMessage,
         type_name: TypeName,
         shape: tuple[int, ...],
         types: Types,
         fills: Mapping[str, bytes],
     ) -> AffineArray | None:
         """Return a view of numbers stored contiguously in C order, else None."""
-        place, big = plain_numbers(given.entry)
+        place, big = plain_numbers(message.entry)
         declared = types.get(type_name)
         number = declared.base if isinstance(declared, EnumType) else type_name
         width = ATOMIC[number].size if number in ATOMIC else 0
-        if place is None or not width or given.ranges != tuple(map(range, shape)):
+        if place is None or not width or message.ranges != tuple(map(range, shape)):
             return None
         if place[1] - place[0] != math.prod(shape) * width:
             return None
@@ -225,17 +226,17 @@ class _StreamReader(HeaderReader):
             fill = None if fill is None else fill[::-1]
         return AffineArray(in_one_piece(dtype, shape, fill), self._file, place[0], math.prod(shape[1:]) * width)
 
-    def _immediate(self, path: str, shape: tuple[int, ...], known: Tables) -> Parts | None:
+    def _immediate(self, path: str, shape: tuple[int, ...], declarations: Tables) -> Parts | None:
         """Return the values of a variable that the header contains, None without values."""
-        type_name = known.variables[path].type
+        type_name = declarations.variables[path].type
         try:
-            values = immediate_values(self._declared(path), type_name, shape, known.types)
+            values = immediate_values(self._declared(path), type_name, shape, declarations.types)
         except ValueError as fault:
             self._ignored(f"the values of `{path}` in the header are left out: {fault}")
             return None
         if values is None:
             return None
-        return {"": ArrayInMemory(in_one_piece(descr(type_name, known.types), shape), values)}
+        return {"": ArrayInMemory(in_one_piece(descr(type_name, declarations.types), shape), values)}
 
     def _opaque_size(self, path: str, members: tuple[str, ...]) -> int | None:
         sizes: set[int] = set()
@@ -244,10 +245,10 @@ class _StreamReader(HeaderReader):
                 tree = InFile(self._file, entry.offset, entry.end, self._alone(path)).tree()
             except ValueError:
                 return None  # told where the values are read
-            found = opaque_sizes(tree, members)
-            if found is None:
+            tree_sizes = opaque_sizes(tree, members)
+            if tree_sizes is None:
                 return None
-            sizes |= found
+            sizes |= tree_sizes
         return sizes.pop() if len(sizes) == 1 else None
 
 

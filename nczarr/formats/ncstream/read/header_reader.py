@@ -49,23 +49,23 @@ class HeaderReader(ABC):
 
     def read(self) -> Unchecked | None:
         """Return the dataset with the array sources of its variables."""
-        made = dataset_of(self._named.header, self._asked, self._source.name)
-        if made is None:
+        unchecked = dataset_of(self._named.header, self._asked, self._source.name)
+        if unchecked is None:
             return None
-        made.namesakes += self._named.namesakes
-        known = tables(made.dataset)
-        fills, shapes = told_fills(self._header), shapes_of(known)
-        for path, variable in known.variables.items():
+        unchecked.namesakes += self._named.namesakes
+        declarations = tables(unchecked.dataset)
+        fills, shapes = told_fills(self._header), shapes_of(declarations)
+        for path, variable in declarations.variables.items():
             shape = shapes.get(path)
-            own = {} if shape is None else suited_fills(fills.get(path, {}), variable, known, self._ignored)
-            found = self._parts(path, shape, known, own)
-            if found:
-                made.parts[path] = found
-        return made
+            replaced = {} if shape is None else suited_fills(fills.get(path, {}), variable, declarations, self._ignored)
+            pieces = self._parts(path, shape, declarations, replaced)
+            if pieces:
+                unchecked.parts[path] = pieces
+        return unchecked
 
     @abstractmethod
     def _parts(
-        self, path: str, shape: tuple[int, ...] | None, known: Tables, fills: Mapping[str, bytes]
+        self, path: str, shape: tuple[int, ...] | None, declarations: Tables, fills: Mapping[str, bytes]
     ) -> Parts | None:
         """Return the array sources of a variable, None if it has no values or no valid shape."""
 
@@ -100,48 +100,51 @@ def dataset_of(header: pb.Header, asked: header_tree.HeaderContext, name: str) -
 
 def told_fills(header: pb.Header) -> dict[str, dict[str, bytes]]:
     """Return the fill bytes in the header, by variable FQN and part."""
-    found: dict[str, dict[str, bytes]] = {}
-    for each in header.fills:
-        path, part = (text.decode("utf-8", "surrogateescape") for text in (each.path, each.part))
-        found.setdefault(path, {})[part] = each.value
-    return found
+    fills: dict[str, dict[str, bytes]] = {}
+    for fill in header.fills:
+        path, part = (text.decode("utf-8", "surrogateescape") for text in (fill.path, fill.part))
+        fills.setdefault(path, {})[part] = fill.value
+    return fills
 
 
-def shapes_of(known: Tables) -> dict[str, tuple[int, ...]]:
+def shapes_of(declarations: Tables) -> dict[str, tuple[int, ...]]:
     """Return the shapes of variables with valid dimensions and types; a check pass reports the others."""
-    sound = sound_types(known.types)
+    sound = sound_types(declarations.types)
     unsuited = oversized(sound)
     unsuited |= {path for path in sound if path not in unsuited and is_fixed(path, sound) and not size(path, sound)}
     unsuited |= {
         path
-        for path, each in sound.items()
-        if isinstance(each, CompoundType) and len({field.name for field in each.fields}) < len(each.fields)
+        for path, declared in sound.items()
+        if isinstance(declared, CompoundType) and len({field.name for field in declared.fields}) < len(declared.fields)
     }
     if unsuited:
-        sound = sound_types({path: each for path, each in sound.items() if path not in unsuited})
-    found = {}
-    for path, variable in known.variables.items():
-        lengths = [known.dimensions.get(each) if isinstance(each, str) else each for each in variable.dimensions]
+        sound = sound_types({path: declared for path, declared in sound.items() if path not in unsuited})
+    shapes = {}
+    for path, variable in declarations.variables.items():
+        lengths = [
+            declarations.dimensions.get(dimension) if isinstance(dimension, str) else dimension
+            for dimension in variable.dimensions
+        ]
         if None not in lengths and (variable.type in ATOMIC or variable.type in sound):
-            found[path] = tuple(each.size if isinstance(each, Dimension) else each or 0 for each in lengths)
-    return found
+            shapes[path] = tuple(length.size if isinstance(length, Dimension) else length or 0 for length in lengths)
+    return shapes
 
 
 def suited_fills(
-    given: Mapping[str, bytes], variable: Variable, known: Tables, lost: Callable[[str], None]
+    fills: Mapping[str, bytes], variable: Variable, declarations: Tables, lost: Callable[[str], None]
 ) -> dict[str, bytes]:
     """Return the fills that are one element of their part; report the others through `lost`."""
-    found = {}
-    for part in parts(variable.type, (), known.types):
-        fill = given.get(part.path)
-        width = itemsize(descr(part.type, known.types))
+    suited = {}
+    for part in parts(variable.type, (), declarations.types):
+        fill = fills.get(part.path)
+        width = itemsize(descr(part.type, declarations.types))
         if fill is not None and width and len(fill) != width:
             lost(
                 f"the fill value of `{part.path}` of `{variable.name}` has {len(fill)} bytes, but elements have {width}"
             )
         elif fill is not None:
-            found[part.path] = fill
-    return found
+            suited[part.path] = fill
+    return suited
 
 
 def immediate_values(
@@ -161,5 +164,5 @@ def _numbers(declared: pb.Variable) -> Tree:
     """Return the header's values, always big-endian. Raises ValueError if the type is not numeric."""
     if declared.dataType not in NUMPY:
         raise ValueError("they are not numbers")
-    made = FixedNumbers(declared.dataType, np.frombuffer(declared.data, dtype_of(declared.dataType, big=True)))
-    return unsigned(made) if declared.unsigned else made
+    values = FixedNumbers(declared.dataType, np.frombuffer(declared.data, dtype_of(declared.dataType, big=True)))
+    return unsigned(values) if declared.unsigned else values

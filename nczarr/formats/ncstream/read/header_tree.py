@@ -56,8 +56,8 @@ class HeaderContext(NamedTuple):
         """Report a skipped item as an error, unless the options allow the loss."""
         allowed = self.options.accepts(code)
         helps = () if allowed else (f"read the rest with `--allow-loss {code}`",)
-        found = Diagnostic(code, Severity.ERROR, message, Label(self.span if span is None else span), helps=helps)
-        self.report.lose(found, allowed=allowed)
+        diagnostic = Diagnostic(code, Severity.ERROR, message, Label(self.span if span is None else span), helps=helps)
+        self.report.lose(diagnostic, allowed=allowed)
 
 
 def dataset(header: pb.Header, asked: HeaderContext) -> Dataset:
@@ -67,7 +67,7 @@ def dataset(header: pb.Header, asked: HeaderContext) -> Dataset:
     extra = [
         Attribute(name=name, value=Constant.text(text), span=asked.span)
         for name, text in (("title", header.title), ("id", header.id))
-        if text and all(each.name != name for each in top.attributes)
+        if text and all(attribute.name != name for attribute in top.attributes)
     ]
     stem = os.path.splitext(os.path.basename(from_bytes(header.location).rstrip("/")))[0]
     return Dataset(
@@ -98,9 +98,9 @@ class _TreeReader:
     def __init__(self, asked: HeaderContext) -> None:
         self._asked = asked
 
-    def _name(self, given: bytes, what: str) -> str | None:
+    def _name(self, written: bytes, what: str) -> str | None:
         """Return a normalized name, or report an invalid one and return None."""
-        name = names.normal(from_bytes(given))
+        name = names.normal(from_bytes(written))
         problem = name_problem(name)
         if problem is not None:
             self._asked.lost("unreadable-array", f"{what} is left out: {problem}")
@@ -108,70 +108,78 @@ class _TreeReader:
         return name
 
     # ---- groups ------------------------------------------------------------------------------------------------------
-    def group(self, given: pb.Group, name: str, around: StreamScope | None, depth: int) -> Group:
+    def group(self, source: pb.Group, name: str, around: StreamScope | None, depth: int) -> Group:
         """Return a group with its content."""
         path = "/" if around is None else names.join(around.path, name)
-        dimensions = self._dimensions(given, path)
-        taken = {names.normal(from_bytes(each.name)) for each in (*_declared(given), *given.groups)}
-        known = {each.name: (names.join(path, each.name), each.size) for each in dimensions}
+        dimensions = self._dimensions(source, path)
+        taken = {names.normal(from_bytes(declared.name)) for declared in (*_declared(source), *source.groups)}
+        own_dimensions = {
+            dimension.name: (names.join(path, dimension.name), dimension.size) for dimension in dimensions
+        }
         scope = StreamScope(
             path,
-            {**(around.dimensions if around else {}), **known},
-            {**(around.enums if around else {}), **self._enums(given, path)},
-            taken | set(known),
+            {**(around.dimensions if around else {}), **own_dimensions},
+            {**(around.enums if around else {}), **self._enums(source, path)},
+            taken | set(own_dimensions),
             {},
         )
-        for fqn, made in scope.enums.values():
+        for fqn, enum in scope.enums.values():
             if names.parent(fqn) == path:
-                scope.types[made.name] = made
-                scope.taken.add(made.name)
-        variables = list(self._variables(given, scope))
+                scope.types[enum.name] = enum
+                scope.taken.add(enum.name)
+        variables = list(self._variables(source, scope))
         return Group(
             name=name,
             types=tuple(scope.types.values()),
             dimensions=tuple(dimensions),
             variables=tuple(variables),
-            attributes=self._attributes(given.atts, path),
-            groups=tuple(self._groups(given, scope, depth)),
+            attributes=self._attributes(source.atts, path),
+            groups=tuple(self._groups(source, scope, depth)),
             span=self._asked.span,
         )
 
-    def _groups(self, given: pb.Group, scope: StreamScope, depth: int) -> Iterator[Group]:
-        if given.groups and depth >= MAX_DEPTH:
+    def _groups(self, source: pb.Group, scope: StreamScope, depth: int) -> Iterator[Group]:
+        if source.groups and depth >= MAX_DEPTH:
             self._asked.lost("unreadable-array", f"groups are nested more than {MAX_DEPTH} deep below `{scope.path}`")
             return
-        for each in given.groups:
-            called = self._name(each.name, f"a group of `{scope.path}`")
+        for inner in source.groups:
+            called = self._name(inner.name, f"a group of `{scope.path}`")
             if called is not None:
-                yield self.group(each, called, scope, depth + 1)
+                yield self.group(inner, called, scope, depth + 1)
 
-    def _dimensions(self, given: pb.Group, path: str) -> list[Dimension]:
+    def _dimensions(self, source: pb.Group, path: str) -> list[Dimension]:
         """Return the dimensions that a group declares."""
-        made: dict[str, Dimension] = {}
-        for each in given.dims:
-            called = None if each.isPrivate or each.isVlen else self._name(each.name, f"a dimension of `{path}`")
+        dimensions: dict[str, Dimension] = {}
+        for dimension in source.dims:
+            called = (
+                None
+                if dimension.isPrivate or dimension.isVlen
+                else self._name(dimension.name, f"a dimension of `{path}`")
+            )
             if called is None:
                 continue
-            if each.length > LARGEST or called in made:
-                why = "the name is used twice" if called in made else f"{each.length} is not a valid length"
+            if dimension.length > LARGEST or called in dimensions:
+                why = "the name is used twice" if called in dimensions else f"{dimension.length} is not a valid length"
                 self._asked.lost("unreadable-array", f"dimension `{called}` of `{path}` is left out: {why}")
                 continue
-            made[called] = Dimension(name=called, size=each.length, unlimited=each.isUnlimited, span=self._asked.span)
-        return list(made.values())
+            dimensions[called] = Dimension(
+                name=called, size=dimension.length, unlimited=dimension.isUnlimited, span=self._asked.span
+            )
+        return list(dimensions.values())
 
-    def _enums(self, given: pb.Group, path: str) -> dict[str, tuple[TypeName, EnumType]]:
+    def _enums(self, source: pb.Group, path: str) -> dict[str, tuple[TypeName, EnumType]]:
         """Return the enums that a group declares. Their width is that of their first variable, else of their codes."""
-        found: dict[str, tuple[TypeName, EnumType]] = {}
-        bases = _enum_bases(given) if given.enumTypes else {}
-        for each in given.enumTypes:
-            called = self._name(each.name, f"an enum of `{path}`")
-            if called is None or called in found:
+        enums: dict[str, tuple[TypeName, EnumType]] = {}
+        bases = _enum_bases(source) if source.enumTypes else {}
+        for typedef in source.enumTypes:
+            called = self._name(typedef.name, f"an enum of `{path}`")
+            if called is None or called in enums:
                 continue
-            most = max((constant.code for constant in each.map), default=0)
-            base = bases.get(each.name) or ("ubyte" if most < 1 << 8 else "ushort" if most < 1 << 16 else "uint")
+            most = max((constant.code for constant in typedef.map), default=0)
+            base = bases.get(typedef.name) or ("ubyte" if most < 1 << 8 else "ushort" if most < 1 << 16 else "uint")
             codes: dict[int, str] = {}
             labels: set[str] = set()
-            for item in each.map:
+            for item in typedef.map:
                 label = names.normal(from_bytes(item.value))
                 code = item.code & ((1 << 8 * ATOMIC[base].size) - 1)
                 if code in codes or label in labels or name_problem(label) is not None:
@@ -182,56 +190,60 @@ class _TreeReader:
                 codes[code] = label
                 labels.add(label)
             constants = tuple(EnumConstant(name=label, value=code) for code, label in codes.items())
-            made = EnumType(name=called, base=base, constants=constants, span=self._asked.span)  # type: ignore[arg-type]
-            found[called] = names.join(path, called), made
-        return found
+            enum = EnumType(name=called, base=base, constants=constants, span=self._asked.span)  # type: ignore[arg-type]
+            enums[called] = names.join(path, called), enum
+        return enums
 
-    def _attributes(self, given: Iterable[pb.Attribute], owner: str, member: str = "") -> tuple[Attribute, ...]:
+    def _attributes(self, written: Iterable[pb.Attribute], owner: str, member: str = "") -> tuple[Attribute, ...]:
         """Return the attributes of a group or variable; `member` prefixes those of a member."""
-        made = []
-        for each in given:
-            name = member + names.normal(from_bytes(each.name))
+        attributes = []
+        for attribute in written:
+            name = member + names.normal(from_bytes(attribute.name))
             try:
                 if name == member or name_problem(name) is not None:
                     raise UnreadableAttributeError("the name is invalid")
-                made.append(Attribute(name=name, value=constant(each), span=self._asked.span))
+                attributes.append(Attribute(name=name, value=constant(attribute), span=self._asked.span))
             except UnreadableAttributeError as fault:
                 self._asked.lost("lost-attribute", f"attribute {name!r} of `{owner}` is left out: {fault}")
-        return tuple(made)
+        return tuple(attributes)
 
     # ---- variables ---------------------------------------------------------------------------------------------------
-    def _variables(self, given: pb.Group, scope: StreamScope) -> Iterator[Variable]:
-        for each in _declared(given):
-            called = self._name(each.name, f"a variable of `{scope.path}`")
+    def _variables(self, source: pb.Group, scope: StreamScope) -> Iterator[Variable]:
+        for declared in _declared(source):
+            called = self._name(declared.name, f"a variable of `{scope.path}`")
             if called is None:
                 continue
             before = len(scope.types)
             try:
-                yield self._variable(each, called, scope)
+                yield self._variable(declared, called, scope)
             except UnreadableVariableError as fault:
                 while len(scope.types) > before:
                     scope.types.popitem()
                 fqn = names.join(scope.path, called)
                 self._asked.lost("unreadable-array", f"`{fqn}` cannot be a variable: {fault}")
 
-    def _variable(self, given: pb.Variable | pb.Structure, name: str, scope: StreamScope) -> Variable:
+    def _variable(self, declared: pb.Variable | pb.Structure, name: str, scope: StreamScope) -> Variable:
         fqn = names.join(scope.path, name)
-        attributes = list(self._attributes(given.atts, fqn))
-        outer, stars, inner = split(given.shape)
-        element = self._type(given, name, (), _Owner(fqn, scope, attributes))
+        attributes = list(self._attributes(declared.atts, fqn))
+        outer, stars, inner = split(declared.shape)
+        element = self._type(declared, name, (), _Owner(fqn, scope, attributes))
         enums: list[EnumType] = []
-        if isinstance(given, pb.Variable) and given.enumType and any(each.name == "_FillValue" for each in attributes):
-            known = scope.enums.get(names.normal(from_bytes(given.enumType)))
-            every = [each for _, each in scope.enums.values()]
-            enums = [known[1]] if known is not None and known[0] == element else every
+        if (
+            isinstance(declared, pb.Variable)
+            and declared.enumType
+            and any(attribute.name == "_FillValue" for attribute in attributes)
+        ):
+            enum = scope.enums.get(names.normal(from_bytes(declared.enumType)))
+            every = [candidate for _, candidate in scope.enums.values()]
+            enums = [enum[1]] if enum is not None and enum[0] == element else every
         type_name = scope.listed(element, stars, lengths_of(inner), name)
-        storage = _storage(attributes, [each.length for each in outer])
+        storage = _storage(attributes, [dimension.length for dimension in outer])
         if storage is not None:
-            attributes = [each for each in attributes if each.name != CHUNKS]
+            attributes = [attribute for attribute in attributes if attribute.name != CHUNKS]
         return Variable(
             name=name,
             type=type_name,
-            dimensions=tuple(reference(each, scope) for each in outer),
+            dimensions=tuple(reference(dimension, scope) for dimension in outer),
             attributes=self._suited(attributes, type_name, enums, fqn),
             storage=storage or DEFAULT_STORAGE,
             span=self._asked.span,
@@ -241,54 +253,56 @@ class _TreeReader:
         self, attributes: Iterable[Attribute], type_name: TypeName, enums: list[EnumType], fqn: str
     ) -> tuple[Attribute, ...]:
         """Return a variable's attributes, with `_FillValue` converted to its type or dropped."""
-        made = []
-        for each in attributes:
-            if each.name == "_FillValue":
-                value = fill_value(each.value, type_name, enums)
+        suited = []
+        for attribute in attributes:
+            if attribute.name == "_FillValue":
+                value = fill_value(attribute.value, type_name, enums)
                 if value is None:
-                    text = f"`_FillValue` of `{fqn}` is left out: {each.value.type} is not a value of {type_name}"
+                    text = f"`_FillValue` of `{fqn}` is left out: {attribute.value.type} is not a value of {type_name}"
                     self._asked.lost("lost-attribute", text)
                     continue
-                each = Attribute(name=each.name, value=value, span=each.span)
-            made.append(each)
-        return tuple(made)
+                attribute = Attribute(name=attribute.name, value=value, span=attribute.span)
+            suited.append(attribute)
+        return tuple(suited)
 
-    def _type(self, given: pb.Variable | pb.Structure, name: str, members: tuple[str, ...], owner: _Owner) -> TypeName:
+    def _type(
+        self, declared: pb.Variable | pb.Structure, name: str, members: tuple[str, ...], owner: _Owner
+    ) -> TypeName:
         """Return the element type. Raises UnreadableVariableError."""
-        kind, fqn, scope = int(given.dataType), owner.fqn, owner.scope
-        if isinstance(given, pb.Structure):
-            made = self._compound(given, name, members, owner)
-            return scope.listed(made, 1, (), f"{name}_records") if kind == pb.SEQUENCE else made
+        kind, fqn, scope = int(declared.dataType), owner.fqn, owner.scope
+        if isinstance(declared, pb.Structure):
+            compound = self._compound(declared, name, members, owner)
+            return scope.listed(compound, 1, (), f"{name}_records") if kind == pb.SEQUENCE else compound
         if kind == pb.OPAQUE:
             size = self._asked.opaque_size(fqn, members)
             return scope.opaque(size) if size else scope.listed("ubyte", 1, (), f"{name}_bytes")
-        found = ENUM_BASES.get(kind) or ATOMS.get(kind)
-        if found is None:
+        atom = ENUM_BASES.get(kind) or ATOMS.get(kind)
+        if atom is None:
             raise UnreadableVariableError(f"unknown data type {kind}")
-        if given.enumType:
-            enum = scope.enums.get(names.normal(from_bytes(given.enumType)))
-            if enum is not None and ATOMIC[enum[1].base].size == ATOMIC[found].size:
+        if declared.enumType:
+            enum = scope.enums.get(names.normal(from_bytes(declared.enumType)))
+            if enum is not None and ATOMIC[enum[1].base].size == ATOMIC[atom].size:
                 return enum[0]
             why = "is not declared" if enum is None else "has integers of another size"
-            text = f"`{fqn}` is of enum {from_bytes(given.enumType)!r}, which {why}: its integers are read"
+            text = f"`{fqn}` is of enum {from_bytes(declared.enumType)!r}, which {why}: its integers are read"
             self._asked.report.warning("unknown-enum", text, self._asked.span)
-        return UNSIGNED_NAMES.get(found, found) if given.unsigned else found
+        return UNSIGNED_NAMES.get(atom, atom) if declared.unsigned else atom
 
-    def _compound(self, given: pb.Structure, name: str, members: tuple[str, ...], owner: _Owner) -> TypeName:
+    def _compound(self, declared: pb.Structure, name: str, members: tuple[str, ...], owner: _Owner) -> TypeName:
         """Declare the record type. Raises UnreadableVariableError."""
         scope = owner.scope
         if len(members) >= MAX_DEPTH:
             raise UnreadableVariableError(f"structures are nested more than {MAX_DEPTH} deep")
         fields = []
-        for each in _declared(given):
-            called = names.normal(from_bytes(each.name))
+        for member in _declared(declared):
+            called = names.normal(from_bytes(member.name))
             problem = name_problem(called)
             if problem is not None:
                 raise UnreadableVariableError(f"a member: {problem}")
             path = (*members, called)
-            owner.attributes.extend(self._attributes(each.atts, owner.fqn, ".".join(path) + "."))
-            outer, stars, inner = split(each.shape)
-            element = self._type(each, f"{name}_{called}", path, owner)
+            owner.attributes.extend(self._attributes(member.atts, owner.fqn, ".".join(path) + "."))
+            outer, stars, inner = split(member.shape)
+            element = self._type(member, f"{name}_{called}", path, owner)
             type_name = scope.listed(element, stars, lengths_of(inner), f"{name}_{called}")
             fields.append(Field(name=called, type=type_name, shape=lengths_of(outer)))
         if not fields or len({field.name for field in fields}) < len(fields):
@@ -298,31 +312,36 @@ class _TreeReader:
 
 def _storage(attributes: Iterable[Attribute], lengths: list[int]) -> Storage | None:
     """Return the storage from the chunk attribute, None if it is missing or its lengths do not fit."""
-    given = next((each.value for each in attributes if each.name == CHUNKS), None)
-    if given is None or given.type not in ("int", "uint") or given.count != len(lengths) or not lengths:
+    lengths_written = next((attribute.value for attribute in attributes if attribute.name == CHUNKS), None)
+    if (
+        lengths_written is None
+        or lengths_written.type not in ("int", "uint")
+        or lengths_written.count != len(lengths)
+        or not lengths
+    ):
         return None
-    chunks = tuple(int(each) for each in given.as_numbers())
+    chunks = tuple(int(chunk) for chunk in lengths_written.as_numbers())
     if not all(0 < chunk <= max(1, length) for chunk, length in zip(chunks, lengths, strict=True)):
         return None
     return Storage(layout="chunked", chunks=chunks)
 
 
-def _enum_bases(given: pb.Group) -> dict[bytes, str]:
+def _enum_bases(group: pb.Group) -> dict[bytes, str]:
     """Return the base type of each enum, from its first variable or member in the group or below."""
-    found: dict[bytes, str] = {}
-    pending: list[pb.Group | pb.Structure] = [given]
+    bases: dict[bytes, str] = {}
+    pending: list[pb.Group | pb.Structure] = [group]
     while pending:
-        each = pending.pop()
-        for variable in each.vars:
+        scope = pending.pop()
+        for variable in scope.vars:
             if variable.enumType and int(variable.dataType) in ENUM_BASES:
-                found.setdefault(variable.enumType, ENUM_BASES[int(variable.dataType)])
-        pending.extend(each.structs)
-        if isinstance(each, pb.Group):
-            pending.extend(each.groups)
-    return found
+                bases.setdefault(variable.enumType, ENUM_BASES[int(variable.dataType)])
+        pending.extend(scope.structs)
+        if isinstance(scope, pb.Group):
+            pending.extend(scope.groups)
+    return bases
 
 
-def _declared(given: pb.Group | pb.Structure) -> Iterator[pb.Variable | pb.Structure]:
+def _declared(scope: pb.Group | pb.Structure) -> Iterator[pb.Variable | pb.Structure]:
     """Yield variables, then structures, the order shared with writers."""
-    yield from given.vars
-    yield from given.structs
+    yield from scope.vars
+    yield from scope.structs

@@ -82,7 +82,7 @@ class VariableMessages(NamedTuple):
         for piece in self.pieces:
             if not is_stretch(piece.ranges, self.shape):
                 return False
-            region = tuple(slice(each.start, each.stop) for each in piece.ranges)
+            region = tuple(slice(indices.start, indices.stop) for indices in piece.ranges)
             if first_of(region, self.shape) != end:
                 return False
             end += piece.cells
@@ -108,16 +108,18 @@ class VariableMessages(NamedTuple):
             raise ValueError(f"a variable of {total} cells is too large ({LARGEST})")
         ragged = [part for part in parts(self.type, self.shape, self.types) if None in part.shape]
         every = [self.decoded(piece) for piece in self.pieces]
-        given = [numbers(piece.ranges, self.shape) for piece in self.pieces]
+        places = [numbers(piece.ranges, self.shape) for piece in self.pieces]
         made_up = all_fill(self.fill, self.type, self.shape, self.types)
         if any(made_up[part.path].layout.shape[0] for part in ragged):
             if total > MOST_FILLED:
                 raise ValueError(
                     f"a list as fill value is repeated in at most {MOST_FILLED} cells, but there are {total}"
                 )
-            every.insert(0, {part: each.read(tuple(map(slice, each.layout.shape))) for part, each in made_up.items()})
-            given.insert(0, np.arange(total, dtype=np.int64))
-        cells = np.concatenate(given)
+            every.insert(
+                0, {part: source.read(tuple(map(slice, source.layout.shape))) for part, source in made_up.items()}
+            )
+            places.insert(0, np.arange(total, dtype=np.int64))
+        cells = np.concatenate(places)
         last = len(cells) - 1 - np.unique(cells[::-1], return_index=True)[1]
         return _shaped(taken(joined(every), last.astype(np.int64), self.type, self.types), ragged)
 
@@ -180,10 +182,12 @@ class MessageDecoder(VariableSections):
     def ends(self, part: str, stop: int | None = None) -> list[int]:
         """Return the cumulative content length after each message; decodes all once. Raises OSError."""
         if self._ends is None:
-            ragged = [each.path for each in parts(self.type, (), self.types) if None in each.shape]
+            ragged = [
+                part_of_type.path for part_of_type in parts(self.type, (), self.types) if None in part_of_type.shape
+            ]
             count = len(self.held.pieces) if self.is_consecutive else 1
             every = [{path: len(self.content(number)[path]) for path in ragged} for number in range(count)]
-            self._ends = {path: list(itertools.accumulate(each[path] for each in every)) for path in ragged}
+            self._ends = {path: list(itertools.accumulate(arrays[path] for arrays in every)) for path in ragged}
         return self._ends[part]
 
     def occupied(self, chunks: tuple[int, ...], region: Region) -> Iterator[Index]:
@@ -201,17 +205,17 @@ class MessageDecoder(VariableSections):
 def _read(call: Any) -> dict[str, NDArray[Any]]:
     """Return the arrays of `call` by part path, in any shape and dtype. Raises OSError for any fault in a message."""
     try:
-        found: dict[str, NDArray[Any]] = call()
+        arrays: dict[str, NDArray[Any]] = call()
     except ValueError as fault:
         raise OSError(None, str(fault)) from fault
-    return found
+    return arrays
 
 
-def sources(held: VariableMessages, fills: Mapping[str, bytes]) -> Parts:
+def sources(variable: VariableMessages, fills: Mapping[str, bytes]) -> Parts:
     """Return the array sources of a variable by part. `fills`: fill bytes that replace the usual ones."""
-    usual = all_fill(held.fill, held.type, held.shape, held.types)
-    every = {part: fills.get(part, each.layout.fill) for part, each in usual.items()}
-    return sources_of(MessageDecoder(held), every)
+    usual = all_fill(variable.fill, variable.type, variable.shape, variable.types)
+    every = {part: fills.get(part, source.layout.fill) for part, source in usual.items()}
+    return sources_of(MessageDecoder(variable), every)
 
 
 # ---- selection and merging of cells ----------------------------------------------------------------------------------
@@ -224,20 +228,20 @@ def joined(every: Sequence[Values]) -> dict[str, NDArray[Any]]:
     """
     if len(every) == 1:
         return dict(every[0])
-    return {part: np.concatenate([each[part].reshape(-1) for each in every]) for part in every[0]}
+    return {part: np.concatenate([values[part].reshape(-1) for values in every]) for part in every[0]}
 
 
 def taken(values: Values, cells: NDArray[np.int64], type_name: TypeName, types: Types) -> Values:
     """Return the values of the cells with these numbers by part: 1-D. `cells`: int64, shape (cells,)."""
-    flat = {path: each.reshape(-1) for path, each in values.items()}
-    found = spread(
+    flat = {path: array.reshape(-1) for path, array in values.items()}
+    spread_parts = spread(
         part_tree(type_name, types),
         cells,
         lambda leaf, cells: flat[leaf.path][cells],
         lambda tree, cells: _items(flat[tree.counts.path], cells),
         lambda number, field, cells: _rows(cells, field.shape),
     )
-    return dict(found)
+    return dict(spread_parts)
 
 
 def _items(counts: NDArray[Any], cells: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -246,11 +250,11 @@ def _items(counts: NDArray[Any], cells: NDArray[np.int64]) -> NDArray[np.int64]:
     `counts`: items of each list, integers, shape (lists,); `cells`: int64,
     shape (cells,).
     """
-    kept = counts[cells]
+    lengths = counts[cells]
     starts = (np.cumsum(counts) - counts)[cells]
-    ends = np.cumsum(kept)
+    ends = np.cumsum(lengths)
     total = int(ends[-1]) if len(ends) else 0
-    return np.repeat(starts - (ends - kept), kept) + np.arange(total, dtype=np.int64)
+    return np.repeat(starts - (ends - lengths), lengths) + np.arange(total, dtype=np.int64)
 
 
 def _rows(cells: NDArray[np.int64], shape: tuple[int, ...]) -> NDArray[np.int64]:
@@ -264,7 +268,9 @@ def _rows(cells: NDArray[np.int64], shape: tuple[int, ...]) -> NDArray[np.int64]
 
 def numbers(ranges: Sequence[range], shape: tuple[int, ...]) -> NDArray[np.int64]:
     """Return the C-order cell numbers of a section of a shape."""
-    found = np.zeros((), np.int64)
+    cell_numbers = np.zeros((), np.int64)
     for indices, length in zip(ranges, shape, strict=True):
-        found = found[..., None] * length + np.arange(indices.start, indices.stop, indices.step, dtype=np.int64)
-    return found.reshape(-1)
+        cell_numbers = cell_numbers[..., None] * length + np.arange(
+            indices.start, indices.stop, indices.step, dtype=np.int64
+        )
+    return cell_numbers.reshape(-1)

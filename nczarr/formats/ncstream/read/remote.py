@@ -47,18 +47,18 @@ def read(source: Source, report: Report, options: Options) -> Unchecked | None:
     """Read the dataset of a `Served` source. Raises OSError."""
     assert isinstance(source, Served)
     before = report.errors
-    found = scan(source, report)
-    given = [entry.message for entry in found if entry.kind == "header"]
-    for entry in found:
+    stream = scan(source, report)
+    headers = [entry.message for entry in stream if entry.kind == "header"]
+    for entry in stream:
         if entry.kind == "error":
             refuse_error(entry, Span(source, 0, 0), report)
-    if not given and report.errors == before:
+    if not headers and report.errors == before:
         report.error("bad-ncstream", "the answer has no header", Span(source, 0, len(source.data)))
     if report.errors > before:
         return None
     with building():
         span = Span(source, 0, len(source.data))
-        return _RemoteReader(source.service, source, header_merge.merged(given), span, report, options).read()
+        return _RemoteReader(source.service, source, header_merge.merged(headers), span, report, options).read()
 
 
 class _RemoteReader(HeaderReader):
@@ -74,25 +74,29 @@ class _RemoteReader(HeaderReader):
         return CdmVariable(self._service, self._written(path), type_name, shape, types, behind, self._alone(path))
 
     def _parts(
-        self, path: str, shape: tuple[int, ...] | None, known: Tables, fills: Mapping[str, bytes]
+        self, path: str, shape: tuple[int, ...] | None, declarations: Tables, fills: Mapping[str, bytes]
     ) -> Parts | None:
         if shape is None:
             return None
-        found = known.variables[path]
-        fill = variable_fill(found, known)
-        usual = all_fill(fill, found.type, shape, known.types)
+        declaration = declarations.variables[path]
+        fill = variable_fill(declaration, declarations)
+        usual = all_fill(fill, declaration.type, shape, declarations.types)
         if not math.prod(shape):
             return dict(usual)
-        values = self._immediate(path, found.type, shape, known.types)
+        values = self._immediate(path, declaration.type, shape, declarations.types)
         declared = self._declared(path)
         behind = max(0, len(declared.shape) - len(shape)) if declared is not None else 0
-        variable = self._variable(path, found.type, shape, dict(known.types), behind)
-        filled = {part: fills.get(part, each.layout.fill) for part, each in usual.items()}
+        variable = self._variable(path, declaration.type, shape, dict(declarations.types), behind)
+        filled = {part: fills.get(part, source.layout.fill) for part, source in usual.items()}
         if values is not None:
-            return {"": ArrayInMemory(in_one_piece(descr(found.type, known.types), shape, filled[""]), values)}
-        if found.type == "string" or is_fixed(found.type, known.types):
-            keep = behind == 0 and isinstance(known.types.get(found.type), CompoundType)
-            return sources(Regions(variable, found.type, shape, variable.types, keep), filled)  # old servers send all
+            return {
+                "": ArrayInMemory(in_one_piece(descr(declaration.type, declarations.types), shape, filled[""]), values)
+            }
+        if declaration.type == "string" or is_fixed(declaration.type, declarations.types):
+            keep = behind == 0 and isinstance(declarations.types.get(declaration.type), CompoundType)
+            return sources(
+                Regions(variable, declaration.type, shape, variable.types, keep), filled
+            )  # old servers send all
         return sources(Blocks(variable), filled)
 
     def _immediate(self, path: str, type_name: TypeName, shape: tuple[int, ...], types: Types) -> NDArray[Any] | None:
@@ -104,9 +108,9 @@ class _RemoteReader(HeaderReader):
 
     def _opaque_size(self, path: str, members: tuple[str, ...]) -> int | None:
         declared = self._declared(path)
-        if declared is None or any(each.isVlen for each in declared.shape):
+        if declared is None or any(dimension.isVlen for dimension in declared.shape):
             return None
-        shape = tuple(each.length for each in declared.shape)
+        shape = tuple(dimension.length for dimension in declared.shape)
         if not 0 < math.prod(shape) <= LOOKED_AT:
             return None
         try:

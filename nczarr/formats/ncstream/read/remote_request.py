@@ -58,9 +58,9 @@ class CdmVariable:
 
         `keep`: cache the answer.
         """
-        held = VariableMessages(self.type, self.shape, self.types, None, ())
+        messages = VariableMessages(self.type, self.shape, self.types, None, ())
         try:
-            return held.decoded(MessageCells(region, _Message(self, region, keep)))
+            return messages.decoded(MessageCells(region, _Message(self, region, keep)))
         except ValueError as fault:
             text = f"the answer to `{self.section(region)}` cannot be used: {fault}"
             raise OSError(None, text, self.service.shown) from None
@@ -78,20 +78,20 @@ class CdmVariable:
         if self.type in ATOMIC and self.type != "string":  # others may come whole, or are of any length
             most = 2 * count * ATOMIC[self.type].size + LONGEST_HEAD
         data = ask("data", variable=self.section(region), size=count * TEXT, most=most)
-        wanted = full_bytes(self.path)
+        full_name = full_bytes(self.path)
         for entry in entries(Incoming(data, DEFAULT), values=True):
             if entry.kind == "error":
                 raise OSError(None, f"the server reports: {said(entry)}", self.service.shown)
             if entry.kind not in ("data", "column"):
                 continue
-            found = column_tree(entry, data, Definitions(pb.Header.FromString(self.declared)))
+            answer = column_tree(entry, data, Definitions(pb.Header.FromString(self.declared)))
             name = entry.message.name if entry.kind == "column" else entry.message.varName
-            if name.removeprefix(b"/") not in (wanted, wanted.rsplit(b"/", 1)[-1]):
+            if name.removeprefix(b"/") not in (full_name, full_name.rsplit(b"/", 1)[-1]):
                 raise ValueError(f"it is of `{name.decode('utf-8', 'replace')}`")
-            section = found.section
+            section = answer.section
             if self.shape and section is not None and section[: len(region)] != region and section != ():
                 raise ValueError("its section is different")
-            return found.tree
+            return answer.tree
         raise ValueError("it has no data")
 
 

@@ -58,13 +58,13 @@ class StreamEntry(NamedTuple):
 
 def scan(source: Source, report: Report, limits: Limits = DEFAULT) -> list[StreamEntry]:
     """Return the messages of a file; reports a fault and returns the messages before it."""
-    found: list[StreamEntry] = []
+    messages: list[StreamEntry] = []
     try:
         incoming = Incoming(source.data, limits)
-        found.extend(entries(incoming))
+        messages.extend(entries(incoming))
     except UnreadableStreamError as error:
         refuse(error, source, report)
-    return found
+    return messages
 
 
 def refuse(error: UnreadableStreamError, source: Source, report: Report) -> None:
@@ -131,9 +131,9 @@ def parsed(kind: Any, data: bytes | memoryview, name: str, offset: int) -> Any:
 def _data(incoming: Incoming, offset: int, start: int, end: int, *, values: bool) -> tuple[StreamEntry, int]:
     """Return the entry of a `Data` message with its payload, and the position after it."""
     base = incoming.base
-    small, found = protobuf.walk(incoming.buffer, start, end, bulk=_NIL, limits=incoming.limits, base=base)
+    small, bulk = protobuf.walk(incoming.buffer, start, end, bulk=_NIL, limits=incoming.limits, base=base)
     message = parsed(pb.Data, small, "data", base + start)
-    nil = tuple(found.get(NIL, ()))
+    nil = tuple(bulk.get(NIL, ()))
     if is_counted(message) and message.compress != pb.Data.DEFLATE:
         count, first = incoming.vlen(end)
         places = items = None

@@ -34,39 +34,39 @@ def named(header: pb.Header) -> UniqueHeader:
     """Return the header with unique names."""
     if not any(_unsettled(group) for group in _groups(header.root)):
         return UniqueHeader(header, [], {})
-    made = pb.Header()
-    made.CopyFrom(header)
+    renamed = pb.Header()
+    renamed.CopyFrom(header)
     naming = _Naming()
-    naming.group(made.root, "/", "/", {}, {})
-    return UniqueHeader(made, naming.namesakes, naming.spelled)
+    naming.group(renamed.root, "/", "/", {}, {})
+    return UniqueHeader(renamed, naming.namesakes, naming.spelled)
 
 
 def _groups(group: pb.Group) -> Iterator[pb.Group]:
     pending = [group]
     while pending:
-        each = pending.pop()
-        yield each
-        pending.extend(each.groups)
+        current = pending.pop()
+        yield current
+        pending.extend(current.groups)
 
 
 def _unsettled(group: pb.Group) -> bool:
     """Return whether names of a group may clash: some are not ASCII, or occur twice."""
-    dimensions = [each.name for each in group.dims if not (each.isPrivate or each.isVlen)]
-    own = [each.name for kind in (group.enumTypes, group.vars, group.structs, group.groups) for each in kind]
-    labels = [[item.value for item in each.map] for each in group.enumTypes]
+    dimensions = [dimension.name for dimension in group.dims if not (dimension.isPrivate or dimension.isVlen)]
+    declared = [member.name for kind in (group.enumTypes, group.vars, group.structs, group.groups) for member in kind]
+    labels = [[item.value for item in enum.map] for enum in group.enumTypes]
     members = list(_members(group.structs))
     return any(
-        len(set(scope)) < len(scope) or not all(each.isascii() for each in scope)
-        for scope in (dimensions, own, *labels, *members)
+        len(set(scope)) < len(scope) or not all(name.isascii() for name in scope)
+        for scope in (dimensions, declared, *labels, *members)
     )
 
 
 def _members(structs: Any) -> Iterator[list[bytes]]:
     pending = list(structs)
     while pending:
-        each = pending.pop()
-        yield [member.name for member in (*each.vars, *each.structs)]
-        pending.extend(each.structs)
+        structure = pending.pop()
+        yield [member.name for member in (*structure.vars, *structure.structs)]
+        pending.extend(structure.structs)
 
 
 class _Naming:
@@ -80,56 +80,56 @@ class _Naming:
         self, group: pb.Group, path: str, written: str, dimensions: dict[bytes, bytes], enums: dict[bytes, bytes]
     ) -> None:
         """Rename everything below a group at sender's path `written`; the dicts hold new names from outer groups."""
-        dims = [each for each in group.dims if not (each.isPrivate or each.isVlen)]
-        below = [each.name for each in group.groups]
+        dims = [element for element in group.dims if not (element.isPrivate or element.isVlen)]
+        below = [element.name for element in group.groups]
         things: list[tuple[str, Any]] = [
-            *(("type", each) for each in group.enumTypes),
-            *(("dimension", each) for each in dims),
-            *(("variable", each) for each in group.vars),
-            *(("variable", each) for each in group.structs),
-            *(("group", each) for each in group.groups),
+            *(("type", element) for element in group.enumTypes),
+            *(("dimension", element) for element in dims),
+            *(("variable", element) for element in group.vars),
+            *(("variable", element) for element in group.structs),
+            *(("group", element) for element in group.groups),
         ]
-        known: dict[str, dict[bytes, bytes]] = {"type": dict(enums), "dimension": dict(dimensions)}
-        told: set[tuple[str, bytes]] = set()  # of two things of one spelling, others mean the first
-        for (kind, each), before in zip(things, self._apart(things, path), strict=True):
-            if (kind, before) in told:
+        renamed: dict[str, dict[bytes, bytes]] = {"type": dict(enums), "dimension": dict(dimensions)}
+        seen: set[tuple[str, bytes]] = set()  # of two things of one spelling, others mean the first
+        for (kind, element), before in zip(things, self._apart(things, path), strict=True):
+            if (kind, before) in seen:
                 continue
-            told.add((kind, before))
-            if kind in known:
-                known[kind][before] = each.name
-            elif kind == "variable" and (before != each.name or path != written):
-                self.spelled[names.join(path, from_bytes(each.name))] = names.join(written, from_bytes(before))
-        for each in group.enumTypes:
+            seen.add((kind, before))
+            if kind in renamed:
+                renamed[kind][before] = element.name
+            elif kind == "variable" and (before != element.name or path != written):
+                self.spelled[names.join(path, from_bytes(element.name))] = names.join(written, from_bytes(before))
+        for element in group.enumTypes:
             self._apart(
-                [("enum constant", item) for item in each.map], names.join(path, from_bytes(each.name)), "value"
+                [("enum constant", item) for item in element.map], names.join(path, from_bytes(element.name)), "value"
             )
         variables: list[Any] = [*group.vars, *group.structs]
-        for each in variables:
-            self._variable(each, names.join(path, from_bytes(each.name)), known["dimension"], known["type"])
+        for element in variables:
+            self._variable(element, names.join(path, from_bytes(element.name)), renamed["dimension"], renamed["type"])
         for child, name in zip(group.groups, below, strict=True):
             inside = names.join(path, from_bytes(child.name)), names.join(written, from_bytes(name))
-            self.group(child, *inside, known["dimension"], known["type"])
+            self.group(child, *inside, renamed["dimension"], renamed["type"])
 
-    def _variable(self, given: Any, path: str, dimensions: dict[bytes, bytes], enums: dict[bytes, bytes]) -> None:
+    def _variable(self, variable: Any, path: str, dimensions: dict[bytes, bytes], enums: dict[bytes, bytes]) -> None:
         """Rename the members of a structure; apply the new names of dimensions and enums."""
-        for dimension in given.shape:
+        for dimension in variable.shape:
             if not dimension.isPrivate and dimension.name in dimensions:
                 dimension.name = dimensions[dimension.name]
-        if isinstance(given, pb.Variable):
-            if given.enumType in enums:
-                given.enumType = enums[given.enumType]
+        if isinstance(variable, pb.Variable):
+            if variable.enumType in enums:
+                variable.enumType = enums[variable.enumType]
             return
-        members = [*given.vars, *given.structs]
-        self._apart([("field", each) for each in members], path)
-        for each in members:
-            self._variable(each, names.join(path, from_bytes(each.name)), dimensions, enums)
+        members = [*variable.vars, *variable.structs]
+        self._apart([("field", member) for member in members], path)
+        for member in members:
+            self._variable(member, names.join(path, from_bytes(member.name)), dimensions, enums)
 
     def _apart(self, things: list[tuple[str, Any]], scope: str, member: str = "name") -> list[bytes]:
         """Give the items of one scope unique names; return their old names."""
-        before = [getattr(each, member) for _, each in things]
+        before = [getattr(element, member) for _, element in things]
         items = [(kind, from_bytes(name)) for (kind, _), name in zip(things, before, strict=True)]
         shown = apart(items)
         self.namesakes += namesakes(items, shown, scope)
-        for (_, each), (name, _) in zip(things, shown, strict=True):
-            setattr(each, member, name.encode("utf-8", "surrogateescape"))
+        for (_, element), (name, _) in zip(things, shown, strict=True):
+            setattr(element, member, name.encode("utf-8", "surrogateescape"))
         return before

@@ -38,16 +38,16 @@ class Raw(NamedTuple):
 
 def size_of(pieces: Iterable[Piece | Raw]) -> int:
     """Return the total bytes of the pieces."""
-    return sum(each.size if isinstance(each, Raw) else len(each) for each in pieces)
+    return sum(piece.size if isinstance(piece, Raw) else len(piece) for piece in pieces)
 
 
 def written(pieces: Iterable[Piece | Raw]) -> Iterator[Piece]:
     """Yield the bytes of the pieces."""
-    for each in pieces:
-        if isinstance(each, Raw):
-            yield from raw(each.values, each.dtype)
+    for piece in pieces:
+        if isinstance(piece, Raw):
+            yield from raw(piece.values, piece.dtype)
         else:
-            yield each
+            yield piece
 
 
 def raw(values: NDArray[Any], dtype: np.dtype[Any]) -> Iterator[memoryview]:
@@ -78,9 +78,9 @@ def deflated(pieces: Iterable[Piece], level: int) -> list[bytes]:
     import zlib
 
     packer = zlib.compressobj(level)
-    made = [packer.compress(each) for each in pieces]
-    made.append(packer.flush())
-    return [each for each in made if each]
+    blocks = [packer.compress(piece) for piece in pieces]
+    blocks.append(packer.flush())
+    return [block for block in blocks if block]
 
 
 def check_block(size: int, what: str) -> None:

@@ -44,9 +44,10 @@ class Cursor:
                 self._at[path] = start + int(counts.sum())
                 return RaggedLists(counts, self._tree(parts.content, (slice(start, self._at[path]),)))
             case RecordTree():
-                inner = sorted(parts.members, key=lambda each: is_structure(each[0].type, self._types))
+                inner = sorted(parts.members, key=lambda member: is_structure(member[0].type, self._types))
                 members = tuple(
-                    self._tree(each, (*region, *(slice(0, length) for length in field.shape))) for field, each in inner
+                    self._tree(member, (*region, *(slice(0, length) for length in field.shape)))
+                    for field, member in inner
                 )
                 return _records(math.prod(lengths_of(region)), [field for field, _ in inner], members)
             case PartLeaf():
@@ -109,20 +110,20 @@ def fixed(tree: Tree, type_name: TypeName, shape: tuple[int, ...], types: Types)
         if not isinstance(tree, RawStrings):
             raise UnsuitedError("it does not contain strings")
         return _shaped(objects(tree.items, (len(tree),)), shape)
-    wanted = numpy_dtype(descr(type_name, types))
+    dtype = numpy_dtype(descr(type_name, types))
     if isinstance(declared, OpaqueType):
-        if not isinstance(tree, Opaque) or any(len(each) != declared.size for each in tree.items):
+        if not isinstance(tree, Opaque) or any(len(opaque) != declared.size for opaque in tree.items):
             raise UnsuitedError(f"it does not contain opaque values of {declared.size} bytes")
-        return _shaped(np.frombuffer(b"".join(tree.items), wanted), shape)
+        return _shaped(np.frombuffer(b"".join(tree.items), dtype), shape)
     if isinstance(declared, CompoundType):
-        out = np.zeros(shape, wanted)
+        out = np.zeros(shape, dtype)
         for field, member in _members(tree, declared.fields, types):
             out[field.name] = fixed(member, field.type, (*shape, *field.shape), types)
         return out
     if not isinstance(tree, FixedNumbers) or tree.values.dtype.itemsize != size(type_name, types):
         raise UnsuitedError(f"it does not contain values of type {type_name}")
     values = little(tree.values)
-    return _shaped(values if values.dtype == wanted else values.view(wanted), shape)
+    return _shaped(values if values.dtype == dtype else values.view(dtype), shape)
 
 
 def _members(tree: Tree, fields: Sequence[Field], types: Types) -> Iterator[tuple[Field, Tree]]:
@@ -134,11 +135,11 @@ def _members(tree: Tree, fields: Sequence[Field], types: Types) -> Iterator[tupl
         raise UnsuitedError("it does not contain records")
     if len(tree.members) != len(fields):
         raise UnsuitedError(f"its records have {len(tree.members)} members, but its type has {len(fields)}")
-    known = dict(zip(tree.names, tree.members, strict=True))
-    if len(known) < len(tree.members) or any(field.name not in known for field in fields):
-        known = {field.name: each for field, each in zip(in_order(fields, types), tree.members, strict=True)}
+    by_name = dict(zip(tree.names, tree.members, strict=True))
+    if len(by_name) < len(tree.members) or any(field.name not in by_name for field in fields):
+        by_name = {field.name: member for field, member in zip(in_order(fields, types), tree.members, strict=True)}
     for field in fields:
-        yield field, known[field.name]
+        yield field, by_name[field.name]
 
 
 def _lists(tree: Tree, *, single: bool) -> RaggedLists:

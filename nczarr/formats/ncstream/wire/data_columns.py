@@ -82,7 +82,7 @@ class ColumnParser:
         self._left -= 1
         if self._left < 0:
             raise oversized(f"a message has more than {self._limits.columns} columns", offset)
-        small, found = protobuf.walk(
+        small, bulk = protobuf.walk(
             self._buffer,
             start,
             end,
@@ -97,11 +97,11 @@ class ColumnParser:
         except DecodeError:
             raise bad("a column is not a protobuf message of its kind", offset, self._base + end) from None
         members = []
-        for first, last in found.pop(MEMBERS, ()):
+        for first, last in bulk.pop(MEMBERS, ()):
             for number, kind, _, value, after in protobuf.fields(self._buffer, first, last, self._base):
                 if number in _MEMBER and kind == protobuf.BYTES:
                     members.append(self.column(value, after, depth + 1))
-        return MessageColumn(message, start, found, tuple(members))
+        return MessageColumn(message, start, bulk, tuple(members))
 
     def _rest(self, tag: int, end: int) -> list[int]:
         """Return the fields of a column's rest if all are strings, opaque values, lengths or NIL runs, else []."""
@@ -193,8 +193,8 @@ class ColumnDecoder:
         for first, last in column.found.get(LENGTHS | UNPACKED, ()):
             lengths = pb.DataCol.FromString(self._view(first, last)).vlens
             pieces.append(np.fromiter(lengths, np.uint64, len(lengths)))
-        made = pieces[0] if len(pieces) == 1 else np.concatenate([np.zeros(0, np.uint64), *pieces])
-        return made.astype(np.int64)
+        counts = pieces[0] if len(pieces) == 1 else np.concatenate([np.zeros(0, np.uint64), *pieces])
+        return counts.astype(np.int64)
 
     def _flat(self, column: MessageColumn, count: int) -> Tree:
         """Return `count` elements that are not lists."""
@@ -235,7 +235,7 @@ class ColumnDecoder:
             protobuf.integers(self._buffer, *place, wide=True, base=self._base) for place in column.found.get(NIL, ())
         ]
         runs = [pb.DataCol.FromString(self._view(*place)) for place in column.found.get(NIL | UNPACKED, ())]
-        pieces += [np.array(each.nil, np.uint64) for each in runs]
+        pieces += [np.array(run.nil, np.uint64) for run in runs]
         return np.concatenate([np.array(column.message.nil, np.uint64), *pieces])
 
     def _view(self, start: int, end: int) -> Any:
@@ -243,7 +243,7 @@ class ColumnDecoder:
 
     def _records(self, column: MessageColumn, count: int) -> Records:
         offset = self._base + column.start
-        names = tuple(each.name for each in column.members)
+        names = tuple(member.name for member in column.members)
         if not names and count:
             raise contradictory(f"{count} records without a member", offset)
         if "" in names or len(set(names)) < len(names):
@@ -251,15 +251,15 @@ class ColumnDecoder:
         section, _ = section_of(column.message, offset)
         rank = 1 if column.message.isVlen else len(section or ())
         shapes, members = [], []
-        for each in column.members:
-            shape = self._own_shape(each, count, rank)
+        for member in column.members:
+            shape = self._own_shape(member, count, rank)
             shapes.append(shape)
-            members.append(self._tree(each, count * math.prod(shape)))
-        made = Records(count, names, tuple(shapes), tuple(members))
-        size = record_size(made)
+            members.append(self._tree(member, count * math.prod(shape)))
+        records = Records(count, names, tuple(shapes), tuple(members))
+        size = record_size(records)
         if size >= 1 << 31:  # the limit of numpy
             raise oversized(f"a record has {size} bytes", offset)
-        return made
+        return records
 
     def _own_shape(self, member: MessageColumn, count: int, rank: int) -> tuple[int, ...]:
         """Return the member's own dimensions: its section without that of its records."""
@@ -286,7 +286,9 @@ def _outer(shape: tuple[int, ...], lists: int, place: int | None) -> int:
         return place
     if math.prod(shape) == lists:
         return len(shape)
-    return next((each for each in reversed(range(len(shape))) if math.prod(shape[:each]) == lists), len(shape))
+    return next(
+        (dimensions for dimensions in reversed(range(len(shape))) if math.prod(shape[:dimensions]) == lists), len(shape)
+    )
 
 
 def record_size(records: Records) -> int:
@@ -298,6 +300,6 @@ def record_size(records: Records) -> int:
     return size
 
 
-def _check(what: str, found: int, wanted: int | None, offset: int) -> None:
-    if wanted is not None and found != wanted:
-        raise contradictory(f"{found} {what}, but the section has {wanted} places", offset)
+def _check(what: str, actual: int, expected: int | None, offset: int) -> None:
+    if expected is not None and actual != expected:
+        raise contradictory(f"{actual} {what}, but the section has {expected} places", offset)

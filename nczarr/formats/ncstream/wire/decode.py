@@ -123,8 +123,8 @@ class _DataReader:
             raise bad(f"unknown compression {message.compress}", self._entry.offset)
         if is_counted(message):
             return self._counted()
-        wanted = None if self._section is None else math.prod(shape_of(self._section))
-        return self._shaped(self._numbers(wanted))
+        count = None if self._section is None else math.prod(shape_of(self._section))
+        return self._shaped(self._numbers(count))
 
     def _shaped(self, tree: Tree) -> Decoded:
         if self._section is None:
@@ -135,10 +135,10 @@ class _DataReader:
         dtype = dtype_of(self._message.dataType, big=True)
         buffer, start, size = self._buffer, self._start, self._end - self._start
         if self._message.compress == pb.Data.DEFLATE:
-            wanted = self._message.uncompressedSize if count is None else count * dtype.itemsize
-            self._check_announced(wanted)
-            buffer = inflated(memoryview(buffer)[start : self._end], wanted, self._limits, self._base + start)
-            start, size = 0, wanted
+            expected = self._message.uncompressedSize if count is None else count * dtype.itemsize
+            self._check_announced(expected)
+            buffer = inflated(memoryview(buffer)[start : self._end], expected, self._limits, self._base + start)
+            start, size = 0, expected
         if count is None:
             count = size // dtype.itemsize
         if count * dtype.itemsize != size:
@@ -150,10 +150,12 @@ class _DataReader:
     def _signed(self, tree: Tree) -> Tree:
         return unsigned(tree) if known.is_unsigned(self._declared) else tree
 
-    def _check_announced(self, wanted: int) -> None:
+    def _check_announced(self, expected: int) -> None:
         announced = self._message.uncompressedSize
-        if self._message.HasField("uncompressedSize") and announced != wanted & 0xFFFF_FFFF:
-            raise contradictory(f"{announced} bytes are announced, but the section needs {wanted}", self._entry.offset)
+        if self._message.HasField("uncompressedSize") and announced != expected & 0xFFFF_FFFF:
+            raise contradictory(
+                f"{announced} bytes are announced, but the section needs {expected}", self._entry.offset
+            )
 
     # ---- counted blocks: strings, opaque values, lists ---------------------------------------------------------------
 
@@ -174,8 +176,8 @@ class _DataReader:
         if entry.items is not None:
             return entry.items
         if self._message.compress == pb.Data.DEFLATE:
-            found: list[Any] = self._inflated(lambda inside, count: inside.items(0, count))[1]
-            return found
+            blocks: list[Any] = self._inflated(lambda inside, count: inside.items(0, count))[1]
+            return blocks
         data = bytes(memoryview(self._buffer)[self._start : self._end])
         return list(Incoming(data, self._limits).items(0, entry.blocks)[0])
 
@@ -196,12 +198,12 @@ class _DataReader:
         if self._section is not None:
             count = math.prod(shape_of(self._section))
         try:
-            found, after = read(Incoming(data, self._limits), count)
+            values, after = read(Incoming(data, self._limits), count)
         except UnreadableStreamError as error:  # whose place is one in the inflated bytes
             raise contradictory(f"{count} values within a deflated block: {error}", start, end) from None
         if after != len(data):
             raise contradictory(f"{count} values do not fill the deflated block", start, end)
-        return data, found
+        return data, values
 
     def _nil(self) -> NDArray[np.uint64]:
         pieces = [protobuf.integers(self._buffer, *place, wide=True, base=self._base) for place in self._entry.nil]
@@ -265,35 +267,37 @@ def _joined(buffer: Buffer, bounds: BlockRanges) -> bytes | NDArray[np.uint8]:
         return b"".join([view[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)])
     first, last = int(starts[0]), int(ends[-1])
     raw = np.frombuffer(buffer, np.uint8, last - first, first)
-    kept = np.ones(last - first, np.bool_)
+    is_value = np.ones(last - first, np.bool_)
     gaps = starts[1:] - ends[:-1]  # the lengths between blocks
     for step in range(1, int(gaps.max(initial=0)) + 1):
-        kept[starts[1:][gaps >= step] - (first + step)] = False
-    return raw[kept]
+        is_value[starts[1:][gaps >= step] - (first + step)] = False
+    return raw[is_value]
 
 
-def inflated(block: Buffer, wanted: int | None, limits: Limits, offset: int) -> bytes:
-    """Inflate a block to exactly `wanted` bytes; None: to any size within the limit. Raises RefusedError."""
+def inflated(block: Buffer, expected: int | None, limits: Limits, offset: int) -> bytes:
+    """Inflate a block to exactly `expected` bytes; None: to any size within the limit. Raises RefusedError."""
     from zlib_ng import zlib_ng  # inflates in a third of the time of zlib
 
     end = offset + len(block)
-    if wanted is not None:
-        if wanted > len(block) * MOST_OF_ONE:
-            raise contradictory(f"{len(block)} bytes cannot be decompressed to {wanted}", offset, end)
-        if wanted > limits.inflated:
-            raise oversized(f"a block has {wanted} bytes when decompressed, more than {limits.inflated}", offset, end)
-    most = limits.inflated if wanted is None else wanted
+    if expected is not None:
+        if expected > len(block) * MOST_OF_ONE:
+            raise contradictory(f"{len(block)} bytes cannot be decompressed to {expected}", offset, end)
+        if expected > limits.inflated:
+            raise oversized(f"a block has {expected} bytes when decompressed, more than {limits.inflated}", offset, end)
+    most = limits.inflated if expected is None else expected
     unpacker = zlib_ng.decompressobj()
     try:
-        found = unpacker.decompress(block, most + 1)
+        content = unpacker.decompress(block, most + 1)
     except zlib_ng.error as error:  # type: ignore[misc]
         raise bad(f"a deflated block cannot be decompressed: {error}", offset, end) from None
-    if wanted is None and len(found) > most:
+    if expected is None and len(content) > most:
         raise oversized(f"a block has more than {most} bytes when decompressed", offset, end)
-    if wanted is not None and len(found) != wanted:
-        more = "more than " if len(found) > wanted else ""
-        text = f"a block has {more}{min(len(found), wanted)} bytes when decompressed, but its section needs {wanted}"
+    if expected is not None and len(content) != expected:
+        more = "more than " if len(content) > expected else ""
+        text = (
+            f"a block has {more}{min(len(content), expected)} bytes when decompressed, but its section needs {expected}"
+        )
         raise contradictory(text, offset, end)
     if not unpacker.eof or unpacker.unused_data:
         raise bad("the compressed stream does not end with its block", offset, end)
-    return bytes(found)
+    return bytes(content)

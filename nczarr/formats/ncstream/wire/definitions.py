@@ -38,9 +38,9 @@ class Definitions:
 
 def _declared(group: pb.Group, path: bytes) -> Iterator[tuple[bytes, Declared]]:
     for kind in (group.vars, group.structs):
-        for each in kind:
-            yield path + each.name, each
-            yield path + escaped(each.name), each
+        for declared in kind:
+            yield path + declared.name, declared
+            yield path + escaped(declared.name), declared
     for inner in group.groups:
         yield from _declared(inner, path + escaped(inner.name) + b"/")
 
@@ -52,12 +52,12 @@ def escaped(name: bytes) -> bytes:
 
 def shape_of(declared: Declared) -> tuple[int, ...]:
     """Return the lengths of the dimensions that are not ragged."""
-    return tuple(each.length for each in declared.shape if not each.isVlen)
+    return tuple(dimension.length for dimension in declared.shape if not dimension.isVlen)
 
 
 def ragged_place(declared: Declared) -> int | None:
     """Return the position of the first ragged dimension, or None."""
-    return next((place for place, each in enumerate(declared.shape) if each.isVlen), None)
+    return next((place for place, dimension in enumerate(declared.shape) if dimension.isVlen), None)
 
 
 def is_unsigned(declared: Declared | None) -> bool:
@@ -110,38 +110,38 @@ class Layouts:
         for place in only or range(len(declared)):
             if place >= len(declared):
                 raise bad(f"a row has member {place} of {len(declared)}", self._offset)
-            each = declared[place]
+            member_declared = declared[place]
             self._left -= 1
             if self._left < 0:
                 raise oversized(f"a structure has more than {self._limits.columns} members", self._offset)
-            if ragged_place(each) is not None or each.dataType in (pb.OPAQUE, pb.SEQUENCE):
+            if ragged_place(member_declared) is not None or member_declared.dataType in (pb.OPAQUE, pb.SEQUENCE):
                 continue
-            member, dtype, shape = self._member(each, depth)
+            member, dtype, shape = self._member(member_declared, depth)
             members.append(member)
             fields.append((member.name, dtype, shape))
-        names = [each.name for each in members]
+        names = [member.name for member in members]
         if "" in names or len(set(names)) < len(names):
             raise bad("a structure has members without a name, or two members of the same name", self._offset)
         self._check_size(fields)
         return RowLayout(tuple(members), np.dtype(fields))
 
-    def _member(self, each: Declared, depth: int) -> tuple[RowMember, np.dtype[np.generic], tuple[int, ...]]:
-        name = each.name.decode("utf-8", "surrogateescape")
-        shape = shape_of(each)
+    def _member(self, declared: Declared, depth: int) -> tuple[RowMember, np.dtype[np.generic], tuple[int, ...]]:
+        name = declared.name.decode("utf-8", "surrogateescape")
+        shape = shape_of(declared)
         if len(shape) > MOST_DIMENSIONS - 1:
             raise oversized(f"a member has {len(shape)} dimensions", self._offset)
-        if isinstance(each, pb.Structure):
-            inner = self.layout(each, depth=depth + 1)
+        if isinstance(declared, pb.Structure):
+            inner = self.layout(declared, depth=depth + 1)
             return RowMember(name, pb.STRUCTURE, shape, inner), inner.dtype, shape
-        if each.dataType == pb.STRING:
+        if declared.dataType == pb.STRING:
             return RowMember(name, pb.STRING, shape), dtype_of(pb.INT, big=self._big), ()
-        if each.dataType not in NUMPY:
-            raise bad(f"a member has the data type {each.dataType}", self._offset)
-        shown = UNSIGNED[each.dataType] if is_unsigned(each) else each.dataType
-        return RowMember(name, each.dataType, shape), dtype_of(shown, big=self._big), shape
+        if declared.dataType not in NUMPY:
+            raise bad(f"a member has the data type {declared.dataType}", self._offset)
+        shown = UNSIGNED[declared.dataType] if is_unsigned(declared) else declared.dataType
+        return RowMember(name, declared.dataType, shape), dtype_of(shown, big=self._big), shape
 
     def _check_size(self, fields: list[tuple[str, np.dtype[np.generic], tuple[int, ...]]]) -> None:
         """Raise RefusedError for rows too large for NumPy."""
-        size = sum(max(1, dtype.itemsize) * math.prod(max(1, each) for each in shape) for _, dtype, shape in fields)
+        size = sum(max(1, dtype.itemsize) * math.prod(max(1, length) for length in shape) for _, dtype, shape in fields)
         if size >= 1 << 31:
             raise oversized(f"a row has {size} bytes", self._offset)

@@ -127,19 +127,19 @@ def section_of(
     """
     if not message.HasField("section"):
         return None, None
-    found: list[range] = []
+    ranges: list[range] = []
     place = None
-    for each in message.section.range:
-        if ragged and each.size == RAGGED and place is None:
-            place = len(found)
+    for part in message.section.range:
+        if ragged and part.size == RAGGED and place is None:
+            place = len(ranges)
             continue
-        stride = each.stride or 1
-        stop = each.start + each.size * stride
+        stride = part.stride or 1
+        stop = part.start + part.size * stride
         if stop >= LARGEST:
-            raise oversized(f"a section has a range of {each.size} places from {each.start}", offset)
-        found.append(range(each.start, stop, stride))
-    check_shape(tuple(map(len, found)), offset)
-    return tuple(found), place
+            raise oversized(f"a section has a range of {part.size} places from {part.start}", offset)
+        ranges.append(range(part.start, stop, stride))
+    check_shape(tuple(map(len, ranges)), offset)
+    return tuple(ranges), place
 
 
 def check_shape(shape: tuple[int, ...], offset: int) -> None:
@@ -158,10 +158,10 @@ def shape_of(section: Section) -> tuple[int, ...]:
 def write_section(section: Section, into: pb.Section) -> None:
     """Write a section in second-generation style: stride always, start only if not 0."""
     into.SetInParent()
-    for each in section:
-        one = into.range.add(size=len(each), stride=each.step)
-        if each.start:
-            one.start = each.start
+    for indices in section:
+        one = into.range.add(size=len(indices), stride=indices.step)
+        if indices.start:
+            one.start = indices.start
 
 
 def known_type(data_type: int, offset: int) -> None:

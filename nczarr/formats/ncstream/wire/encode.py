@@ -82,7 +82,7 @@ def numbers_message(
     if section is not None:
         check_places(count, section)
     message = head(name, data_type, section)
-    pieces: Iterable[Piece] = itertools.chain.from_iterable(raw(each, dtype) for each in arrays)
+    pieces: Iterable[Piece] = itertools.chain.from_iterable(raw(values, dtype) for values in arrays)
     if deflate is not None:
         message.compress = pb.Data.DEFLATE
         message.uncompressedSize = size
@@ -109,8 +109,8 @@ def blocks_message(
     if section is not None:
         check_places(count, section)
     yield begun(message) + protobuf.encoded(count)
-    for each in batches:
-        yield prefixed(each)
+    for batch in batches:
+        yield prefixed(batch)
 
 
 _SHORT = [bytes([length]) for length in range(128)]
@@ -118,7 +118,7 @@ _SHORT = [bytes([length]) for length in range(128)]
 
 def prefixed(items: Sequence[bytes | memoryview | None], tag: bytes = b"") -> bytes:
     """Return the items, each after the tag and its length."""
-    short = [tag + each for each in _SHORT] if tag else _SHORT
+    short = [tag + prefix for prefix in _SHORT] if tag else _SHORT
     parts: list[Piece] = []
     for item in items:
         data = item or b""
@@ -180,7 +180,7 @@ def _column(name: bytes, tree: Tree, section: Section | None, *, top: bool = Fal
         inside = (range(len(content)),)
     inner = tree.inner if isinstance(tree, RaggedLists) else ()
     if section is not None:
-        check_places(len(tree), section, each=math.prod(inner))
+        check_places(len(tree), section, places_each=math.prod(inner))
     if len(content) >= 1 << 32:
         raise UnwritableError(f"{len(content)} elements exceed the limit of a column")
     if len(content):
@@ -198,10 +198,10 @@ def _values(content: Tree, counts: NDArray[np.int64] | None, section: Section) -
     members: list[Piece | Raw] = []
     match content:
         case FixedNumbers():
-            found = Raw(content.values, dtype_of(content.data_type, big=False))
-            if found.size:
-                yield protobuf.tagged(10, found.size)
-                yield found
+            numbers = Raw(content.values, dtype_of(content.data_type, big=False))
+            if numbers.size:
+                yield protobuf.tagged(10, numbers.size)
+                yield numbers
         case RawStrings():
             strings = prefixed(content.items, protobuf.encoded(11 << 3 | protobuf.BYTES))
         case Opaque():

@@ -110,18 +110,18 @@ class Incoming:
         assert self._file is not None
         room = min(max(missing, AHEAD), MOST)
         read = getattr(self._file, "read1", self._file.read)
-        found: Any = read(room)
-        if found is None:
+        data: Any = read(room)
+        if data is None:
             raise BlockingIOError(EAGAIN, "the stream is non-blocking and has no data yet")
-        if isinstance(found, str):
+        if isinstance(data, str):
             raise TypeError("a stream must be a binary file, not a text file")
         if not isinstance(self.buffer, bytearray):
             raise AssertionError
         try:
-            self.buffer += found
+            self.buffer += data
         except BufferError:  # values of messages before look into it
-            self.buffer = self.buffer + found
-        return len(found)
+            self.buffer = self.buffer + data
+        return len(data)
 
     def magic(self, at: int) -> bytes | None:
         """Return the four bytes of a message's magic, None at the end of the stream. Raises RefusedError, OSError."""
@@ -178,8 +178,8 @@ class Incoming:
     def items(self, at: int, count: int) -> tuple[list[bytes], int]:
         """Return the bytes of `count` blocks, and the end of the last."""
         self._check(at, count)
-        found: list[Any] = []
-        add = found.append
+        blocks: list[Any] = []
+        add = blocks.append
         while count:
             buffer, size = self.buffer, len(self.buffer)
             while count and at < size:
@@ -199,7 +199,7 @@ class Incoming:
                 start, at = self.block(at)
                 add(self.buffer[start:at])
                 count -= 1
-        return found if isinstance(self.buffer, bytes) else list(map(bytes, found)), at
+        return blocks if isinstance(self.buffer, bytes) else list(map(bytes, blocks)), at
 
     def bounds(self, at: int, count: int) -> tuple[BlockRanges, int]:
         """Return the positions of `count` blocks, and the end of the last."""

@@ -19,17 +19,17 @@ _KINDS = ("dims", "vars", "structs", "atts", "enumTypes")
 
 def merged(headers: Sequence[pb.Header]) -> pb.Header:
     """Merge headers. Later declarations replace earlier ones of the same name."""
-    made = pb.Header()
-    made.CopyFrom(headers[0])
-    root = _Merged(made.root) if len(headers) > 1 else None
+    header_of_all = pb.Header()
+    header_of_all.CopyFrom(headers[0])
+    root = _Merged(header_of_all.root) if len(headers) > 1 else None
     for header in headers[1:]:
         for field in ("location", "title", "id", "nczarr"):
             if header.HasField(field):
-                setattr(made, field, getattr(header, field))
-        made.fills.extend(header.fills)
+                setattr(header_of_all, field, getattr(header, field))
+        header_of_all.fills.extend(header.fills)
         if root is not None:
             root.add(header.root)
-    return made
+    return header_of_all
 
 
 class _Merged:
@@ -40,9 +40,9 @@ class _Merged:
         self._known: dict[str, dict[bytes, Any]] = {}
         self._groups: dict[bytes, _Merged] = {}
         for kind in _KINDS:
-            known = self._known.setdefault(kind, {})
-            for each in getattr(group, kind):
-                known.setdefault(each.name, each)
+            by_name = self._known.setdefault(kind, {})
+            for declared in getattr(group, kind):
+                by_name.setdefault(declared.name, declared)
         for inner in group.groups:
             if inner.name not in self._groups:
                 self._groups[inner.name] = _Merged(inner)
@@ -50,18 +50,18 @@ class _Merged:
     def add(self, more: pb.Group) -> None:
         """Merge the content of another group."""
         for kind in _KINDS:
-            known = self._known[kind]
-            for each in getattr(more, kind):
-                if each.name not in known:
-                    known[each.name] = getattr(self._group, kind).add()
-                known[each.name].CopyFrom(each)
+            by_name = self._known[kind]
+            for declared in getattr(more, kind):
+                if declared.name not in by_name:
+                    by_name[declared.name] = getattr(self._group, kind).add()
+                by_name[declared.name].CopyFrom(declared)
         for inner in more.groups:
             if inner.name in self._groups:
                 self._groups[inner.name].add(inner)
             else:
-                made = self._group.groups.add()
-                made.CopyFrom(inner)
-                self._groups[inner.name] = _Merged(made)
+                copy = self._group.groups.add()
+                copy.CopyFrom(inner)
+                self._groups[inner.name] = _Merged(copy)
 
 
 def made_up(entries: Iterable[StreamEntry]) -> pb.Header:
@@ -96,10 +96,10 @@ class _Made:
         """Return the group of a variable, created if missing, and its name, from the full name."""
         *groups, name = full.removeprefix(b"/").split(b"/")
         home = self
-        for each in map(_unescaped, groups):
-            if each not in home._inner:
-                home._inner[each] = _Made(home.group.groups.add(name=each))
-            home = home._inner[each]
+        for group_name in map(_unescaped, groups):
+            if group_name not in home._inner:
+                home._inner[group_name] = _Made(home.group.groups.add(name=group_name))
+            home = home._inner[group_name]
         return home, _unescaped(name)
 
 
@@ -110,8 +110,8 @@ def _data(root: _Made, entry: StreamEntry) -> None:
     home, name = root.home(message.varName)
     if not home.takes(name):
         return
-    ranges = [each for each in message.section.range if each.size != RAGGED]
-    shape = [pb.Dimension(length=each.size, isPrivate=True) for each in ranges]
+    ranges = [indices for indices in message.section.range if indices.size != RAGGED]
+    shape = [pb.Dimension(length=indices.size, isPrivate=True) for indices in ranges]
     if is_counted(message) and message.vdata:
         shape.append(pb.Dimension(name=b"*", isVlen=True, isPrivate=True))
     home.group.vars.add(name=name, dataType=message.dataType, shape=shape)
@@ -120,8 +120,8 @@ def _data(root: _Made, entry: StreamEntry) -> None:
 def _column(into: pb.Group | pb.Structure, column: MessageColumn, name: bytes, rank: int) -> None:
     """Declare a column as variable or member; `rank`: number of dimensions of its structure."""
     message = column.message
-    ranges: list[Any] = [each for each in message.section.range if each.size != RAGGED][rank:]
-    shape = [pb.Dimension(length=each.size, isPrivate=True) for each in ranges]
+    ranges: list[Any] = [indices for indices in message.section.range if indices.size != RAGGED][rank:]
+    shape = [pb.Dimension(length=indices.size, isPrivate=True) for indices in ranges]
     inner = column
     while inner.message.isVlen:
         shape.append(pb.Dimension(name=b"*", isVlen=True, isPrivate=True))
@@ -131,10 +131,10 @@ def _column(into: pb.Group | pb.Structure, column: MessageColumn, name: bytes, r
     if message.dataType not in (pb.STRUCTURE, pb.SEQUENCE):
         into.vars.add(name=name, dataType=message.dataType, shape=shape)
         return
-    made = into.structs.add(name=name, dataType=pb.STRUCTURE, shape=shape)
+    structure = into.structs.add(name=name, dataType=pb.STRUCTURE, shape=shape)
     behind = 1 if message.isVlen else rank + len(ranges)
     for member in inner.members:
-        _column(made, member, member.message.name, behind)
+        _column(structure, member, member.message.name, behind)
 
 
 def _unescaped(name: bytes) -> bytes:

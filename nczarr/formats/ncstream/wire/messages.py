@@ -88,10 +88,10 @@ class Header(_BlockMessage):
         report, source = Report(), Source("header", b"", binary=True)
         span = Span(source, self.offset or 0, self.offset or 0)
         asked = HeaderContext(span, report, Options(allow_loss=UNREAD), lambda path, members: None)
-        made = dataset_of(self.message, asked, source.name)
-        if made is None:
+        unchecked = dataset_of(self.message, asked, source.name)
+        if unchecked is None:
             raise CompileError(report.sorted())
-        return made.dataset
+        return unchecked.dataset
 
 
 class Error(_BlockMessage):
@@ -156,7 +156,7 @@ class Point(_BlockMessage):
     kind = "feature"
 
 
-_BLOCKS: dict[str, type[_BlockMessage]] = {each.kind: each for each in (Error, CoverageHeader, Stations, Points, Point)}
+_BLOCKS: dict[str, type[_BlockMessage]] = {kind.kind: kind for kind in (Error, CoverageHeader, Stations, Points, Point)}
 
 
 class _Values(Message):
@@ -251,24 +251,24 @@ def of_values(
     is unrepresentable, or its shape is not that of the section.
     """
     number = None if data_type is None else pb.DataType.Value(data_type)
-    found = np.asarray(array)
+    values = np.asarray(array)
     sequence = number == pb.SEQUENCE
-    tree = tree_of(found, None if number in (pb.SEQUENCE, pb.STRUCTURE) else number)
+    tree = tree_of(values, None if number in (pb.SEQUENCE, pb.STRUCTURE) else number)
     ragged = None
     if section is None:
-        section = tuple(map(range, found.shape))
+        section = tuple(map(range, values.shape))
         if isinstance(tree, RaggedLists) and tree.inner:
             ragged = len(section)
             section += tuple(map(range, tree.inner))
-    elif shape_of(section) != found.shape:
-        raise ValueError(f"an array of shape {found.shape} for a section of shape {shape_of(section)}")
+    elif shape_of(section) != values.shape:
+        raise ValueError(f"an array of shape {values.shape} for a section of shape {shape_of(section)}")
     if sequence:
-        return Data(name, tree, None, found.shape, sequence=True)
+        return Data(name, tree, None, values.shape, sequence=True)
     if column is None:
         column = isinstance(tree, RaggedLists) or element_type(tree) == pb.STRUCTURE
     if column:
-        return DataColumn(name, tree, section, found.shape)
-    return Data(name, tree, section, found.shape, ragged=ragged)
+        return DataColumn(name, tree, section, values.shape)
+    return Data(name, tree, section, values.shape, ragged=ragged)
 
 
 # ---- from bytes ------------------------------------------------------------------------------------------------------
@@ -300,19 +300,19 @@ def message_of(entry: StreamEntry, incoming: Incoming, definitions: Definitions,
 
 
 def _of_data(entry: StreamEntry, incoming: Incoming, definitions: Definitions, limits: Limits) -> Data | DataColumn:
-    found = column_tree(entry, incoming.buffer, definitions, limits, base=incoming.base)
+    decoded = column_tree(entry, incoming.buffer, definitions, limits, base=incoming.base)
     message = entry.message
     if entry.column is not None:
         name = entry.column.name
-        return DataColumn(name, found.tree, found.section, found.shape, message=message, offset=entry.offset)
+        return DataColumn(name, decoded.tree, decoded.section, decoded.shape, message=message, offset=entry.offset)
     return Data(
         from_bytes(message.varName),
-        found.tree,
-        found.section,
-        found.shape,
+        decoded.tree,
+        decoded.section,
+        decoded.shape,
         deflate=-1 if message.compress == pb.Data.DEFLATE else None,
         sequence=message.dataType == pb.SEQUENCE,
-        ragged=found.ragged,
+        ragged=decoded.ragged,
         message=message,
         offset=entry.offset,
     )

@@ -27,10 +27,10 @@ BATCH = 1 << 14
 
 def head(name: bytes, data_type: int, section: Section | None, *, big: bool = True) -> pb.Data:
     """Return the protobuf part of a `Data` message, with all fields that the first generation requires."""
-    made = pb.Data(varName=name, dataType=pb.DataType.Name(data_type), bigend=big, version=VERSION)
+    message = pb.Data(varName=name, dataType=pb.DataType.Name(data_type), bigend=big, version=VERSION)
     if section is not None:
-        write_section(section, made.section)
-    return made
+        write_section(section, message.section)
+    return message
 
 
 def begun(message: pb.Data) -> bytes:
@@ -63,13 +63,13 @@ def structure(name: bytes, tree: Records | UnknownRows, section: Section) -> Ite
     strings: list[bytes | None]
     if isinstance(tree, UnknownRows):
         rows, big, counts = tree.values, tree.big, list(map(len, tree.heap))
-        strings = [item for each in tree.heap for item in each]
+        strings = [item for texts in tree.heap for item in texts]
     else:
         check_places(len(tree), section, "records")
-        packed, big = _packed(tree, each=False), True
+        packed, big = _packed(tree, own_heaps=False), True
         rows = packed.rows
-        counts = [each.length for each in packed.strings for _ in range(each.cells * len(tree))]
-        strings = [item for each in packed.strings for item in each.items]
+        counts = [member.length for member in packed.strings for _ in range(member.cells * len(tree))]
+        strings = [item for member in packed.strings for item in member.items]
     message = pb.StructureData(nrows=len(tree), rowLength=rows.dtype.itemsize, heapCount=counts)
     message.sdata.extend(item or b"" for item in strings)
     top = head(name, pb.STRUCTURE, section, big=big)
@@ -84,10 +84,10 @@ def structure(name: bytes, tree: Records | UnknownRows, section: Section) -> Ite
     yield rest
 
 
-def check_places(count: int, section: Section, what: str = "values", each: int = 1) -> None:
-    """Raise UnwritableError unless a section has as many places as values; `each`: places of one."""
+def check_places(count: int, section: Section, what: str = "values", places_each: int = 1) -> None:
+    """Raise UnwritableError unless a section has as many places as values; `places_each`: places of one."""
     places = math.prod(shape_of(section))
-    if places != count * each:
+    if places != count * places_each:
         raise UnwritableError(f"{count} {what}, but the section has {places} places")
 
 
@@ -98,7 +98,7 @@ def sequence(name: bytes, tree: Records | UnknownRows) -> Iterator[Piece]:
             raise UnwritableError("undefined records of a sequence have strings")
         packed = _Packed(tree.values, [])
     else:
-        packed = _packed(tree, each=True)
+        packed = _packed(tree, own_heaps=True)
     big = tree.big if isinstance(tree, UnknownRows) else True
     top = head(name, pb.SEQUENCE, None, big=big)
     count = len(tree)
@@ -112,9 +112,9 @@ def sequence(name: bytes, tree: Records | UnknownRows) -> Iterator[Piece]:
 def _in_order(packed: _Packed, count: int) -> Iterator[bytes | None]:
     """Yield all strings of a sequence, record by record."""
     for record in range(count if packed.strings else 0):
-        for each in packed.strings:
-            times = each.cells * each.length
-            yield from each.items[record * times : (record + 1) * times]
+        for member in packed.strings:
+            times = member.cells * member.length
+            yield from member.items[record * times : (record + 1) * times]
 
 
 def _records(packed: _Packed, start: int, stop: int) -> bytes:
@@ -126,18 +126,18 @@ def _records(packed: _Packed, start: int, stop: int) -> bytes:
     if not packed.strings:
         after = rest.SerializeToString(deterministic=True)
         front = RECORD + protobuf.encoded(len(before) + length + len(after)) + before
-        made = np.empty((stop - start, len(front) + length + len(after)), np.uint8)
-        made[:, : len(front)] = np.frombuffer(front, np.uint8)
-        made[:, len(front) : len(front) + length] = np.frombuffer(data, np.uint8).reshape(-1, length)
-        made[:, len(front) + length :] = np.frombuffer(after, np.uint8)
-        return made.tobytes()
-    rest.heapCount.extend([each.length for each in packed.strings for _ in range(each.cells)])
+        records = np.empty((stop - start, len(front) + length + len(after)), np.uint8)
+        records[:, : len(front)] = np.frombuffer(front, np.uint8)
+        records[:, len(front) : len(front) + length] = np.frombuffer(data, np.uint8).reshape(-1, length)
+        records[:, len(front) + length :] = np.frombuffer(after, np.uint8)
+        return records.tobytes()
+    rest.heapCount.extend([member.length for member in packed.strings for _ in range(member.cells)])
     parts: list[bytes] = []
     for record in range(start, stop):
         del rest.sdata[:]
-        for each in packed.strings:
-            times = each.cells * each.length
-            rest.sdata.extend(item or b"" for item in each.items[record * times : (record + 1) * times])
+        for member in packed.strings:
+            times = member.cells * member.length
+            rest.sdata.extend(item or b"" for item in member.items[record * times : (record + 1) * times])
         after = rest.SerializeToString(deterministic=True)
         place = (record - start) * length
         block = before + data[place : place + length] + after
@@ -145,14 +145,14 @@ def _records(packed: _Packed, start: int, stop: int) -> bytes:
     return b"".join(parts)
 
 
-def _packed(tree: Records, *, each: bool) -> _Packed:
-    """Pack records as rows; `each`: whether every record has its own heap."""
+def _packed(tree: Records, *, own_heaps: bool) -> _Packed:
+    """Pack records as rows; `own_heaps`: whether every record has its own heap."""
     if not tree.names:
         raise UnwritableError("records without a member")
     tree = _in_order_of_headers(tree)
     rows = np.empty(tree.length, _dtype(tree))
     strings: list[_Strings] = []
-    _fill(tree, rows, strings, _Heap(tree.length, each=each))
+    _fill(tree, rows, strings, _Heap(tree.length, own_heaps=own_heaps))
     return _Packed(rows, strings)
 
 
@@ -164,27 +164,27 @@ def _in_order_of_headers(tree: Records) -> Records:
         tree.length,
         tuple(tree.names[place] for place in places),
         tuple(tree.shapes[place] for place in places),
-        tuple(_in_order_of_headers(each) if isinstance(each, Records) else each for each in members),
+        tuple(_in_order_of_headers(member) if isinstance(member, Records) else member for member in members),
     )
 
 
 class _Heap:
     """Allocator of heap entries for a number of records."""
 
-    def __init__(self, count: int, *, each: bool) -> None:
+    def __init__(self, count: int, *, own_heaps: bool) -> None:
         self.records = count
-        self._each = each
+        self._own_heaps = own_heaps
         self._next = 0
 
     def take(self, cells: int) -> NDArray[np.int64]:
         """Return the entries of a member with `cells` cells in total: int64, shape (cells,)."""
-        one = cells // self.records if self.records and self._each else cells
-        found = np.arange(cells, dtype=np.int64)
-        if self._each and one:
-            found %= one
-        found += self._next
+        one = cells // self.records if self.records and self._own_heaps else cells
+        entries = np.arange(cells, dtype=np.int64)
+        if self._own_heaps and one:
+            entries %= one
+        entries += self._next
         self._next += one
-        return found
+        return entries
 
 
 def _dtype(tree: Records) -> Any:

@@ -94,36 +94,36 @@ def walk(
     nothing.
     """
     small = bytearray()
-    found: dict[int, list[tuple[int, int]]] = {}
-    kept = start
+    ranges: dict[int, list[tuple[int, int]]] = {}
+    copied = start
     at = start
     while at < end:
         for number, kind, tag, value, after in fields(buffer, at, end, base):
             at = after
             if kind == BYTES and number in bulk:
-                found.setdefault(number, []).append((value, after))
+                ranges.setdefault(number, []).append((value, after))
             elif number in runs:
                 if rest is not None:
                     numbers, rest = list(rest(tag)), None
-                    for each in numbers:
-                        found.setdefault(each, []).append((tag, end))
+                    for bulk_number in numbers:
+                        ranges.setdefault(bulk_number, []).append((tag, end))
                     if numbers:
-                        _check_small(len(small) + tag - kept, base + start, limits)
-                        return Walked(bytes(small + buffer[kept:tag]), found)
+                        _check_small(len(small) + tag - copied, base + start, limits)
+                        return Walked(bytes(small + buffer[copied:tag]), ranges)
                 at = _run(buffer, tag, value, after, end, base)
-                found.setdefault(number | UNPACKED if kind == VARINT else number, []).append((tag, at))
+                ranges.setdefault(number | UNPACKED if kind == VARINT else number, []).append((tag, at))
             else:
                 continue
-            small += buffer[kept:tag]
-            kept = at
+            small += buffer[copied:tag]
+            copied = at
             _check_small(len(small), base + tag, limits)
             if at != after:
                 break
         else:
             break
-    _check_small(len(small) + end - kept, base + start, limits)
-    small += buffer[kept:end]
-    return Walked(bytes(small), found)
+    _check_small(len(small) + end - copied, base + start, limits)
+    small += buffer[copied:end]
+    return Walked(bytes(small), ranges)
 
 
 UNPACKED = 1 << 30

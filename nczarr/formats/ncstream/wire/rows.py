@@ -106,24 +106,24 @@ class RowReader:
         runs,). Raises RefusedError.
         """
         entry = self._entry
-        found = Sequence(self._buffer, self._start, self._end, entry.blocks, self._base).gathered()
-        layout = self._layout(found.members)
-        dtype = self._dtype(layout, found.length)
-        rows = np.frombuffer(found.data, dtype) if found.data else np.zeros(0, dtype)
-        heaps = found.before if found.strings else None
-        return self._tree(rows, layout, found.counts, with_nil(found.strings, nil, entry.offset), heaps)
+        gathered = Sequence(self._buffer, self._start, self._end, entry.blocks, self._base).gathered()
+        layout = self._layout(gathered.members)
+        dtype = self._dtype(layout, gathered.length)
+        rows = np.frombuffer(gathered.data, dtype) if gathered.data else np.zeros(0, dtype)
+        heaps = gathered.before if gathered.strings else None
+        return self._tree(rows, layout, gathered.counts, with_nil(gathered.strings, nil, entry.offset), heaps)
 
     def _block(self, start: int, end: int) -> _RowBlock:
         base = self._base
-        small, found = protobuf.walk(self._buffer, start, end, bulk=_BULK, runs=_RUNS, limits=self._limits, base=base)
+        small, bulk = protobuf.walk(self._buffer, start, end, bulk=_BULK, runs=_RUNS, limits=self._limits, base=base)
         message = parsed(pb.StructureData, small, "data", base + start)
-        places = found.get(_DATA)
+        places = bulk.get(_DATA)
         first, last = places[-1] if places else (end, end)
         strings: list[Any] = []
-        for run in found.get(_STRINGS, ()):
+        for run in bulk.get(_STRINGS, ()):
             strings += self._parsed(run).sdata
-        members = self._integers(found, _MEMBER).tolist()
-        counts = self._integers(found, _HEAP)
+        members = self._integers(bulk, _MEMBER).tolist()
+        counts = self._integers(bulk, _HEAP)
         rows = rows_of(message)
         if int(counts.sum()) != len(strings):
             raise contradictory(f"a heap of {int(counts.sum())} strings, but only {len(strings)} follow", base + start)
@@ -133,9 +133,9 @@ class RowReader:
         data: Any = memoryview(self._buffer)[place[0] : place[1]]
         return pb.StructureData.FromString(data)
 
-    def _integers(self, found: dict[int, list[tuple[int, int]]], number: int) -> NDArray[np.int64]:
-        pieces = [protobuf.integers(self._buffer, *place, base=self._base) for place in found.get(number, ())]
-        for run in found.get(number | UNPACKED, ()):
+    def _integers(self, bulk: dict[int, list[tuple[int, int]]], number: int) -> NDArray[np.int64]:
+        pieces = [protobuf.integers(self._buffer, *place, base=self._base) for place in bulk.get(number, ())]
+        for run in bulk.get(number | UNPACKED, ()):
             message = self._parsed(run)
             some = message.member if number == _MEMBER else message.heapCount
             pieces.append(np.fromiter(some, np.uint64, len(some)))
@@ -153,8 +153,8 @@ class RowReader:
             self._refuse(length, layout.dtype.itemsize)
         return layout.dtype
 
-    def _refuse(self, length: int, wanted: int | None) -> None:
-        text = f"a row has {length} bytes" + ("" if wanted is None else f", but the header gives {wanted}")
+    def _refuse(self, length: int, expected: int | None) -> None:
+        text = f"a row has {length} bytes" + ("" if expected is None else f", but the header gives {expected}")
         raise contradictory(text, self._entry.offset)
 
     def _chosen(self, section: Section | None, rows: int) -> NDArray[np.int64] | None:
@@ -166,13 +166,13 @@ class RowReader:
         if section is None or rows == math.prod(shape_of(section)):
             return None
         whole = known.shape_of(self._declared) if self._declared is not None else (rows,)
-        inside = all(not len(each) or each[-1] < size for each, size in zip(section, whole, strict=False))
+        inside = all(not len(indices) or indices[-1] < size for indices, size in zip(section, whole, strict=False))
         if math.prod(whole) != rows or len(whole) != len(section) or not inside:
             if self._declared is None:
                 return None
             text = f"{rows} rows, but the section has {math.prod(shape_of(section))} places"
             raise contradictory(text, self._entry.offset)
-        cut = tuple(slice(each.start, each.stop, each.step) for each in section)
+        cut = tuple(slice(indices.start, indices.stop, indices.step) for indices in section)
         return np.arange(rows).reshape(whole)[cut].reshape(-1)
 
     # ---- members -----------------------------------------------------------------------------------------------------
@@ -224,8 +224,8 @@ class _Members:
                 members.append(self._texts(column.reshape(-1), shape, deeper))
             else:
                 members.append(FixedNumbers(data_type, column))
-        names = tuple(each.name for each in layout.members)
-        return Records(int(rows.size), names, tuple(each.shape for each in layout.members), tuple(members), rows)
+        names = tuple(member.name for member in layout.members)
+        return Records(int(rows.size), names, tuple(member.shape for member in layout.members), tuple(members), rows)
 
     def _texts(self, indices: NDArray[Any], shape: tuple[int, ...], heaps: NDArray[np.int64] | None) -> RawStrings:
         places = indices.astype(np.int64)
@@ -239,10 +239,10 @@ class _Members:
         self._left -= len(places) * count
         if self._left < 0:
             raise contradictory("rows refer to more strings than there are bytes", self._offset)
-        found: list[Any] = []
+        texts: list[Any] = []
         for start in self._starts[places].tolist():
-            found += self._strings[start : start + count]
-        return RawStrings(found)
+            texts += self._strings[start : start + count]
+        return RawStrings(texts)
 
 
 # ---- sequences -------------------------------------------------------------------------------------------------------
@@ -327,9 +327,9 @@ class Sequence:
         for _ in range(self._count):
             start, end = self._record(at)
             message = self._parsed(start, end)
-            found = (message.rowLength, tuple(message.member))
-            like = like or found
-            if found != like:
+            shape = (message.rowLength, tuple(message.member))
+            like = like or shape
+            if shape != like:
                 raise contradictory("records of one sequence differ in their members", self._base + start)
             data += message.data
             before += [len(counts)] * rows_of(message)

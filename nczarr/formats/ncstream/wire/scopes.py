@@ -38,23 +38,23 @@ class StreamScope(NamedTuple):
     types: dict[str, UserType]
     """Types so far."""
 
-    def free(self, wanted: str) -> str:
+    def free(self, preferred: str) -> str:
         """Return an unused type name."""
-        name = names.normal(wanted).encode()[:LONGEST].decode(errors="ignore")
+        name = names.normal(preferred).encode()[:LONGEST].decode(errors="ignore")
         while name in self.taken:
             name += "_"
         self.taken.add(name)
         return name
 
-    def declare(self, made: UserType) -> TypeName:
+    def declare(self, user_type: UserType) -> TypeName:
         """Declare a type; return its FQN."""
-        self.types[made.name] = made
-        return names.join(self.path, made.name)
+        self.types[user_type.name] = user_type
+        return names.join(self.path, user_type.name)
 
     def opaque(self, size: int) -> TypeName:
         """Return the FQN of the opaque type of a size, shared in the group."""
-        for name, made in self.types.items():
-            if isinstance(made, OpaqueType) and made.size == size:
+        for name, declared in self.types.items():
+            if isinstance(declared, OpaqueType) and declared.size == size:
                 return names.join(self.path, name)
         return self.declare(OpaqueType(name=self.free(f"opaque_{size}"), size=size))
 
@@ -69,31 +69,31 @@ class StreamScope(NamedTuple):
         return base
 
 
-def split(given: Iterable[pb.Dimension]) -> tuple[list[pb.Dimension], int, list[pb.Dimension]]:
+def split(dimensions: Iterable[pb.Dimension]) -> tuple[list[pb.Dimension], int, list[pb.Dimension]]:
     """Return the dimensions before the first ragged one, the count of ragged ones, and later dimensions."""
     outer: list[pb.Dimension] = []
     inner: list[pb.Dimension] = []
     stars = 0
-    for each in given:
-        if each.isVlen:
+    for dimension in dimensions:
+        if dimension.isVlen:
             stars += 1
         else:
-            (inner if stars else outer).append(each)
+            (inner if stars else outer).append(dimension)
     return outer, stars, inner
 
 
-def lengths_of(given: Iterable[pb.Dimension]) -> tuple[int, ...]:
+def lengths_of(dimensions: Iterable[pb.Dimension]) -> tuple[int, ...]:
     """Return lengths within a record. Raises UnreadableVariableError."""
-    found = tuple(int(each.length) for each in given)
-    if not all(0 < length <= LARGEST for length in found):
+    lengths = tuple(int(dimension.length) for dimension in dimensions)
+    if not all(0 < length <= LARGEST for length in lengths):
         raise UnreadableVariableError("a member has no elements, or too many")
-    return found
+    return lengths
 
 
-def reference(given: pb.Dimension, scope: StreamScope) -> str | int:
+def reference(dimension: pb.Dimension, scope: StreamScope) -> str | int:
     """Return the FQN of a shared dimension, else its length. Raises UnreadableVariableError."""
-    if given.length > LARGEST:
-        raise UnreadableVariableError(f"{given.length} is not a dimension length")
-    known = scope.dimensions.get(names.normal(given.name.decode("utf-8", "surrogateescape")))
-    shared = not given.isPrivate and known is not None and known[1] == given.length
-    return known[0] if shared and known is not None else int(given.length)
+    if dimension.length > LARGEST:
+        raise UnreadableVariableError(f"{dimension.length} is not a dimension length")
+    shared_dimension = scope.dimensions.get(names.normal(dimension.name.decode("utf-8", "surrogateescape")))
+    shared = not dimension.isPrivate and shared_dimension is not None and shared_dimension[1] == dimension.length
+    return shared_dimension[0] if shared and shared_dimension is not None else int(dimension.length)

@@ -125,7 +125,7 @@ def opaque_sizes(tree: Tree, members: tuple[str, ...]) -> set[int] | None:
         if not isinstance(tree, Records) or name not in tree.names:
             return None
         tree = tree.members[tree.names.index(name)]
-    return {len(each) for each in tree.items} if isinstance(tree, Opaque) else None
+    return {len(value) for value in tree.items} if isinstance(tree, Opaque) else None
 
 
 # ---- as numpy has them -----------------------------------------------------------------------------------------------
@@ -152,16 +152,16 @@ def values(tree: Tree, shape: tuple[int, ...]) -> NDArray[Any]:
 
 def objects(items: Sequence[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     """Return an array of objects: dtype object, this shape."""
-    made = np.empty(len(items), object)
-    made[:] = items
-    return made.reshape(shape)
+    array = np.empty(len(items), object)
+    array[:] = items
+    return array.reshape(shape)
 
 
 def _texts(items: Sequence[bytes | None]) -> list[Any]:
     try:
         return list(map(bytes.decode, items))  # type: ignore[arg-type]
     except (UnicodeDecodeError, TypeError):
-        return [_text(each) for each in items]
+        return [_text(text) for text in items]
 
 
 def _text(item: bytes | None) -> str | bytes | None:
@@ -205,9 +205,9 @@ def _dtype(tree: Tree) -> Any:
 def _records(tree: Records) -> NDArray[Any]:
     if tree.rows is not None and is_fixed(tree):
         return tree.rows
-    made = np.empty(tree.length, _dtype(tree))
-    _put(tree, made)
-    return made
+    records = np.empty(tree.length, _dtype(tree))
+    _put(tree, records)
+    return records
 
 
 def _put(tree: Records, into: NDArray[Any]) -> None:
@@ -240,37 +240,37 @@ def tree_of(array: NDArray[Any], data_type: int | None = None) -> Tree:
     if array.dtype.kind == "O":
         return _of_objects(array.reshape(-1).tolist(), data_type)
     if array.dtype.kind == "U":
-        return RawStrings([each.encode("utf-8", "surrogatepass") for each in array.reshape(-1).tolist()])
+        return RawStrings([text.encode("utf-8", "surrogatepass") for text in array.reshape(-1).tolist()])
     if array.dtype.kind == "S" and array.dtype.itemsize != 1:
         raise ValueError("strings of one length are chars: add a dimension")
     return FixedNumbers(data_type_of(array.dtype) if data_type is None else data_type, array)
 
 
 def _of_objects(items: list[Any], data_type: int | None) -> Tree:
-    some = next((each for each in items if each is not None), None)
+    some = next((value for value in items if value is not None), None)
     if isinstance(some, np.ndarray):
-        if not all(isinstance(each, np.ndarray) and each.ndim for each in items):
+        if not all(isinstance(value, np.ndarray) and value.ndim for value in items):
             raise ValueError("all lists must be arrays")
         counts = np.fromiter(map(len, items), np.int64, len(items))
         inner = some.shape[1:]
-        filled = [each for each in items if len(each)] or [some]
-        if any(each.shape[1:] != inner for each in filled):
+        filled = [value for value in items if len(value)] or [some]
+        if any(value.shape[1:] != inner for value in filled):
             raise ValueError("lists have elements of different shapes")
-        if len({each.dtype.kind for each in filled}) > 1:
+        if len({value.dtype.kind for value in filled}) > 1:
             raise ValueError(
-                "lists have elements of different kinds: " + ", ".join(str(each.dtype) for each in filled[:9])
+                "lists have elements of different kinds: " + ", ".join(str(value.dtype) for value in filled[:9])
             )
         content = filled[0] if len(filled) == 1 else np.concatenate(filled)
         return RaggedLists(counts, tree_of(content, data_type), inner)
-    bare = some is not None and all(isinstance(each, bytes) for each in items)
+    bare = some is not None and all(isinstance(value, bytes) for value in items)
     if data_type == pb.OPAQUE or (data_type is None and bare):
         if items and not bare:
             raise ValueError("opaque values must be bytes")
         return Opaque(items)
-    for each in items:
-        if not isinstance(each, str | bytes | None):
-            raise ValueError(f"objects must be strings, bytes, None or arrays, not of type {type(each).__name__}")
-    return RawStrings([each.encode("utf-8") if isinstance(each, str) else each for each in items])
+    for value in items:
+        if not isinstance(value, str | bytes | None):
+            raise ValueError(f"objects must be strings, bytes, None or arrays, not of type {type(value).__name__}")
+    return RawStrings([text.encode("utf-8") if isinstance(text, str) else text for text in items])
 
 
 # ---- strings that are NIL --------------------------------------------------------------------------------------------
@@ -297,14 +297,14 @@ def with_nil(items: list[Any], runs: NDArray[np.uint64], offset: int) -> list[An
 
 def nil_runs(items: Sequence[bytes | None]) -> list[int]:
     """Return alternating start and count of the runs of NIL strings."""
-    found: list[int] = []
+    runs: list[int] = []
     if None not in items:
-        return found
+        return runs
     for place, item in enumerate(items):
         if item is not None:
             continue
-        if found and found[-2] + found[-1] == place:
-            found[-1] += 1
+        if runs and runs[-2] + runs[-1] == place:
+            runs[-1] += 1
         else:
-            found += (place, 1)
-    return found
+            runs += (place, 1)
+    return runs

@@ -30,12 +30,12 @@ VERSION = 1
 
 def header(checked: Checked, location: str | None = None) -> pb.Header:
     """Return the header of a dataset; `location` is its path or URL."""
-    made = pb.Header(version=VERSION, root=_Heading(checked).group("/", checked.dataset))
+    written = pb.Header(version=VERSION, root=_Heading(checked).group("/", checked.dataset))
     if location is not None:
-        made.location = to_bytes(location)
-    made.nczarr = json.dumps(dump(checked.dataset), ensure_ascii=True, allow_nan=False).encode("ascii")
-    made.fills.extend(_fills(checked))
-    return made
+        written.location = to_bytes(location)
+    written.nczarr = json.dumps(dump(checked.dataset), ensure_ascii=True, allow_nan=False).encode("ascii")
+    written.fills.extend(_fills(checked))
+    return written
 
 
 def in_order(fields: Iterable[Field], types: Types) -> list[Field]:
@@ -85,40 +85,42 @@ class _Heading:
 
     def group(self, path: str, group: Group) -> pb.Group:
         """Return a group with its content."""
-        made = pb.Group(name=to_bytes(group.name if path != "/" else ""))
+        written = pb.Group(name=to_bytes(group.name if path != "/" else ""))
         for dimension in group.dimensions:
-            made.dims.add(name=to_bytes(dimension.name), length=dimension.size, isUnlimited=dimension.unlimited or None)
+            written.dims.add(
+                name=to_bytes(dimension.name), length=dimension.size, isUnlimited=dimension.unlimited or None
+            )
         for declared in group.types:
             if isinstance(declared, EnumType):
-                made.enumTypes.append(_enum(declared))
+                written.enumTypes.append(_enum(declared))
         for variable in group.variables:
             if is_sequence(variable.type, self._checked.shapes[names.join(path, variable.name)], self._types):
-                self._sequence(made, variable)
+                self._sequence(written, variable)
             else:
-                self._declare(made, variable.name, variable.type, self._shape(variable), variable.attributes)
-        made.atts.extend(self._attributes(group.attributes))
-        made.groups.extend(self.group(names.join(path, inner.name), inner) for inner in group.groups)
-        return made
+                self._declare(written, variable.name, variable.type, self._shape(variable), variable.attributes)
+        written.atts.extend(self._attributes(group.attributes))
+        written.groups.extend(self.group(names.join(path, inner.name), inner) for inner in group.groups)
+        return written
 
     def _shape(self, variable: Variable) -> list[pb.Dimension]:
         """Return the dimensions of a variable."""
-        made = []
-        for each in variable.dimensions:
-            if isinstance(each, int):
-                made.append(pb.Dimension(length=each, isPrivate=True))
+        dimensions = []
+        for dimension in variable.dimensions:
+            if isinstance(dimension, int):
+                dimensions.append(pb.Dimension(length=dimension, isPrivate=True))
                 continue
-            shared = self._checked.dimensions[each]
-            made.append(
+            shared = self._checked.dimensions[dimension]
+            dimensions.append(
                 pb.Dimension(name=to_bytes(shared.name), length=shared.size, isUnlimited=shared.unlimited or None)
             )
-        return made
+        return dimensions
 
     def _sequence(self, into: pb.Group, variable: Variable) -> None:
         """Declare a single list of records as a sequence."""
         self._declare(into, variable.name, variable.type, [], variable.attributes)
-        made = into.structs[-1]
-        made.dataType = pb.SEQUENCE
-        del made.shape[:]
+        structure = into.structs[-1]
+        structure.dataType = pb.SEQUENCE
+        del structure.shape[:]
 
     def _declare(
         self,
@@ -133,12 +135,12 @@ class _Heading:
         shape = [*shape, *(pb.Dimension(name=b"*", isVlen=True, isPrivate=True) for _ in range(wire.ragged))]
         declared = self._types.get(wire.declared or "")
         if isinstance(declared, CompoundType):
-            made = into.structs.add(
+            structure = into.structs.add(
                 name=to_bytes(name), dataType=wire.element, shape=shape, atts=self._attributes(attributes)
             )
             for field in in_order(declared.fields, self._types):
                 lengths = [pb.Dimension(length=length, isPrivate=True) for length in field.shape]
-                self._declare(made, field.name, field.type, lengths)
+                self._declare(structure, field.name, field.type, lengths)
             return
         into.vars.add(
             name=to_bytes(name),
@@ -149,8 +151,8 @@ class _Heading:
         )
 
     def _attributes(self, attributes: Iterable[Attribute]) -> list[pb.Attribute]:
-        made = (self._attribute(each) for each in attributes)
-        return [each for each in made if each is not None]
+        written = (self._attribute(attribute) for attribute in attributes)
+        return [attribute for attribute in written if attribute is not None]
 
     def _attribute(self, attribute: Attribute) -> pb.Attribute | None:
         """Convert an attribute. Returns None if the wire has no such type; the model field stores it."""
@@ -183,17 +185,18 @@ def _enum(declared: EnumType) -> pb.EnumTypedef:
     """Convert an enum; codes are unsigned."""
     mask = (1 << min(32, 8 * ATOMIC[declared.base].size)) - 1
     constants = [
-        pb.EnumTypedef.EnumType(code=each.value & mask, value=to_bytes(each.name)) for each in declared.constants
+        pb.EnumTypedef.EnumType(code=constant.value & mask, value=to_bytes(constant.name))
+        for constant in declared.constants
     ]
     return pb.EnumTypedef(name=to_bytes(declared.name), map=constants)
 
 
 def _labels(value: Constant, declared: EnumType) -> Iterator[bytes]:
     """Yield the names of enum values, as attributes store them."""
-    known = {each.value: each.name for each in declared.constants}
+    labels = {constant.value: constant.name for constant in declared.constants}
     assert isinstance(value.data, bytes)
     for number in Constant(type=declared.base, count=value.count, data=value.data).as_numbers():
-        yield to_bytes(known.get(int(number), str(number)))
+        yield to_bytes(labels.get(int(number), str(number)))
 
 
 def _texts(name: bytes, texts: list[bytes]) -> pb.Attribute:

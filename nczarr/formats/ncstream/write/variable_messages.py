@@ -55,16 +55,16 @@ class MessageValues(NamedTuple):
     """Declared types by FQN."""
 
     @classmethod
-    def of(cls, checked: Checked, path: str, wanted: tuple[range, ...] | None = None) -> MessageValues:
+    def of(cls, checked: Checked, path: str, section: tuple[range, ...] | None = None) -> MessageValues:
         """Return the values of a variable, or of a section of it."""
         variable, shape = checked.variables[path], checked.shapes[path]
         usual = all_fill(checked.fills[path], variable.type, shape, checked.types)
         sources: Parts = {**usual, **checked.parts.get(path, {})}
         whole = tuple(map(range, shape))
-        if wanted is not None and wanted != whole:
-            sources = cut(variable.type, wanted, sources, checked.types)
+        if section is not None and section != whole:
+            sources = cut(variable.type, section, sources, checked.types)
         name = full_bytes(path)
-        return cls(name, variable.type, whole if wanted is None else wanted, sources, checked.types)
+        return cls(name, variable.type, whole if section is None else section, sources, checked.types)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -133,8 +133,8 @@ class MessageValues(NamedTuple):
             room = self._room(region)
             lengths = tuple(part.stop - part.start for part in region)
             inner = linear_block(lengths, room)
-            for each in every_block(lengths, inner):
-                yield within(region, region_of(each, inner, lengths))
+            for inner_index in every_block(lengths, inner):
+                yield within(region, region_of(inner_index, inner, lengths))
 
     def _room(self, region: Selection) -> int:
         """Return how many cells of a region fit in one message, from the average list size."""
@@ -167,7 +167,8 @@ def has_first_form(tree: Tree) -> bool:
             return isinstance(tree.content, FixedNumbers)
         case Records():
             return all(
-                isinstance(each, FixedNumbers | RawStrings | Records) and has_first_form(each) for each in tree.members
+                isinstance(member, FixedNumbers | RawStrings | Records) and has_first_form(member)
+                for member in tree.members
             )
         case _:
             return True
