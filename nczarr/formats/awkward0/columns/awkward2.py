@@ -49,25 +49,25 @@ def of_awkward(array: Any) -> nodes.Column:
     """
     report = Report()
     column = column_of(array, report)
-    say(report, column, given=None)
+    say(report, column, caller=None)
     assert column is not None
     return column
 
 
-def is_awkward(given: Any) -> bool:
+def is_awkward(candidate: Any) -> bool:
     """Return whether a value is an array, record or layout of Awkward 2. Imports nothing."""
     ak = sys.modules.get("awkward")
-    return ak is not None and isinstance(given, ak.Array | ak.Record | ak.contents.Content | ak.record.Record)
+    return ak is not None and isinstance(candidate, ak.Array | ak.Record | ak.contents.Content | ak.record.Record)
 
 
-def column_of(given: Any, report: Report) -> nodes.Column | None:
+def column_of(array: Any, report: Report) -> nodes.Column | None:
     """Convert an awkward array, record or layout; reports an error and returns None if it has no values."""
     import awkward as ak
 
-    attributes = getattr(given, "attrs", None)
+    attributes = getattr(array, "attrs", None)
     if attributes:
         report.warning("lost-parameters", f"attributes of the array are left out: {', '.join(map(repr, attributes))}")
-    layout = ak.to_layout(given)
+    layout = ak.to_layout(array)
     if isinstance(layout, ak.record.Record):
         report.warning("lost-parameters", "a single record is written as a table of one item")
         layout = layout.array[layout.at : layout.at + 1]
@@ -136,7 +136,9 @@ class _Columns:
                 return nodes.Indexed(layout.index.data, self.column(layout.content, place))
             case kinds.UnionArray():
                 tags = layout.tags.data
-                contents = (self.column(each, nodes.below(place, f"#{n}")) for n, each in enumerate(layout.contents))
+                contents = (
+                    self.column(content, nodes.below(place, f"#{n}")) for n, content in enumerate(layout.contents)
+                )
                 return nodes.Union(tags, layout.index.data[: len(tags)], tuple(contents))
             case _:
                 raise AssertionError(f"{type(layout).__name__} is not a layout of awkward 2")
@@ -170,7 +172,7 @@ class _Columns:
             self._lose(place, "has tuples, written as records with the names 0, 1, …")
         names = tuple(layout.fields)
         columns = (
-            self.column(each, nodes.below(place, name)) for name, each in zip(names, layout.contents, strict=True)
+            self.column(content, nodes.below(place, name)) for name, content in zip(names, layout.contents, strict=True)
         )
         return nodes.TableNode(names, tuple(columns), len(layout))
 

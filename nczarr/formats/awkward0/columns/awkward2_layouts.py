@@ -58,7 +58,7 @@ class _Layouts:
             case nodes.Union():
                 return self._union(column, place)
             case nodes.ArrayPieces():
-                return _joined([self.of(each, place) for each in column.pieces])
+                return _joined([self.of(piece, place) for piece in column.pieces])
             case nodes.Objects():
                 return self._objects(column, place)
             case nodes.BackReference():
@@ -178,7 +178,7 @@ class _Layouts:
         if len(set(column.names)) < len(column.names):
             self._unsuited(place, "has two columns of the same name")
         parts = [
-            self.of(each, nodes.below(place, name)) for name, each in zip(column.names, column.columns, strict=True)
+            self.of(inner, nodes.below(place, name)) for name, inner in zip(column.names, column.columns, strict=True)
         ]
         return contents.RecordArray(parts, list(column.names), length=column.length)
 
@@ -211,7 +211,7 @@ class _Layouts:
             )
         if not column.contents:
             return contents.EmptyArray()
-        parts = [self.of(each, nodes.below(place, f"#{n}")) for n, each in enumerate(column.contents)]
+        parts = [self.of(content, nodes.below(place, f"#{n}")) for n, content in enumerate(column.contents)]
         if len(parts) == 1:
             return contents.IndexedArray.simplified(_index(column.index[: len(column.tags)]), parts[0])
         tags = index.Index8(np.ascontiguousarray(column.tags).astype("i1", copy=False))
@@ -220,12 +220,12 @@ class _Layouts:
 
     def _objects(self, column: nodes.Objects, place: str) -> Any:
         layout = self.of(column.content, place)
-        said: dict[str, Any] = {"function": list(column.function)}
+        call: dict[str, Any] = {"function": list(column.function)}
         if column.args:
-            said["args"] = list(column.args)
+            call["args"] = list(column.args)
         if column.kwargs:
-            said["kwargs"] = dict(column.kwargs)
-        return layout.copy(parameters={**(layout._parameters or {}), FUNCTION: said})
+            call["kwargs"] = dict(column.kwargs)
+        return layout.copy(parameters={**(layout._parameters or {}), FUNCTION: call})
 
     def _unsuited(self, place: str, why: str) -> NoReturn:
         self._report.error("unsuited-array", f"`{place}` {why}")
@@ -279,8 +279,8 @@ def _joined(layouts: list[Any]) -> Any:
         return contents.EmptyArray()
     if len(layouts) == 1:
         return layouts[0]
-    plain = [each.data for each in layouts if isinstance(each, contents.NumpyArray) and not each._parameters]
-    if len(plain) == len(layouts) and len({each.dtype for each in plain}) == 1:
+    plain = [layout.data for layout in layouts if isinstance(layout, contents.NumpyArray) and not layout._parameters]
+    if len(plain) == len(layouts) and len({array.dtype for array in plain}) == 1:
         return contents.NumpyArray(np.concatenate(plain))
     return ak.concatenate(layouts, axis=0, mergebool=False, highlevel=False)
 

@@ -36,15 +36,15 @@ class Room:
         self._left = left
         self._taken: WeakValueDictionary[int, NDArray[Any]] = WeakValueDictionary()
 
-    def take(self, given: NDArray[Any], count: int) -> None:
+    def take(self, values: NDArray[Any], count: int) -> None:
         """Charge for a copy of `count` items of an array of shape (items, …), any dtype. Raises UnsayableError.
 
         The first copy is free up to the size of the array.
         """
-        wanted = count * given.itemsize * math.prod(given.shape[1:])
-        again = self._taken.get(id(given)) is given
-        self._taken[id(given)] = given
-        self.spend(wanted if again else wanted - given.nbytes)
+        copied = count * values.itemsize * math.prod(values.shape[1:])
+        again = self._taken.get(id(values)) is values
+        self._taken[id(values)] = values
+        self.spend(copied if again else copied - values.nbytes)
 
     def spend(self, size: int) -> None:
         """Charge bytes without a counterpart in the input. Raises UnsayableError."""
@@ -91,10 +91,10 @@ def plain(column: nodes.Column, where: NDArray[Any] | None = None, deep: Deep | 
             return nodes.TextNode(inner, column.encoding)
         case nodes.TableNode():
             rows = np.arange(len(column)) if where is None else where
-            whole = where is None and all(len(each) == len(column) for each in column.columns)
+            whole = where is None and all(len(inner) == len(column) for inner in column.columns)
             return nodes.TableNode(
                 column.names,
-                tuple(plain(each, None if whole else rows, deeper) for each in column.columns),
+                tuple(plain(inner, None if whole else rows, deeper) for inner in column.columns),
                 len(rows),
             )
         case nodes.Masked() | nodes.BitMasked():
@@ -109,7 +109,7 @@ def plain(column: nodes.Column, where: NDArray[Any] | None = None, deep: Deep | 
         case nodes.Union():
             return _union(column, where, deeper)
         case nodes.ArrayPieces():
-            whole_column = joined([plain(each, None, deeper) for each in column.pieces])
+            whole_column = joined([plain(piece, None, deeper) for piece in column.pieces])
             return whole_column if where is None else plain(whole_column, where, deeper)
         case nodes.Objects():
             return plain(column.content, where, deeper)
@@ -167,26 +167,26 @@ def _masked(
     if not len(content):
         blank = nodes.Indexed(np.zeros(len(mask), np.int64), one_item(plain(content, None, deep)))
         return nodes.Masked(mask, plain(blank, None, Deep(0, Room(LARGEST))))
-    found = plain(content, np.where(mask, 0, index), deep)
-    if isinstance(found, nodes.Masked):
-        return nodes.Masked(mask | found.mask, found.content)
-    return nodes.Masked(mask, found)
+    items = plain(content, np.where(mask, 0, index), deep)
+    if isinstance(items, nodes.Masked):
+        return nodes.Masked(mask | items.mask, items.content)
+    return nodes.Masked(mask, items)
 
 
 def _sparse(column: nodes.Sparse, where: NDArray[Any] | None, deep: Deep) -> nodes.Column:
     content = plain(column.content, None, deep)
     if not isinstance(content, nodes.Flat):
         raise NoVariableError("lost-union", "a sparse array of elements without a fixed size")
-    wanted = np.arange(len(column)) if where is None else where
-    deep.room.take(content.values, len(wanted))
+    positions = np.arange(len(column)) if where is None else where
+    deep.room.take(content.values, len(positions))
     index = np.asarray(column.index)[: len(content.values)]
-    shape = (len(wanted), *content.values.shape[1:])
+    shape = (len(positions), *content.values.shape[1:])
     out = np.zeros(shape, content.values.dtype)
     if column.default is not None:
         out[...] = column.default
     if len(index):
-        place = np.minimum(np.searchsorted(index, wanted), len(index) - 1)
-        there = index[place] == wanted
+        place = np.minimum(np.searchsorted(index, positions), len(index) - 1)
+        there = index[place] == positions
         out[there] = content.values[place[there]]
     return nodes.Flat(out)
 
@@ -212,42 +212,45 @@ def _union(column: nodes.Union, where: NDArray[Any] | None, deep: Deep) -> nodes
 
 def joined(pieces: list[nodes.Column]) -> nodes.Column:
     """Concatenate canonical columns. Raises UnsayableError if their types of items differ."""
-    filled = [each for each in pieces if len(each)] or pieces[:1]
+    filled = [piece for piece in pieces if len(piece)] or pieces[:1]
     if not filled:
         return nodes.Flat(np.zeros(0))
     first = filled[0]
     if len(filled) == 1:
         return first
-    if any(isinstance(each, nodes.Masked) for each in filled):
-        masks = [each.mask if isinstance(each, nodes.Masked) else np.zeros(len(each), bool) for each in filled]
+    if any(isinstance(piece, nodes.Masked) for piece in filled):
+        masks = [piece.mask if isinstance(piece, nodes.Masked) else np.zeros(len(piece), bool) for piece in filled]
         return nodes.Masked(
-            np.concatenate(masks), joined([each.content if isinstance(each, nodes.Masked) else each for each in filled])
+            np.concatenate(masks),
+            joined([piece.content if isinstance(piece, nodes.Masked) else piece for piece in filled]),
         )
-    if any(type(each) is not type(first) for each in filled):
+    if any(type(piece) is not type(first) for piece in filled):
         raise NoVariableError("lost-union", "chunks of different types of items")
     match first:
         case nodes.Flat():
-            arrays = [each.values for each in filled if isinstance(each, nodes.Flat)]
+            arrays = [piece.values for piece in filled if isinstance(piece, nodes.Flat)]
             if len(set(map(_alike, arrays))) > 1:
                 raise NoVariableError("lost-union", "chunks of different types of items")
             return nodes.Flat(np.concatenate(arrays))
         case nodes.ListNode():
-            lists = [each for each in filled if isinstance(each, nodes.ListNode)]
-            counts = np.concatenate([np.diff(each.offsets) for each in lists])
-            return nodes.ListNode(nodes.offsets_of(counts), joined([each.content for each in lists]))
+            lists = [piece for piece in filled if isinstance(piece, nodes.ListNode)]
+            counts = np.concatenate([np.diff(piece.offsets) for piece in lists])
+            return nodes.ListNode(nodes.offsets_of(counts), joined([piece.content for piece in lists]))
         case nodes.TextNode():
-            texts = [each for each in filled if isinstance(each, nodes.TextNode)]
-            if len({each.encoding for each in texts}) > 1:
+            texts = [piece for piece in filled if isinstance(piece, nodes.TextNode)]
+            if len({piece.encoding for piece in texts}) > 1:
                 raise NoVariableError("lost-union", "texts of different encodings")
-            inner = joined([each.bytes for each in texts])
+            inner = joined([piece.bytes for piece in texts])
             assert isinstance(inner, nodes.ListNode)
             return nodes.TextNode(inner, first.encoding)
         case nodes.TableNode():
-            tables = [each for each in filled if isinstance(each, nodes.TableNode)]
-            if any(each.names != first.names for each in tables):
+            tables = [piece for piece in filled if isinstance(piece, nodes.TableNode)]
+            if any(piece.names != first.names for piece in tables):
                 raise NoVariableError("lost-union", "tables of different columns")
-            columns = zip(*(each.columns for each in tables), strict=True)
-            return nodes.TableNode(first.names, tuple(joined(list(each)) for each in columns), sum(map(len, tables)))
+            columns = zip(*(piece.columns for piece in tables), strict=True)
+            return nodes.TableNode(
+                first.names, tuple(joined(list(contents)) for contents in columns), sum(map(len, tables))
+            )
         case _:
             raise AssertionError(first)
 

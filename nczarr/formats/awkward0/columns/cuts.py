@@ -43,7 +43,7 @@ class ColumnSlicer:
                 assert isinstance(bytes_, nodes.ListNode | nodes.Spans)
                 return nodes.TextNode(bytes_, column.encoding)
             case nodes.TableNode():
-                columns = tuple(self(each, start, stop) for each in column.columns)
+                columns = tuple(self(inner, start, stop) for inner in column.columns)
                 return nodes.TableNode(column.names, columns, stop - start)
             case nodes.Masked():
                 return nodes.Masked(column.mask[start:stop], self(column.content, start, stop), column.masked_when)
@@ -94,8 +94,8 @@ def missing(column: nodes.Masked | nodes.BitMasked) -> NDArray[Any]:
         mask = column.mask[:length] != 0
     else:
         mask = bits(column.mask, length, lsb_order=column.lsb_order)
-    found: NDArray[Any] = mask == column.masked_when
-    return found
+    is_missing: NDArray[Any] = mask == column.masked_when
+    return is_missing
 
 
 def stand_in(column: nodes.Column) -> nodes.Column:
@@ -114,7 +114,7 @@ def stand_in(column: nodes.Column) -> nodes.Column:
             return nodes.regular(nodes.Flat(inner), count, size)
         case nodes.Union() if not len(column.tags) and column.contents:
             contents = list(column.contents)
-            filled = next((tag for tag, each in enumerate(contents) if len(each)), 0)
+            filled = next((tag for tag, content in enumerate(contents) if len(content)), 0)
             if not len(contents[filled]):
                 contents[filled] = one_item(contents[filled])
             union = nodes.Union(np.array([filled], "|u1"), np.zeros(1, "<i8"), tuple(contents))

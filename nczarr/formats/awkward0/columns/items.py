@@ -42,9 +42,9 @@ class _ItemWalk:
         self._depth += 1
         if self._left < 0 or self._depth > DEEPEST:
             raise ValueError("the items exceed the limit, or their nesting is infinite")
-        found = self._taken(column, where) if len(where) else []
+        objects = self._taken(column, where) if len(where) else []
         self._depth -= 1
-        return found
+        return objects
 
     def _taken(self, column: nodes.Column, where: NDArray[Any]) -> list[Any]:
         match column:
@@ -56,7 +56,7 @@ class _ItemWalk:
             case nodes.TextNode():
                 return self._texts(column, where)
             case nodes.TableNode():
-                columns = [self.take(each, where) for each in column.columns]
+                columns = [self.take(inner, where) for inner in column.columns]
                 rows = zip(*columns, strict=True) if columns else ((),) * len(where)
                 return [dict(zip(column.names, row, strict=True)) for row in rows]
             case nodes.Masked():
@@ -87,12 +87,12 @@ class _ItemWalk:
             raise ValueError("the items exceed the limit")
         if values.dtype.names is not None:
             if values.ndim > 1:
-                return [self._elements(each) for each in values]
+                return [self._elements(row) for row in values]
             fields = [self._elements(values[name]) for name in values.dtype.names]
             rows = zip(*fields, strict=True) if fields else ((),) * len(values)
             return [dict(zip(values.dtype.names, row, strict=True)) for row in rows]
         if values.dtype.kind in "mM":
-            return list(values) if values.ndim == 1 else [self._elements(each) for each in values]
+            return list(values) if values.ndim == 1 else [self._elements(row) for row in values]
         return list(values.tolist())
 
     def _lists(self, content: nodes.Column, starts: NDArray[Any], stops: NDArray[Any]) -> list[Any]:
@@ -113,29 +113,29 @@ class _ItemWalk:
             raise TypeError("strings are lists of bytes")
         data = inside.content.values
         pairs = zip(starts[where].tolist(), stops[where].tolist(), strict=True)
-        found = [data[start:stop].tobytes() for start, stop in pairs]
+        encoded = [data[start:stop].tobytes() for start, stop in pairs]
         if column.encoding is None:
-            return list(found)
-        return [text(each, column.encoding) for each in found]
+            return list(encoded)
+        return [text(data, column.encoding) for data in encoded]
 
     def _present(self, content: nodes.Column, where: NDArray[Any], present: NDArray[Any]) -> list[Any]:
-        found = iter(self.take(content, where[present]))
-        return [next(found) if there else None for there in present.tolist()]
+        items = iter(self.take(content, where[present]))
+        return [next(items) if there else None for there in present.tolist()]
 
     def _sparse(self, column: nodes.Sparse, where: NDArray[Any]) -> list[Any]:
         place = np.searchsorted(column.index, where)
         there = place < len(column.index)
         there[there] = column.index[place[there]] == where[there]
-        found = iter(self.take(column.content, place[there]))
+        items = iter(self.take(column.content, place[there]))
         default = column.default
         if isinstance(default, np.ndarray | np.generic):
             default = self._elements(np.asarray(default)[np.newaxis])[0]
         elif default is None and isinstance(column.content, nodes.ListNode | nodes.Spans):
             default = []
-        return [next(found) if each else default for each in there.tolist()]
+        return [next(items) if is_stored else default for is_stored in there.tolist()]
 
     def _pieces(self, column: nodes.ArrayPieces, where: NDArray[Any]) -> list[Any]:
-        sizes = np.array([len(each) for each in column.pieces])
+        sizes = np.array([len(piece) for piece in column.pieces])
         ends = np.cumsum(sizes)
         piece = np.searchsorted(ends, where, side="right")
         return self._mixed(column.pieces, piece, where - (ends - sizes)[piece])
@@ -146,13 +146,13 @@ class _ItemWalk:
         Item i is item `index[i]` of column `which[i]`. `which`, `index`:
         integers, shape (items,).
         """
-        found: list[Any] = [None] * len(which)
+        items: list[Any] = [None] * len(which)
         for number in sorted(set(which.tolist())):
             places = (which == number).nonzero()[0]
             taken = self.take(columns[number], index[places])
             for place, item in zip(places.tolist(), taken, strict=True):
-                found[place] = item
-        return found
+                items[place] = item
+        return items
 
 
 def bits(column: nodes.BitMasked, where: NDArray[Any]) -> NDArray[Any]:
@@ -161,8 +161,8 @@ def bits(column: nodes.BitMasked, where: NDArray[Any]) -> NDArray[Any]:
     `where`: integers, shape (items,).
     """
     bit = where & 7 if column.lsb_order else 7 - (where & 7)
-    found: NDArray[Any] = (column.mask[where >> 3] >> bit.astype("u1")) & 1 == 1
-    return found
+    is_set: NDArray[Any] = (column.mask[where >> 3] >> bit.astype("u1")) & 1 == 1
+    return is_set
 
 
 def text(data: bytes, encoding: str) -> str:

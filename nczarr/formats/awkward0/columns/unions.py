@@ -56,27 +56,27 @@ def chosen_of_union(column: Masked | BitMasked | Indexed, union: Any) -> Any:
         behind = np.append(np.arange(len(parts[0])), -1)
         tags, inner = np.where(places < 0, 0, tags), np.where(places < 0, len(parts[0]), inner)
         parts[0] = contents.IndexedOptionArray.simplified(index.Index64(behind), parts[0])
-        parts[1:] = [contents.UnmaskedArray.simplified(each) for each in parts[1:]]
+        parts[1:] = [contents.UnmaskedArray.simplified(content) for content in parts[1:]]
     chosen = index.Index8(tags.astype("i1")), index.Index64(inner.astype("i8"))
     return _simplified(*chosen, parts)
 
 
 def loses(layouts: list[Any]) -> bool:
     """Return whether merging the contents of a union would lose digits of large integers."""
-    found: list[NDArray[Any]] = []
+    arrays: list[NDArray[Any]] = []
 
     def collect(layout: Any) -> None:
         data = getattr(layout, "data", None)
         if isinstance(data, np.ndarray):
-            found.append(data)
-        for each in getattr(layout, "contents", None) or [getattr(layout, "content", None)]:
-            if each is not None:
-                collect(each)
+            arrays.append(data)
+        for content in getattr(layout, "contents", None) or [getattr(layout, "content", None)]:
+            if content is not None:
+                collect(content)
 
     for layout in layouts:
         collect(layout)
-    kinds = {each.dtype.kind for each in found}
+    kinds = {array.dtype.kind for array in arrays}
     if len(kinds & set("iufc")) < 2:
         return False
-    wide = [each for each in found if each.dtype.kind in "iu" and each.dtype.itemsize == 8 and each.size]
-    return any(int(each.max()) > EXACT or int(each.min()) < -EXACT for each in wide)
+    wide = [array for array in arrays if array.dtype.kind in "iu" and array.dtype.itemsize == 8 and array.size]
+    return any(int(array.max()) > EXACT or int(array.min()) < -EXACT for array in wide)

@@ -60,10 +60,10 @@ class Arguments:
                 raise
             raise self.refused(name, f"`{name}`: {error.message}", error.code) from None
 
-    def wrong(self, name: str, wanted: str) -> UnreadableDocumentError:
+    def wrong(self, name: str, expected: str) -> UnreadableDocumentError:
         """Return an error about an argument of the wrong kind."""
-        given = array_values.described(self.value(name))
-        return self.refused(name, f"`{name}` must be {wanted}, not {given}", "bad-awkward-expression")
+        actual = array_values.described(self.value(name))
+        return self.refused(name, f"`{name}` must be {expected}, not {actual}", "bad-awkward-expression")
 
     def column(self, name: str, dtype: str = "<f8", *, later: bool = False) -> Column:
         """Return an array; `dtype`: for bytes and empty lists. `later`: allow one that encloses this call."""
@@ -94,16 +94,16 @@ class Arguments:
         values = self.value(name)
         if not isinstance(values, list | tuple):
             raise self.wrong(name, "a list of arrays")
-        return tuple(self.column_of(name, each, later=later) for each in values)
+        return tuple(self.column_of(name, value, later=later) for value in values)
 
     def integers(self, name: str) -> NDArray[Any]:
         """Return integers below 2^63: native dtype, one or more dimensions. Raises RefusedError for other values."""
         column = self.column(name, "<i8")
         with self.about(name):
-            made: NDArray[Any] = self.workspace.once(
+            numbers: NDArray[Any] = self.workspace.once(
                 "integers", (column,), lambda: array_values.integers_of(self.plain(column))
             )
-            return made
+            return numbers
 
     def elements(self, name: str, dtype: str) -> NDArray[Any]:
         """Return elements as one NumPy array; `dtype`: for bytes and empty lists."""
@@ -115,24 +115,26 @@ class Arguments:
         """Return an element column as one NumPy array, in its dtype and the shape (items, …). Raises RefusedError."""
         if isinstance(column, Flat):
             return column.values
-        found: NDArray[Any] = self.workspace.once("elements", (column,), lambda: array_values.plain(column, self.plain))
-        return found
+        elements: NDArray[Any] = self.workspace.once(
+            "elements", (column,), lambda: array_values.plain(column, self.plain)
+        )
+        return elements
 
     def bounds(self, numbers: NDArray[Any]) -> tuple[int, int]:
         """Return the minimum and maximum of integers of shape (items,); (0, -1) if empty."""
         if not len(numbers):
             return (0, -1)
-        found: tuple[int, int] = self.workspace.once(
+        bounds: tuple[int, int] = self.workspace.once(
             "bounds", (numbers,), lambda: (int(numbers.min()), int(numbers.max()))
         )
-        return found
+        return bounds
 
     def flat_integers(self, name: str) -> NDArray[Any]:
         """Return integers below 2^63, shape (items,). Raises RefusedError for other values."""
-        found = self.integers(name)
-        if found.ndim != 1:
-            raise self.refused(name, f"`{name}` must have one dimension, not {found.ndim}")
-        return found
+        numbers = self.integers(name)
+        if numbers.ndim != 1:
+            raise self.refused(name, f"`{name}` must have one dimension, not {numbers.ndim}")
+        return numbers
 
     def integer(self, name: str, default: int | None = None) -> int | None:
         """Return an integer of 64 bits, or None if that is the default. Raises RefusedError for other values."""
@@ -147,12 +149,12 @@ class Arguments:
 
     def length(self, name: str) -> int:
         """Return a non-negative integer. Raises RefusedError for other values."""
-        found = self.integer(name)
-        if found is None:
+        number = self.integer(name)
+        if number is None:
             raise self.wrong(name, "an integer")
-        if found < 0:
-            raise self.refused(name, f"`{name}` must not be negative: {found}")
-        return found
+        if number < 0:
+            raise self.refused(name, f"`{name}` must not be negative: {number}")
+        return number
 
     def flag(self, name: str, default: bool) -> bool:
         """Return a boolean; accepts 0 and 1. Raises RefusedError for other values."""

@@ -64,7 +64,7 @@ def children(value: Any) -> tuple[Any, ...]:
         case nodes.TextNode():
             return (value.bytes,)
         case nodes.Objects():
-            return (value.content, *value.args, *(each for _, each in value.kwargs))
+            return (value.content, *value.args, *(argument for _, argument in value.kwargs))
         case nodes.TableNode():
             return value.columns
         case nodes.Union():
@@ -92,14 +92,14 @@ def replaced(value: Any, change: Callable[[Any], Any]) -> Any:
 
     def made(value: Any) -> Any:
         if id(value) not in done:
-            found = change(value)
-            if isinstance(found, list):
-                found = list(map(made, found))
-            elif isinstance(found, tuple):
-                found = tuple(map(made, found))
-            elif isinstance(found, dict):
-                found = {name: made(each) for name, each in found.items()}
-            done[id(value)] = found
+            changed = change(value)
+            if isinstance(changed, list):
+                changed = list(map(made, changed))
+            elif isinstance(changed, tuple):
+                changed = tuple(map(made, changed))
+            elif isinstance(changed, dict):
+                changed = {name: made(member) for name, member in changed.items()}
+            done[id(value)] = changed
         return done[id(value)]
 
     return made(value)
@@ -121,7 +121,7 @@ def array_of_list(values: list[Any] | tuple[Any, ...], dtype: str) -> nodes.Colu
     """Return a list of numbers, booleans or texts as a column; `dtype`: if empty. Raises RefusedError."""
     if not values:
         return nodes.Flat(np.empty(0, dtype))
-    if all(isinstance(each, str) for each in values):
+    if all(isinstance(value, str) for value in values):
         return _texts(values)
     leaves = set(_kinds(values))
     if leaves not in ({bool}, {int}, {float}, {int, float}):
@@ -129,30 +129,30 @@ def array_of_list(values: list[Any] | tuple[Any, ...], dtype: str) -> nodes.Colu
             "bad-awkward-array", "a list used as an array must contain numbers, booleans or strings"
         )
     try:
-        made = np.array(values)
+        array = np.array(values)
     except (ValueError, OverflowError):
-        made = None
-    if made is None or made.dtype.kind not in "biuf" or (leaves == {int} and made.dtype.kind == "f"):
+        array = None
+    if array is None or array.dtype.kind not in "biuf" or (leaves == {int} and array.dtype.kind == "f"):
         raise UnreadableDocumentError(
             "bad-awkward-array",
             "a list of numbers is not an array: its shape is irregular, or a number is out of range",
         )
-    return nodes.Flat(made)
+    return nodes.Flat(array)
 
 
 def _kinds(values: Any) -> set[type]:
     """Return the types of the leaves of nested lists."""
-    found: set[type] = set()
+    kinds: set[type] = set()
     level = [values]
     while level:
-        found |= {type(each) for item in level for each in item if not isinstance(each, list | tuple)}
-        level = [each for item in level for each in item if isinstance(each, list | tuple)]
-    return found
+        kinds |= {type(leaf) for item in level for leaf in item if not isinstance(leaf, list | tuple)}
+        level = [inner for item in level for inner in item if isinstance(inner, list | tuple)]
+    return kinds
 
 
 def _texts(values: Any) -> nodes.TextNode:
     try:
-        encoded = [each.encode() for each in values]
+        encoded = [text.encode() for text in values]
     except UnicodeEncodeError:
         raise UnreadableDocumentError(
             "bad-awkward-array", "a string contains a lone surrogate, which UTF-8 cannot encode"
@@ -170,8 +170,8 @@ def plain(column: nodes.Column, inside: Callable[[nodes.Column], NDArray[Any]]) 
         case nodes.Flat():
             return column.values
         case nodes.ArrayPieces() if column.pieces:
-            pieces = [inside(each) for each in column.pieces]
-            if len({(each.dtype, each.shape[1:]) for each in pieces}) == 1:
+            pieces = [inside(piece) for piece in column.pieces]
+            if len({(piece.dtype, piece.shape[1:]) for piece in pieces}) == 1:
                 return np.concatenate(pieces)
         case nodes.Indexed() if not column.optional:
             return inside(column.content)[column.index]
@@ -222,12 +222,12 @@ def element(value: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     if not isinstance(value, list | bool | int | float | np.ndarray):
         raise UnreadableDocumentError("bad-awkward-array", f"an element of {dtype} is required, not {described(value)}")
     listed = nodes.Flat(value[np.newaxis]) if isinstance(value, np.ndarray) else array_of_list([value], "<f8")
-    made = listed.values if isinstance(listed, nodes.Flat) else np.empty(0, "S1")
-    if made.shape[1:] != shape or made.dtype.kind not in "biufc" or dtype.kind not in "biufc":
+    elements = listed.values if isinstance(listed, nodes.Flat) else np.empty(0, "S1")
+    if elements.shape[1:] != shape or elements.dtype.kind not in "biufc" or dtype.kind not in "biufc":
         raise UnreadableDocumentError("bad-awkward-array", f"an element of {dtype} with shape {shape} is required")
-    if made.dtype == np.uint64 and dtype != np.uint64:
+    if elements.dtype == np.uint64 and dtype != np.uint64:
         raise UnreadableDocumentError("bad-awkward-array", f"{shown(value)} does not fit a signed 64-bit integer")
-    return made[0]
+    return elements[0]
 
 
 def item(value: Any) -> Any:
@@ -236,16 +236,16 @@ def item(value: Any) -> Any:
         value = value.tolist()
     level = [value]
     while level:
-        for each in level:
-            if not (each is None or isinstance(each, bool | int | float | str | list | dict)):
+        for entry in level:
+            if not (entry is None or isinstance(entry, bool | int | float | str | list | dict)):
                 raise UnreadableDocumentError(
-                    "bad-awkward-array", f"an item of JSON is required, not {described(each)}"
+                    "bad-awkward-array", f"an item of JSON is required, not {described(entry)}"
                 )
-            if isinstance(each, int) and not -LARGEST <= each < LARGEST:
+            if isinstance(entry, int) and not -LARGEST <= entry < LARGEST:
                 raise UnreadableDocumentError(
-                    "bad-awkward-array", f"{shown(each)} does not fit a signed 64-bit integer"
+                    "bad-awkward-array", f"{shown(entry)} does not fit a signed 64-bit integer"
                 )
-        level = [inner for each in level for inner in children(each)]
+        level = [inner for outer in level for inner in children(outer)]
     return value
 
 
@@ -254,5 +254,5 @@ def zero(values: NDArray[Any]) -> Any:
 
     It is a NumPy number or array of the dtype, or a dictionary for a structure.
     """
-    made = np.zeros(values.shape[1:], values.dtype)
-    return items(nodes.Flat(made[np.newaxis]))[0] if values.dtype.names is not None else made[()]
+    zeros = np.zeros(values.shape[1:], values.dtype)
+    return items(nodes.Flat(zeros[np.newaxis]))[0] if values.dtype.names is not None else zeros[()]

@@ -26,7 +26,7 @@ from nczarr.formats.awkward0.columns.canonical import NoVariableError, plain
 from nczarr.formats.awkward0.columns.nodes import Column, Flat, ListNode, Masked, Spans, TableNode, TextNode, regular
 from nczarr.names import name_problem
 
-_KINDS = {known[1:]: name for name, known in NUMPY.items() if known[1] in "iuf"}
+_KINDS = {code[1:]: name for name, code in NUMPY.items() if code[1] in "iuf"}
 
 MOST_TYPES = 1 << 16
 """Maximum number of types in one type, repetitions included."""
@@ -60,8 +60,8 @@ def _units(dtype: np.dtype[Any]) -> Iterator[tuple[str, str]]:
     if dtype.kind in "mM":
         unit, many = np.datetime_data(dtype)
         if unit in _WORDS:  # generic ones have none
-            said = _WORDS[unit] if many == 1 else f"{many} {_WORDS[unit]}"
-            yield "", f"{said} since 1970-01-01" if dtype.kind == "M" else said
+            interval = _WORDS[unit] if many == 1 else f"{many} {_WORDS[unit]}"
+            yield "", f"{interval} since 1970-01-01" if dtype.kind == "M" else interval
 
 
 def _joined(name: str, path: str) -> str:
@@ -88,7 +88,7 @@ class Types:
     @property
     def known(self) -> Known:
         """Types by FQN."""
-        return {names.join(self._path, name): made for name, made in self.made.items()}
+        return {names.join(self._path, name): user_type for name, user_type in self.made.items()}
 
     def of(self, column: Column, name: str) -> TypeName:
         """Return the item type of a canonical column; `name`: its variable or member. Raises UnsayableError."""
@@ -107,7 +107,7 @@ class Types:
                 return self._vlen(self.of(column.content, f"{name}_item"), name)
             case TableNode():
                 return self._compound(
-                    [(each, *self._field(inner, f"{name}_{each}")) for each, inner in _fields(column)], name
+                    [(member, *self._field(inner, f"{name}_{member}")) for member, inner in _fields(column)], name
                 )
             case _:
                 raise AssertionError(column)
@@ -116,13 +116,13 @@ class Types:
         """Return the type of fixed-size elements. Raises UnsayableError."""
         if dtype.names is not None:
             fields = []
-            for each in dtype.names:
-                inner = dtype[each]
+            for member in dtype.names:
+                inner = dtype[member]
                 base, shape = inner.base, inner.shape
                 if base.kind == "S":
-                    fields.append((each, "char", (*shape, base.itemsize)))
+                    fields.append((member, "char", (*shape, base.itemsize)))
                 else:
-                    fields.append((each, self.element(base, f"{name}_{each}"), shape))
+                    fields.append((member, self.element(base, f"{name}_{member}"), shape))
             return self._compound(fields, name)
         kind = dtype.kind
         if kind in "SU":
@@ -134,10 +134,10 @@ class Types:
         element = element_of(dtype.newbyteorder("<").str)
         if element is not None and element != "float16":
             return self._once(declared(element, self._free(element)))
-        found = _KINDS.get(f"{kind}{dtype.itemsize}") if element is None else "float"
-        if found is None:
+        type_name = _KINDS.get(f"{kind}{dtype.itemsize}") if element is None else "float"
+        if type_name is None:
             raise NoVariableError("unreadable-array", f"the model has no type for elements {dtype}")
-        return found
+        return type_name
 
     def _field(self, column: Column, name: str) -> tuple[TypeName, tuple[int, ...]]:
         """Return type and shape of a member; rows of elements become an array field."""
@@ -148,27 +148,31 @@ class Types:
     def _compound(self, fields: list[tuple[str, TypeName, tuple[int, ...]]], name: str) -> TypeName:
         if not fields:
             raise NoVariableError("unreadable-array", "records without members")
-        for each, _, shape in fields:
-            problem = name_problem(each)
+        for member, _, shape in fields:
+            problem = name_problem(member)
             if problem is not None or 0 in shape:
                 raise NoVariableError("unreadable-array", f"a member of a record: {problem or 'rows of no elements'}")
-        if len({names.normal(each) for each, _, _ in fields}) < len(fields):
+        if len({names.normal(member) for member, _, _ in fields}) < len(fields):
             raise NoVariableError("duplicate-name", "members of a record have the same name in NFC")
-        made = tuple(Field(name=names.normal(each), type=inner, shape=shape) for each, inner, shape in fields)
-        return self._declared(CompoundType(name=self._free(f"{name}_t"), fields=made))
+        members = tuple(Field(name=names.normal(member), type=inner, shape=shape) for member, inner, shape in fields)
+        return self._declared(CompoundType(name=self._free(f"{name}_t"), fields=members))
 
     def _vlen(self, base: TypeName, name: str) -> TypeName:
         return self._declared(VlenType(name=self._free(f"{name}_t"), base=base))
 
-    def _once(self, made: UserType) -> TypeName:
+    def _once(self, user_type: UserType) -> TypeName:
         """Return the FQN of a type shared within the group."""
-        alike = (name for name, each in self.made.items() if each.model_copy(update={"name": made.name}) == made)
-        found = next(alike, None)
-        return self._declared(made) if found is None else names.join(self._path, found)
+        alike = (
+            name
+            for name, declared in self.made.items()
+            if declared.model_copy(update={"name": user_type.name}) == user_type
+        )
+        shared = next(alike, None)
+        return self._declared(user_type) if shared is None else names.join(self._path, shared)
 
-    def _declared(self, made: UserType) -> TypeName:
-        self.made[made.name] = made
-        return names.join(self._path, made.name)
+    def _declared(self, user_type: UserType) -> TypeName:
+        self.made[user_type.name] = user_type
+        return names.join(self._path, user_type.name)
 
     def _free(self, name: str) -> str:
         name = names.normal(name).encode()[:LONGEST].decode(errors="ignore")
@@ -189,16 +193,16 @@ def settled(type_name: TypeName, types: Known) -> None:
     pending, seen = [(type_name, 0)], 0
     while pending:
         (name, depth), seen = pending.pop(), seen + 1
-        known = types.get(name)
-        if known is None and name not in NUMPY and name != "string":
+        declared = types.get(name)
+        if declared is None and name not in NUMPY and name != "string":
             raise _unsuited(f"unknown type `{name}`")
         if seen > MOST_TYPES or depth > MAX_DEPTH:
             raise _unsuited(f"type `{type_name}` has too many parts, or contains itself")
-        match known:
+        match declared:
             case VlenType():
-                pending.append((known.base, depth + 1))
+                pending.append((declared.base, depth + 1))
             case CompoundType():
-                pending.extend((field.type, depth + 1) for field in known.fields)
+                pending.extend((field.type, depth + 1) for field in declared.fields)
 
 
 def rows(column: Flat) -> ListNode:
@@ -238,10 +242,12 @@ def _records(column: Column) -> TableNode | None:
         inner = _records(column.content)
         if inner is None:
             return None
-        return TableNode(inner.names, tuple(_missing(column.mask, each) for each in inner.columns), len(inner))
+        return TableNode(
+            inner.names, tuple(_missing(column.mask, inner_column) for inner_column in inner.columns), len(inner)
+        )
     if isinstance(column, Flat) and column.values.dtype.names is not None:
         values, members = column.values, column.values.dtype.names
-        return TableNode(members, tuple(Flat(values[each]) for each in members), len(values))
+        return TableNode(members, tuple(Flat(values[member]) for member in members), len(values))
     return column if isinstance(column, TableNode) else None
 
 
@@ -275,9 +281,9 @@ def _lists(column: Column) -> ListNode:
     if isinstance(column, Masked):
         inner = _lists(column.content)
         starts, stops = inner.offsets[:-1], np.where(column.mask, inner.offsets[:-1], inner.offsets[1:])
-        found = plain(Spans(starts, stops, inner.content))
-        assert isinstance(found, ListNode)
-        return found
+        lists = plain(Spans(starts, stops, inner.content))
+        assert isinstance(lists, ListNode)
+        return lists
     if isinstance(column, TextNode):
         return _lists(column.bytes)
     if isinstance(column, Flat) and column.values.ndim > 1:
@@ -296,7 +302,7 @@ def _texts(column: Column, shape: tuple[int, ...]) -> NDArray[Any]:
     inner = column.content if isinstance(column, Masked) else column
     if isinstance(inner, Flat) and inner.values.dtype.kind in "SU":
         flat = inner.values.reshape(-1)
-        items: list[bytes | None] = [each if isinstance(each, bytes) else each.encode() for each in flat.tolist()]
+        items: list[bytes | None] = [text if isinstance(text, bytes) else text.encode() for text in flat.tolist()]
     elif isinstance(inner, TextNode):
         lists = _lists(inner.bytes)
         assert isinstance(lists.content, Flat)
@@ -304,9 +310,9 @@ def _texts(column: Column, shape: tuple[int, ...]) -> NDArray[Any]:
         items = [data[start:stop] for start, stop in itertools.pairwise(ends)]
         if inner.encoding not in (None, "utf-8", "ascii"):
             items = [
-                each.decode(inner.encoding, "surrogateescape").encode("utf-8", "surrogateescape")
-                for each in items
-                if each is not None
+                data.decode(inner.encoding, "surrogateescape").encode("utf-8", "surrogateescape")
+                for data in items
+                if data is not None
             ]
     else:
         raise _unsuited("it does not contain strings")
@@ -323,18 +329,18 @@ def _elements(column: Column, type_name: TypeName, types: Known, shape: tuple[in
     Missing items are zero. Raises UnsayableError if the column has other
     values.
     """
-    wanted = numpy_dtype(descr(type_name, types))
+    dtype = numpy_dtype(descr(type_name, types))
     if isinstance(column, Masked):
-        found = _elements(column.content, type_name, types, shape).copy()
-        found.reshape(-1)[_spread(column.mask, found.size)] = np.zeros((), found.dtype)
-        return found
-    known = types.get(type_name)
-    table = None if isinstance(column, Flat) and column.values.dtype == wanted else _records(column)
+        elements = _elements(column.content, type_name, types, shape).copy()
+        elements.reshape(-1)[_spread(column.mask, elements.size)] = np.zeros((), elements.dtype)
+        return elements
+    declared = types.get(type_name)
+    table = None if isinstance(column, Flat) and column.values.dtype == dtype else _records(column)
     if table is not None:
-        if not isinstance(known, CompoundType) or len(table.columns) != len(known.fields):
+        if not isinstance(declared, CompoundType) or len(table.columns) != len(declared.fields):
             raise _unsuited(f"it does not contain values of type `{type_name}`")
-        out = np.zeros(shape, wanted)
-        for field, inner in zip(known.fields, table.columns, strict=True):
+        out = np.zeros(shape, dtype)
+        for field, inner in zip(declared.fields, table.columns, strict=True):
             out[field.name] = _elements(inner, field.type, types, (*shape, *field.shape))
         return out
     if isinstance(column, ListNode):  # rows of no elements, or of records
@@ -349,11 +355,11 @@ def _elements(column: Column, type_name: TypeName, types: Known, shape: tuple[in
     elif values.dtype.names is None and not values.dtype.isnative:
         values = values.astype(values.dtype.newbyteorder("<"))
     if not values.size:
-        return _shaped(np.zeros(0, wanted), shape)
-    own = modelled(values.dtype.str) if values.dtype.names is None else None
-    suits = own == descr(type_name, types) if own is not None else values.dtype.itemsize == wanted.itemsize
+        return _shaped(np.zeros(0, dtype), shape)
+    model = modelled(values.dtype.str) if values.dtype.names is None else None
+    suits = model == descr(type_name, types) if model is not None else values.dtype.itemsize == dtype.itemsize
     if not suits:
-        raise _unsuited(f"it contains {values.dtype}, but values of type `{type_name}` are {wanted}")
+        raise _unsuited(f"it contains {values.dtype}, but values of type `{type_name}` are {dtype}")
     return _shaped(converted(np.ascontiguousarray(values), descr(type_name, types)), shape)
 
 

@@ -54,80 +54,80 @@ class Evaluation:
 
     def result(self) -> Any:
         """Return the value of the document. Raises RefusedError."""
-        found = self._value(self._document.schema)
+        value = self._value(self._document.schema)
         for later, at in self._enclosing:
-            made = self._values[later.id]
-            if isinstance(made, BackReference) or not isinstance(made, Column):
+            target = self._values[later.id]
+            if isinstance(target, BackReference) or not isinstance(target, Column):
                 raise UnreadableDocumentError(
                     "bad-awkward-expression", "the reference points to itself, not to an array", at
                 )
         for later, check in self._workspace.checks:
             check(len(later))
-        return self._workspace.finished(found)
+        return self._workspace.finished(value)
 
     # values of expressions
 
-    def _value(self, each: AnyExpression) -> Any:
-        if each.id in self._values:  # and not open: only a reference leads to what is in the making
-            return self._values[each.id]
+    def _value(self, expression: AnyExpression) -> Any:
+        if expression.id in self._values:  # and not open: only a reference leads to what is in the making
+            return self._values[expression.id]
         self._depth += 1
         if self._depth > self._limits.nesting:
             text = f"expressions and their references are nested deeper than the limit, {self._limits.nesting}"
-            raise UnreadableDocumentError("oversized-awkward", text, each.at)
-        if each.id is not None:
-            self._values[each.id] = _OPEN
+            raise UnreadableDocumentError("oversized-awkward", text, expression.at)
+        if expression.id is not None:
+            self._values[expression.id] = _OPEN
         try:
-            found = self._made(each)
-            self._workspace.measured(found, each.at)
+            value = self._made(expression)
+            self._workspace.measured(value, expression.at)
         except UnreadableDocumentError as error:
-            error.at = error.at or each.at
+            error.at = error.at or expression.at
             raise
         self._depth -= 1
-        if each.id is not None:
-            self._values[each.id] = found
-        return found
+        if expression.id is not None:
+            self._values[expression.id] = value
+        return value
 
-    def _made(self, each: AnyExpression) -> Any:
-        match each:
+    def _made(self, expression: AnyExpression) -> Any:
+        match expression:
             case FunctionCall():
-                args = [Argument(self._value(item), item.at) for item in each.args]
-                kwargs = {name: Argument(self._value(item), item.at) for name, item in each.named.items()}
-                return self._called(each.call, args, kwargs, each.at)
+                args = [Argument(self._value(item), item.at) for item in expression.args]
+                kwargs = {name: Argument(self._value(item), item.at) for name, item in expression.named.items()}
+                return self._called(expression.call, args, kwargs, expression.at)
             case Read():
-                prefix = "" if each.absolute else self._document.prefix
-                return self._workspace.blobs.read(prefix + each.read, absolute=each.absolute)
+                prefix = "" if expression.absolute else self._document.prefix
+                return self._workspace.blobs.read(prefix + expression.read, absolute=expression.absolute)
             case ListOf():
-                return [self._value(item) for item in each.items]
+                return [self._value(item) for item in expression.items]
             case TupleOf():
-                return tuple(self._value(item) for item in each.items)
+                return tuple(self._value(item) for item in expression.items)
             case DictOf():
-                return {name: self._value(item) for name, item in each.items.items()}
+                return {name: self._value(item) for name, item in expression.items.items()}
             case Pairs():
-                return [(name, self._value(item)) for name, item in each.pairs]
+                return [(name, self._value(item)) for name, item in expression.pairs]
             case Dtype():
-                return dtypes.of_json(each.dtype)
+                return dtypes.of_json(expression.dtype)
             case FunctionName():
-                if not allows(self._allowed, each.function, current(each.function)):
-                    raise _forbidden(each.function, "is not in the given whitelist")
-                return FunctionOfDocument(each.function)
+                if not allows(self._allowed, expression.function, current(expression.function)):
+                    raise _forbidden(expression.function, "is not in the given whitelist")
+                return FunctionOfDocument(expression.function)
             case JsonExpression():
-                own = ValueCost(0, 1, 1)  # it is as large as the document says
-                self._workspace.measures[id(each.value)] = (each.value, own)
-                return each.value
+                cost = ValueCost(0, 1, 1)  # it is as large as the document says
+                self._workspace.measures[id(expression.value)] = (expression.value, cost)
+                return expression.value
             case Python():
                 text = "`python` contains a pickled object, and unpickling can run any code"
                 raise UnreadableDocumentError("forbidden-function", text)
             case Ref():
-                return self._referred(each)
+                return self._referred(expression)
             case _:
-                assert_never(each)
+                assert_never(expression)
 
-    def _referred(self, each: Ref) -> Any:
-        if self._values.get(each.ref) is not _OPEN:
-            return self._value(self._document.ids[each.ref])
+    def _referred(self, reference: Ref) -> Any:
+        if self._values.get(reference.ref) is not _OPEN:
+            return self._value(self._document.ids[reference.ref])
         values = self._values
-        later = BackReference(each.ref, lambda: values[each.ref])
-        self._enclosing.append((later, each.at))
+        later = BackReference(reference.ref, lambda: values[reference.ref])
+        self._enclosing.append((later, reference.at))
         return later
 
     def _called(self, parts: tuple[str, ...], args: list[Argument], kwargs: dict[str, Argument], at: At | None) -> Any:
@@ -142,12 +142,12 @@ class Evaluation:
         fault = None
         if len(args) > len(function.parameters):
             fault = f"it takes {len(function.parameters)} arguments, not {len(args)}"
-        elif twice := [each for each in kwargs if each in values]:
+        elif twice := [argument for argument in kwargs if argument in values]:
             fault = f"`{twice[0]}` is given twice"
-        elif unknown := [each for each in kwargs if each not in function.parameters]:
+        elif unknown := [argument for argument in kwargs if argument not in function.parameters]:
             fault = f"it has no parameter {shown(unknown[0])}"
         values |= kwargs
-        missing = [each for each in function.parameters[: function.required] if each not in values]
+        missing = [parameter for parameter in function.parameters[: function.required] if parameter not in values]
         if fault is None and missing:
             fault = f"`{missing[0]}` is missing"
         if fault is not None:
@@ -156,8 +156,8 @@ class Evaluation:
 
     def _apply(self, function: FunctionOfDocument, args: tuple[Any, ...], kwargs: dict[str, Any], at: At | None) -> Any:
         """Call a function that a value names."""
-        named = {name: Argument(each, at) for name, each in kwargs.items()}
-        return self._called(function.parts, [Argument(each, at) for each in args], named, at)
+        named = {name: Argument(value, at) for name, value in kwargs.items()}
+        return self._called(function.parts, [Argument(value, at) for value in args], named, at)
 
 
 def _forbidden(parts: tuple[str, ...], why: str) -> UnreadableDocumentError:

@@ -55,10 +55,10 @@ HEAD = 1 << 12
 
 def holds(store: Store) -> bool:
     """Return whether the root of a store has an Awkward 0.x document or a dataset model."""
-    found = store.children("")
-    if MODEL in found:
+    children = store.children("")
+    if MODEL in children:
         return True
-    return any(each.endswith(SCHEMA_SUFFIX) and _has_document(store, each) for each in found)
+    return any(child.endswith(SCHEMA_SUFFIX) and _has_document(store, child) for child in children)
 
 
 def _has_document(store: Store, key: str) -> bool:
@@ -83,8 +83,8 @@ def read(store: Store, report: Report, options: Options) -> Unchecked | None:
     """Return the dataset of a store. Reports and skips unreadable parts. Raises OSError."""
     with building():
         reader = _AwkwardReader(store, report, options)
-        given = store.get(MODEL)
-        return reader.invented() if given is None else reader.told(given)
+        model = store.get(MODEL)
+        return reader.invented() if model is None else reader.told(model)
 
 
 class _Blobs:
@@ -112,10 +112,10 @@ class _Blobs:
         if whole is None:
             with open(place.path, "rb") as file:
                 whole = self._files[place.path] = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-        found = whole[place.offset : place.offset + place.length]
-        if len(found) != place.length:
+        block = whole[place.offset : place.offset + place.length]
+        if len(block) != place.length:
             raise OSError(errno.EIO, "it ends before one of its members does", place.path)
-        return found
+        return block
 
 
 class _Group:
@@ -155,26 +155,29 @@ class _AwkwardReader:
         self._spelled: dict[tuple[str, str], str] = {}
 
     # ---- with a model ----------------------------------------------------------------------------------------------
-    def told(self, given: bytes) -> Unchecked | None:
+    def told(self, model: bytes) -> Unchecked | None:
         """Return the dataset of a stored model."""
-        dataset = ast_document.read(Source(self._store.path, given, key=MODEL), self._report)
+        dataset = ast_document.read(Source(self._store.path, model, key=MODEL), self._report)
         if dataset is None:
             return None
-        known = tables(dataset)
-        lengths = {path: each.size for path, each in known.dimensions.items()}
+        declarations = tables(dataset)
+        lengths = {path: dimension.size for path, dimension in declarations.dimensions.items()}
         keys = set()
-        for path, variable in known.variables.items():
+        for path, variable in declarations.variables.items():
             key = array_name(path) + SCHEMA_SUFFIX
             keys.add(key)
-            shape = tuple(each if isinstance(each, int) else lengths.get(each, 0) for each in variable.dimensions)
+            shape = tuple(
+                reference if isinstance(reference, int) else lengths.get(reference, 0)
+                for reference in variable.dimensions
+            )
             column = self._column(key)
             if column is None:
                 continue
             try:
-                settled(variable.type, known.types)
-                tree = part_tree(variable.type, known.types)
-                values = arrays(plain(column, None, self._deep), tree, shape, known.types)
-                self._keep(path, values, variable.type, known.types, self._fills(key))
+                settled(variable.type, declarations.types)
+                tree = part_tree(variable.type, declarations.types)
+                values = arrays(plain(column, None, self._deep), tree, shape, declarations.types)
+                self._keep(path, values, variable.type, declarations.types, self._fills(key))
             except NoVariableError as fault:
                 self._documents.lost("unreadable-array", f"the values of `{path}` do not match it: {fault}", key)
         for key in self._store.keys(""):
@@ -201,9 +204,9 @@ class _AwkwardReader:
             if not written and isinstance(bare, TableNode):
                 self._columns(bare, top, key)
                 continue
-            own = self._name(written or "data", key, top)
-            if own is not None:
-                self._array(column, own, top, key)
+            name = self._name(written or "data", key, top)
+            if name is not None:
+                self._array(column, name, top, key)
         dataset = Dataset(name=stem(self._store.path), **top.members())
         return Unchecked(dataset, parts=self._parts, namesakes=self._namesakes)
 
@@ -218,9 +221,9 @@ class _AwkwardReader:
             self._documents.lost("unreadable-array", f"tables are nested more than {MAX_DEPTH} deep", key)
             return
         inside = names.join(into.path, name)
-        found = _Group(inside, Types(inside), depth)
-        self._columns(bare, found, key)
-        into.groups.append(Group(name=name, **found.members()))
+        table = _Group(inside, Types(inside), depth)
+        self._columns(bare, table, key)
+        into.groups.append(Group(name=name, **table.members()))
 
     def _columns(self, table: TableNode, into: _Group, key: str) -> None:
         """Add the columns of a table as variables along one dimension; nested tables as groups."""
@@ -243,11 +246,13 @@ class _AwkwardReader:
         fqn, types = names.join(into.path, name), into.types
         before = dict(types.made)
         try:
-            found = plain(column, None if along is None or len(column) == along[1] else np.arange(along[1]), self._deep)
+            canonical = plain(
+                column, None if along is None or len(column) == along[1] else np.arange(along[1]), self._deep
+            )
             masks = len(types.masks)
-            type_name, shape, column_of = self._typed(found, name, types)
-            attributes, storage, column_of = self._told(column, found, column_of, type_name, types, masks, fqn, key)
-            named = any(each.name == "_FillValue" for each in attributes)
+            type_name, shape, column_of = self._typed(canonical, name, types)
+            attributes, storage, column_of = self._told(column, canonical, column_of, type_name, types, masks, fqn, key)
+            named = any(attribute.name == "_FillValue" for attribute in attributes)
             fills = {"": bytes(4)} if storage.element == "float16" and not named else {}  # netCDF's own is no half
             values = arrays(column_of, part_tree(type_name, types.known), shape, types.known)
             self._keep(fqn, values, type_name, types.known, fills)
@@ -276,7 +281,7 @@ class _AwkwardReader:
 
     def _told(
         self,
-        given: Column,
+        source: Column,
         column: Column,
         values: Column,
         type_name: TypeName,
@@ -289,12 +294,12 @@ class _AwkwardReader:
         attributes: list[Attribute] = []
         storage = Storage()
         inner = column.content if isinstance(column, Masked) else column
-        told = dict(units(column))
-        if "" in told:
-            attributes.append(Attribute(name="units", value=Constant.text(told[""].encode())))
-        elif told:
-            said = ", ".join(f"{member}: {unit}" for member, unit in told.items())
-            attributes.append(Attribute(name="awkward0_units", value=Constant.text(said.encode())))
+        unit_of = dict(units(column))
+        if "" in unit_of:
+            attributes.append(Attribute(name="units", value=Constant.text(unit_of[""].encode())))
+        elif unit_of:
+            function = ", ".join(f"{member}: {unit}" for member, unit in unit_of.items())
+            attributes.append(Attribute(name="awkward0_units", value=Constant.text(function.encode())))
         if isinstance(inner, Flat):
             dtype = inner.values.dtype
             big = dtype.kind in "iufc" and dtype.str[0] == ">"
@@ -307,9 +312,9 @@ class _AwkwardReader:
                     attributes.append(Attribute(name="_FillValue", value=Constant(type=type_name, count=1, data=data)))
                 elif type_name != "string":
                     types.masks.append(fqn)
-        if isinstance(given, Objects):
-            said = ".".join(given.function)
-            attributes.append(Attribute(name="awkward0_function", value=Constant.text(said.encode())))
+        if isinstance(source, Objects):
+            function = ".".join(source.function)
+            attributes.append(Attribute(name="awkward0_function", value=Constant.text(function.encode())))
         if len(types.masks) > masks and not self._options.accepts("lost-mask"):
             raise NoVariableError("lost-mask", "some of its items are missing, and no fill value is possible")
         if len(types.masks) > masks:
@@ -337,13 +342,13 @@ class _AwkwardReader:
         if data is None:
             self._documents.lost("bad-metadata", "the document of the array is missing", key)
             return None
-        said = Report()
-        found = reading.read(Source(self._store.path, data, key=key), self._blobs, said)
-        for each in said.sorted():
-            self._report.add(each)
-        if found is None:
+        report = Report()
+        document = reading.read(Source(self._store.path, data, key=key), self._blobs, report)
+        for diagnostic in report.sorted():
+            self._report.add(diagnostic)
+        if document is None:
             return None
-        value = found[0]
+        value = document[0]
         if isinstance(value, Column):
             return value
         self._documents.lost(
@@ -365,20 +370,20 @@ class _AwkwardReader:
         a fill value is not an element of its part.
         """
         kinds = {part.path: part.type for part in parts(type_name, (), types)}
-        held: dict[str, ArraySource] = {}
+        sources: dict[str, ArraySource] = {}
         for part, array in values:
             layout = Layout(descr(kinds[part], types), array.shape, array.shape, fill=fills.get(part))
             if layout.fill is not None and not array.dtype.hasobject and len(layout.fill) != array.dtype.itemsize:
                 raise NoVariableError("unreadable-array", "its fill value is not an element of it")
-            held[part] = ArrayInMemory(layout, array)
-        self._parts[fqn] = held
+            sources[part] = ArrayInMemory(layout, array)
+        self._parts[fqn] = sources
 
     def _fills(self, key: str) -> dict[str, bytes]:
         """Return the fill bytes stored in a document; empty if invalid."""
         with suppress(ValueError, TypeError, AttributeError, KeyError):
             document = json.loads(self._store.get(key) or b"")
-            said = document["metadata"]["fill"]
-            return {part: base64.b64decode(each, validate=True) for part, each in said.items()}
+            encoded = document["metadata"]["fill"]
+            return {part: base64.b64decode(text, validate=True) for part, text in encoded.items()}
         return {}
 
     def _name(self, written: str, key: str, into: _Group, avoid: tuple[str, ...] | None = None) -> str | None:
@@ -393,12 +398,12 @@ class _AwkwardReader:
         if problem is not None:
             self._documents.lost("unreadable-array", f"an array or column: {problem}", key)
             return None
-        wanted = name
+        unpadded = name
         while name in into.taken or name in into.types.made or name in (avoid or ()):
             name += "_"
         if avoid is None:
-            first = self._spelled.setdefault((into.path, wanted), written)
-            if wanted in into.taken:
+            first = self._spelled.setdefault((into.path, unpadded), written)
+            if unpadded in into.taken:
                 place = self._documents.place(key, "")
                 self._namesakes.append(Namesake("array", written, "array", first, into.path, name, place))
             into.taken.add(name)

@@ -28,10 +28,10 @@ class TableFunction(NamedTuple):
 
 
 def _decompress(module: str) -> TableFunction:
-    def made(given: Arguments) -> PackedBlob:
-        value = given.value("data")
+    def made(arguments: Arguments) -> PackedBlob:
+        value = arguments.value("data")
         if not isinstance(value, StoredBlob | PackedBlob):
-            raise given.wrong("data", "bytes of a blob")
+            raise arguments.wrong("data", "bytes of a blob")
         return PackedBlob(module, value)
 
     return TableFunction(("data",), 1, made)

@@ -17,90 +17,92 @@ ENCODINGS = {
 """Text encodings by name without hyphens and underscores."""
 
 
-def of_counts(given: Arguments, *, texts: bool) -> Column:
+def of_counts(arguments: Arguments, *, texts: bool) -> Column:
     """Build `fromcounts`: consecutive lists or texts; counts may be multidimensional."""
-    counts, content = given.integers("counts"), _content(given, texts=texts)
-    made = _of_counts(given, array_values.flat(counts), content)
-    return array_values.folded(_finished(given, made, texts=texts), counts.shape)
+    counts, content = arguments.integers("counts"), _content(arguments, texts=texts)
+    lists = _of_counts(arguments, array_values.flat(counts), content)
+    return array_values.folded(_finished(arguments, lists, texts=texts), counts.shape)
 
 
-def of_offsets(given: Arguments, *, texts: bool) -> Column:
+def of_offsets(arguments: Arguments, *, texts: bool) -> Column:
     """Build `fromoffsets`: item i lies between offsets i and i + 1."""
-    return _finished(given, _of_offsets(given, _content(given, texts=texts)), texts=texts)
+    return _finished(arguments, _of_offsets(arguments, _content(arguments, texts=texts)), texts=texts)
 
 
-def of_spans(given: Arguments, *, texts: bool) -> Column:
+def of_spans(arguments: Arguments, *, texts: bool) -> Column:
     """Build `JaggedArray` or `StringArray` from starts and stops, in any order and shape."""
-    starts, content = given.integers("starts"), _content(given, texts=texts)
-    return array_values.folded(_finished(given, _of_spans(given, starts, content), texts=texts), starts.shape)
+    starts, content = arguments.integers("starts"), _content(arguments, texts=texts)
+    return array_values.folded(_finished(arguments, _of_spans(arguments, starts, content), texts=texts), starts.shape)
 
 
-def _content(given: Arguments, *, texts: bool) -> Column:
-    return _bytes(given) if texts else given.column("content", later=True)
+def _content(arguments: Arguments, *, texts: bool) -> Column:
+    return _bytes(arguments) if texts else arguments.column("content", later=True)
 
 
-def _finished(given: Arguments, made: ListNode | Spans, *, texts: bool) -> Column:
-    return TextNode(made, _encoding(given)) if texts else made
+def _finished(arguments: Arguments, lists: ListNode | Spans, *, texts: bool) -> Column:
+    return TextNode(lists, _encoding(arguments)) if texts else lists
 
 
-def _bytes(given: Arguments) -> Flat:
-    values = given.elements("content", "|u1")
+def _bytes(arguments: Arguments) -> Flat:
+    values = arguments.elements("content", "|u1")
     if values.ndim != 1 or values.dtype.kind not in "iuS" or values.dtype.itemsize != 1:
         if not len(values):
             return Flat(np.empty(0, np.uint8))
-        raise given.refused("content", f"strings must consist of bytes, not {values.dtype}")
+        raise arguments.refused("content", f"strings must consist of bytes, not {values.dtype}")
     return Flat(np.ascontiguousarray(values).view(np.uint8))
 
 
-def _encoding(given: Arguments) -> str | None:
-    value = given.value("encoding", "utf-8")
+def _encoding(arguments: Arguments) -> str | None:
+    value = arguments.value("encoding", "utf-8")
     if value is None:
         return None
     if not isinstance(value, str):
-        raise given.wrong("encoding", "a string or null")
-    found = ENCODINGS.get(value.lower().replace("-", "").replace("_", ""))
-    if found is None:
-        raise given.refused("encoding", f"the encoding {shown(value)} is unknown")
-    return found
+        raise arguments.wrong("encoding", "a string or null")
+    encoding = ENCODINGS.get(value.lower().replace("-", "").replace("_", ""))
+    if encoding is None:
+        raise arguments.refused("encoding", f"the encoding {shown(value)} is unknown")
+    return encoding
 
 
-def _of_counts(given: Arguments, counts: NDArray[Any], content: Column) -> ListNode:
-    least, most = given.bounds(counts)
+def _of_counts(arguments: Arguments, counts: NDArray[Any], content: Column) -> ListNode:
+    least, most = arguments.bounds(counts)
     if least < 0:
-        raise given.refused("counts", f"count {int(np.argmax(counts < 0))} is negative: {least}")
+        raise arguments.refused("counts", f"count {int(np.argmax(counts < 0))} is negative: {least}")
     if most * len(counts) >= LARGEST:
         total = (int((counts >> 32).sum()) << 32) + int((counts & 0xFFFFFFFF).sum())
         if total >= LARGEST:
-            raise given.refused("counts", "the counts add up to 2^63 or more")
+            raise arguments.refused("counts", "the counts add up to 2^63 or more")
 
-    offsets: NDArray[Any] = given.workspace.once("offsets", (counts,), lambda: offsets_of(counts))
-    _check_content(given, "counts", content, int(offsets[-1]), "the counts add up to")
+    offsets: NDArray[Any] = arguments.workspace.once("offsets", (counts,), lambda: offsets_of(counts))
+    _check_content(arguments, "counts", content, int(offsets[-1]), "the counts add up to")
     return ListNode(offsets, content)
 
 
-def _of_offsets(given: Arguments, content: Column) -> ListNode:
-    offsets = given.flat_integers("offsets")
-    ascend = given.workspace.once("must not decrease", (offsets,), lambda: bool((offsets[1:] >= offsets[:-1]).all()))
+def _of_offsets(arguments: Arguments, content: Column) -> ListNode:
+    offsets = arguments.flat_integers("offsets")
+    ascend = arguments.workspace.once(
+        "must not decrease", (offsets,), lambda: bool((offsets[1:] >= offsets[:-1]).all())
+    )
     if not len(offsets) or int(offsets[0]) < 0 or not ascend:
-        raise given.refused("offsets", "the offsets are missing, negative or not increasing")
-    _check_content(given, "offsets", content, int(offsets[-1]), "the last offset is")
+        raise arguments.refused("offsets", "the offsets are missing, negative or not increasing")
+    _check_content(arguments, "offsets", content, int(offsets[-1]), "the last offset is")
     return ListNode(offsets, content)
 
 
-def _of_spans(given: Arguments, starts: NDArray[Any], content: Column) -> Spans:
+def _of_spans(arguments: Arguments, starts: NDArray[Any], content: Column) -> Spans:
     """Return lists from starts and stops. Empty lists may start anywhere from 0 on, as in awkward0.
 
     `starts`: integers of any shape, which the result flattens. Raises
     RefusedError for invalid bounds.
     """
-    stops = given.integers("stops")
+    stops = arguments.integers("stops")
     if len(stops) < len(starts) or stops.shape[1:] != starts.shape[1:]:
         text = f"there are {len(starts)} starts of shape {starts.shape[1:]}, and {len(stops)} stops"
-        raise given.refused("stops", text)
+        raise arguments.refused("stops", text)
     flat = array_values.flat(starts)
     ends = array_values.flat(stops if len(stops) == len(starts) else stops[: len(starts)])
-    if given.bounds(flat)[0] < 0:
-        raise given.refused("starts", f"the start {given.bounds(flat)[0]} is negative")
+    if arguments.bounds(flat)[0] < 0:
+        raise arguments.refused("starts", f"the start {arguments.bounds(flat)[0]} is negative")
 
     def furthest() -> int | None:
         if bool((ends < flat).any()):
@@ -108,18 +110,18 @@ def _of_spans(given: Arguments, starts: NDArray[Any], content: Column) -> Spans:
         filled = ends[ends > flat]
         return int(filled.max()) if len(filled) else 0
 
-    last = given.workspace.once("furthest", (flat, ends), furthest)
+    last = arguments.workspace.once("furthest", (flat, ends), furthest)
     if last is None:
-        raise given.refused("stops", "a list ends before it starts")
-    _check_content(given, "stops", content, last, "a list ends at")
+        raise arguments.refused("stops", "a list ends before it starts")
+    _check_content(arguments, "stops", content, last, "a list ends at")
     return Spans(flat, ends, content)
 
 
-def _check_content(given: Arguments, name: str, content: Column, last: int, what: str) -> None:
+def _check_content(arguments: Arguments, name: str, content: Column, last: int, what: str) -> None:
     """Raise RefusedError if the content ends before the last list, once its length is known."""
 
     def check(length: int) -> None:
         if last > length:
-            raise given.refused(name, f"{what} {last}, but the content has {length} items")
+            raise arguments.refused(name, f"{what} {last}, but the content has {length} items")
 
-    given.workspace.when_known(content, check)
+    arguments.workspace.when_known(content, check)

@@ -45,17 +45,17 @@ def opened(storage: Any, name: str, whitelist: Whitelist = None, limits: Limits 
     """
     report = Report()
     try:
-        found = lookup(storage, name)
+        stored = lookup(storage, name)
     except UnreadableDocumentError as error:
         Faults(Source(name, b""), report).error(error.code, error.message, helps=error.helps)
         raise CompileError(report.sorted()) from None
-    if found is None:
+    if stored is None:
         raise KeyError(name)
-    source = Source(name, _document(found, name, report))
-    made = read(source, storage, report, whitelist, limits) if not report.errors else None
-    if made is None:
+    source = Source(name, _document(stored, name, report))
+    value = read(source, storage, report, whitelist, limits) if not report.errors else None
+    if value is None:
         raise CompileError(report.sorted())
-    return made[0]
+    return value[0]
 
 
 def _document(value: Any, name: str, report: Report) -> bytes:

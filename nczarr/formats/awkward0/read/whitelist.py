@@ -24,18 +24,18 @@ def patterns(whitelist: Whitelist) -> tuple[tuple[str, ...], ...] | None:
         return None
     if isinstance(whitelist, str):
         return ((whitelist,),)
-    given: list[Any] = list(whitelist)
-    if given and isinstance(given[0], str):
-        given = [given]
-    found = tuple((each,) if isinstance(each, str) else tuple(each) for each in given)
-    if not all(isinstance(part, str) for each in found for part in each):
+    entries: list[Any] = list(whitelist)
+    if entries and isinstance(entries[0], str):
+        entries = [entries]
+    allowed = tuple((entry,) if isinstance(entry, str) else tuple(entry) for entry in entries)
+    if not all(isinstance(part, str) for pattern in allowed for part in pattern):
         raise TypeError("a pattern of a whitelist must be a list of strings")
-    return found
+    return allowed
 
 
-def allows(found: tuple[tuple[str, ...], ...] | None, *spellings: tuple[str, ...]) -> bool:
+def allows(allowed: tuple[tuple[str, ...], ...] | None, *spellings: tuple[str, ...]) -> bool:
     """Return whether a pattern matches a spelling of a function."""
-    return found is None or any(_takes(pattern, parts) for pattern in found for parts in spellings)
+    return allowed is None or any(_takes(pattern, parts) for pattern in allowed for parts in spellings)
 
 
 def _takes(pattern: tuple[str, ...], parts: tuple[str, ...]) -> bool:

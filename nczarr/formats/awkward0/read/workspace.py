@@ -49,20 +49,20 @@ class Workspace:
         """Return the result of `make`, cached for these objects; counts its bytes."""
         key = (what, *map(id, of))
         if key not in self._once:
-            made = make()
-            self._once[key] = (of, made)
-            self._count(*(made if isinstance(made, tuple) else (made,)))
+            value = make()
+            self._once[key] = (of, value)
+            self._count(*(value if isinstance(value, tuple) else (value,)))
         return self._once[key][1]
 
-    def _count(self, *made: Any) -> None:
+    def _count(self, *values: Any) -> None:
         """Count the bytes of arrays, each once. Raises RefusedError if they far exceed the input."""
-        for each in made:
-            if hasattr(each, "nbytes") and id(each) not in self._counted:
-                self._counted[id(each)] = each
-                self._made_bytes += each.nbytes
-        given = self.blobs.given
-        if self._made_bytes > MOST_OF_GIVEN * given + self.limits.expanded:
-            text = f"all arrays together have {shown(self._made_bytes)} bytes, far more than the input, {given}"
+        for value in values:
+            if hasattr(value, "nbytes") and id(value) not in self._counted:
+                self._counted[id(value)] = value
+                self._made_bytes += value.nbytes
+        input_bytes = self.blobs.given
+        if self._made_bytes > MOST_OF_GIVEN * input_bytes + self.limits.expanded:
+            text = f"all arrays together have {shown(self._made_bytes)} bytes, far more than the input, {input_bytes}"
             raise UnreadableDocumentError("oversized-awkward", text)
 
     def charge(self, count: int) -> None:
@@ -74,10 +74,10 @@ class Workspace:
 
     def listed(self, values: list[Any] | tuple[Any, ...], dtype: str) -> Column:
         """Return a list of numbers or texts as a column, cached by list object."""
-        known = self._lists.get(id(values))
-        if known is None or not values:
-            known = self._lists[id(values)] = (values, array_values.array_of_list(values, dtype))
-        return known[1]
+        cached = self._lists.get(id(values))
+        if cached is None or not values:
+            cached = self._lists[id(values)] = (values, array_values.array_of_list(values, dtype))
+        return cached[1]
 
     def finished(self, value: Any) -> Any:
         """Replace remaining blobs by their bytes, or by arrays of the storage."""
@@ -97,27 +97,29 @@ class Workspace:
 
     def measured(self, value: Any, at: At | None) -> ValueCost:
         """Return the cost of a value. Raises RefusedError if it, or the total so far, is too large."""
-        known = self.measures.get(id(value))
-        if known is not None:
-            return known[1]
-        below = [self.measured(each, at) for each in array_values.children(value)]
-        own = array_values.own(value)
-        found = ValueCost(
-            array_values.made_bytes(value) + sum(each.nbytes for each in own) + sum(each.bytes for each in below),
-            1 + sum(each.arrays for each in below),
-            1 + max((each.depth for each in below), default=0),
+        cached = self.measures.get(id(value))
+        if cached is not None:
+            return cached[1]
+        below = [self.measured(child, at) for child in array_values.children(value)]
+        arrays = array_values.own(value)
+        cost = ValueCost(
+            array_values.made_bytes(value)
+            + sum(counted.nbytes for counted in arrays)
+            + sum(counted.bytes for counted in below),
+            1 + sum(inner.arrays for inner in below),
+            1 + max((inner.depth for inner in below), default=0),
         )
         if isinstance(value, Column | list | tuple | dict):
-            self.measures[id(value)] = (value, found)
-        self._count(*own)
-        limits, given = self.limits, self.blobs.given
+            self.measures[id(value)] = (value, cost)
+        self._count(*arrays)
+        limits, input_bytes = self.limits, self.blobs.given
         text = None
-        if found.depth > 2 * limits.nesting:
+        if cost.depth > 2 * limits.nesting:
             text = f"arrays are nested deeper than {2 * limits.nesting}"
-        elif found.arrays > limits.arrays:
+        elif cost.arrays > limits.arrays:
             text = f"the arrays and values, counted at each use, exceed the limit, {limits.arrays}"
-        elif isinstance(value, ArrayPieces | Sparse) and found.bytes > given + limits.expanded:
-            text = f"the array has {shown(found.bytes)} bytes, {limits.expanded} more than the input"
+        elif isinstance(value, ArrayPieces | Sparse) and cost.bytes > input_bytes + limits.expanded:
+            text = f"the array has {shown(cost.bytes)} bytes, {limits.expanded} more than the input"
         if text is not None:
             raise UnreadableDocumentError("oversized-awkward", text, at)
-        return found
+        return cost

@@ -65,8 +65,8 @@ class Blobs:
 
     def read(self, key: str, *, absolute: bool) -> StoredBlob:
         """Return a blob by full name. Raises RefusedError, and errors of the storage except KeyError."""
-        found = self._known.get(key)
-        if found is None:
+        blob = self._known.get(key)
+        if blob is None:
             if len(self._known) >= self._limits.blobs:
                 raise UnreadableDocumentError(
                     "oversized-awkward", f"the number of blobs exceeds the limit, {self._limits.blobs}"
@@ -74,25 +74,25 @@ class Blobs:
             value = lookup(self._storage, key)
             if value is None:
                 raise UnreadableDocumentError("missing-blob", f"there is no blob {shown(key)}")
-            found = self._known[key] = _blob(key, value)
-            self.given += len(found.data)
-        return StoredBlob(found.key, found.data, absolute, found.array) if absolute else found
+            blob = self._known[key] = _blob(key, value)
+            self.given += len(blob.data)
+        return StoredBlob(blob.key, blob.data, absolute, blob.array) if absolute else blob
 
-    def bytes_of(self, raw: Raw, wanted: int | None = None) -> memoryview:
+    def bytes_of(self, raw: Raw, size: int | None = None) -> memoryview:
         """Return the bytes of a blob, when inflated at most one more than wanted. Raises RefusedError."""
         if isinstance(raw, StoredBlob):
             return raw.data
         data = self.bytes_of(raw.inner)
-        most = min(self._limits.unsized if wanted is None else wanted, self._left)
-        made = DECOMPRESSORS[raw.function](data, most + 1, origin(raw).key)
-        if len(made) > most and (wanted is None or most < wanted):
+        most = min(self._limits.unsized if size is None else size, self._left)
+        inflated = DECOMPRESSORS[raw.function](data, most + 1, origin(raw).key)
+        if len(inflated) > most and (size is None or most < size):
             text = f"blob {shown(origin(raw).key)} inflates to more than the limit leaves, {most} bytes"
-            if wanted is None:
+            if size is None:
                 text += ", and the document does not give a count of its elements"
             raise UnreadableDocumentError("oversized-awkward", text)
-        self._left -= min(len(made), most)
-        self.given += min(len(made), most)
-        return memoryview(made)
+        self._left -= min(len(inflated), most)
+        self.given += min(len(inflated), most)
+        return memoryview(inflated)
 
 
 def lookup(storage: Any, key: str) -> Any | None:
@@ -174,10 +174,10 @@ def _lz4(data: memoryview, most: int, key: str) -> bytes:
             "bad-blob", f"blob {shown(key)} declares a decompressed size of {size} bytes, which is too large"
         )
     try:
-        made: bytes = block.decompress(bytes(data))
+        inflated: bytes = block.decompress(bytes(data))
     except (block.LZ4BlockError, ValueError) as error:
         raise UnreadableDocumentError("bad-blob", f"blob {shown(key)} cannot be inflated: {error}") from None
-    return made
+    return inflated
 
 
 _LZMA = _stream(_lzma, several=True)

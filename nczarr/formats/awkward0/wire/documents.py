@@ -131,14 +131,14 @@ for _each in (FunctionCall, ListOf, TupleOf, DictOf, Pairs):
     _each.model_rebuild()
 
 MODELS: dict[str, type[Expression]] = {
-    each.model_fields["kind"].default: each
-    for each in (FunctionCall, Read, ListOf, TupleOf, DictOf, Pairs, Dtype, FunctionName, JsonExpression, Python, Ref)
+    model.model_fields["kind"].default: model
+    for model in (FunctionCall, Read, ListOf, TupleOf, DictOf, Pairs, Dtype, FunctionName, JsonExpression, Python, Ref)
 }
 """Expression kinds by identifying key."""
 
 _MEMBERS = {
-    key: tuple(field.alias or name for name, field in each.model_fields.items() if name not in ("at", "kind"))
-    for key, each in MODELS.items()
+    key: tuple(field.alias or name for name, field in model.model_fields.items() if name not in ("at", "kind"))
+    for key, model in MODELS.items()
 }
 """Permitted members by identifying key."""
 
@@ -236,11 +236,11 @@ def _loaded(faults: Faults, limits: Limits) -> tuple[Any] | None:
 
 
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
         raise _TwiceError(f"an object has two members {shown(twice)}")
-    return found
+    return members
 
 
 class _ExpressionReader:
@@ -286,18 +286,18 @@ class _ExpressionReader:
         if self._faults.report.errors > before:
             return None
         try:
-            made: Any = MODELS[key].model_validate(members)
+            expression: Any = MODELS[key].model_validate(members)
         except ValidationError as error:
-            for each in error.errors(include_url=False, include_input=False):
-                self._wrong(each["loc"], each["type"], each["msg"], at)
+            for fault in error.errors(include_url=False, include_input=False):
+                self._wrong(fault["loc"], fault["type"], fault["msg"], at)
             return None
-        if made.id is not None and made.id in self.ids:
-            self._faults.error("bad-awkward-expression", f"id {shown(made.id)} occurs twice", At(at, "id").path())
-        elif made.id is not None:
-            self.ids[made.id] = made
-        if isinstance(made, Ref):
-            self._refs.append(made)
-        return made
+        if expression.id is not None and expression.id in self.ids:
+            self._faults.error("bad-awkward-expression", f"id {shown(expression.id)} occurs twice", At(at, "id").path())
+        elif expression.id is not None:
+            self.ids[expression.id] = expression
+        if isinstance(expression, Ref):
+            self._refs.append(expression)
+        return expression
 
     def _member(self, name: str, value: Any, at: At, depth: int) -> Any:
         """Convert a member for its model, which reports values of the wrong kind."""
@@ -306,7 +306,7 @@ class _ExpressionReader:
         if name in _SEVERAL and isinstance(value, list):
             return tuple(self.expression(item, At(at, number), depth) for number, item in enumerate(value))
         if name in _NAMED and isinstance(value, dict):
-            return {each: self.expression(item, At(at, each), depth) for each, item in value.items()}
+            return {member: self.expression(item, At(at, member), depth) for member, item in value.items()}
         if name == "pairs" and isinstance(value, list):
             return tuple(self._pair(item, At(at, number), depth) for number, item in enumerate(value))
         if name in ("json", "dtype") and _nests(value, self._limits.nesting):
@@ -331,10 +331,10 @@ class _ExpressionReader:
         """Report unresolved references, unless other errors may have caused missing ids."""
         if self._faults.report.errors:
             return
-        for each in self._refs:
-            if each.ref not in self.ids:
-                text = f"there is no expression with the id {shown(each.ref)}"
-                self._faults.error("bad-awkward-expression", text, At(each.at, "ref").path())
+        for reference in self._refs:
+            if reference.ref not in self.ids:
+                text = f"there is no expression with the id {shown(reference.ref)}"
+                self._faults.error("bad-awkward-expression", text, At(reference.at, "ref").path())
 
 
 def _nests(value: Any, deepest: int) -> bool:

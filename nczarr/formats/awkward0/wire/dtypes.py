@@ -73,10 +73,10 @@ def _described(value: Any) -> np.dtype[Any]:
         case (str() | list() | tuple() as base, int() | list() | tuple() as shape) if isinstance(value, tuple):
             return _sub_array(_described(base), shape)
         case list():
-            made = np.dtype([_field(each) for each in value])
-            if made.itemsize > LARGEST_ITEM or made.itemsize < 0:
-                raise _refused(f"an element has {made.itemsize} bytes")
-            return made
+            dtype = np.dtype([_field(field) for field in value])
+            if dtype.itemsize > LARGEST_ITEM or dtype.itemsize < 0:
+                raise _refused(f"an element has {dtype.itemsize} bytes")
+            return dtype
         case _:
             raise _refused(f"{shown(value)} is not a string, a base and a shape, or a list of fields")
 
@@ -88,13 +88,13 @@ def _simple(text: str) -> np.dtype[Any]:
     size = None if code is None else code["size"]
     if size is not None and not 0 < int(size) <= LARGEST_ITEM // 4:
         raise _refused(f"{shown(text)} has a size of {int(size)}")
-    made = np.dtype(_NATURAL.get(text, text.replace("a", "S", 1) if size and "a" in text else text))
-    return made if text[0] in "<>" else np.dtype(made.newbyteorder("<").str)
+    dtype = np.dtype(_NATURAL.get(text, text.replace("a", "S", 1) if size and "a" in text else text))
+    return dtype if text[0] in "<>" else np.dtype(dtype.newbyteorder("<").str)
 
 
 def _sub_array(base: np.dtype[Any], shape: Any) -> np.dtype[Any]:
     sizes = (shape,) if _whole(shape) else tuple(shape)
-    if not sizes or len(sizes) > MOST_DIMENSIONS or not all(_whole(each) and each >= 0 for each in sizes):
+    if not sizes or len(sizes) > MOST_DIMENSIONS or not all(_whole(length) and length >= 0 for length in sizes):
         raise _refused(f"{shown(shape)} is not a shape")
     bytes_ = math.prod(sizes, start=base.itemsize)
     if bytes_ > LARGEST_ITEM or max(sizes) > LARGEST_ITEM:
@@ -128,7 +128,7 @@ def fault(dtype: np.dtype[Any]) -> str | None:
         base, shape = dtype.subdtype
         return fault(base) or ("rows without elements" if 0 in shape else None)
     if dtype.names is not None:
-        faults = (found for name in dtype.names if (found := fault(dtype[name])) is not None)
+        faults = (problem for name in dtype.names if (problem := fault(dtype[name])) is not None)
         return next(faults, None if dtype.names else "structures without members")
     if dtype.kind == "O":
         return "Python objects, which have no binary form"
@@ -143,12 +143,12 @@ def titles(dtype: np.dtype[Any]) -> tuple[str, ...]:
     """Return the structure members with a title, which documents cannot store."""
     if dtype.subdtype is not None:
         return titles(dtype.subdtype[0])
-    found: list[str] = []
+    names: list[str] = []
     for name in dtype.names or ():
         assert dtype.fields is not None
-        found += [name] if len(dtype.fields[name]) > 2 else []
-        found += titles(dtype[name])
-    return tuple(found)
+        names += [name] if len(dtype.fields[name]) > 2 else []
+        names += titles(dtype[name])
+    return tuple(names)
 
 
 def packed(dtype: np.dtype[Any]) -> np.dtype[Any]:

@@ -32,29 +32,31 @@ class GroupStorage:
 
     def __getitem__(self, key: str) -> Any:
         """Return a dataset as an array. Raises KeyError, RefusedError."""
-        found = reached(self._group, key)
+        dataset = reached(self._group, key)
         try:
-            return self._values(found, key)
+            return self._values(dataset, key)
         except DAMAGE as error:
             if isinstance(error, UnreadableDocumentError):
                 raise
             raise UnreadableDocumentError("bad-container", f"dataset {shown(key)} cannot be read: {error}") from None
 
-    def _values(self, found: Any, key: str) -> Any:
+    def _values(self, dataset: Any, key: str) -> Any:
         import h5py
 
-        if not isinstance(found, h5py.Dataset):
+        if not isinstance(dataset, h5py.Dataset):
             raise UnreadableDocumentError("bad-container", f"{shown(key)} is not a dataset")
-        if found.external or found.is_virtual:
+        if dataset.external or dataset.is_virtual:
             raise UnreadableDocumentError(
                 "bad-container", f"dataset {shown(key)} has its bytes in other files or datasets"
             )
-        if found.shape is None:
+        if dataset.shape is None:
             return np.zeros(0, np.uint8)
-        if found.dtype.kind not in "biufcSV" or found.dtype.hasobject or found.dtype.names is not None:
-            raise UnreadableDocumentError("bad-blob", f"dataset {shown(key)} has no bytes: its items are {found.dtype}")
-        self._budget.spend(key, found.nbytes, found.id.get_storage_size())
-        return np.asarray(found[()], found.dtype)
+        if dataset.dtype.kind not in "biufcSV" or dataset.dtype.hasobject or dataset.dtype.names is not None:
+            raise UnreadableDocumentError(
+                "bad-blob", f"dataset {shown(key)} has no bytes: its items are {dataset.dtype}"
+            )
+        self._budget.spend(key, dataset.nbytes, dataset.id.get_storage_size())
+        return np.asarray(dataset[()], dataset.dtype)
 
 
 def reached(group: Any, path: str) -> Any:

@@ -178,22 +178,22 @@ class _Arrays:
 
     def _texts(self, source: ArraySource, rows: tuple[int, ...], numbers: ExpressionIds) -> Expression:
         """Return texts as bytes and lengths, masked if some are NIL."""
-        found = streaming.texts(source)
-        if found.nil is not None:
+        texts = streaming.texts(source)
+        if texts.nil is not None:
             masked = numbers.next()
-            mask = self._known(found.nil.view("u1"), "|b1", rows, numbers)
+            mask = self._known(texts.nil.view("u1"), "|b1", rows, numbers)
         number = numbers.next()
-        counts = self._known(found.counts, "<i8", rows, numbers)
+        counts = self._known(texts.counts, "<i8", rows, numbers)
         content = numbers.next()
-        size = int(found.counts.sum())
+        size = int(texts.counts.sum())
         blob = BlobWrite(content, lambda: streaming.characters(source), size, packed=False)
         bytes_ = self._added(blob, described("|u1"), size)
-        encoding = expressions.constant("utf-8" if found.utf8 else None)
-        made = expressions.texts_from_counts(counts, bytes_, encoding, number)
-        if found.nil is None:
-            return made
+        encoding = expressions.constant("utf-8" if texts.utf8 else None)
+        expression = expressions.texts_from_counts(counts, bytes_, encoding, number)
+        if texts.nil is None:
+            return expression
         return expressions.call(
-            expressions.awkward("MaskedArray"), mask, made, expressions.constant(True), number=masked
+            expressions.awkward("MaskedArray"), mask, expression, expressions.constant(True), number=masked
         )
 
     def _known(self, values: Any, element: str, rows: tuple[int, ...], numbers: ExpressionIds) -> Expression:

@@ -80,10 +80,10 @@ class CompressionRule(NamedTuple):
         does not return bytes.
         """
         plain = array.tobytes()
-        made = self.compress(plain)
-        if not isinstance(made, bytes | bytearray | memoryview):
-            raise TypeError(f"{_name(self.compress)} returned {type(made).__name__}, not bytes")
-        packed = bytes(made)
+        data = self.compress(plain)
+        if not isinstance(data, bytes | bytearray | memoryview):
+            raise TypeError(f"{_name(self.compress)} returned {type(data).__name__}, not bytes")
+        packed = bytes(data)
         inverse = _INVERSES.get(self.decompress)
         if (
             inverse is not None
@@ -107,7 +107,7 @@ def rules(policy: Policy) -> tuple[CompressionRule, ...]:
     if isinstance(policy, str) and policy == DEFAULT:
         return (_rule({"minsize": SMALLEST, "types": [bool, np.bool_, np.integer], "pair": zlib.compress}),)
     if isinstance(policy, list | tuple) and not isinstance(policy, CompressionRule) and not _is_pair(policy):
-        return tuple(_rule(each) for each in policy)
+        return tuple(_rule(rule) for rule in policy)
     return (_rule(policy),)
 
 
@@ -116,69 +116,74 @@ def first(policy: Iterable[CompressionRule], array: NDArray[Any], context: str) 
     return next((rule for rule in policy if rule.applies(array, context)), None)
 
 
-def _rule(said: Any) -> CompressionRule:
-    if isinstance(said, CompressionRule):
-        return said
-    if not isinstance(said, Mapping):
-        return CompressionRule(*_pair(said, foreign=False))
-    unknown = [name for name in said if name not in _MEMBERS]
-    if unknown or "pair" not in said:
+def _rule(rule: Any) -> CompressionRule:
+    if isinstance(rule, CompressionRule):
+        return rule
+    if not isinstance(rule, Mapping):
+        return CompressionRule(*_pair(rule, foreign=False))
+    unknown = [name for name in rule if name not in _MEMBERS]
+    if unknown or "pair" not in rule:
         raise TypeError(
             f"{unknown[0]!r} is not a member of a rule" if unknown else "a rule for compression lacks its `pair`"
         )
-    minsize = said.get("minsize", 0)
+    minsize = rule.get("minsize", 0)
     if isinstance(minsize, bool) or not isinstance(minsize, int | float) or not minsize >= 0:
         raise TypeError(f"{minsize!r}: `minsize` must be a number of bytes")
-    types = said.get("types", object)
+    types = rule.get("types", object)
     types = tuple(types) if isinstance(types, list | tuple | set | frozenset) else (types,)
-    if not all(isinstance(each, type) for each in types):
+    if not all(isinstance(kind, type) for kind in types):
         raise TypeError("`types` of a rule must be classes, such as numpy.integer")
-    contexts = said.get("contexts", "*")
+    contexts = rule.get("contexts", "*")
     contexts = tuple(contexts) if isinstance(contexts, list | tuple | set | frozenset) else (contexts,)
-    if not all(isinstance(each, str) for each in contexts):
+    if not all(isinstance(context, str) for context in contexts):
         raise TypeError("`contexts` of a rule must be patterns, such as '*.counts'")
-    return CompressionRule(*_pair(said["pair"], foreign=bool(said.get("foreign"))), minsize, types, contexts)
+    return CompressionRule(*_pair(rule["pair"], foreign=bool(rule.get("foreign"))), minsize, types, contexts)
 
 
-def _is_pair(said: Any) -> bool:
+def _is_pair(candidate: Any) -> bool:
     """Return whether a value is a function and its inverse's name, not a list of two rules."""
-    return len(said) == 2 and callable(said[0]) and isinstance(said[1], list | tuple) and _is_name(said[1])
+    return (
+        len(candidate) == 2
+        and callable(candidate[0])
+        and isinstance(candidate[1], list | tuple)
+        and _is_name(candidate[1])
+    )
 
 
-def _is_name(said: Iterable[Any]) -> bool:
-    return all(isinstance(each, str) for each in said)
+def _is_name(words: Iterable[Any]) -> bool:
+    return all(isinstance(word, str) for word in words)
 
 
-def _pair(said: Any, *, foreign: bool) -> tuple[Compress, tuple[str, ...]]:
-    if isinstance(said, list | tuple) and _is_pair(said):
-        compress, decompress = said[0], tuple(said[1])
-    elif callable(said):
-        compress, decompress = said, _partner(said)
+def _pair(candidate: Any, *, foreign: bool) -> tuple[Compress, tuple[str, ...]]:
+    if isinstance(candidate, list | tuple) and _is_pair(candidate):
+        compress, decompress = candidate[0], tuple(candidate[1])
+    elif callable(candidate):
+        compress, decompress = candidate, _partner(candidate)
     else:
-        raise TypeError(f"{said!r} is not a function, pair or rule for compression")
+        raise TypeError(f"{candidate!r} is not a function, pair or rule for compression")
     if len(decompress) < 2:
         raise TypeError(f"{decompress!r}: a decompressor is given by the name of its module and its own name")
     if decompress not in READERS and not foreign:
-        known = ", ".join(sorted(".".join(each) for each in READERS))
+        names = ", ".join(sorted(".".join(reader) for reader in READERS))
         raise ValueError(
-            f"readers do not know {'.'.join(decompress)}; they know {known} (a rule with `foreign` accepts any name)"
+            f"readers do not know {'.'.join(decompress)}; they know {names} (a rule with `foreign` accepts any name)"
         )
     return compress, decompress
 
 
 def _partner(compress: Compress) -> tuple[str, ...]:
     try:
-        found = partner.get(compress)
+        inverse = partner.get(compress)
     except TypeError:  # a callable that has no hash
-        found = None
+        inverse = None
     lz4 = sys.modules.get("lz4.block")
-    if found is None and lz4 is not None and compress is getattr(lz4, "compress", None):
+    if inverse is None and lz4 is not None and compress is getattr(lz4, "compress", None):
         return ("lz4.block", "decompress")
-    if found is None:
+    if inverse is None:
         raise ValueError(
             f"{_name(compress)} has no known inverse: give a pair, the function and the name of its inverse"
         )
-    return found
+    return inverse
 
 
 def _undoes(inverse: Callable[[bytes], bytes], packed: bytes, plain: bytes) -> bool:

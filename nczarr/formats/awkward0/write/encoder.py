@@ -52,9 +52,9 @@ class ExpressionEncoder:
         """Return the expression of a column. `context`: its role in the enclosing array."""
         if isinstance(column, nodes.BackReference):
             return self._later(column, place)
-        known = self._ids.get(id(column))
-        if known is not None:
-            return made.reference(known[0])
+        written_before = self._ids.get(id(column))
+        if written_before is not None:
+            return made.reference(written_before[0])
         written = stand_in(column)
         if isinstance(column, nodes.Flat) and written is not column:
             self._report.warning(
@@ -130,14 +130,14 @@ class ExpressionEncoder:
         names, columns = column.names, column.columns
         if len(set(names)) < len(names) or not all(isinstance(name, str) for name in names):
             return self._unsuited(place, "has two columns of the same name, or one whose name is not a string")
-        lengths = [len(each) for each in columns]
+        lengths = [len(inner) for inner in columns]
         if len(lengths) != len(names) or any(length < column.length for length in lengths):
             return self._unsuited(place, f"has fewer columns than names, or one with less than {column.length} items")
         if min(lengths, default=column.length) > column.length:
-            columns = tuple(self._cut(each, 0, column.length) for each in columns)
+            columns = tuple(self._cut(inner, 0, column.length) for inner in columns)
         pairs = [
-            (name, self.column(each, "Table.contents", nodes.below(place, name)))
-            for name, each in zip(names, columns, strict=True)
+            (name, self.column(inner, "Table.contents", nodes.below(place, name)))
+            for name, inner in zip(names, columns, strict=True)
         ]
         if pairs or not column.length:
             return made.table(pairs, number)
@@ -233,17 +233,17 @@ class ExpressionEncoder:
             return self._unsuited(place, "has a function that is not the name of a module and of its member")
         content = self.column(column.content, "ObjectArray.content", place)
         function = {**made.function(column.function), "id": self._numbers.next()}
-        args = [self._argument(each, "ObjectArray.args", place) for each in column.args]
-        kwargs = [(name, self._argument(each, "ObjectArray.kwargs", place)) for name, each in column.kwargs]
+        args = [self._argument(argument, "ObjectArray.args", place) for argument in column.args]
+        kwargs = [(name, self._argument(argument, "ObjectArray.kwargs", place)) for name, argument in column.kwargs]
         return made.call(
             awkward("ObjectArray"), content, function, made.tupled(args), made.named(kwargs), number=number
         )
 
     def _later(self, column: nodes.BackReference, place: str) -> Expression:
-        known = self._ids.get(id(column.found()))
-        if known is None:
+        written_before = self._ids.get(id(column.found()))
+        if written_before is None:
             return self._unsuited(place, f"refers to array {column.id}, which does not enclose it as a whole")
-        return made.reference(known[0])
+        return made.reference(written_before[0])
 
     def _argument(self, value: Any, context: str, place: str) -> Expression:
         """Return the expression of an argument: a column or a JSON value."""
@@ -256,9 +256,9 @@ class ExpressionEncoder:
 
     def _array(self, values: NDArray[Any], context: str, place: str) -> Expression:
         """Return the buffer of an array (any shape and dtype), or a reference if it was written before."""
-        known = self._ids.get(id(values))
-        if known is not None:
-            return made.reference(known[0])
+        written_before = self._ids.get(id(values))
+        if written_before is not None:
+            return made.reference(written_before[0])
         why = dtypes.fault(values.dtype)
         if why is not None:
             return self._unsuited(place, f"has {why}")
@@ -302,15 +302,15 @@ class ExpressionEncoder:
         Raises _UnsuitedError for other arrays.
         """
         if id(values) not in self._converted:
-            found = np.asarray(values)
+            positions = np.asarray(values)
             if (
-                found.dtype.kind not in "iu"
-                or found.ndim != 1
-                or (found.dtype.kind == "u" and _range(found)[1] > LARGEST)
+                positions.dtype.kind not in "iu"
+                or positions.ndim != 1
+                or (positions.dtype.kind == "u" and _range(positions)[1] > LARGEST)
             ):
                 self._unsuited(place, "has positions that are not one-dimensional 64-bit integers")
                 raise _NotEncodableError
-            self._converted[id(values)] = values, found.astype("<i8", copy=False)
+            self._converted[id(values)] = values, positions.astype("<i8", copy=False)
         return self._converted[id(values)][1]
 
     def _unsuited(self, place: str, why: str) -> Expression:

@@ -27,19 +27,19 @@ class NotJsonValueError(Exception):
     """A value that JSON cannot represent, with its place."""
 
 
-def taken(given: Any, report: Report) -> nodes.Column | JsonInput | None:
+def taken(value: Any, report: Report) -> nodes.Column | JsonInput | None:
     """Convert a value to a column or JSON. Returns None and reports an error if impossible."""
-    if isinstance(given, nodes.Column):
-        return given
+    if isinstance(value, nodes.Column):
+        return value
     if "awkward" in sys.modules:
         from nczarr.formats.awkward0.columns import awkward2
 
-        if awkward2.is_awkward(given):
-            return awkward2.column_of(given, report)
-    if "numpy" in sys.modules and isinstance(given, np.ndarray):
-        return of_numpy(given, report)
+        if awkward2.is_awkward(value):
+            return awkward2.column_of(value, report)
+    if "numpy" in sys.modules and isinstance(value, np.ndarray):
+        return of_numpy(value, report)
     try:
-        return JsonInput(json_of(given))
+        return JsonInput(json_of(value))
     except NotJsonValueError as error:
         report.error(
             "unsuited-array",
@@ -49,39 +49,39 @@ def taken(given: Any, report: Report) -> nodes.Column | JsonInput | None:
         return None
 
 
-def json_of(given: Any, place: str = "/", depth: int = 0) -> Any:
+def json_of(value: Any, place: str = "/", depth: int = 0) -> Any:
     """Return a Python or NumPy value losslessly as JSON. Raises NotJsonError."""
     if depth > DEEPEST:
         raise NotJsonValueError(f"lists and dictionaries nested more than {DEEPEST} deep")
-    if given is None or isinstance(given, bool):
-        return given
-    if isinstance(given, str):
-        return str(given)
-    if isinstance(given, list):
-        return [json_of(each, nodes.below(place, n), depth + 1) for n, each in enumerate(given)]
-    if isinstance(given, dict) and all(isinstance(name, str) for name in given):
-        return {name: json_of(each, nodes.below(place, name), depth + 1) for name, each in given.items()}
-    number = _number(given)
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, list):
+        return [json_of(item, nodes.below(place, n), depth + 1) for n, item in enumerate(value)]
+    if isinstance(value, dict) and all(isinstance(name, str) for name in value):
+        return {name: json_of(item, nodes.below(place, name), depth + 1) for name, item in value.items()}
+    number = _number(value)
     if number is None:
-        shown = repr(given)
+        shown = repr(value)
         raise NotJsonValueError(
-            f"`{place}` is {shown if len(shown) < 40 else type(given).__name__}, which JSON cannot represent exactly"
+            f"`{place}` is {shown if len(shown) < 40 else type(value).__name__}, which JSON cannot represent exactly"
         )
     return number
 
 
-def _number(given: Any) -> bool | int | float | None:
+def _number(value: Any) -> bool | int | float | None:
     """Return a number as JSON, None if no JSON number equals it or it is not a number."""
     if "numpy" in sys.modules:
-        if isinstance(given, np.bool_):
-            return bool(given)
-        if isinstance(given, np.timedelta64):
+        if isinstance(value, np.bool_):
+            return bool(value)
+        if isinstance(value, np.timedelta64):
             return None
-    if isinstance(given, Integral):
-        return int(given)
-    if isinstance(given, Real):
-        near = float(given)
-        return near if isfinite(near) and near == given else None
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real):
+        near = float(value)
+        return near if isfinite(near) and near == value else None
     return None
 
 

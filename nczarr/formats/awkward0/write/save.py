@@ -69,19 +69,19 @@ def save(
     """
     if mode not in MODES:
         raise ValueError(f"{mode!r}: the mode must be one of {', '.join(MODES)}")
-    given = array if isinstance(array, Mapping) else {"": array}
-    arrays = {(name or "") + _text(each): value for each, value in given.items()}
+    named = array if isinstance(array, Mapping) else {"": array}
+    arrays = {(name or "") + _text(label): value for label, value in named.items()}
     _distinct(arrays)
-    policy, found = rules(compression), report if report is not None else Report()
-    made: list[EncodedArray] = []
-    for each, value in arrays.items():
-        its = Report(strict=found.strict)
-        encoded = encode(value, naming(each, delimiter, suffix, schemasuffix), policy, its, doc=doc, metadata=metadata)
+    policy, messages = rules(compression), report if report is not None else Report()
+    documents: list[EncodedArray] = []
+    for label, value in arrays.items():
+        its = Report(strict=messages.strict)
+        encoded = encode(value, naming(label, delimiter, suffix, schemasuffix), policy, its, doc=doc, metadata=metadata)
         for one in its.sorted():
-            found.add(one._replace(message=f"{each!r}: {one.message}") if each else one)
-        made += [encoded] if encoded is not None else []
-    say(found, made if len(made) == len(arrays) else None, given=found)
-    members = [member for encoded in made for member in _members(encoded)]
+            messages.add(one._replace(message=f"{label!r}: {one.message}") if label else one)
+        documents += [encoded] if encoded is not None else []
+    say(messages, documents if len(documents) == len(arrays) else None, caller=messages)
+    members = [member for encoded in documents for member in _members(encoded)]
     for key, _ in members:
         safe_key(entry_name(key))
 
@@ -93,7 +93,7 @@ def save(
         extend_file(path if path.endswith(SUFFIX) else path + SUFFIX, mode, members, check)
     else:
         extend_object(file, mode, members, check)
-    say(found, made, given=report)
+    say(messages, documents, caller=report)
 
 
 def put(
@@ -116,21 +116,21 @@ def put(
     file then has no new content.
     """
     _free(group, name)
-    found = report if report is not None else Report()
+    messages = report if report is not None else Report()
     names = naming(name, "/", suffix, f"/{DOCUMENT}")
-    made = encode(obj, names, rules(compression), found, doc=doc, metadata=metadata)
-    say(found, made, given=found)
-    assert made is not None
+    encoded = encode(obj, names, rules(compression), messages, doc=doc, metadata=metadata)
+    say(messages, encoded, caller=messages)
+    assert encoded is not None
     above = next(part for part in _ancestors(name) if part not in group)
     group.create_group(name)
     try:
-        for key, data in _members(made):
+        for key, data in _members(encoded):
             group.create_dataset(key, data=np.frombuffer(data(), "u1"))
     except BaseException:
         with suppress(KeyError, OSError):
             del group[above]
         raise
-    say(found, made, given=report)
+    say(messages, encoded, caller=report)
 
 
 def remove(group: Any, name: str) -> None:
@@ -138,8 +138,12 @@ def remove(group: Any, name: str) -> None:
 
     Raises KeyError if the array does not exist.
     """
-    found = isinstance(name, str) and is_safe(name) and all(each in group for each in _ancestors(name))
-    if not found or not all(_is_group(group, each) for each in _ancestors(name)) or DOCUMENT not in group[name]:
+    exists = isinstance(name, str) and is_safe(name) and all(ancestor in group for ancestor in _ancestors(name))
+    if (
+        not exists
+        or not all(_is_group(group, ancestor) for ancestor in _ancestors(name))
+        or DOCUMENT not in group[name]
+    ):
         raise KeyError(name)
     array = group[name]
     for key in [key for key in array if not _is_group(array, key)]:
@@ -156,10 +160,10 @@ def _is_group(group: Any, name: str) -> bool:
     return isinstance(linked, h5py.HardLink) and group.get(name, getclass=True) is h5py.Group
 
 
-def _members(made: EncodedArray) -> list[Member]:
+def _members(encoded: EncodedArray) -> list[Member]:
     """Return the members, blobs first, so that no document exists without them."""
-    document = expressions.encoded(made.document)
-    return [*((blob.key, blob.bytes) for blob in made.blobs), (made.key, lambda: document)]
+    document = expressions.encoded(encoded.document)
+    return [*((blob.key, blob.bytes) for blob in encoded.blobs), (encoded.key, lambda: document)]
 
 
 def _text(name: Any) -> str:
@@ -179,7 +183,7 @@ def _distinct(names: Iterable[str]) -> None:
 def _apart(names: Iterable[str], there: list[str], schemasuffix: str) -> None:
     """Raise NameTakenError if an archive member begins with a new name, or a new name with an array's."""
     ordered = sorted(there)
-    arrays = {each.removesuffix(schemasuffix) for each in there if each.endswith(schemasuffix)}
+    arrays = {key.removesuffix(schemasuffix) for key in there if key.endswith(schemasuffix)}
     for name in names:
         at = bisect_left(ordered, name)
         if at < len(ordered) and ordered[at].startswith(name):
@@ -198,8 +202,8 @@ def _ancestors(name: str) -> list[str]:
 def _free(group: Any, name: str) -> None:
     """Raise NameTakenError if a name is in use or its path contains non-groups; UnsafeKeyError if invalid."""
     safe_key(name)
-    for each in _ancestors(name):
-        if each not in group and group.get(each, getlink=True) is None:
+    for ancestor in _ancestors(name):
+        if ancestor not in group and group.get(ancestor, getlink=True) is None:
             return
-        if each == name or not _is_group(group, each) or DOCUMENT in group[each]:
-            raise NameTakenError(f"{name!r} cannot be written: the group has {each!r}")
+        if ancestor == name or not _is_group(group, ancestor) or DOCUMENT in group[ancestor]:
+            raise NameTakenError(f"{name!r} cannot be written: the group has {ancestor!r}")

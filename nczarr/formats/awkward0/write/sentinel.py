@@ -11,7 +11,7 @@ from nczarr.arrays.parts import NUMPY
 from nczarr.check.fill_values import default_fill
 from nczarr.formats.awkward0.columns.nodes import Flat
 
-_NAMES = {known[1:]: name for name, known in NUMPY.items() if known[1] in "iuf"}
+_NAMES = {code[1:]: name for name, code in NUMPY.items() if code[1] in "iuf"}
 
 
 def free_value(values: NDArray[Any], mask: NDArray[Any]) -> tuple[NDArray[Any], Flat] | None:
@@ -45,10 +45,10 @@ def _candidates(name: str, dtype: Any, there: NDArray[Any]) -> Iterator[Any]:
     if default is not None:
         yield dtype.type(default.as_numbers()[0])
     if dtype.kind == "f":
-        yield from (dtype.type(each) for each in (np.nan, np.inf, -np.inf))
-        yield from (dtype.type(each) for each in range(len(there) + 1))
+        yield from (dtype.type(special) for special in (np.nan, np.inf, -np.inf))
+        yield from (dtype.type(number) for number in range(len(there) + 1))
         return
     limits = np.iinfo(dtype)
-    yield from (dtype.type(each) for each in (limits.min, limits.max))
-    yield from (dtype.type(each) for each in range(min(len(there) + 1, int(limits.max) + 1)))
-    yield from (dtype.type(-each) for each in range(1, -int(limits.min)) if each <= len(there) + 1)
+    yield from (dtype.type(limit) for limit in (limits.min, limits.max))
+    yield from (dtype.type(number) for number in range(min(len(there) + 1, int(limits.max) + 1)))
+    yield from (dtype.type(-number) for number in range(1, -int(limits.min)) if number <= len(there) + 1)

@@ -82,9 +82,9 @@ def naming(
     name: str | None, delimiter: str | None, suffix: str | None, schemasuffix: str | None, prefix: str | None = None
 ) -> KeyNaming:
     """Return a naming scheme; None counts as empty. Raises TypeError for other types."""
-    for each in (name, delimiter, suffix, schemasuffix, prefix):
-        if not isinstance(each, str | None):
-            raise TypeError(f"{each!r} is not a string, as names must be")
+    for part in (name, delimiter, suffix, schemasuffix, prefix):
+        if not isinstance(part, str | None):
+            raise TypeError(f"{part!r} is not a string, as names must be")
     return KeyNaming(name or "", delimiter or "", suffix or "", schemasuffix or "", prefix)
 
 
@@ -114,16 +114,16 @@ def serialize(
     Lost type information causes warnings in `report`, or LostPartsWarning.
     Raises TypeError and ValueError for invalid names and policies.
     """
-    found = report if report is not None else Report()
+    messages = report if report is not None else Report()
     names = naming(name, delimiter, suffix, schemasuffix, prefix)
-    made = encode(obj, names, rules(compression), found, doc=doc, metadata=metadata)
-    say(found, made, given=report)
-    assert made is not None
-    document = expressions.encoded(made.document)
-    for blob in made.blobs:
+    encoded = encode(obj, names, rules(compression), messages, doc=doc, metadata=metadata)
+    say(messages, encoded, caller=report)
+    assert encoded is not None
+    document = expressions.encoded(encoded.document)
+    for blob in encoded.blobs:
         storage[blob.key] = blob.bytes()
-    storage[made.key] = document
-    return made.document
+    storage[encoded.key] = document
+    return encoded.document
 
 
 def encode(
@@ -154,8 +154,8 @@ def encode(
         report.error("unsuited-array", f"the array has {levels} levels; the limit of readers is {expressions.DEEPEST}")
     if report.errors > before:
         return None
-    said = f"nczarr {nczarr.__version__}" if doc is None else doc
-    document = expressions.document(schema, prefix=names.blob_prefix, doc=said, metadata=metadata)
+    description = f"nczarr {nczarr.__version__}" if doc is None else doc
+    document = expressions.document(schema, prefix=names.blob_prefix, doc=description, metadata=metadata)
     blobs = tuple(PlainBlob(names.blob_prefix + key, array, rule) for key, array, rule in encoder.blobs)
     if any(blob.key == names.schema_key for blob in blobs):
         raise ValueError(f"{names.schema_key!r} would be the key of both the document and a blob")

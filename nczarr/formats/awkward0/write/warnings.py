@@ -11,11 +11,11 @@ class LostPartsWarning(UserWarning):
     """Warning that some information of a written array was lost."""
 
 
-def say(report: Report, made: object, *, given: Report | None) -> None:
+def say(report: Report, result: object, *, caller: Report | None) -> None:
     """Raise CompileError if nothing was made; otherwise warn, unless the caller reads the report."""
-    found = report.sorted()
-    if made is None:
-        raise CompileError(found)
-    if given is None:
-        for each in found:
-            warnings.warn(f"{each.code}: {each.message}", LostPartsWarning, stacklevel=4)
+    diagnostics = report.sorted()
+    if result is None:
+        raise CompileError(diagnostics)
+    if caller is None:
+        for diagnostic in diagnostics:
+            warnings.warn(f"{diagnostic.code}: {diagnostic.message}", LostPartsWarning, stacklevel=4)
