@@ -51,7 +51,9 @@ class IndexAxis:
         self.length = dimension.length
         self.stride = stride
         self.integers: Integers | None = None
-        if isinstance(self.values, tuple) and all(type(each) is int and abs(each) < _WIDEST for each in self.values):
+        if isinstance(self.values, tuple) and all(
+            type(number) is int and abs(number) < _WIDEST for number in self.values
+        ):
             self.integers = np.array(self.values, dtype=np.int64)
 
     def bounds(self) -> tuple[int, int] | None:
@@ -66,8 +68,8 @@ class IndexAxis:
 
     def indices(self, entries: Integers) -> Integers:
         """Return the value index of each entry. Both: int64, shape (entries,)."""
-        found: Integers = entries // self.stride % self.length
-        return found
+        places: Integers = entries // self.stride % self.length
+        return places
 
     def column(self, entries: Integers) -> Integers:
         """Return the value of each entry, if all are 64-bit integers. Both: int64, shape (entries,)."""
@@ -89,11 +91,11 @@ class IndexAxis:
 
 def axes(dimensions: tuple[GeneratorDimension, ...]) -> dict[str, IndexAxis]:
     """Return the dimensions of a generator by name."""
-    found, stride = {}, 1
+    indexed, stride = {}, 1
     for dimension in reversed(dimensions):
-        found[dimension.name] = IndexAxis(dimension, stride)
+        indexed[dimension.name] = IndexAxis(dimension, stride)
         stride *= dimension.length
-    return dict(reversed(found.items()))
+    return dict(reversed(indexed.items()))
 
 
 class Context(NamedTuple):
@@ -149,17 +151,17 @@ def values(hole: Hole, context: Context, finish: Callable[[Value], Any]) -> Colu
     mentioned = [context.axes[name] for name in sorted(names_of(hole.expression) & context.axes.keys())]
     if math.prod(axis.length for axis in mentioned) > TABLE:
         return lambda entries: [finish(hole_at(hole, context, entry)) for entry in entries.tolist()]
-    known: dict[int, Any] = {}
+    computed_values: dict[int, Any] = {}
 
     def find(entries: Integers) -> list[Any]:
         place: Any = entries * 0
         for axis in mentioned:
             place = place * axis.length + axis.indices(entries)
         places = place.tolist()
-        for each, entry in zip(places, entries.tolist(), strict=True):
-            if each not in known:
-                known[each] = finish(hole_at(hole, context, entry))
-        return [known[each] for each in places]
+        for spot, entry in zip(places, entries.tolist(), strict=True):
+            if spot not in computed_values:
+                computed_values[spot] = finish(hole_at(hole, context, entry))
+        return [computed_values[place] for place in places]
 
     return find
 
@@ -175,10 +177,10 @@ def _formats(hole: Hole, context: Context, finish: Callable[[Value], Any]) -> Co
     def find(entries: Integers) -> list[Any]:
         different, places = np.unique(_column(number, context, entries), return_inverse=True)
         try:
-            made = [finish(formatted(form, (each,), context.scope.limits)) for each in different.tolist()]
+            texts = [finish(formatted(form, (number,), context.scope.limits)) for number in different.tolist()]
         except RefusedTextError:  # told with the entry
             return [finish(hole_at(hole, context, entry)) for entry in entries.tolist()]
-        return [made[place] for place in places.tolist()]
+        return [texts[place] for place in places.tolist()]
 
     return find
 
@@ -218,14 +220,14 @@ def _bounds(expression: Expression, context: Context) -> tuple[int, int] | None:
         case Name(text) if text in context.axes:
             return context.axes[text].bounds()
         case Operation("if", (Comparison(operands=compared), then, other)):
-            if any(_bounds(each, context) is None for each in compared):
+            if any(_bounds(operand, context) is None for operand in compared):
                 return None
             first, second = _bounds(then, context), _bounds(other, context)
             return None if first is None or second is None else (min(first[0], second[0]), max(first[1], second[1]))
         case Operation(sign, operands) if sign in _INTERVALS:
-            found = [_bounds(each, context) for each in operands]
-            known = [each for each in found if each is not None]
-            return _INTERVALS[sign](*known) if len(known) == len(found) else None
+            bounds = [_bounds(operand, context) for operand in operands]
+            intervals = [interval for interval in bounds if interval is not None]
+            return _INTERVALS[sign](*intervals) if len(intervals) == len(bounds) else None
         case _:
             return None
 
@@ -285,12 +287,12 @@ def _column(expression: Expression, context: Context, entries: Integers) -> Any:
         case Name(text):
             return context.axes[text].column(entries)
         case Operation("if", (Comparison(operators, compared), then, other)):
-            parts = [_column(each, context, entries) for each in compared]
+            parts = [_column(operand, context, entries) for operand in compared]
             holds = np.ones(len(entries), dtype=bool)
             for sign, left, right in zip(operators, parts, parts[1:], strict=False):
                 holds &= _UFUNC[sign](left, right)
             return np.where(holds, _column(then, context, entries), _column(other, context, entries))
         case Operation(sign, operands):
-            return _UFUNC[sign](*(_column(each, context, entries) for each in operands))
+            return _UFUNC[sign](*(_column(operand, context, entries) for operand in operands))
         case _:
             raise AssertionError(expression)

@@ -40,22 +40,22 @@ class _Found(NamedTuple):
 def compact(entries: Mapping[str, Any]) -> dict[str, Any]:
     """Return a version 1 document that expands to these checked version 0 entries."""
     groups, targets, refs = grouped(entries)
-    found: list[_Found] = []
+    families: list[_Found] = []
     for group in groups:
         family = family_of(group, targets) if len(group.keys) >= FEWEST else None
         if family is not None:
-            found.append(_Found(family, list(generators(family)), [group]))
+            families.append(_Found(family, list(generators(family)), [group]))
         else:
             group.put_back(refs, targets)
-    made: list[dict[str, Any]] = []
-    for each in _bundled(found):
-        if len(encode(each.generators)) < _size(each.groups, targets):
-            made += each.generators
+    written: list[dict[str, Any]] = []
+    for candidate in _bundled(families):
+        if len(encode(candidate.generators)) < _size(candidate.groups, targets):
+            written += candidate.generators
         else:
-            for group in each.groups:
+            for group in candidate.groups:
                 group.put_back(refs, targets)
-    templates = _templates(refs, made)
-    document: dict[str, Any] = {"version": 1, "templates": templates, "gen": made, "refs": refs}
+    templates = _templates(refs, written)
+    document: dict[str, Any] = {"version": 1, "templates": templates, "gen": written, "refs": refs}
     return {name: member for name, member in document.items() if member or name == "version"}
 
 
@@ -75,16 +75,16 @@ def written(document: Mapping[str, Any]) -> Iterator[bytes]:
     yield f"{before}}}\n".encode()
 
 
-def _bundled(found: list[_Found]) -> Iterator[_Found]:
+def _bundled(families: list[_Found]) -> Iterator[_Found]:
     """Yield the families, bundling those with adjacent chunks if that is shorter."""
     groups: dict[tuple[object, ...], list[_Found]] = {}
-    for number, each in enumerate(found):
-        packed = any(PACKED in item["dimensions"] for item in each.generators)
-        groups.setdefault((kin(each.family) if packed else None) or (number,), []).append(each)
+    for number, current in enumerate(families):
+        packed = any(PACKED in item["dimensions"] for item in current.generators)
+        groups.setdefault((kin(current.family) if packed else None) or (number,), []).append(current)
     for group in groups.values():
-        together = bundle([each.family for each in group]) if len(group) > 1 else None
-        if together is not None and len(encode(together)) < sum(len(encode(each.generators)) for each in group):
-            yield _Found(group[0].family, [together], [one for each in group for one in each.groups])
+        together = bundle([member.family for member in group]) if len(group) > 1 else None
+        if together is not None and len(encode(together)) < sum(len(encode(member.generators)) for member in group):
+            yield _Found(group[0].family, [together], [one for member in group for one in member.groups])
         else:
             yield from group
 

@@ -64,13 +64,13 @@ def evaluate(expression: Expression, scope: NameScope) -> Value:
         case Beyond(render=render):
             return render(scope)
         case TemplateCall(name, arguments):
-            return called(name, {each: evaluate(value, scope) for each, value in arguments}, scope)
+            return called(name, {argument: evaluate(value, scope) for argument, value in arguments}, scope)
         case Comparison(operators, operands):
-            return compared(operators, [evaluate(each, scope) for each in operands])
+            return compared(operators, [evaluate(operand, scope) for operand in operands])
         case Operation("if", (test, then, other)):
             return evaluate(then if evaluate(test, scope) else other, scope)
         case Operation(sign, operands):
-            return computed(sign, [evaluate(each, scope) for each in operands], scope.limits)
+            return computed(sign, [evaluate(operand, scope) for operand in operands], scope.limits)
         case _:
             assert_never(expression)
 

@@ -82,12 +82,12 @@ def _lines(parts: list[tuple[Path, EntrySequence]], faults: Faults, current: lis
     begin = "{\n"
     for block in _blocks(parts):
         current[:] = [block]
-        made = block.part.lines(block.start, block.stop) if not last else _merged(block, last)
-        text = ",\n".join(made)
+        lines = block.part.lines(block.start, block.stop) if not last else _merged(block, last)
+        text = ",\n".join(lines)
         if text.startswith('"version":') or ',\n"version":' in text:  # no text of JSON holds a line end
             faults.error("bad-reference", "`version`: a document of version 0 cannot have this key")
             raise StoppedError
-        if made:
+        if lines:
             yield f"{begin}{text}".encode()
             begin = ",\n"
     yield b"{}\n" if begin == "{\n" else b"\n}\n"
@@ -98,28 +98,28 @@ def _merged(block: EntryRun, last: dict[str, str]) -> list[str]:
 
     `last` has these values, emptied when written.
     """
-    found = []
+    lines = []
     keys, values = block.part.keys(block.start, block.stop), block.part.values(block.start, block.stop)
-    for key, own in zip(keys, values, strict=True):
-        value = last.get(key, own)
+    for key, written in zip(keys, values, strict=True):
+        value = last.get(key, written)
         if value:
-            found.append(f"{key}:{value}")
+            lines.append(f"{key}:{value}")
         if key in last:
             last[key] = ""
-    return found
+    return lines
 
 
 def _distinct(parts: list[tuple[Path, EntrySequence]]) -> bool:
     """Return whether the key patterns guarantee distinct keys."""
     refs = [part for _, part in parts if isinstance(part, Refs)]
     patterns = [part.pattern() for _, part in parts if isinstance(part, GeneratorFamily)]
-    known = [pattern for pattern in patterns if pattern is not None]
-    begins = [begin for begin, _ in known]
-    if len(known) < len(patterns) or len(known) > FEW:
+    matching = [pattern for pattern in patterns if pattern is not None]
+    begins = [begin for begin, _ in matching]
+    if len(matching) < len(patterns) or len(matching) > FEW:
         return False
     if any(one.startswith(other) for one, other in itertools.permutations(begins, 2)):
         return False
-    return not any(pattern.fullmatch(key) for each in refs for key in each.names for _, pattern in known)
+    return not any(pattern.fullmatch(key) for part in refs for key in part.names for _, pattern in matching)
 
 
 def _shared_hashes(parts: list[tuple[Path, EntrySequence]], current: list[EntryRun]) -> NDArray[np.int64] | None:
@@ -148,22 +148,22 @@ def _last_values(
     """
     if shared is None:
         return {}
-    wanted = frozenset(shared.tolist())
+    repeated = frozenset(shared.tolist())
     last: dict[str, str] = {}
     for block in _blocks(parts):
         current[:] = [block]
         keys = block.part.keys(block.start, block.stop)
-        if wanted.isdisjoint(map(hash, keys)):
+        if repeated.isdisjoint(map(hash, keys)):
             continue
         values = block.part.values(block.start, block.stop)
-        last.update((key, value) for key, value in zip(keys, values, strict=True) if hash(key) in wanted)
+        last.update((key, value) for key, value in zip(keys, values, strict=True) if hash(key) in repeated)
     return last
 
 
 def mapping(document: ReferenceDocument, source: Source, report: Report, limits: Limits) -> dict[str, Any]:
     """Return the expanded document as a map. Raises StoppedError."""
-    found: dict[str, Any] = json.loads(b"".join(expand(document, source, report, limits)))
-    return found
+    expanded: dict[str, Any] = json.loads(b"".join(expand(document, source, report, limits)))
+    return expanded
 
 
 def entries(document: ReferenceDocument, source: Source, report: Report, limits: Limits) -> Mapping[str, Any]:

@@ -144,7 +144,7 @@ def pieces(text: str, limits: Limits) -> Pieces:
     """
     check_length(len(text), limits)
     text = _LINE_END.sub("\n", text).removesuffix("\n")
-    found: list[str | Hole] = []
+    parts: list[str | Hole] = []
     at, strip = 0, False
     while True:
         start = text.find("{{", at)
@@ -157,19 +157,19 @@ def pieces(text: str, limits: Limits) -> Pieces:
         if match is not None and match[1] == "-":
             before = before.rstrip()
         if before:
-            found.append(before)
+            parts.append(before)
         if start < 0:
-            return tuple(found)
+            return tuple(parts)
         if match is None:
             raise RefusedTextError("bad-expression", f"`{shortened(text[start:])}` has braces that are not closed")
         written = match[2].strip()
-        found.append(Hole(written, parse(written, limits.depth)))
+        parts.append(Hole(written, parse(written, limits.depth)))
         at, strip = match.end(), match[3] == "-"
 
 
 def quoted(text: str) -> str:
     """Return a text that renders as this one, with expressions for special characters."""
-    return re.sub(r"[{\r]|\n\Z", lambda found: "{{'" + repr(found[0])[1:-1] + "'}}", text)
+    return re.sub(r"[{\r]|\n\Z", lambda match: "{{'" + repr(match[0])[1:-1] + "'}}", text)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -245,13 +245,13 @@ def _parser() -> Lark:
             return Comparison(tuple(map(str, parts[1::2])), operands, _depth(operands))
 
         def filter(self, operand: Expression, name: str, *arguments: Expression | None) -> Operation:
-            given = [each for each in arguments if each is not None]
+            present = [argument for argument in arguments if argument is not None]
             if name not in FILTERS:
                 raise RefusedTextError("bad-expression", f"there is no filter `{name}`")
             least, most = FILTERS[name]
-            if not least <= len(given) <= most:
-                raise RefusedTextError("bad-expression", f"the filter `{name}` does not take {len(given)} arguments")
-            return _operation(f"|{name}", operand, *given)
+            if not least <= len(present) <= most:
+                raise RefusedTextError("bad-expression", f"the filter `{name}` does not take {len(present)} arguments")
+            return _operation(f"|{name}", operand, *present)
 
         def argument(self, name: str | None, value: Expression) -> tuple[str, Expression]:
             if name is None:
@@ -259,10 +259,10 @@ def _parser() -> Lark:
             return str(name), value
 
         def call(self, name: str, *arguments: tuple[str, Expression] | None) -> TemplateCall:
-            given = tuple(each for each in arguments if each is not None)
-            if len(dict(given)) < len(given):
+            present = tuple(argument for argument in arguments if argument is not None)
+            if len(dict(present)) < len(present):
                 raise RefusedTextError("bad-expression", f"`{name}` gets an argument twice")
-            return TemplateCall(str(name), given, _depth(tuple(value for _, value in given)))
+            return TemplateCall(str(name), present, _depth(tuple(value for _, value in present)))
 
     return Lark(GRAMMAR, parser="lalr", transformer=Builder(), maybe_placeholders=True)
 
@@ -272,7 +272,7 @@ def _operation(operator: str, *operands: Expression) -> Operation:
 
 
 def _depth(operands: tuple[Expression, ...]) -> int:
-    return 1 + max((each.depth for each in operands), default=0)
+    return 1 + max((operand.depth for operand in operands), default=0)
 
 
 def names_of(expression: Expression) -> frozenset[str]:

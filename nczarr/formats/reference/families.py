@@ -52,9 +52,9 @@ def family_of(group: PatternGroup, targets: list[TargetURL]) -> ChunkFamily | No
     parts = [targets[number].parts for number in numbers.tolist()]
     widths = []
     for place in range(len(group.pattern.url) - 1):
-        digits = [each[2 * place + 1] for each in parts]
+        digits = [part[2 * place + 1] for part in parts]
         lengths = set(map(len, digits))
-        padded = any(each[0] == "0" and len(each) > 1 for each in digits)
+        padded = any(number[0] == "0" and len(number) > 1 for number in digits)
         if padded and len(lengths) > 1:
             return None
         widths.append(lengths.pop() if padded else 0)
@@ -64,20 +64,20 @@ def family_of(group: PatternGroup, targets: list[TargetURL]) -> ChunkFamily | No
 
 def generators(family: ChunkFamily) -> Iterator[dict[str, Any]]:
     """Yield the generators of a family: one, or a second that overrides entries of the first."""
-    family, found = arranged(family)
-    if found is None:
+    family, index_grid = arranged(family)
+    if index_grid is None:
         line = np.arange(len(family.indices[0]), dtype=np.int64)
         flat = (0,) * len(family.indices)
-        fits = [Fit(int(each.min()), flat, each - each.min()) for each in family.columns]
+        fits = [Fit(int(column_fit.min()), flat, column_fit - column_fit.min()) for column_fit in family.columns]
         yield _packed(family, fits, line)
         return
-    fits = [fit(column, found) for column in family.columns]
-    odd = np.zeros(len(found.order), dtype=bool)
-    for each in fits:
-        odd |= each.rest != 0
+    fits = [fit(column, index_grid) for column in family.columns]
+    odd = np.zeros(len(index_grid.order), dtype=bool)
+    for column_fit in fits:
+        odd |= column_fit.rest != 0
     wrong = np.flatnonzero(odd)
     if len(wrong) <= (1 - REGULAR) * len(odd):
-        yield _affine(family, found, fits)
+        yield _affine(family, index_grid, fits)
         if not len(wrong):
             return
     else:
@@ -87,18 +87,18 @@ def generators(family: ChunkFamily) -> Iterator[dict[str, Any]]:
 
 def arranged(family: ChunkFamily) -> tuple[ChunkFamily, IndexGrid | None]:
     """Return a family in grid order with its grid; unchanged and None without a grid."""
-    found = grid(family.indices)
-    if found is None:
+    index_grid = grid(family.indices)
+    if index_grid is None:
         return family, None
-    indices = [column[found.order] for column in family.indices]
-    return family._replace(indices=indices, columns=[column[found.order] for column in family.columns]), found
+    indices = [column[index_grid.order] for column in family.indices]
+    return family._replace(indices=indices, columns=[column[index_grid.order] for column in family.columns]), index_grid
 
 
-def _affine(family: ChunkFamily, found: IndexGrid, fits: list[Fit]) -> dict[str, Any]:
+def _affine(family: ChunkFamily, index_grid: IndexGrid, fits: list[Fit]) -> dict[str, Any]:
     """Return a generator with a dimension for each index."""
-    names = [f"i{axis}" if len(found.values) > 8 else "ijklmnop"[axis] for axis in range(len(found.values))]
-    sums = [fitted(each, names) for each in fits]
-    dimensions = {name: as_range(values) for name, values in zip(names, found.values, strict=True)}
+    names = [f"i{axis}" if len(index_grid.values) > 8 else "ijklmnop"[axis] for axis in range(len(index_grid.values))]
+    sums = [fitted(column_fit, names) for column_fit in fits]
+    dimensions = {name: as_range(values) for name, values in zip(names, index_grid.values, strict=True)}
     return generator(family, names, sums, dimensions)
 
 
@@ -110,17 +110,17 @@ def _packed(family: ChunkFamily, fits: list[Fit], rows: Integers) -> dict[str, A
     (rows,).
     """
     indices = [column[rows] for column in family.indices]
-    found = pack([*indices, *(each.rest[rows] for each in fits)])
-    names, added = found.expressions[: len(indices)], found.expressions[len(indices) :]
-    sums = [fitted(each, names, more) for each, more in zip(fits, added, strict=True)]
-    return generator(family, names, sums, {PACKED: found.numbers})
+    packed = pack([*indices, *(column_fit.rest[rows] for column_fit in fits)])
+    names, added = packed.expressions[: len(indices)], packed.expressions[len(indices) :]
+    sums = [fitted(column_fit, names, more) for column_fit, more in zip(fits, added, strict=True)]
+    return generator(family, names, sums, {PACKED: packed.numbers})
 
 
 def generator(family: ChunkFamily, names: list[str], sums: list[str], dimensions: dict[str, Any]) -> dict[str, Any]:
     """Return an item of `gen` with indices and columns as expressions."""
     item: dict[str, Any] = {"key": joined(family.pattern.key, [hole(name) for name in names])}
     ranged = 2 if family.pattern.ranged else 0
-    numbers = [hole(each, width) for each, width in zip(sums[ranged:], family.widths, strict=True)]
+    numbers = [hole(total, width) for total, width in zip(sums[ranged:], family.widths, strict=True)]
     item["url"] = joined(family.pattern.url, numbers)
     if ranged:
         item["offset"], item["length"] = map(hole, sums[:2])
@@ -138,11 +138,11 @@ def kin(family: ChunkFamily) -> tuple[object, ...] | None:
 
 def bundle(families: Sequence[ChunkFamily]) -> dict[str, Any] | None:
     """Return the generator of families; None if indices or URLs differ or fill no grid."""
-    found = [arranged(family) for family in families]
-    grids = [each[1] for each in found]
-    if not 2 <= len(found) <= MOST or grids[0] is None:
+    in_order = [arranged(family) for family in families]
+    grids = [pair[1] for pair in in_order]
+    if not 2 <= len(in_order) <= MOST or grids[0] is None:
         return None
-    members = sorted((family for family, _ in found), key=lambda family: float(family.columns[0].mean()))
+    members = sorted((family for family, _ in in_order), key=lambda family: float(family.columns[0].mean()))
     first = members[0]
     for other in members[1:]:
         pairs = [
@@ -153,9 +153,9 @@ def bundle(families: Sequence[ChunkFamily]) -> dict[str, Any] | None:
             return None
     columns = [*first.columns[2:], *_chain(members)]
     fits = [fit(column, grids[0]) for column in columns]
-    packed = pack([*first.indices, *(each.rest for each in fits)])
+    packed = pack([*first.indices, *(column_fit.rest for column_fit in fits)])
     names, added = packed.expressions[: len(first.indices)], packed.expressions[len(first.indices) :]
-    sums = [fitted(each, names, more) for each, more in zip(fits, added, strict=True)]
+    sums = [fitted(column_fit, names, more) for column_fit, more in zip(fits, added, strict=True)]
     urls, gaps, lengths = sums[: -2 * len(members)], sums[-2 * len(members) :: 2], sums[-2 * len(members) + 1 :: 2]
     offset = gaps[0]
     for number, (length, gap) in enumerate(zip(lengths, gaps[1:], strict=False)):
@@ -163,8 +163,8 @@ def bundle(families: Sequence[ChunkFamily]) -> dict[str, Any] | None:
     begins = chosen(ARRAY, [literal(member.pattern.key[0]) for member in members])
     alone = first._replace(pattern=first.pattern._replace(key=("", *first.pattern.key[1:])))
     dimensions = {ARRAY: {"stop": len(members)}, PACKED: packed.numbers}
-    made = generator(alone, names, [offset, chosen(ARRAY, lengths), *urls], dimensions)
-    return {**made, "key": f"{{{{{begins}}}}}{made['key']}"}
+    item = generator(alone, names, [offset, chosen(ARRAY, lengths), *urls], dimensions)
+    return {**item, "key": f"{{{{{begins}}}}}{item['key']}"}
 
 
 def _chain(members: Sequence[ChunkFamily]) -> list[Integers]:
@@ -172,10 +172,10 @@ def _chain(members: Sequence[ChunkFamily]) -> list[Integers]:
 
     All columns: int64, shape (chunks,).
     """
-    found: list[Integers] = []
+    columns: list[Integers] = []
     end: Integers | int = 0
     for member in members:
         offset, length = member.columns[:2]
-        found += [offset - end, length]
+        columns += [offset - end, length]
         end = offset + length
-    return found
+    return columns

@@ -134,8 +134,8 @@ class GeneratorFamily:
         entries = _entries(start, stop)
         offsets, lengths = (number.column(entries) for number in self._range)
         if min(offsets) < 0 or min(lengths) < 0 or max(offsets) + max(lengths) >= 2**63:
-            for entry, each in enumerate(zip(offsets, lengths, strict=True), start):
-                wrong = range_fault(*each)
+            for entry, byte_range in enumerate(zip(offsets, lengths, strict=True), start):
+                wrong = range_fault(*byte_range)
                 if wrong is not None:
                     key = json.loads(self.keys(entry, entry + 1)[0])
                     raise MemberFaultError("offset", "bad-reference", f"`{key}`: {wrong}")
@@ -148,7 +148,7 @@ def _entries(start: int, stop: int) -> Integers:
 
 def _filled(form: str, columns: list[list[Any]], count: int) -> list[str]:
     """Return a `%s` format with the values of columns, `count` times."""
-    return [form % each for each in zip(*columns, strict=True)] if columns else [form % ()] * count
+    return [form % row for row in zip(*columns, strict=True)] if columns else [form % ()] * count
 
 
 @contextmanager
@@ -180,18 +180,20 @@ class _Text:
         `entries`: int64, shape (entries,); a column has one item for each.
         """
         with _blamed(self._member):
-            found = [column(entries) for column in self._columns]
-        longest = (max(map(len, each)) if isinstance(each[0], str) else 20 for each in found)
+            columns = [column(entries) for column in self._columns]
+        longest = (
+            max(map(len, column_values)) if isinstance(column_values[0], str) else 20 for column_values in columns
+        )
         self.bound = len(self.form) + sum(longest)
-        return found
+        return columns
 
     def lines(self, entries: Integers) -> list[str]:
         """Return the texts as JSON, one for each entry. `entries`: int64, shape (entries,)."""
-        found = _filled(self.form, self.columns(entries), len(entries))
+        texts = _filled(self.form, self.columns(entries), len(entries))
         if self.bound > self._limits.text:
             with _blamed(self._member):
-                check_length(max(len(json.loads(each)) for each in found), self._limits)
-        return found
+                check_length(max(len(json.loads(line)) for line in texts), self._limits)
+        return texts
 
 
 def _quoted(text: str) -> str:
@@ -225,13 +227,13 @@ class _Number:
         if self._fixed is not None:
             return [self._fixed] * len(entries)
         if self._fast is not None:
-            found: list[int] = self._fast(entries).tolist()
-            return found
+            numbers: list[int] = self._fast(entries).tolist()
+            return numbers
         assert self._text is not None
         form, columns = self._text
         with _blamed(self._member):
-            made = [column(entries) for column in columns]
-        return [self._integer(form % each) for each in zip(*made, strict=True)]
+            columns_of_text = [column(entries) for column in columns]
+        return [self._integer(form % row) for row in zip(*columns_of_text, strict=True)]
 
     def _integer(self, text: str) -> int:
         try:

@@ -54,15 +54,15 @@ def grid(indices: list[Integers]) -> IndexGrid | None:
     return IndexGrid(values, np.lexsort(indices[::-1]))
 
 
-def fit(column: Integers, found: IndexGrid) -> Fit:
+def fit(column: Integers, index_grid: IndexGrid) -> Fit:
     """Return the affine function that most of a column, in grid order, follows; not negative in any cell.
 
     `column`: int64, shape (cells of the grid,).
     """
-    cells = column.reshape(found.shape)
+    cells = column.reshape(index_grid.shape)
     factors = []
     left, most = cells, int(np.abs(cells).max())
-    for axis, values in enumerate(found.values):
+    for axis, values in enumerate(index_grid.values):
         factor = 0
         if len(values) > 1:
             steps = np.diff(values)
@@ -71,14 +71,14 @@ def fit(column: Integers, found: IndexGrid) -> Fit:
             factor = rise // step if rise % step == 0 else 0
             furthest = most + abs(factor) * max(abs(int(values[0])), abs(int(values[-1])))
             factor, most = (factor, furthest) if furthest < WIDEST else (0, most)
-            left = left - (factor * values).reshape([-1 if each == axis else 1 for each in range(cells.ndim)])
+            left = left - (factor * values).reshape([-1 if other == axis else 1 for other in range(cells.ndim)])
         factors.append(factor)
     base = _middle(left)
     affine = Fit(base, tuple(factors), (left - base).ravel())
     flat = Fit(_middle(cells), (0,) * len(factors), (cells - _middle(cells)).ravel())
     if (cells.ravel() < affine.rest).any():
         return flat
-    return min(affine, flat, key=lambda each: (np.count_nonzero(each.rest), int(np.ptp(each.rest))))
+    return min(affine, flat, key=lambda candidate: (np.count_nonzero(candidate.rest), int(np.ptp(candidate.rest))))
 
 
 def _middle(values: Integers) -> int:
@@ -97,9 +97,9 @@ def as_range(values: Integers) -> dict[str, int] | list[int]:
     if (steps != step).any():
         listed: list[int] = values.tolist()
         return listed
-    made = {"start": int(values[0]), "stop": int(values[-1]) + 1, "step": step}
+    bounds = {"start": int(values[0]), "stop": int(values[-1]) + 1, "step": step}
     if step == 1:
-        del made["step"]
-    if made["start"] == 0:
-        del made["start"]
-    return made
+        del bounds["step"]
+    if bounds["start"] == 0:
+        del bounds["start"]
+    return bounds

@@ -75,7 +75,7 @@ class PatternGroup:
     def axes(self) -> list[Integers]:
         """Return the indices: for each dimension an int64 column, shape (chunks,)."""
         count = len(self.pattern.key) - 1
-        return [np.ascontiguousarray(each) for each in self.column(self.indices).reshape(-1, count).T]
+        return [np.ascontiguousarray(column) for column in self.column(self.indices).reshape(-1, count).T]
 
     def value(self, row: int, targets: list[TargetURL]) -> list[Any]:
         """Return the original entry of a chunk."""
@@ -92,7 +92,7 @@ def grouped(refs: Mapping[str, Any]) -> tuple[list[PatternGroup], list[TargetURL
     """Return groups of chunks in key order, their URLs, and the other entries."""
     left: dict[str, Any] = {}
     groups: dict[Pattern, PatternGroup] = {}
-    known: dict[str, TargetURL] = {}
+    target_of: dict[str, TargetURL] = {}
     targets: list[TargetURL] = []
     places: dict[tuple[Any, ...], PatternGroup] = {}
     for key, value in refs.items():
@@ -100,19 +100,19 @@ def grouped(refs: Mapping[str, Any]) -> tuple[list[PatternGroup], list[TargetURL
         if not isinstance(value, list) or value[0] is None or len(key) > LONGEST:
             continue
         url = value[0]
-        target = known.get(url)
+        target = target_of.get(url)
         if target is None:
             parts = _RUN.split(url) if len(url) <= LONGEST else ()
-            target = known[url] = TargetURL(url, tuple(parts) if len(parts) < 2 * MOST else (), len(targets))
+            target = target_of[url] = TargetURL(url, tuple(parts) if len(parts) < 2 * MOST else (), len(targets))
             targets.append(target)
-        found = _split(key) if target.parts else None
-        if found is None:
+        position = _split(key) if target.parts else None
+        if position is None:
             continue
         ranged = len(value) == 3
         offset, length = value[1:] if ranged else (0, 0)
         if offset + length >= LARGEST:
             continue
-        head, separators, indices = found
+        head, separators, indices = position
         place = (head, separators, len(indices), target.number, ranged)
         group = places.get(place)
         if group is None:
@@ -130,15 +130,15 @@ def grouped(refs: Mapping[str, Any]) -> tuple[list[PatternGroup], list[TargetURL
 
 def _split(key: str) -> tuple[str, str, list[str]] | None:
     """Split a key into head, separators (one character if all equal) and indices; None without indices."""
-    found = _KEY.match(key)
-    if found is None:
+    match = _KEY.match(key)
+    if match is None:
         return None
-    tail = key[found.end() :]
+    tail = key[match.end() :]
     dots, slashes = tail.count("."), tail.count("/")
     if dots + slashes >= MOST:
         return None
     if not slashes:
-        return found[0], ".", tail.split(".")
+        return match[0], ".", tail.split(".")
     if not dots:
-        return found[0], "/", tail.split("/")
-    return found[0], "".join(each for each in tail if each in "./"), re.split("[./]", tail)
+        return match[0], "/", tail.split("/")
+    return match[0], "".join(character for character in tail if character in "./"), re.split("[./]", tail)

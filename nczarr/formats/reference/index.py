@@ -121,8 +121,8 @@ class Index:
         begins, ends = (self._hashes.searchsorted(hashes, side) for side in SIDES)
         offsets, lengths = family.ranges(start, stop)
         references = map(Reference, cycle(urls), offsets or repeat(0), lengths or repeat(None))
-        found = zip(map(_unquoted, keys), references, (ends - begins == 1).tolist(), strict=False)
-        return {key: reference for key, reference, alone in found if alone}
+        rows = zip(map(_unquoted, keys), references, (ends - begins == 1).tolist(), strict=False)
+        return {key: reference for key, reference, alone in rows if alone}
 
     def _owner(self, entry: int) -> tuple[GeneratorFamily, int]:
         """Return the family of a global entry number, and the family's first number."""
@@ -131,28 +131,28 @@ class Index:
 
     def keys(self, prefix: str) -> list[str]:
         """Return keys with `prefix` in any order, possibly repeated."""
-        found: list[str] = []
+        keys: list[str] = []
         for family, folders in zip(self._families, self._folders, strict=True):
             if folders is not None and not any(_meet(prefix, folder) for folder in folders):
                 continue
             for _, start, stop in blocks(family):
-                found += [key for key in map(_unquoted, family.keys(start, stop)) if key.startswith(prefix)]
-        return found
+                keys += [key for key in map(_unquoted, family.keys(start, stop)) if key.startswith(prefix)]
+        return keys
 
     def children(self, prefix: str) -> set[str]:
         """Return the next segments of keys with `prefix`, which is empty or ends in a slash."""
-        found: set[str] = set()
+        segments: set[str] = set()
         for family, folders in zip(self._families, self._folders, strict=True):
             if folders is not None:
                 beyond = [folder for folder in folders if folder.startswith(prefix) and folder != prefix]
-                found.update(folder[len(prefix) :].split("/", 1)[0] for folder in beyond)
+                segments.update(folder[len(prefix) :].split("/", 1)[0] for folder in beyond)
                 if prefix not in folders:
                     continue
             for _, start, stop in blocks(family):
                 keys = map(_unquoted, family.keys(start, stop))
                 rests = (key[len(prefix) :] for key in keys if key.startswith(prefix))
-                found.update(rest.split("/", 1)[0] for rest in rests if rest)
-        return found
+                segments.update(rest.split("/", 1)[0] for rest in rests if rest)
+        return segments
 
     def entries(self) -> Iterator[tuple[str, Reference]]:
         """Yield all entries in order."""

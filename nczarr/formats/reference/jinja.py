@@ -56,7 +56,7 @@ def _beyond(text: str, limits: Limits, account: Account) -> Beyond:
         with _LOCK:
             tree = environment().parse(text)
             _check(tree, limits)
-            names = frozenset(each.name for each in tree.find_all(nodes.Name) if each.ctx == "load")
+            names = frozenset(variable.name for variable in tree.find_all(nodes.Name) if variable.ctx == "load")
             template = environment().from_string(guarded(tree))
     except RefusedTextError:
         raise
@@ -83,7 +83,7 @@ def _check(tree: nodes.Template, limits: Limits) -> None:
             raise RefusedTextError("bad-expression", "recursive loops are not allowed")
         if isinstance(node, nodes.Name) and node.name in ("self", "super", "caller", "varargs", "kwargs"):
             raise RefusedTextError("bad-expression", f"`{node.name}` of jinja2 is not allowed")
-        left += [(each, depth + 1) for each in node.iter_child_nodes()]
+        left += [(child, depth + 1) for child in node.iter_child_nodes()]
 
 
 _LOCK = threading.RLock()
@@ -96,7 +96,7 @@ def _rendered(template: Template, scope: NameScope) -> str:
 
     from nczarr.formats.reference.sandbox import environment, variables
 
-    made, length = [], 0
+    written, length = [], 0
     with _LOCK:
         outer, environment().run = environment().run, Rendering(scope.limits, scope.account, scope.missing)
         try:
@@ -104,7 +104,7 @@ def _rendered(template: Template, scope: NameScope) -> str:
             for piece in template.root_render_func(template.new_context(variables(scope))):
                 length += len(piece)
                 check_length(length, scope.limits)
-                made.append(piece)
+                written.append(piece)
         except RefusedTextError:
             raise
         except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
@@ -113,7 +113,7 @@ def _rendered(template: Template, scope: NameScope) -> str:
             raise RefusedTextError("bad-expression", "it is nested too deeply") from None
         finally:
             environment().run = outer
-    return "".join(made)
+    return "".join(written)
 
 
 def _said(error: BaseException) -> str:

@@ -72,7 +72,7 @@ class Rendering:
 
     def joined(self, values: Iterable[Any], between: str = "") -> str:
         """Join texts. Raises RefusedTextError."""
-        texts = [str(self.scalar(each)) for each in values]
+        texts = [str(self.scalar(value)) for value in values]
         check_length(sum(map(len, texts)) + len(between) * len(texts), self.limits)
         return between.join(texts)
 
@@ -152,10 +152,10 @@ def _folded(exactly: bool) -> Callable[[Any], Any]:
 
 
 def _unique(run: Rendering, value: Any, case_sensitive: bool = False) -> list[Any]:
-    found: dict[Any, Any] = {}
-    for each in _values(value):
-        found.setdefault(_folded(case_sensitive)(each), each)
-    return list(found.values())
+    firsts: dict[Any, Any] = {}
+    for item in _values(value):
+        firsts.setdefault(_folded(case_sensitive)(item), item)
+    return list(firsts.values())
 
 
 def _extreme(choose: Callable[..., Any]) -> Callable[..., Any]:
@@ -169,7 +169,7 @@ def _title(run: Rendering, value: Any) -> str:
 
 
 def _computed(name: str) -> Callable[..., Any]:
-    return lambda run, value, *given: filtered(name, [run.scalar(value), *map(run.scalar, given)], run.limits)
+    return lambda run, value, *arguments: filtered(name, [run.scalar(value), *map(run.scalar, arguments)], run.limits)
 
 
 def _element(place: int) -> Callable[..., Any]:
@@ -179,7 +179,9 @@ def _element(place: int) -> Callable[..., Any]:
 FILTERS: dict[str, Callable[..., Any]] = {
     **{name: _computed(name) for name in ("upper", "lower", "string")},
     "int": lambda run, value, default=0: filtered("int", [_number(run, value), default], run.limits),
-    "format": lambda run, value, *given: formatted(_text(run, value), tuple(map(run.scalar, given)), run.limits),
+    "format": lambda run, value, *arguments: formatted(
+        _text(run, value), tuple(map(run.scalar, arguments)), run.limits
+    ),
     "float": lambda run, value, default=0.0: _real(value, default),
     "abs": lambda run, value: abs(value),
     "round": _rounded,
@@ -221,7 +223,7 @@ def _real(value: Any, default: Any) -> Any:
 def _plain(name: str) -> Callable[..., Any]:
     """Return a method of `str` whose result is no longer than its text."""
     method = getattr(str, name)
-    return lambda run, text, *given: method(text, *map(run.scalar, given))
+    return lambda run, text, *arguments: method(text, *map(run.scalar, arguments))
 
 
 def _padded(name: str) -> Callable[..., Any]:
@@ -231,7 +233,7 @@ def _padded(name: str) -> Callable[..., Any]:
 
 def _split(name: str) -> Callable[..., Any]:
     method = getattr(str, name)
-    return lambda run, text, *given: list(method(text, *map(run.scalar, given)))
+    return lambda run, text, *arguments: list(method(text, *map(run.scalar, arguments)))
 
 
 METHODS: dict[str, Callable[..., Any]] = {
@@ -248,8 +250,8 @@ METHODS: dict[str, Callable[..., Any]] = {
 """Text methods by name; arguments: run, text, arguments."""
 
 
-def _remainder(divisor: int, wanted: int) -> Callable[[Any], bool]:
-    return lambda value: _integer(value) % divisor == wanted
+def _remainder(divisor: int, expected: int) -> Callable[[Any], bool]:
+    return lambda value: _integer(value) % divisor == expected
 
 
 def _integer(value: Any) -> int:

@@ -55,9 +55,9 @@ class CheckedReferences:
 
     def find(self, key: str) -> bytes | Reference | None:
         """Return the bytes or location of a key, or None. Raises CompileError for invalid base64."""
-        known = self._ahead.get(key)
-        if known is not None:
-            return known
+        prefetched = self._ahead.get(key)
+        if prefetched is not None:
+            return prefetched
         entry = self._index.find(key)
         if entry is not None:
             last, self._last = self._last, entry
@@ -78,10 +78,10 @@ class CheckedReferences:
         """Return whether a document in `refs` describes an array without dimensions."""
         try:
             document = self._meant(key, self._refs[key])
-            found = json.loads(document) if isinstance(document, bytes) else None
+            metadata = json.loads(document) if isinstance(document, bytes) else None
         except (ValueError, RecursionError):
             return False  # the reader of the store reports the document
-        return isinstance(found, dict) and found.get("shape") == []
+        return isinstance(metadata, dict) and metadata.get("shape") == []
 
     def _meant(self, key: str, value: Any) -> bytes | Reference:
         """Return the meaning of a value of `refs`. Raises CompileError."""
@@ -109,8 +109,8 @@ class CheckedReferences:
 
     def odd(self) -> list[str]:
         """Return some of the keys invalid in stores."""
-        found = odd(self._refs, "\n".join(["", *self._refs, ""]))
-        return [*found[:FEW_KEYS], *self._index.odd]
+        keys = odd(self._refs, "\n".join(["", *self._refs, ""]))
+        return [*keys[:FEW_KEYS], *self._index.odd]
 
     def _listed(self, prefix: str) -> Iterator[str]:
         """Yield the keys of `refs` with `prefix`, sorted."""
@@ -122,15 +122,15 @@ class CheckedReferences:
 
     def children(self, prefix: str) -> list[str]:
         """Return the sorted next segments of keys below `prefix`, empty or ending in a slash."""
-        names, found = self._names, self._index.children(prefix)
+        names, segments = self._names, self._index.children(prefix)
         place = bisect_left(names, prefix)
         while place < len(names) and names[place].startswith(prefix):
             segment, slash, _ = names[place][len(prefix) :].partition("/")
             if segment or slash:
-                found.add(segment)
+                segments.add(segment)
             # all that is below a segment is passed over: "0" follows "/"
             place = bisect_left(names, f"{prefix}{segment}0", place) if slash else place + 1
-        return sorted(found)
+        return sorted(segments)
 
     @functools.cached_property
     def _names(self) -> list[str]:
@@ -139,15 +139,15 @@ class CheckedReferences:
 
     def named(self) -> Iterator[tuple[str | None, str]]:
         """Yield every URL once with a key that names it, even if overridden."""
-        known: set[str | None] = set()
+        seen: set[str | None] = set()
         for written, key in self._refs.named():
             url = self._rendered.url(written) if self._rendered is not None else written
-            if url not in known:
-                known.add(url)
+            if url not in seen:
+                seen.add(url)
                 yield url, key
         for url, key in self._index.urls():
-            if url not in known:
-                known.add(url)
+            if url not in seen:
+                seen.add(url)
                 yield url, key
 
     def entries(self) -> Iterator[tuple[str, bytes | Reference]]:
@@ -168,10 +168,10 @@ def opened(
 ) -> CheckedReferences | None:
     """Return a document's references, or None (reported). `overrides` replace or add templates."""
     document = wire.read(source, report, limits, overrides)
-    found = None if document is None else _made(document, source, report, limits)
-    if found is not None:
-        found._options = (limits, tuple((overrides or {}).items()))
-    return found
+    references = None if document is None else _made(document, source, report, limits)
+    if references is not None:
+        references._options = (limits, tuple((overrides or {}).items()))
+    return references
 
 
 def _made(document: wire.ReferenceDocument, source: Source, report: Report, limits: Limits) -> CheckedReferences | None:
@@ -179,16 +179,16 @@ def _made(document: wire.ReferenceDocument, source: Source, report: Report, limi
     faults = Faults(source, report)
     missing = Missing(faults)
     before = report.errors
-    found = prepare(document, faults, limits, missing)
+    parts = prepare(document, faults, limits, missing)
     if report.errors > before:
         return None
     try:
-        expansion.check_size(found, faults, limits)
+        expansion.check_size(parts, faults, limits)
     except expansion.StoppedError:
         return None
     version = bool(document.version) and "version" in document.refs
     index = Index()
-    for path, part in found:
+    for path, part in parts:
         if isinstance(part, GeneratorFamily):
             try:
                 version = index.add(part) or version
@@ -198,7 +198,7 @@ def _made(document: wire.ReferenceDocument, source: Source, report: Report, limi
     if version:
         faults.error("bad-reference", "`version`: a document of version 0 cannot have this key")
     index.seal()
-    refs = next((part for _, part in found if isinstance(part, Refs)), None)
+    refs = next((part for _, part in parts if isinstance(part, Refs)), None)
     missing.tell("`gen`", ("gen",))
     longest = 0 if refs is None else refs.longest
     if index.size + len(source.data) * WORST + len(document.refs) * longest > limits.output:
@@ -209,9 +209,9 @@ def _made(document: wire.ReferenceDocument, source: Source, report: Report, limi
             return None
     if report.errors > before:
         return None
-    made = CheckedReferences(document, source, refs, index)
-    made.name_scalars()
-    return made
+    references = CheckedReferences(document, source, refs, index)
+    references.name_scalars()
+    return references
 
 
 @functools.lru_cache(maxsize=FEW)
@@ -238,7 +238,7 @@ def _identity(path: str) -> tuple[int, int]:
 
 def _again(source: Source, limits: Limits, overrides: Overrides) -> CheckedReferences:
     report = Report()
-    found = opened(source, report, limits, dict(overrides))
-    if found is None:
+    references = opened(source, report, limits, dict(overrides))
+    if references is None:
         raise CompileError(report.sorted())
-    return found
+    return references

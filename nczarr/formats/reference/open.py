@@ -15,15 +15,15 @@ from nczarr.stores.references import ReferenceStore
 
 def opens(source: Source | Store, report: Report, options: Options) -> ReferenceStore | None:
     """Return the store of a document; None (reported) if invalid. Raises OSError."""
-    found: References | None
+    references: References | None
     limits = DEFAULT._replace(jinja=options.following.jinja, repeated=options.accepts("duplicate-name"))
     if isinstance(source, Source):
-        found, name = lookup.opened(source, report, limits), source.name
+        references, name = lookup.opened(source, report, limits), source.name
     else:
-        found, name = parquet.opened(source, report, limits), source.path
-    if found is None:
+        references, name = parquet.opened(source, report, limits), source.path
+    if references is None:
         return None
-    store = ReferenceStore(found, Policy(home_of(source), options.following), name, options.storage.of("source"))
+    store = ReferenceStore(references, Policy(home_of(source), options.following), name, options.storage.of("source"))
     before = report.errors
     store.check(report)
     return store if report.errors == before else None

@@ -73,10 +73,10 @@ def _power(first: int | float, second: int | float) -> Value:
     whole = isinstance(first, int) and isinstance(second, int) and abs(first) > 1
     if whole and int(first).bit_length() * second > INTEGER_BITS:
         raise OverflowError
-    found: int | float | complex = first**second
-    if isinstance(found, complex):
+    power: int | float | complex = first**second
+    if isinstance(power, complex):
         raise RefusedTextError("bad-expression", "a power is not a real number")
-    return found
+    return power
 
 
 def _checked(value: Value) -> Value:
@@ -133,22 +133,22 @@ def formatted(text: str, values: tuple[Value, ...], limits: Limits) -> str:
 
     Raises RefusedTextError.
     """
-    length = len(text) + sum(len(str(each)) + 320 for each in values)
-    for found in _PERCENT.finditer(text):
-        if found[4] is not None:
-            raise RefusedTextError("bad-expression", f"`{found[0]}` is not a conversion of `format`")
-        for width in (found[1], found[2]):
+    length = len(text) + sum(len(str(value)) + 320 for value in values)
+    for conversion in _PERCENT.finditer(text):
+        if conversion[4] is not None:
+            raise RefusedTextError("bad-expression", f"`{conversion[0]}` is not a conversion of `format`")
+        for width in (conversion[1], conversion[2]):
             if width and len(width) > 9:
                 raise RefusedTextError("oversized-expansion", f"a width of {len(width)} digits")
             length += int(width or 0)
     if length > limits.text + 2048:
         check_length(length, limits)
     try:
-        made = text % values
+        rendered = text % values
     except (TypeError, ValueError, OverflowError) as error:
         raise RefusedTextError("bad-expression", f"`format` does not suit its arguments: {error}") from None
-    check_length(len(made), limits)
-    return made
+    check_length(len(rendered), limits)
+    return rendered
 
 
 def _kind(value: Value) -> str:

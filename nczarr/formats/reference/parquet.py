@@ -90,11 +90,11 @@ class ParquetReferences:
 
     def keys(self, prefix: str = "") -> Iterator[str]:
         """Yield keys with `prefix`, sorted, reading the arrays' files. Raises as `find`."""
-        found = [key for key in self.documents if key.startswith(prefix)]
+        keys = [key for key in self.documents if key.startswith(prefix)]
         for folder in self._header.arrays:
             if folder.startswith(prefix) or prefix.startswith(folder):
-                found += [key for key, _, _ in self._chunks(folder) if key.startswith(prefix)]
-        yield from sorted(found)
+                keys += [key for key, _, _ in self._chunks(folder) if key.startswith(prefix)]
+        yield from sorted(keys)
 
     def children(self, prefix: str) -> list[str]:
         """Return the sorted next segments of keys below `prefix`, empty or ending in a slash.
@@ -112,7 +112,7 @@ class ParquetReferences:
 
     def named(self) -> Iterator[tuple[str | None, str]]:
         """Yield every URL once with a key that names it. Reads all files. Raises OSError, CompileError."""
-        known: set[str] = set()
+        seen: set[str] = set()
         for folder, array in self._header.arrays.items():
             for place, record in self._records(folder):
                 try:
@@ -120,8 +120,8 @@ class ParquetReferences:
                 except RecordFaultError as error:
                     raise _fault("bad-reference", _file(folder, place), str(error)) from None
                 for url, row in urls.items():
-                    if url not in known:
-                        known.add(url)
+                    if url not in seen:
+                        seen.add(url)
                         yield url, folder + array.name(place * self._header.record_size + row)
 
     def entries(self) -> Iterator[tuple[str, bytes | Reference]]:
@@ -130,9 +130,9 @@ class ParquetReferences:
             yield key, text.encode()
         for folder in self._header.arrays:
             for key, record, row in self._chunks(folder):
-                found = _row(record, row, key)
-                assert found is not None
-                yield key, found
+                reference = _row(record, row, key)
+                assert reference is not None
+                yield key, reference
 
     def _chunks(self, folder: str) -> Iterator[tuple[str, ReferenceRows, int]]:
         """Yield key, file and row of an array's existing chunks, in C order."""
@@ -151,7 +151,7 @@ class ParquetReferences:
         places: Iterator[int]
         if self._store.listed:
             named = [_FILE.fullmatch(name) for name in self._store.children(folder)]
-            places = iter(sorted(int(found[1]) for found in named if found is not None))
+            places = iter(sorted(int(match[1]) for match in named if match is not None))
         elif chunks > self._limits.entries:
             text = f"an array of {chunks} chunks in a place that cannot be listed; the limit is {self._limits.entries}"
             raise _fault("oversized-expansion", folder + ARRAY, text)
@@ -226,15 +226,15 @@ def entries(store: Store, report: Report, limits: Limits) -> Iterator[tuple[str,
     references = opened(store, report, limits)
     if references is None:
         raise CompileError(report.sorted())
-    for number, (key, found) in enumerate(references.entries(), 1):
+    for number, (key, entry) in enumerate(references.entries(), 1):
         if number > limits.entries:
             text = f"`{key}` raises the number of entries above the limit, {limits.entries}"
             report.error("oversized-expansion", text, helps=["raise the limit with `--max-entries`"])
             raise CompileError(report.sorted())
-        if isinstance(found, bytes):
-            yield key, references.documents.get(key) or text_of(found)
+        if isinstance(entry, bytes):
+            yield key, references.documents.get(key) or text_of(entry)
         else:
-            yield key, [found.url] if found.length is None else [found.url, found.offset, found.length]
+            yield key, [entry.url] if entry.length is None else [entry.url, entry.offset, entry.length]
 
 
 def expand(store: Store, report: Report, limits: Limits) -> Iterator[bytes]:
@@ -271,8 +271,8 @@ def _header(source: Source, report: Report, limits: Limits) -> ParquetHeader | N
         return None
     report_repeated(parsed.repeated, faults, limits)
     size = value.get("record_size") if isinstance(value, dict) else None
-    found = value.get("metadata") if isinstance(value, dict) else None
-    if not isinstance(found, dict):
+    documents = value.get("metadata") if isinstance(value, dict) else None
+    if not isinstance(documents, dict):
         faults.error("bad-reference-document", f"`{METADATA}` must have an object `metadata`", ("metadata",))
         return None
     most = max(USUAL, limits.entries // SHARE)
@@ -284,7 +284,7 @@ def _header(source: Source, report: Report, limits: Limits) -> ParquetHeader | N
         )
         return None
     arrays = {}
-    for key, document in found.items():
+    for key, document in documents.items():
         folder, slash, name = key.rpartition("/")
         if not isinstance(document, dict):
             faults.error("bad-reference-document", f"`{key}` must be an object", ("metadata", key))
@@ -306,7 +306,7 @@ def _documents(text: str) -> dict[str, str]:
 def _again(store: Store, limits: Limits) -> ParquetReferences:
     """Unpickle the references of a store. Raises OSError, CompileError."""
     report = Report()
-    found = opened(store, report, limits)
-    if found is None:
+    references = opened(store, report, limits)
+    if references is None:
         raise CompileError(report.sorted())
-    return found
+    return references

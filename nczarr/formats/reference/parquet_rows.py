@@ -69,7 +69,7 @@ def grid(zarray: Any) -> ChunkGrid:
 
 
 def _lengths(value: Any, least: int) -> TypeGuard[list[int]]:
-    return isinstance(value, list) and all(type(each) is int and least <= each < 2**63 for each in value)
+    return isinstance(value, list) and all(type(length) is int and least <= length < 2**63 for length in value)
 
 
 class ReferenceRows(NamedTuple):
@@ -121,20 +121,20 @@ class ReferenceRows(NamedTuple):
 
     def urls(self) -> dict[str, int]:
         """Return every URL with its first row. Raises RecordFaultError."""
-        found: dict[str, int] = {}
+        first_rows: dict[str, int] = {}
         if self.path is None:
-            return found
+            return first_rows
         free = np.ones(self.rows, dtype=bool) if self.raw is None else self.raw.is_null().to_numpy()
         start = 0
         for chunk in self.path.chunks:
             places = (chunk if hasattr(chunk, "indices") else chunk.dictionary_encode()).indices
-            known = np.where(free[start : start + len(chunk)], places.fill_null(-1).to_numpy(zero_copy_only=False), -1)
-            for place, first in zip(*np.unique(known, return_index=True), strict=True):
+            used = np.where(free[start : start + len(chunk)], places.fill_null(-1).to_numpy(zero_copy_only=False), -1)
+            for place, first in zip(*np.unique(used, return_index=True), strict=True):
                 value = self.row(start + int(first)) if place >= 0 else None
                 if isinstance(value, Reference) and value.url is not None:
-                    found.setdefault(value.url, start + int(first))
+                    first_rows.setdefault(value.url, start + int(first))
             start += len(chunk)
-        return found
+        return first_rows
 
 
 def read(data: bytes, least: int, most: int, largest: int) -> ReferenceRows:
@@ -148,9 +148,9 @@ def read(data: bytes, least: int, most: int, largest: int) -> ReferenceRows:
         file = parquet.ParquetFile(pa.BufferReader(data), metadata=metadata, read_dictionary=texts, pre_buffer=False)
         rows, names = metadata.num_rows, set(file.schema_arrow.names)
         if not least <= rows <= most:
-            wanted = f"{most}" if least == most else f"{least} to {most}"
-            raise RecordFaultError(f"it has {rows} rows, but {wanted} are expected")
-        size = sum(metadata.row_group(each).total_byte_size for each in range(metadata.num_row_groups))
+            expected = f"{most}" if least == most else f"{least} to {most}"
+            raise RecordFaultError(f"it has {rows} rows, but {expected} are expected")
+        size = sum(metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups))
         if size > largest:
             raise RecordFaultError(f"it declares {size} bytes, more than the limit, {largest}")
         table = file.read(columns=[name for name in (*TEXTS, *NUMBERS) if name in names], use_threads=False)

@@ -56,18 +56,18 @@ def prepare(
         except RefusedTextError as error:
             faults.error(error.code, f"template `{name}`: {error.message}", ("templates", name))
     refs = Refs(document, scope, faults, missing)
-    found: list[tuple[Path, EntrySequence]] = [(("refs",) if document.version else (), refs)] if refs.count else []
+    sequences: list[tuple[Path, EntrySequence]] = [(("refs",) if document.version else (), refs)] if refs.count else []
     for number, generator in enumerate(document.generators):
         if not generator.entries:
             continue
         try:
             family = GeneratorFamily(generator, scope)
             family.values(0, 1)
-            found.append((("gen", number), family))
+            sequences.append((("gen", number), family))
         except MemberFaultError as error:
             refuse(error, number, faults)
         missing.tell(f"generator {number}", ("gen", number))
-    return found
+    return sequences
 
 
 class Missing(dict[str, None]):

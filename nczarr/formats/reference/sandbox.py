@@ -47,8 +47,8 @@ class _Guard(NodeTransformer):
     def visit_Compare(self, node: nodes.Compare) -> nodes.Compare:  # noqa: N802
         self.generic_visit(node)
         node.expr = _led(node.expr, COMPARED)
-        for each in node.ops:
-            each.expr = _led(each.expr, COMPARED)
+        for operand in node.ops:
+            operand.expr = _led(operand.expr, COMPARED)
         return node
 
     def visit_Concat(self, node: nodes.Concat) -> nodes.Filter:  # noqa: N802
@@ -58,7 +58,7 @@ class _Guard(NodeTransformer):
     def visit_List(self, node: nodes.List | nodes.Tuple) -> nodes.List | nodes.Tuple:  # noqa: N802
         self.generic_visit(node)
         if isinstance(node, nodes.List) or node.ctx == "load":
-            node.items = [_led(each, SCALAR) for each in node.items]
+            node.items = [_led(item, SCALAR) for item in node.items]
         return node
 
     visit_Tuple = visit_List  # noqa: N815
@@ -80,10 +80,10 @@ def guarded(tree: nodes.Template) -> nodes.Template:
 
 def variables(scope: NameScope) -> dict[str, Any]:
     """Return the values of names."""
-    made: dict[str, Any] = {}
+    templates: dict[str, Any] = {}
     for name, template in scope.templates.items():
-        made[name] = template if isinstance(template, str) else _Called(name, scope)
-    return {**made, **scope.values}
+        templates[name] = template if isinstance(template, str) else _Called(name, scope)
+    return {**templates, **scope.values}
 
 
 @dataclass(slots=True, eq=False)
@@ -146,9 +146,9 @@ class Environment(ImmutableSandboxedEnvironment):
         if isinstance(obj, _Method):
             return run.spend(METHODS[obj.name](run, obj.text, *args, **kwargs))
         if obj is range:
-            made = range(*args, **kwargs)
-            fits(len(made) if made.stop - made.start < 2**62 else 2**62, LONGEST, "values")
-            return made
+            numbers = range(*args, **kwargs)
+            fits(len(numbers) if numbers.stop - numbers.start < 2**62 else 2**62, LONGEST, "values")
+            return numbers
         if obj is Namespace and not args:
             return Namespace(**kwargs)
         if isinstance(obj, MethodType) and isinstance(obj.__self__, LoopContext):
@@ -168,19 +168,19 @@ class _Missing(Undefined):
 @functools.cache
 def environment() -> Environment:
     """Return the environment."""
-    made = Environment(undefined=_Missing, finalize=_finished, optimized=False)
-    made.run = Rendering(Limits(), Account(), {})
-    made.globals = {"range": range, "namespace": Namespace}
-    made.tests = {name: _test(function) for name, function in TESTS.items()}
-    own: dict[str, Callable[..., Any]] = {
+    created = Environment(undefined=_Missing, finalize=_finished, optimized=False)
+    created.run = Rendering(Limits(), Account(), {})
+    created.globals = {"range": range, "namespace": Namespace}
+    created.tests = {name: _test(function) for name, function in TESTS.items()}
+    internal: dict[str, Callable[..., Any]] = {
         COUNTED: _counted,
-        CHARGED: lambda value: made.run.spend(value),
+        CHARGED: lambda value: created.run.spend(value),
         COMPARED: _compared,
-        JOINED: lambda values: made.run.spend(made.run.joined(values)),
-        SCALAR: lambda value: made.run.scalar(value),
+        JOINED: lambda values: created.run.spend(created.run.joined(values)),
+        SCALAR: lambda value: created.run.scalar(value),
     }
-    made.filters = {**{name: _filter(function) for name, function in FILTERS.items()}, **own}
-    return made
+    created.filters = {**{name: _filter(function) for name, function in FILTERS.items()}, **internal}
+    return created
 
 
 def _finished(value: Any) -> str:
@@ -189,9 +189,9 @@ def _finished(value: Any) -> str:
 
 def _counted(value: Iterable[Any]) -> Iterator[Any]:
     run = environment().run
-    for each in value:
+    for item in value:
         run.step(1)
-        yield each
+        yield item
 
 
 def _compared(value: Any) -> Any:

@@ -98,7 +98,7 @@ class ReferenceTable(Mapping[str, Any]):
 
     def named(self) -> Iterator[tuple[str | None, str]]:
         """Yield every URL once, with the first key that names it."""
-        known: set[str | None] = set()
+        seen: set[str | None] = set()
         last = -1
         for key, value in self._values.items():
             if type(value) is int:
@@ -110,8 +110,8 @@ class ReferenceTable(Mapping[str, Any]):
                 url = value[0]
             else:
                 continue
-            if url not in known:
-                known.add(url)
+            if url not in seen:
+                seen.add(url)
                 yield url, key
 
     def _read(self, value: Any) -> Any:
@@ -194,15 +194,15 @@ def _read(data: Buffer, start: int) -> Mapping[str, Any] | None:
             return None
         _add(table, _object(TOP, data[rest:], ""))
         return table
-    found = _REFS.match(data, place)
-    if found is None or data.find(b'"refs"', place + 1) >= 0 or _ESCAPED.search(data):
+    match = _REFS.match(data, place)
+    if match is None or data.find(b'"refs"', place + 1) >= 0 or _ESCAPED.search(data):
         return None  # perhaps `refs` twice
     head = data[start:place].rstrip()
     if head and not head.endswith(b","):
         return None
     members = _object(TOP, head[:-1], "}")
-    rest = _take(data, found.end(), table)
-    if rest == found.end():
+    rest = _take(data, match.end(), table)
+    if rest == match.end():
         return None
     behind = _object(INNER, data[rest:], "")
     _add(table, behind.pop("refs"))
@@ -236,10 +236,10 @@ def _piece(window: bytes, table: ReferenceTable) -> int:
             if end < 0:
                 break
             try:
-                found = _object(TOP, window[: end + 1], "}")
+                members = _object(TOP, window[: end + 1], "}")
             except json.JSONDecodeError:
                 continue
-            _add(table, found)
+            _add(table, members)
             return end + 1
         end = len(window)
     return 0
@@ -255,7 +255,7 @@ def _add(table: ReferenceTable, members: dict[str, Any]) -> None:
 
 def _object(before: str, text: bytes, behind: str) -> dict[str, Any]:
     """Parse an object from a text between two others. Raises ValueError, RecursionError, RepeatedError."""
-    found = json.loads(before + text.decode("utf-8") + behind, strict=False, object_pairs_hook=unrepeated)
-    if not isinstance(found, dict) or too_deep([found]):
+    parsed = json.loads(before + text.decode("utf-8") + behind, strict=False, object_pairs_hook=unrepeated)
+    if not isinstance(parsed, dict) or too_deep([parsed]):
         raise ValueError("not an object, or nested too deeply")
-    return found
+    return parsed

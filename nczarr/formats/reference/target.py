@@ -51,9 +51,9 @@ def begin(path: str, plan: StorePlan, folder: Callable[[], Store]) -> tuple[Stor
 
 def text(plan: StorePlan, fill: Callable[[Store], object]) -> Iterator[bytes]:
     """Yield the document of a plan; `fill` fills the store. Raises OSError."""
-    held = DocumentStore("", plan)
-    fill(held)
-    yield from held.document()
+    store = DocumentStore("", plan)
+    fill(store)
+    yield from store.document()
 
 
 class DocumentStore(MemoryStore):
@@ -75,9 +75,9 @@ class DocumentStore(MemoryStore):
 
     def add(self, referred: Referred) -> None:
         """Add the chunk references of an array. Raises CompileError: unnamed-target."""
-        columns, told = referred.columns, referred.noted
+        columns, notes = referred.columns, referred.noted
         try:
-            urls = tuple(self._url(source, told) for source in columns.sources)
+            urls = tuple(self._url(source, notes) for source in columns.sources)
         except UnnamedTargetError as error:
             helps = ("give the location of the targets with `--base URL`",)
             fault = Diagnostic(
@@ -88,15 +88,15 @@ class DocumentStore(MemoryStore):
         if len(urls) <= max(most, len(columns.chunk) // 4):
             for source, url in zip(columns.sources, urls, strict=True):
                 if url not in self._notes:
-                    self._notes[url] = _facts(told.get(source)) or noted(source)
+                    self._notes[url] = _facts(notes.get(source)) or noted(source)
         self.arrays.append(referred._replace(columns=columns._replace(sources=urls), noted={}))
 
-    def _url(self, source: str, told: Mapping[str, Mapping[str, Any]]) -> str:
-        known = self._urls.get(source)
-        if known is None:
-            spelled = told.get(source, {}).get("url") if self._keeps_names else None
-            known = self._urls[source] = self._naming.url(source) if spelled is None else spelled
-        return known
+    def _url(self, source: str, notes: Mapping[str, Mapping[str, Any]]) -> str:
+        url = self._urls.get(source)
+        if url is None:
+            spelled = notes.get(source, {}).get("url") if self._keeps_names else None
+            url = self._urls[source] = self._naming.url(source) if spelled is None else spelled
+        return url
 
     def document(self) -> Iterator[bytes]:
         """Yield version 1 JSON without templates and generators, which not all readers support."""
@@ -119,7 +119,7 @@ class DocumentStore(MemoryStore):
         """Notes on targets, and places of `_FillValue` that only fill values state; possibly empty."""
         notes = {url: note for url, note in sorted(self._notes.items()) if note}
         members = {"targets": notes, "fill_values": self._fills}
-        return {name: each for name, each in members.items() if each}
+        return {name: content for name, content in members.items() if content}
 
 
 class JsonTarget(DocumentStore):
@@ -182,10 +182,10 @@ class ParquetTarget(DocumentStore):
         self._store.abort()
 
 
-def _facts(told: Mapping[str, Any] | None) -> dict[str, Any]:
+def _facts(note: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return recorded properties of a target as members of a document."""
     kinds = {"size": int, "mtime": str, "etag": str}
-    return {name: told[name] for name, kind in kinds.items() if told and type(told.get(name)) is kind}
+    return {name: note[name] for name, kind in kinds.items() if note and type(note.get(name)) is kind}
 
 
 def _is_in_sidecar(key: str, documents: Mapping[str, bytes]) -> bool:

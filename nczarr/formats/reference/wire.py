@@ -102,7 +102,7 @@ def read(
         return None
     version = members.get("version")
     if version is None:
-        plain = ((key, dict(each) if isinstance(each, ReferenceTable) else each) for key, each in members.items())
+        plain = ((key, dict(value) if isinstance(value, ReferenceTable) else value) for key, value in members.items())
         refs = members if isinstance(members, ReferenceTable) else ReferenceTable(dict(plain))
         refs.discard("version")
         check_values(refs, (), 0, faults)
@@ -181,17 +181,17 @@ def _first(members: Mapping[str, Any], faults: Faults, overrides: Mapping[str, s
         if not isinstance(text, str):
             message = f"template `{name}` must be a string, not {kind(text)}"
             faults.error("bad-reference-document", message, ("templates", name))
-    found = _object(members, "refs", faults)
-    refs = found if isinstance(found, ReferenceTable) else ReferenceTable(found)
+    written = _object(members, "refs", faults)
+    refs = written if isinstance(written, ReferenceTable) else ReferenceTable(written)
     check_values(refs, ("refs",), 1, faults)
     templates = {**{name: text for name, text in texts.items() if isinstance(text, str)}, **overrides}
     items = members.get("gen", [])
     if not isinstance(items, list):
         faults.error("bad-reference-document", f"`gen` must be a list, not {kind(items)}", ("gen",))
         items = []
-    made = [_generator(item, ("gen", number), templates, faults) for number, item in enumerate(items)]
+    generators = [_generator(item, ("gen", number), templates, faults) for number, item in enumerate(items)]
     return ReferenceDocument(
-        1, templates, tuple(each for each in made if each is not None), refs, members.get("nczarr")
+        1, templates, tuple(generator for generator in generators if generator is not None), refs, members.get("nczarr")
     )
 
 
@@ -229,18 +229,18 @@ def _generator(item: Any, path: Path, templates: dict[str, str], faults: Faults)
         here = (*path, "dimensions", name)
         if name in templates:
             fault(f"{named}: dimension `{name}` has the name of a template", here)
-        found = _values(values)
-        if isinstance(found, str):
-            fault(f"{named}: dimension `{name}`: {found}", here)
+        parsed = _values(values)
+        if isinstance(parsed, str):
+            fault(f"{named}: dimension `{name}`: {parsed}", here)
         else:
-            dimensions.append(GeneratorDimension(name, found))
+            dimensions.append(GeneratorDimension(name, parsed))
     if faults.report.errors > before:
         return None
     return Generator(item["key"], item["url"], item.get("offset"), item.get("length"), tuple(dimensions))
 
 
-def _wrong(item: dict[str, Any], name: str, wanted: str) -> str:
-    return f"`{name}` must be {wanted}, not {kind(item[name]) if name in item else 'missing'}"
+def _wrong(item: dict[str, Any], name: str, expected: str) -> str:
+    return f"`{name}` must be {expected}, not {kind(item[name]) if name in item else 'missing'}"
 
 
 def _values(declared: Any) -> range | tuple[Any, ...] | str:
@@ -327,10 +327,12 @@ def _text_fault(text: str, version: int) -> str | None:
 def _check_count(document: ReferenceDocument, limits: Limits, faults: Faults) -> None:
     """Reject more entries than the limit, before making them."""
     total = len(document.refs)
-    for number, each in enumerate(document.generators):
-        total += each.entries
+    for number, generator in enumerate(document.generators):
+        total += generator.entries
         if total > limits.entries:
-            text = f"generator `{each.key}` raises the entries to {_shown(total)}, above the limit, {limits.entries}"
+            text = (
+                f"generator `{generator.key}` raises the entries to {_shown(total)}, above the limit, {limits.entries}"
+            )
             faults.error("oversized-expansion", text, ("gen", number), ["raise the limit with `--max-entries`"])
             return
 

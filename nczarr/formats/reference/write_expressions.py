@@ -97,8 +97,8 @@ def hole(expression: str, width: int = 0) -> str:
 
 def joined(literals: tuple[str, ...], holes: list[str]) -> str:
     """Join alternating texts and holes, escaping the texts."""
-    made = quoted(literals[0]) if len(literals) == 1 else quoted(literals[0] + "\0").removesuffix("\0")
+    text = quoted(literals[0]) if len(literals) == 1 else quoted(literals[0] + "\0").removesuffix("\0")
     for place, (hole, literal) in enumerate(zip(holes, literals[1:], strict=True), 2):
         last = place == len(literals)
-        made += hole + (quoted(literal) if last else quoted(literal + "\0").removesuffix("\0"))
-    return made
+        text += hole + (quoted(literal) if last else quoted(literal + "\0").removesuffix("\0"))
+    return text

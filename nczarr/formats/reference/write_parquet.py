@@ -64,16 +64,16 @@ def write(
     `noted`: notes on targets. Raises CompileError for unsupported content
     before writing; OSError.
     """
-    held, columns = dict(documents), list(arrays)
+    metadata, columns = dict(documents), list(arrays)
     report = Report()
-    found = _arrays(held, inline, columns, report)
+    chunked = _arrays(metadata, inline, columns, report)
     if report.errors:
         raise CompileError(report.sorted())
-    rows = rows or record_size(each.grid.chunks for each in found if each.referred or each.data)
-    for array in found:
+    rows = rows or record_size(array.grid.chunks for array in chunked if array.referred or array.data)
+    for array in chunked:
         for place, data in _files(array, rows):
             store.put(f"{array.folder}refs.{place}.parq", data)
-    store.put(METADATA, b"".join(_metadata(held, rows, noted)))
+    store.put(METADATA, b"".join(_metadata(metadata, rows, noted)))
 
 
 def _arrays(
@@ -93,45 +93,45 @@ def _arrays(
                 grids[folder + slash] = grid(json.loads(data))
             except RecordFaultError as error:
                 _refuse(report, key, str(error))
-    found = {folder: _ArrayChunks(folder, made, None, {}) for folder, made in grids.items()}
-    for each in columns:
-        if not _suits(each, grids, report):
+    arrays = {folder: _ArrayChunks(folder, chunk_grid, None, {}) for folder, chunk_grid in grids.items()}
+    for referred in columns:
+        if not _suits(referred, grids, report):
             continue
-        _check_ranges(each, report)
-        found[each.chunk_keys.prefix] = found[each.chunk_keys.prefix]._replace(referred=each)
+        _check_ranges(referred, report)
+        arrays[referred.chunk_keys.prefix] = arrays[referred.chunk_keys.prefix]._replace(referred=referred)
     for key, data in inline.items():
         folder = key[: key.rfind("/") + 1]
         number = grids[folder].number(key[len(folder) :]) if folder in grids else None
         if number is None or not folder:
             _refuse(report, key, "it is not a chunk of an array in a folder")
         else:
-            found[folder].data[number] = data
-    return list(found.values())
+            arrays[folder].data[number] = data
+    return list(arrays.values())
 
 
-def _suits(each: Referred, grids: Mapping[str, ChunkGrid], report: Report) -> bool:
+def _suits(referred: Referred, grids: Mapping[str, ChunkGrid], report: Report) -> bool:
     """Return whether the keys of an array fit the layout."""
-    first = next(each.keys(), None)
+    first = next(referred.keys(), None)
     if first is None:
-        return each.chunk_keys.prefix in grids
-    if each.chunk_keys.lead or (each.chunk_keys.separator != "." and len(each.counts) > 1):
+        return referred.chunk_keys.prefix in grids
+    if referred.chunk_keys.lead or (referred.chunk_keys.separator != "." and len(referred.counts) > 1):
         _refuse(report, first, "only keys such as `0.1` are supported")
-    elif each.chunk_keys.prefix not in grids:
-        _refuse(report, first, f"there is no `{each.chunk_keys.prefix}{ARRAY}`")
-    elif not each.chunk_keys.prefix:
+    elif referred.chunk_keys.prefix not in grids:
+        _refuse(report, first, f"there is no `{referred.chunk_keys.prefix}{ARRAY}`")
+    elif not referred.chunk_keys.prefix:
         _refuse(report, first, "an array in the root cannot have chunks")
-    elif (grids[each.chunk_keys.prefix].counts or (1,)) != _grid(each).counts:  # a scalar may be told as `[1]`
-        _refuse(report, first, f"its position is outside `{each.chunk_keys.prefix}{ARRAY}`")
+    elif (grids[referred.chunk_keys.prefix].counts or (1,)) != _grid(referred).counts:  # a scalar may be told as `[1]`
+        _refuse(report, first, f"its position is outside `{referred.chunk_keys.prefix}{ARRAY}`")
     else:
         return True
     return False
 
 
-def _check_ranges(each: Referred, report: Report) -> None:
-    columns = each.columns
+def _check_ranges(referred: Referred, report: Report) -> None:
+    columns = referred.columns
     empty = np.flatnonzero((columns.length == 0) & (columns.offset == 0))
     for row in empty[:1].tolist():
-        key = each.chunk_keys.prefix + _grid(each).name(int(columns.chunk[row]))
+        key = referred.chunk_keys.prefix + _grid(referred).name(int(columns.chunk[row]))
         more = f", and {len(empty) - 1} others" if len(empty) > 1 else ""
         _refuse(report, key, f"an empty range at 0 would mean the whole target{more}")
 
@@ -142,8 +142,8 @@ def _refuse(report: Report, key: str, why: str) -> None:
     report.add(Diagnostic("unstorable-reference", Severity.ERROR, message, Label(key=key), helps=helps))
 
 
-def _grid(each: Referred) -> ChunkGrid:
-    return ChunkGrid(each.counts or (1,))
+def _grid(referred: Referred) -> ChunkGrid:
+    return ChunkGrid(referred.counts or (1,))
 
 
 def _files(array: _ArrayChunks, rows: int) -> Iterator[tuple[int, bytes]]:
@@ -158,8 +158,8 @@ def _files(array: _ArrayChunks, rows: int) -> Iterator[tuple[int, bytes]]:
     ends = [*starts[1:].tolist(), len(chunk)][: len(starts)]
     spans = {int(chunk[start] // rows): slice(start, end) for start, end in zip(starts.tolist(), ends, strict=True)}
     data: dict[int, dict[int, bytes]] = {}
-    for number, each in array.data.items():
-        data.setdefault(number // rows, {})[number % rows] = each
+    for number, chunk_data in array.data.items():
+        data.setdefault(number // rows, {})[number % rows] = chunk_data
     for place in sorted(spans.keys() | data.keys()):
         source, offset, length = (np.full(rows, fill, dtype=np.int64) for fill in (-1, 0, 0))
         if columns is not None and place in spans:
@@ -167,10 +167,10 @@ def _files(array: _ArrayChunks, rows: int) -> Iterator[tuple[int, bytes]]:
             at = chunk[span] - place * rows
             source[at], offset[at], length[at] = columns.source[span], columns.offset[span], columns.length[span]
             length[length == WHOLE] = 0
-        held = data.get(place, {})
-        source[list(held)] = -1
+        inline = data.get(place, {})
+        source[list(inline)] = -1
         paths = urls.take(pa.array(source, mask=source < 0))
-        raw = pa.array([held.get(row) for row in range(rows)], pa.binary()) if held else pa.nulls(rows, pa.binary())
+        raw = pa.array([inline.get(row) for row in range(rows)], pa.binary()) if inline else pa.nulls(rows, pa.binary())
         yield place, _encoded([paths, pa.array(offset), pa.array(length), raw])
 
 
@@ -184,7 +184,7 @@ def _encoded(columns: list[object]) -> bytes:
     from pyarrow import parquet
 
     fields = [("path", pa.string(), True), ("offset", pa.int64(), False), ("size", pa.int64(), False)]
-    schema = pa.schema([pa.field(*each) for each in [*fields, ("raw", pa.binary(), True)]])
+    schema = pa.schema([pa.field(*field) for field in [*fields, ("raw", pa.binary(), True)]])
     table = pa.Table.from_arrays(columns, schema=schema)
     file = io.BytesIO()
     parquet.write_table(
