@@ -145,12 +145,12 @@ class StructReader:
 
     def _records(self, tree: RecordTree, count: int) -> CValues:
         out = np.zeros(count, self._dtype)
-        kept = []
+        members = []
         for number, ((field, _), child) in enumerate(zip(tree.members, self._children, strict=True)):
             member = child.take(count * math.prod(field.shape))
             out[f"f{number}"] = member.array.reshape((count, *field.shape))
-            kept.append(member)
-        return CValues(out, tuple(kept))
+            members.append(member)
+        return CValues(out, tuple(members))
 
 
 def read_flat(source: Any, shape: tuple[int, ...], first: int, count: int) -> NDArray[Any]:

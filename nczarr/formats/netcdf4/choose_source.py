@@ -34,8 +34,8 @@ def _read_here(variable: StoredVariable, dataset: DatasetInfo | None) -> Parts |
         return None
     fill = None if dataset.fill is None else in_order(dataset.fill, dataset.dtype, dtype)
     layout = Layout(dtype, variable.shape, variable.shape, fill=fill)
-    made = _contiguous(variable, dataset, layout) or _chunked(variable, dataset, layout)
-    return None if made is None else {"": made}
+    source = _contiguous(variable, dataset, layout) or _chunked(variable, dataset, layout)
+    return None if source is None else {"": source}
 
 
 def _contiguous(variable: StoredVariable, dataset: DatasetInfo, layout: Layout) -> ArraySource | None:
@@ -64,17 +64,19 @@ def _chunked(variable: StoredVariable, dataset: DatasetInfo, layout: Layout) -> 
     through_library = decoded_parts.DecodedCells(
         variable, "", decoded_parts.in_one_piece(layout.dtype, variable.shape, variable.fill)
     )
-    own, undefined = layout.fill, dataset.undefined
+    unwritten, undefined = layout.fill, dataset.undefined
     if dataset.extent != variable.shape:
         beyond = bytes(itemsize(layout.dtype)) if variable.fill is None else variable.fill
         layout = layout._replace(fill=beyond)
         if undefined:  # then the same value may stand everywhere
-            own, undefined = beyond, False
+            unwritten, undefined = beyond, False
     layout = layout._replace(chunks=dataset.chunks, codecs=dataset.filters)
     stored = Stored(dataset.dtype, dataset.chunks, dataset.filters)
     steps = _steps(dataset, itemsize(dataset.dtype))
     edges = dataset.unfiltered_edges
-    return ChunkedArray(layout, variable.file, dataset.extent, stored, steps, edges, through_library, own, undefined)
+    return ChunkedArray(
+        layout, variable.file, dataset.extent, stored, steps, edges, through_library, unwritten, undefined
+    )
 
 
 def _steps(dataset: DatasetInfo, size: int) -> tuple[Config, ...] | None:

@@ -85,19 +85,19 @@ class _IndexCorrection(NamedTuple):
     counts: tuple[int, ...]
     """Number of chunks along the other axes."""
 
-    def right(self, told: NDArray[np.int64]) -> NDArray[np.int64]:
+    def right(self, reported: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the correct positions for reported ones: int64, shape (chunks, dimensions).
 
         A row has the index of a chunk along each dimension.
         """
-        number = told[:, self.axis].copy()
-        for axis in range(self.axis + 1, told.shape[1]):
-            number = number * self.counts[axis] + told[:, axis]
-        found = np.empty_like(told)
-        for axis in reversed([*range(self.axis), *range(self.axis + 1, told.shape[1])]):
-            number, found[:, axis] = np.divmod(number, self.counts[axis])
-        found[:, self.axis] = number
-        return found
+        number = reported[:, self.axis].copy()
+        for axis in range(self.axis + 1, reported.shape[1]):
+            number = number * self.counts[axis] + reported[:, axis]
+        positions = np.empty_like(reported)
+        for axis in reversed([*range(self.axis), *range(self.axis + 1, reported.shape[1])]):
+            number, positions[:, axis] = np.divmod(number, self.counts[axis])
+        positions[:, self.axis] = number
+        return positions
 
 
 def chunk_table(
@@ -128,7 +128,7 @@ def few_chunks(
     inside = chunks[(chunks < np.array(grid_of(extent, lengths), np.int64)).all(axis=1)]
     rows, mask, address, size = [], c_uint(), c_uint64(), c_uint64()
     for number, index in zip(raveled(inside, grid_of(shape, lengths)).tolist(), inside.tolist(), strict=True):
-        first = (c_uint64 * len(lengths))(*(each * length for each, length in zip(index, lengths, strict=True)))
+        first = (c_uint64 * len(lengths))(*(position * length for position, length in zip(index, lengths, strict=True)))
         h5.do("H5Dget_chunk_info_by_coord", dataset, first, byref(mask), byref(address), byref(size))
         if address.value != UNDEFINED:
             rows.append((number, address.value, size.value, mask.value))
@@ -185,8 +185,8 @@ class _IndexWalk:
         del self._places[:], self._facts[:]
         places = (first // np.array(self._chunks, np.uint64)).astype(np.int64)
         if self._turn is not None:
-            told, places = places, self._turn.right(places)
-            turned = np.flatnonzero((told != places).any(axis=1))[: _PROOFS - len(self._proofs)]
+            reported, places = places, self._turn.right(places)
+            turned = np.flatnonzero((reported != places).any(axis=1))[: _PROOFS - len(self._proofs)]
             self._proofs += [(tuple(places[row].tolist()), int(rest[row, 1])) for row in turned]
         inside = (places < self._within).all(axis=1)
         self._columns[0].append(places[inside] @ self._steps)
@@ -197,18 +197,20 @@ class _IndexWalk:
         """Return whether HDF5 finds chunks of the recorded sizes at the corrected positions."""
         size = c_uint64()
         for place, length in self._proofs:
-            first = (c_uint64 * self._rank)(*(number * each for number, each in zip(place, self._chunks, strict=True)))
+            first = (c_uint64 * self._rank)(
+                *(number * chunk_length for number, chunk_length in zip(place, self._chunks, strict=True))
+            )
             if h5.H5Dget_chunk_storage_size(dataset, first, byref(size)) < 0 or size.value != length:
                 return False
         return True
 
     def table(self) -> ChunkTable:
         """Return the recorded chunks in grid order."""
-        found = []
+        columns = []
         for pieces in self._columns:
-            found.append(np.concatenate(pieces))
+            columns.append(np.concatenate(pieces))
             pieces.clear()
-        if (found[0][1:] <= found[0][:-1]).any():
-            order = np.argsort(found[0], kind="stable")
-            found = [column[order] for column in found]
-        return ChunkTable(*found)
+        if (columns[0][1:] <= columns[0][:-1]).any():
+            order = np.argsort(columns[0], kind="stable")
+            columns = [column[order] for column in columns]
+        return ChunkTable(*columns)

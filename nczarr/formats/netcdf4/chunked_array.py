@@ -132,8 +132,8 @@ class ChunkedArray(ArraySource):
         remote = self.file.remote
         if remote is None:
             return self
-        wanted = covering_regions(regions, self.layout.chunks)
-        new = sorted(index for index in wanted if kept.get((self._known, "chunk", index)) is None)
+        indices = covering_regions(regions, self.layout.chunks)
+        new = sorted(index for index in indices if kept.get((self._known, "chunk", index)) is None)
         if len(new) < 2:
             return self
         chunks = table_of(new, len(self.layout.chunks))
@@ -173,7 +173,7 @@ class ChunkedArray(ArraySource):
     def _is_cut(self, index: Index) -> bool:
         """Return whether the dataset ends within a chunk of the array: bytes beyond are undefined."""
         lengths = zip(index, self.layout.chunks, self.extent, self.layout.shape, strict=True)
-        return any(end < (number + 1) * each and end < length for number, each, end, length in lengths)
+        return any(end < (number + 1) * chunk_length and end < length for number, chunk_length, end, length in lengths)
 
     def _are_cut(self, chunks: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return `_is_cut` of many chunks: bool, shape (chunks,). `chunks`: int64, shape (chunks, dimensions)."""
@@ -188,38 +188,38 @@ class ChunkedArray(ArraySource):
             with LOCK:
                 if not self._own:
                     self._own.append(KnownChunks())
-        known: KnownChunks = self._own[0]
-        return known
+        chunks: KnownChunks = self._own[0]
+        return chunks
 
     @property
     def _table(self) -> ChunkTable:
         """Chunk table, read from HDF5 once in a process. Raises OSError."""
-        known = self._known
+        in_process = self._known
         path = str(self.file.path)
-        if known.table is None and not is_here(path):  # two threads may ask; nothing waits for a file that hangs
-            known.table = called(str(self.file.path), ChunkedArray.looked_up, self)
-        if known.table is None:
+        if in_process.table is None and not is_here(path):  # two threads may ask; nothing waits for a file that hangs
+            in_process.table = called(str(self.file.path), ChunkedArray.looked_up, self)
+        if in_process.table is None:
             with LOCK:
-                if known.table is None:
-                    known.table = self.looked_up()
-        return known.table
+                if in_process.table is None:
+                    in_process.table = self.looked_up()
+        return in_process.table
 
     def _table_of(self, chunks: NDArray[np.int64]) -> ChunkTable:
         """Return a chunk table that has these chunks: int64, shape (chunks, dimensions). Raises OSError.
 
         The whole table of a remote file may take hundreds of requests, a few chunks take three.
         """
-        known, counts = self._known, grid_of(self.layout.shape, self.layout.chunks)
-        if known.table is not None or len(chunks) > FEW or not (self.distant or math.prod(counts) > MANY):
+        in_process, counts = self._known, grid_of(self.layout.shape, self.layout.chunks)
+        if in_process.table is not None or len(chunks) > FEW or not (self.distant or math.prod(counts) > MANY):
             return self._table
         numbers = raveled(chunks, counts).tolist()
-        new = known.unknown(numbers)
-        if new and not self.distant and len(known.rows) + len(new) > FEW_LOCAL:
+        new = in_process.unknown(numbers)
+        if new and not self.distant and len(in_process.rows) + len(new) > FEW_LOCAL:
             return self._table
         if new:
             looked_up = called(str(self.file.path), ChunkedArray.looked_up_few, self, chunks[new])
-            known.note([numbers[row] for row in new], looked_up)
-        return known.few(numbers)
+            in_process.note([numbers[row] for row in new], looked_up)
+        return in_process.few(numbers)
 
     def _table_in(self, region: Region | None) -> ChunkTable:
         """Return a chunk table that has the chunks with an index of a region; None: all. Raises OSError."""
@@ -292,9 +292,9 @@ class ChunkedArray(ArraySource):
         if row == len(table.chunk) or table.chunk[row] != number:
             return None
         place = ChunkPlace(str(self.file.path), int(table.offset[row]), int(table.length[row]), int(table.mask[row]))
-        wanted = self._length(place.mask)
-        if wanted is not None and place.length != wanted:
-            self._unreadable(misfit(place.length, wanted), place.offset)
+        expected = self._length(place.mask)
+        if expected is not None and place.length != expected:
+            self._unreadable(misfit(place.length, expected), place.offset)
         return place
 
     def _length(self, mask: int) -> int | None:
@@ -315,14 +315,14 @@ class ChunkedArray(ArraySource):
         there[there] = table.chunk[rows[there]] == numbers[there]
         if self._outgrown and not cut:
             there &= ~self._are_cut(chunks)
-        found = np.flatnonzero(there)
-        rows = rows[found]
+        present = np.flatnonzero(there)
+        rows = rows[present]
         lengths, masks = table.length[rows], table.mask[rows]
         for mask in distinct(masks).tolist():
-            wanted = self._length(mask)
-            if wanted is not None and ((masks == mask) & (lengths != wanted)).any():
+            expected = self._length(mask)
+            if expected is not None and ((masks == mask) & (lengths != expected)).any():
                 return ArraySource.places(self, chunks, cut=cut)  # the first wrong one raises
-        return PlaceColumns((str(self.file.path),), found, np.zeros_like(found), table.offset[rows], lengths, masks)
+        return PlaceColumns((str(self.file.path),), present, np.zeros_like(present), table.offset[rows], lengths, masks)
 
     def _unreadable(self, reason: str, offset: int) -> NoReturn:
         unreadable(self.file.name, f"the chunk cannot be decoded: {reason}", offset=offset)
@@ -411,9 +411,9 @@ class ChunkedArray(ArraySource):
     def chunk(self, index: Index) -> NDArray[Any] | None:
         """Return a whole decoded chunk in the layout's dtype; None if it is not allocated. It is cached."""
         array = self._known
-        known: NDArray[Any] | None = kept.get((array, "chunk", index))
-        if known is not None:
-            return known
+        cached: NDArray[Any] | None = kept.get((array, "chunk", index))
+        if cached is not None:
+            return cached
         place = self.found(index)
         if place is None:
             return None
@@ -429,9 +429,9 @@ class ChunkedArray(ArraySource):
 
     def put(self, index: Index, inside: Selection, out: NDArray[Any]) -> bool:
         """Decode a part of a chunk into `out`; return False if the chunk is not allocated."""
-        known: NDArray[Any] | None = kept.get((self._known, "chunk", index))
-        if known is not None:
-            out[...] = known[inside]
+        cached: NDArray[Any] | None = kept.get((self._known, "chunk", index))
+        if cached is not None:
+            out[...] = cached[inside]
             return True
         place = self.found(index)
         if place is None:

@@ -32,8 +32,8 @@ def default_chunks(lengths: Sequence[int | None], itemsize: int, room: int = CHU
     if not fixed and len(lengths) == 1:
         return (max(1, max(1, min(LONE_BYTES, room // itemsize)) // itemsize),)
     if not fixed:
-        each = int(math.pow(room / itemsize, 1 / len(lengths))) if lengths else 1
-        chunks = [max(1, each)] * len(lengths)
+        edge = int(math.pow(room / itemsize, 1 / len(lengths))) if lengths else 1
+        chunks = [max(1, edge)] * len(lengths)
     else:
         total = math.prod(float(length) for length in fixed) * itemsize
         factor = math.pow(room / total, 1 / len(fixed)) if total else math.inf

@@ -20,10 +20,10 @@ _LOCAL_OBJECTS = 0x3E
 """Kinds of open objects (H5F_OBJ_DATASET …): all but files that were opened by a file's own identifier."""
 
 
-def scan(h5: Hdf5, file: int, found: Survey, size: int) -> Survey:
+def scan(h5: Hdf5, file: int, survey: Survey, size: int) -> Survey:
     """Return the survey of a file with its unreadable objects and attributes. `size`: bytes of the file."""
     damaged, unreadable = [], []
-    for place, listed in found.objects.items():
+    for place, listed in survey.objects.items():
         path = place.encode()
         if not _is_readable(h5, file, path, listed.kind):
             damaged.append(place)
@@ -38,7 +38,7 @@ def scan(h5: Hdf5, file: int, found: Survey, size: int) -> Survey:
             damaged.append(place)
             continue
         unreadable += [(place, name) for name in names if not _is_attribute_readable(h5, file, path, name, size)]
-    return found._replace(damaged=tuple(damaged), unreadable=tuple(unreadable))
+    return survey._replace(damaged=tuple(damaged), unreadable=tuple(unreadable))
 
 
 def _is_readable(h5: Hdf5, file: int, path: bytes, kind: int) -> bool:

@@ -93,15 +93,18 @@ def _stages(checked: Checked) -> Iterator[list[str]]:
     for path in checked.variables:
         left.setdefault(names.parent(path), []).append(path)
     done: set[str] = set()
-    made: set[str] | None = None
+    defined: set[str] | None = None
 
     def ready(path: str) -> bool:
         later = [
-            str(each)
-            for each in checked.variables[path].dimensions
-            if order[names.parent(str(each))] > order[names.parent(path)]
+            str(reference)
+            for reference in checked.variables[path].dimensions
+            if order[names.parent(str(reference))] > order[names.parent(path)]
         ]
-        return not later or (made is not None and all(each in made or each not in checked.variables for each in later))
+        return not later or (
+            defined is not None
+            and all(reference in defined or reference not in checked.variables for reference in later)
+        )
 
     while any(left.values()):
         stage = []
@@ -109,12 +112,12 @@ def _stages(checked: Checked) -> Iterator[list[str]]:
             count = next((number for number, path in enumerate(paths) if not ready(path)), len(paths))
             stage += paths[:count]
             left[group] = paths[count:]
-        if not stage and made is not None and made == done:
+        if not stage and defined is not None and defined == done:
             stage = [path for paths in left.values() for path in paths]
             left.clear()
         yield stage
         done.update(stage)
-        made = set(done)
+        defined = set(done)
 
 
 def _define_type(lib: Library, path: str, declared: UserType, ids: Ids, checked: Checked) -> int:
@@ -126,12 +129,12 @@ def _define_type(lib: Library, path: str, declared: UserType, ids: Ids, checked:
         case VlenType():
             return lib.make("nc_def_vlen", group, name, ids.of_type(declared.base))
         case EnumType():
-            made = lib.make("nc_def_enum", group, c.ATOMIC_IDS[declared.base], name)
+            type_id = lib.make("nc_def_enum", group, c.ATOMIC_IDS[declared.base], name)
             width, signed = ATOMIC[declared.base].size, ATOMIC[declared.base].low < 0
             for constant in declared.constants:
                 value = constant.value.to_bytes(width, c.BYTE_ORDER, signed=signed)
-                lib.do("nc_insert_enum", group, made, constant.name.encode(), value)
-            return made
+                lib.do("nc_insert_enum", group, type_id, constant.name.encode(), value)
+            return type_id
         case CompoundType():
             return _define_compound(lib, group, path, declared, ids, checked)
         case _:
@@ -141,52 +144,54 @@ def _define_type(lib: Library, path: str, declared: UserType, ids: Ids, checked:
 def _define_compound(lib: Library, group: int, fqn: str, declared: CompoundType, ids: Ids, checked: Checked) -> int:
     """Define a record with C alignment, the only memory layout that the library accepts."""
     aligned = struct(fqn, checked.types)
-    made = lib.make("nc_def_compound", group, aligned.size, declared.name.encode())
+    type_id = lib.make("nc_def_compound", group, aligned.size, declared.name.encode())
     for number, field in enumerate(declared.fields):
         offset = aligned.offsets[number]
         base = ids.of_type(field.type)
         if field.shape:
             shape = integers(field.shape)
-            lib.do("nc_insert_array_compound", group, made, field.name.encode(), offset, base, len(field.shape), shape)
+            lib.do(
+                "nc_insert_array_compound", group, type_id, field.name.encode(), offset, base, len(field.shape), shape
+            )
         else:
-            lib.do("nc_insert_compound", group, made, field.name.encode(), offset, base)
-    return made
+            lib.do("nc_insert_compound", group, type_id, field.name.encode(), offset, base)
+    return type_id
 
 
 def _define_variable(lib: Library, path: str, variable: Variable, ids: Ids, plan: FilePlan, report: Report) -> None:
     group = ids.groups[names.parent(path)]
     dimensions = integers([ids.dimensions[str(ref)] for ref in variable.dimensions])
-    made = lib.make(
+    variable_id = lib.make(
         "nc_def_var", group, variable.name.encode(), ids.of_type(variable.type), len(variable.dimensions), dimensions
     )
-    ids.variables[path] = made
+    ids.variables[path] = variable_id
     try:
-        _define_storage(lib, group, made, path, variable, plan)
+        _define_storage(lib, group, variable_id, path, variable, plan)
     except c.CallError as error:
         text = f"the netCDF library does not support the storage of `{path}`: {error}"
         report.error("refused-storage", text, variable.span, helps=["choose other filters, or none with `--codec`"])
     for attribute in declared_attributes(path, plan.checked):
-        put_attribute(lib, group, made, attribute, ids, plan.checked)
+        put_attribute(lib, group, variable_id, attribute, ids, plan.checked)
 
 
-def _define_storage(lib: Library, group: int, made: int, path: str, variable: Variable, plan: FilePlan) -> None:
+def _define_storage(lib: Library, group: int, variable_id: int, path: str, variable: Variable, plan: FilePlan) -> None:
     storage = plan.storage[path]
     chunks = chunk_lengths(path, variable, plan) if variable.dimensions else None
     if chunks is not None:
-        lib.do("nc_def_var_chunking", group, made, c.CHUNKED, sizes(chunks))
+        lib.do("nc_def_var_chunking", group, variable_id, c.CHUNKED, sizes(chunks))
     elif storage.layout == "compact":
-        lib.do("nc_def_var_chunking", group, made, c.COMPACT, None)
+        lib.do("nc_def_var_chunking", group, variable_id, c.COMPACT, None)
     elif variable.dimensions:
-        lib.do("nc_def_var_chunking", group, made, c.CONTIGUOUS, None)
-    _define_filters(lib, group, made, storage, struct(variable.type, plan.checked.types).size)
+        lib.do("nc_def_var_chunking", group, variable_id, c.CONTIGUOUS, None)
+    _define_filters(lib, group, variable_id, storage, struct(variable.type, plan.checked.types).size)
     if storage.endian is not None:
-        lib.do("nc_def_var_endian", group, made, c.ENDIAN[storage.endian])
+        lib.do("nc_def_var_endian", group, variable_id, c.ENDIAN[storage.endian])
     filled = own_fill(path, plan.checked) is not None
     if storage.no_fill and not filled and is_fixed(variable.type, plan.checked.types):  # others: no_fill.py
-        lib.do("nc_def_var_fill", group, made, 1, None)
+        lib.do("nc_def_var_fill", group, variable_id, 1, None)
     if storage.quantize is not None:
         algorithm = c.QUANTIZE[storage.quantize.algorithm]
-        lib.do("nc_def_var_quantize", group, made, algorithm, storage.quantize.digits)
+        lib.do("nc_def_var_quantize", group, variable_id, algorithm, storage.quantize.digits)
 
 
 def chunk_lengths(path: str, variable: Variable, plan: FilePlan) -> tuple[int, ...] | None:
@@ -210,21 +215,21 @@ def grows(dimension: Dimension) -> bool:
     return dimension.unlimited or dimension.size == 0
 
 
-def _define_filters(lib: Library, group: int, made: int, storage: Storage, itemsize: int) -> None:
+def _define_filters(lib: Library, group: int, variable_id: int, storage: Storage, itemsize: int) -> None:
     """Define filters in the plan's order, which is the library's own."""
     for codec in storage.codecs:
         match codec.id:
             case 3:
-                lib.do("nc_def_var_fletcher32", group, made, 1)
+                lib.do("nc_def_var_fletcher32", group, variable_id, 1)
             case 2:
-                lib.do("nc_def_var_deflate", group, made, 1, 0, 0)
+                lib.do("nc_def_var_deflate", group, variable_id, 1, 0, 0)
             case 1 if level_of(codec):  # of level 0 the library makes no filter here
-                lib.do("nc_def_var_deflate", group, made, 0, 1, level_of(codec))
+                lib.do("nc_def_var_deflate", group, variable_id, 0, 1, level_of(codec))
             case number:
                 parameters = codec.parameters
                 if number == BLOSC and not any(parameters[:4]):  # what its plug-in notes there: versions and sizes
                     parameters = (2, 2, itemsize, itemsize * math.prod(storage.chunks or ()), *parameters[4:])
-                lib.do("nc_def_var_filter", group, made, number, len(parameters), c.unsigned(parameters))
+                lib.do("nc_def_var_filter", group, variable_id, number, len(parameters), c.unsigned(parameters))
 
 
 def put_attribute(lib: Library, group: int, owner: int, attribute: Attribute, ids: Ids, checked: Checked) -> None:

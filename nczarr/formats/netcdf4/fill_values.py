@@ -112,10 +112,10 @@ def declared(path: str, checked: Checked) -> tuple[Attribute, ...]:
     fill = own_fill(path, checked)
     if fill is None:
         return variable.attributes
-    wanted = Attribute(name=FILL, value=Constant(type=variable.type, count=1, data=fill))
+    fill_attribute = Attribute(name=FILL, value=Constant(type=variable.type, count=1, data=fill))
     if all(attribute.name != FILL for attribute in variable.attributes):
-        return (wanted, *variable.attributes)
-    return tuple(wanted if attribute.name == FILL else attribute for attribute in variable.attributes)
+        return (fill_attribute, *variable.attributes)
+    return tuple(fill_attribute if attribute.name == FILL else attribute for attribute in variable.attributes)
 
 
 def restore(h5: Hdf5, file: int, plan: FilePlan) -> None:
@@ -123,10 +123,10 @@ def restore(h5: Hdf5, file: int, plan: FilePlan) -> None:
     checked = plan.checked
     for path, variable in checked.variables.items():
         if own_fill(path, checked) is not None:
-            own = [attribute.value.data for attribute in variable.attributes if attribute.name == FILL]
+            values = [attribute.value.data for attribute in variable.attributes if attribute.name == FILL]
             group = names.split(names.parent(path))
             with LOCK:
-                _set(h5, file, group, variable.name, own[0] if own else None)
+                _set(h5, file, group, variable.name, values[0] if values else None)
 
 
 def _set(h5: Hdf5, file: int, group: tuple[str, ...], name: str, value: object) -> None:

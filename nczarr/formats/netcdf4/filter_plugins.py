@@ -96,20 +96,20 @@ def lend(lib: Library, number: int) -> None:
             codec = Codec(id=number, parameters=tuple(values[:count]))
             width = codec.parameters[2] if number == codecs.BLOSC and count > 2 else 1
             if flags & REVERSE:
-                made = decoded(data, codecs.to_configs([codec], width), width, None)
+                chunk = decoded(data, codecs.to_configs([codec], width), width, None)
             else:
-                made = codecs.encode([codec], data, width)
-            address = allocate(max(1, len(made)), 0)
-            ctypes.memmove(address, made, len(made))
+                chunk = codecs.encode([codec], data, width)
+            address = allocate(max(1, len(chunk)), 0)
+            ctypes.memmove(address, chunk, len(chunk))
         except Exception:  # nothing may be raised through C; HDF5 makes an error of the 0, which the library passes on
             return 0
         free(buffer[0])
         buffer[0] = address
-        size[0] = max(1, len(made))
-        return len(made)
+        size[0] = max(1, len(chunk))
+        return len(chunk)
 
-    made = _FilterClass(  # HDF5 declares no filter without an encoder, though nothing is encoded by it
+    filter_class = _FilterClass(  # HDF5 declares no filter without an encoder, though nothing is encoded by it
         1, number, 1, 1, f"nczarr filter {number}".encode(), None, None, _FUNCTION(run)
     )
-    lib.dll.H5Zregister(ctypes.byref(made))
-    _registered[number] = made
+    lib.dll.H5Zregister(ctypes.byref(filter_class))
+    _registered[number] = filter_class

@@ -100,10 +100,10 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
     except OSError as error:
         report.error("unreadable-file", f"`{source.name}`: {error.strerror or error}")
         return None
-    for each in diagnostics:
-        report.add(each)
-    made: Unchecked | None = unchecked
-    return made
+    for diagnostic in diagnostics:
+        report.add(diagnostic)
+    dataset: Unchecked | None = unchecked
+    return dataset
 
 
 def _read_apart(name: str, path: str, remote: RemoteFile | None) -> tuple[Unchecked | None, list[Diagnostic]]:
@@ -125,23 +125,23 @@ def _readable(lib: c.Library, source: Source) -> Source:
 
 
 def _read(lib: c.Library, source: Source, report: Report) -> Unchecked | None:
-    found: Survey | None = None
+    survey: Survey | None = None
     try:
         with LOCK, building():
-            found = look(lib, source.path)
+            survey = look(lib, source.path)
 
             def tree(file: int, shown: Survey | None) -> tuple[Unchecked, Report]:
                 noted = Report()
-                with datasets(lib, source.path, {} if shown is None else shown.objects) as known:
-                    return _LibraryReader(Inquiry(lib), file, source, noted, known).read(shown), noted
+                with datasets(lib, source.path, {} if shown is None else shown.objects) as datasets_of_file:
+                    return _LibraryReader(Inquiry(lib), file, source, noted, datasets_of_file).read(shown), noted
 
             # the library opens the file before `datasets`, as it wants it closed
-            unchecked, noted = use_library_file(lib, source.path, found, tree)
-            for each in noted.sorted():
-                report.add(each)
+            unchecked, noted = use_library_file(lib, source.path, survey, tree)
+            for diagnostic in noted.sorted():
+                report.add(diagnostic)
             return unchecked
     except (c.CallError, OSError) as error:
-        why = strange(lib, source.path, found) if isinstance(found, Survey) else None
+        why = strange(lib, source.path, survey) if isinstance(survey, Survey) else None
         helps = [f"{why}; netCDF does not support this" if why else "the file is damaged, or not a netCDF-4 file"]
         report.error("unreadable-file", f"`{source.name}`: {error}", helps=helps)
         return None
@@ -158,10 +158,10 @@ _StorageKey: TypeAlias = tuple[
 
 
 class _LibraryReader:
-    def __init__(self, ask: Inquiry, file: int, source: Source, report: Report, known: FileDatasets) -> None:
+    def __init__(self, ask: Inquiry, file: int, source: Source, report: Report, datasets: FileDatasets) -> None:
         self.ask = ask
         self.file = file
-        self.datasets = known
+        self.datasets = datasets
         self.report = report
         self.path, self.name = source.path, source.name
         self.bytes = FileBytes.at(source.path, source.name)
@@ -177,14 +177,14 @@ class _LibraryReader:
         self.attributes: dict[tuple[str, str, bytes], Attribute] = {}
         self.storages: dict[_StorageKey, Storage] = {}
 
-    def read(self, found: Survey | None) -> Unchecked:
-        """Return the dataset; `found`: all objects of the file."""
+    def read(self, survey: Survey | None) -> Unchecked:
+        """Return the dataset; `survey`: all objects of the file."""
         self._collect("/", "/", self.file)
         for number, (group, info) in list(self.infos.items()):
             self._declare(group, number, info)
         root = self._group("/", "/", self.file)
-        if found is not None:
-            for text in unseen(self.seen, found, self.datasets):
+        if survey is not None:
+            for text in unseen(self.seen, survey, self.datasets):
                 self.report.warning("unseen-object", text, helps=["everything else is read"])
         stem = os.path.splitext(os.path.basename(self.name))[0]
         kind = "nc7" if self.ask.is_classic_model(self.file) else "nc4"
@@ -234,11 +234,11 @@ class _LibraryReader:
         if info.kind == COMPOUND:
             if not info.members:  # the library shows so one with a member that it has no type for
                 raise KeyError(info.name)
-            known = self.ask.fields(group, number, info.members)
-            labels = self._unique([("field", field.name) for field in known], self.type_names[number])
+            members_of_record = self.ask.fields(group, number, info.members)
+            labels = self._unique([("field", field.name) for field in members_of_record], self.type_names[number])
             fields = tuple(
                 Field(name=label, type=self.type_names[field.type], shape=field.shape)
-                for label, field in zip(labels, known, strict=True)
+                for label, field in zip(labels, members_of_record, strict=True)
             )
             return CompoundType(name=name, fields=fields)
         return VlenType(name=name, base=self.type_names[info.base])
@@ -256,12 +256,12 @@ class _LibraryReader:
             for number, (_, length, growing) in members.dimensions.items()
         )
         place = names.split(written), None
-        attributes, own = self._attributes(group, c.GLOBAL, self.ask.attribute_count(group), path, place)
+        attributes, seen_names = self._attributes(group, c.GLOBAL, self.ask.attribute_count(group), path, place)
         seen = self.seen["/".join(("", *place[0]))] = Seen(
             frozenset(name for name, _, _ in members.dimensions.values()),
             frozenset(info.name for number, info in members.types.items() if number in self.infos),
             {},
-            own,
+            seen_names,
         )
         variables = []
         for number in members.variables:
@@ -286,7 +286,7 @@ class _LibraryReader:
         members = self.members[group]
         info, name = members.variables[number], members.shown[number]
         alike = members.alike[info.name]
-        if info.type not in self.type_names or not all(each in self.dimensions for each in info.dimensions):
+        if info.type not in self.type_names or not all(dimension in self.dimensions for dimension in info.dimensions):
             return None
         if names.problem(info.name) is not None:
             return None
@@ -296,17 +296,19 @@ class _LibraryReader:
         dataset = self.datasets.of(above, info.name) if unique else None
         if dataset is not None and not agrees(type_name, self.types, dataset):
             return None
-        attributes, own = self._attributes(group, number, info.attributes, path, (above, info.name) if unique else None)
-        seen.variables[info.name] = own | seen.variables.get(info.name, frozenset())
+        attributes, seen_names = self._attributes(
+            group, number, info.attributes, path, (above, info.name) if unique else None
+        )
+        seen.variables[info.name] = seen_names | seen.variables.get(info.name, frozenset())
         storage = self._storage(path, group, number, info, type_name, dataset)
         variable = Variable(
             name=name,
             type=type_name,
-            dimensions=tuple([self.dimensions[each][0] for each in info.dimensions]),
+            dimensions=tuple([self.dimensions[dimension][0] for dimension in info.dimensions]),
             attributes=attributes,
             storage=storage,
         )
-        shape = tuple([self.dimensions[each][1] for each in info.dimensions])
+        shape = tuple([self.dimensions[dimension][1] for dimension in info.dimensions])
         extent = dataset.extent if dataset is not None else None
         stored = StoredVariable(
             self.bytes,
@@ -328,11 +330,11 @@ class _LibraryReader:
         self, path: str, group: int, number: int, info: VariableInfo, type_name: str, dataset: DatasetInfo | None
     ) -> Storage:
         """Return the storage, with filters in file order, which the library does not report."""
-        found = None if dataset is None else _storage_of(dataset)
-        if found is None:
-            found = self.ask.storage(group, number, len(info.dimensions), filters=dataset is None)
-        codecs = tuple(Codec(id=number, parameters=tuple(values)) for number, *values in found.filters)
-        layout = LAYOUTS.get(found.layout)
+        reported = None if dataset is None else _storage_of(dataset)
+        if reported is None:
+            reported = self.ask.storage(group, number, len(info.dimensions), filters=dataset is None)
+        codecs = tuple(Codec(id=number, parameters=tuple(values)) for number, *values in reported.filters)
+        layout = LAYOUTS.get(reported.layout)
         if layout != "chunked" and self.growing.intersection(info.dimensions):
             # other programs store what is empty in one piece, and the library takes length 0 for unlimited
             text = f"`{path}` is {layout}, but the netCDF library treats one of its dimensions as unlimited"
@@ -343,18 +345,18 @@ class _LibraryReader:
         # HDF5 has chunks that are longer than a dimension of fixed length, where it might become longer
         chunks = tuple(
             [
-                each if free in self.growing else min(each, max(1, self.dimensions[free][1]))
-                for each, free in zip(found.chunks, info.dimensions, strict=False)
+                length if free in self.growing else min(length, max(1, self.dimensions[free][1]))
+                for length, free in zip(reported.chunks, info.dimensions, strict=False)
             ]
         )
-        endian: Literal["big"] | None = "big" if wide and found.endian == BIG else None
-        key = layout, chunks or None, codecs if dataset is None else dataset.filters, endian, found.no_fill
-        made = self.storages.get(key)
-        if made is None:
-            made = self.storages[key] = Storage(
-                layout=key[0], chunks=key[1], codecs=key[2], endian=endian, no_fill=found.no_fill
+        endian: Literal["big"] | None = "big" if wide and reported.endian == BIG else None
+        key = layout, chunks or None, codecs if dataset is None else dataset.filters, endian, reported.no_fill
+        storage = self.storages.get(key)
+        if storage is None:
+            storage = self.storages[key] = Storage(
+                layout=key[0], chunks=key[1], codecs=key[2], endian=endian, no_fill=reported.no_fill
             )
-        return made
+        return storage
 
     def _attributes(
         self, group: int, owner: int, count: int, scope: str, at: Owner | None
@@ -369,18 +371,18 @@ class _LibraryReader:
                 written.append(self.ask.attribute_name(group, owner, place))
             except c.CallError:
                 continue
-        plain, found, told = set(written), [], set()
+        plain, attributes, accounted = set(written), [], set()
         for name in written:
             first = names.normal(name)
             if first != name and first in plain:
-                told.add(name)
+                accounted.add(name)
                 self.namesakes.append(Namesake("attribute", name, "attribute", first, scope, None))
                 continue
             attribute = self._attribute(group, owner, name, at)
             if attribute is not None:
-                told.add(name)
-                found.append(attribute)
-        return tuple(found), frozenset(told)
+                accounted.add(name)
+                attributes.append(attribute)
+        return tuple(attributes), frozenset(accounted)
 
     def _attribute(self, group: int, owner: int, name: str, place: Owner | None) -> Attribute | None:
         """Return an attribute; None for unsupported types, and names that are invalid or not found."""
@@ -395,11 +397,11 @@ class _LibraryReader:
         if atomic is not None and atomic.size and (atomic.size == 1 or c.BYTE_ORDER == "little"):
             data = self.ask.attribute_bytes(group, owner, name, length * atomic.size)
             key = name, type_name, data
-            made = self.attributes.get(key)
-            if made is None:
+            attribute = self.attributes.get(key)
+            if attribute is None:
                 value = Constant(type=type_name, count=length, data=data)
-                made = self.attributes[key] = Attribute(name=name, value=value)
-            return made
+                attribute = self.attributes[key] = Attribute(name=name, value=value)
+            return attribute
         if type_name == "string" and place is not None:
             texts = self.datasets.cut_texts(*place, name, length)
             if texts is not None:

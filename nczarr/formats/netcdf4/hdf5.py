@@ -226,12 +226,12 @@ class Hdf5:
 
     def do(self, name: str, *arguments: Any) -> int:
         """Call a function that returns a negative number on failure. Raises OSError then."""
-        found: int = getattr(self, name)(*arguments)
+        status: int = getattr(self, name)(*arguments)
         self.lib.calls += 1
-        if found < 0:
+        if status < 0:
             self.check()
             self.lib.fail_hdf5(name)
-        return found
+        return status
 
     def check(self) -> None:
         """Raise the failure of a request for a remote file, which HDF5 takes for one of its own, and forget it."""
@@ -379,9 +379,9 @@ def opened_file(h5: Hdf5, path: str, *, needed: bool = False) -> Iterator[int]:
 
 def links(h5: Hdf5, file: int, group: bytes) -> list[tuple[bytes, int, int]]:
     """Return name, kind (H5L_type_t) and size of value of each link in a group. Raises OSError."""
-    found = h5.links = []
+    entries = h5.links = []
     h5.do("H5Literate_by_name2", file, group, 0, 0, None, h5.on_link, None, 0)
-    return found
+    return entries
 
 
 def object_path(group: tuple[str, ...], name: str) -> bytes:

@@ -124,12 +124,12 @@ def opened_in_memory(lib: Library, path: str) -> tuple[int, Image]:
     return number, image
 
 
-def opened_without_strange(lib: Library, path: str, found: Survey) -> tuple[int, Image] | None:
+def opened_without_strange(lib: Library, path: str, survey: Survey) -> tuple[int, Image] | None:
     """Open a file without refused objects; None without such, or if the rest fails too.
 
     Returns file id and image. Expects the lock. Raises OSError.
     """
-    places = _strange(lib, path, found)
+    places = _strange(lib, path, survey)
     if not places:
         return None
     image = Image(path)
@@ -138,7 +138,7 @@ def opened_without_strange(lib: Library, path: str, found: Survey) -> tuple[int,
     return _opened(lib, path, image)
 
 
-def opened_without_damage(lib: Library, path: str, found: Survey) -> tuple[int, Image] | None:
+def opened_without_damage(lib: Library, path: str, survey: Survey) -> tuple[int, Image] | None:
     """Open a file without what crashes the library: fill values, links, damaged objects and attributes.
 
     None without such.
@@ -146,24 +146,24 @@ def opened_without_damage(lib: Library, path: str, found: Survey) -> tuple[int, 
     Refused objects are omitted too. Returns file id and image. Expects the
     lock. Raises OSError.
     """
-    if not (found.fatal or found.hidden or found.damaged or found.unreadable):
+    if not (survey.fatal or survey.hidden or survey.damaged or survey.unreadable):
         return None
     image = Image(path)
     base = image.base()
-    if not all(without_fill(image.map, base, address) for address in found.fatal):
+    if not all(without_fill(image.map, base, address) for address in survey.fatal):
         raise OSError(errno.EIO, "the netCDF library crashes on fill values of fixed-length strings and half floats")
-    if "/" in found.damaged:
+    if "/" in survey.damaged:
         raise OSError(errno.EIO, "the attributes of the root group cannot be read")
-    links = [place for place, _ in found.hidden]
-    if not _unlink(lib, image, (*links, *found.damaged), found.unreadable):
+    links = [place for place, _ in survey.hidden]
+    if not _unlink(lib, image, (*links, *survey.damaged), survey.unreadable):
         raise OSError(errno.EIO, "the objects of the file that the netCDF library does not read cannot be left out")
-    made = None if found.elsewhere else _opened(lib, path, image)  # the library would open other files
-    if made is None:
-        places = [place for place in _strange(lib, path, found) if place not in found.damaged]
-        made = _opened(lib, path, image) if places and _unlink(lib, image, places) else None
-    if made is None:
+    opened = None if survey.elsewhere else _opened(lib, path, image)  # the library would open other files
+    if opened is None:
+        places = [place for place in _strange(lib, path, survey) if place not in survey.damaged]
+        opened = _opened(lib, path, image) if places and _unlink(lib, image, places) else None
+    if opened is None:
         raise OSError(errno.EIO, "the netCDF library does not open the file")
-    return made
+    return opened
 
 
 def _opened(lib: Library, path: str, image: Image) -> tuple[int, Image] | None:
@@ -187,11 +187,11 @@ def _open(lib: Library, path: str, image: Image) -> int:
     return number.value
 
 
-def _strange(lib: Library, path: str, found: Survey) -> list[str]:
+def _strange(lib: Library, path: str, survey: Survey) -> list[str]:
     """Return the paths of the objects that the library refuses."""
     h5 = hdf5(lib)
     with opened_file(h5, path) as file:
-        return [] if file < 0 else [place for place, _ in strange_objects(h5, file, found)]
+        return [] if file < 0 else [place for place, _ in strange_objects(h5, file, survey)]
 
 
 def _unlink(lib: Library, image: Image, places: Sequence[str], attributes: Sequence[tuple[str, bytes]] = ()) -> bool:
@@ -209,8 +209,12 @@ def _unlink(lib: Library, image: Image, places: Sequence[str], attributes: Seque
         image.check()
         return False
     with closing(h5, "H5Fclose", file):
-        kept = [each for each in attributes if h5.H5Adelete_by_name(file, each[0].encode(), each[1], 0) < 0]
-        objects = dict.fromkeys((*(place for place, _ in kept), *places))
+        failed = [
+            attribute
+            for attribute in attributes
+            if h5.H5Adelete_by_name(file, attribute[0].encode(), attribute[1], 0) < 0
+        ]
+        objects = dict.fromkeys((*(place for place, _ in failed), *places))
         return all(_delete(h5, file, place.encode("utf-8", "surrogateescape")) for place in objects)
 
 
@@ -223,8 +227,8 @@ def _in_place(image: Image) -> ImageCallbacks:
     """Return callbacks that let HDF5 modify an image in place instead of a copy."""
     address, size = image.address, image.size
     return ImageCallbacks(
-        IMAGE_MALLOC(lambda wanted, operation, data: address if wanted <= size else None),
+        IMAGE_MALLOC(lambda count, operation, data: address if count <= size else None),
         IMAGE_MEMCPY(lambda target, source, count, operation, data: target),
-        IMAGE_REALLOC(lambda at, wanted, operation, data: at if wanted <= size else None),
+        IMAGE_REALLOC(lambda at, count, operation, data: at if count <= size else None),
         IMAGE_FREE(lambda at, operation, data: 0),
     )

@@ -109,9 +109,9 @@ class Inquiry:
 
     def is_classic_model(self, file: int) -> bool:
         """Return whether the file has the classic model (nc7)."""
-        found = c_int()
-        self._do("nc_inq_format", c_int(file), byref(found))
-        return found.value == CLASSIC_MODEL_FORMAT
+        format_id = c_int()
+        self._do("nc_inq_format", c_int(file), byref(format_id))
+        return format_id.value == CLASSIC_MODEL_FORMAT
 
     def groups(self, group: int) -> tuple[int, ...]:
         """Return the child groups in definition order."""
@@ -124,41 +124,41 @@ class Inquiry:
     def dimensions(self, group: int) -> dict[int, tuple[str, int, bool]]:
         """Return a group's own dimensions by id: name, length, whether unlimited."""
         growing = self._ids("nc_inq_unlimdims", group)
-        found = {}
+        dimensions = {}
         for number in self._ids("nc_inq_dimids", group, c_int(0)):
             self._do("nc_inq_dim", group, number, self._scratch, self._to_size)
-            found[number] = _text(self._scratch), self._size.value, number in growing
-        return found
+            dimensions[number] = _text(self._scratch), self._size.value, number in growing
+        return dimensions
 
     def types(self, group: int) -> dict[int, TypeInfo]:
         """Return a group's own types by id, in definition order."""
-        found = {}
+        types = {}
         for number in self._ids("nc_inq_typeids", group):
             name, size, base, count, kind = create_string_buffer(NAME), c_size_t(), c_int(), c_size_t(), c_int()
             outs = (name, byref(size), byref(base), byref(count), byref(kind))
             self._do("nc_inq_user_type", c_int(group), c_int(number), *outs)
-            found[number] = TypeInfo(kind.value, _text(name), size.value, base.value, count.value)
-        return found
+            types[number] = TypeInfo(kind.value, _text(name), size.value, base.value, count.value)
+        return types
 
     def fields(self, group: int, number: int, count: int) -> list[FieldInfo]:
         """Return the fields of a compound type."""
-        found = []
+        fields = []
         for place in range(count):
             name, offset, kind, rank = create_string_buffer(NAME), c_size_t(), c_int(), c_int()
             shape = (c_int * 1024)()
             outs = (name, byref(offset), byref(kind), byref(rank), shape)
             self._do("nc_inq_compound_field", c_int(group), c_int(number), c_int(place), *outs)
-            found.append(FieldInfo(_text(name), kind.value, tuple(shape[: rank.value])))
-        return found
+            fields.append(FieldInfo(_text(name), kind.value, tuple(shape[: rank.value])))
+        return fields
 
     def members(self, group: int, number: int, count: int) -> list[tuple[str, bytes]]:
         """Return an enum's members; values are eight bytes, of which the base type uses the first."""
-        found = []
+        members = []
         for place in range(count):
             name, value = create_string_buffer(NAME), create_string_buffer(8)
             self._do("nc_inq_enum_member", c_int(group), c_int(number), c_int(place), name, value)
-            found.append((_text(name), value.raw))
-        return found
+            members.append((_text(name), value.raw))
+        return members
 
     def variables(self, group: int) -> dict[int, VariableInfo]:
         """Return a group's variables by id, in definition order.
@@ -166,7 +166,7 @@ class Inquiry:
         Omits those with a multidimensional attribute, on which the library
         fails.
         """
-        found = {}
+        variables = {}
         rank, dimensions = self._rank, self._ids_of_dimensions
         outs = self._scratch, byref(self._kind), byref(rank), dimensions
         for number in self._ids("nc_inq_varids", group):
@@ -175,8 +175,8 @@ class Inquiry:
             except OSError:
                 continue
             name, type_id, ids = _text(self._scratch), self._kind.value, tuple(dimensions[: rank.value])
-            found[number] = VariableInfo(name, type_id, ids, self._count("nc_inq_varnatts", group, number))
-        return found
+            variables[number] = VariableInfo(name, type_id, ids, self._count("nc_inq_varnatts", group, number))
+        return variables
 
     def attribute_count(self, group: int) -> int:
         """Return the number of attributes of a group."""
@@ -227,8 +227,8 @@ class Inquiry:
         shuffle, deflate, level, fletcher = c_int(), c_int(), c_int(), c_int()
         self._do("nc_inq_var_deflate", *at, byref(shuffle), byref(deflate), byref(level))
         self._do("nc_inq_var_fletcher32", *at, byref(fletcher))
-        found: list[tuple[int, ...]] = [(3,)] if fletcher.value else []
-        found += [(2,)] if shuffle.value else []
+        filters: list[tuple[int, ...]] = [(3,)] if fletcher.value else []
+        filters += [(2,)] if shuffle.value else []
         count = c_size_t()
         self._do("nc_inq_var_filter_ids", *at, byref(count), None)
         ids = (c_uint * max(1, count.value))()
@@ -240,8 +240,8 @@ class Inquiry:
             self._do("nc_inq_var_filter_info", *at, c_uint(number), byref(length), None)
             values = (c_uint * max(1, length.value))()
             self._do("nc_inq_var_filter_info", *at, c_uint(number), byref(length), values)
-            found.append((number, *values[: length.value]))
-        return tuple(found)
+            filters.append((number, *values[: length.value]))
+        return tuple(filters)
 
     def read_attribute(self, group: int, owner: int, name: str, address: int) -> None:
         """Read the values of an attribute, as C structs, into memory at an address."""
@@ -283,17 +283,17 @@ class GroupMembers:
     def of(cls, ask: Inquiry, group: int) -> GroupMembers:
         """Query the members of a group."""
         below = {child: ask.group_name(child) for child in ask.groups(group)}
-        made = cls(ask.types(group), ask.dimensions(group), ask.variables(group), below, {}, {}, {})
-        for number, info in made.variables.items():
-            made.alike.setdefault(info.name, []).append(number)
-        return made
+        members = cls(ask.types(group), ask.dimensions(group), ask.variables(group), below, {}, {}, {})
+        for number, info in members.variables.items():
+            members.alike.setdefault(info.name, []).append(number)
+        return members
 
     def items(self) -> list[tuple[str, str]]:
         """Return kind and name of each member, in the file's spelling."""
         return [
-            *(("type", each.name) for each in self.types.values()),
+            *(("type", info.name) for info in self.types.values()),
             *(("dimension", name) for name, _, _ in self.dimensions.values()),
-            *(("variable", each.name) for each in self.variables.values()),
+            *(("variable", info.name) for info in self.variables.values()),
             *(("group", name) for name in self.groups.values()),
         ]
 

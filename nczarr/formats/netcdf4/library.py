@@ -142,14 +142,14 @@ class Library:
 
     def _reason(self) -> str:
         """Return HDF5's innermost message about its last failure, or an empty text."""
-        found: list[str] = []
+        messages: list[str] = []
 
         def note(number: int, error: Any, data: Any) -> int:
-            found.append(error.contents.text.decode("utf-8", "replace"))
+            messages.append(error.contents.text.decode("utf-8", "replace"))
             return 0
 
         self.dll.H5Ewalk2(ctypes.c_int64(0), c_int(0), _WALK(note), None)
-        return found[0] if found else ""
+        return messages[0] if messages else ""
 
     def do(self, name: str, *arguments: Any) -> None:
         """Call a function without a result. Raises OSError, CallError."""
@@ -177,17 +177,17 @@ class Library:
 
     def make(self, name: str, *arguments: Any) -> int:
         """Call a function whose last argument returns an id. Raises OSError, CallError."""
-        found = c_int()
-        status = self._call[name](*arguments, byref(found))
+        made_id = c_int()
+        status = self._call[name](*arguments, byref(made_id))
         if status:
             self.fail(name, status)
-        return found.value
+        return made_id.value
 
     def dimension_length(self, file: int, dimension: int) -> int:
         """Return the current length of a dimension."""
-        found = c_size_t()
-        self.do("nc_inq_dimlen", file, dimension, byref(found))
-        return found.value
+        length = c_size_t()
+        self.do("nc_inq_dimlen", file, dimension, byref(length))
+        return length.value
 
 
 def integers(values: Sequence[int]) -> Any:
@@ -225,7 +225,7 @@ def library() -> Library:
         for suffix in EXTENSION_SUFFIXES:
             path = os.path.join(folder, "_netCDF4" + suffix)
             if os.path.exists(path):
-                made = Library(ctypes.CDLL(path, use_errno=True))
-                _find_plugins(made, os.path.join(folder, "plugins"))
-                return made
+                loaded = Library(ctypes.CDLL(path, use_errno=True))
+                _find_plugins(loaded, os.path.join(folder, "plugins"))
+                return loaded
     raise MissingLibraryError("netCDF4")

@@ -34,19 +34,19 @@ T = TypeVar("T")
 
 
 @contextmanager
-def library_file(lib: Library, path: str, found: Survey | None) -> Iterator[int]:
-    """Yield the netCDF id of a file without refused objects, and close it. `found`: the objects of the file.
+def library_file(lib: Library, path: str, survey: Survey | None) -> Iterator[int]:
+    """Yield the netCDF id of a file without refused objects, and close it. `survey`: the objects of the file.
 
     Expects `LOCK`. Raises OSError, CallError, LackingBytesError (`use_library_file`), and DamagedFileError if the
     library failed on attributes that HDF5 cannot read either.
     """
     h5, failures = hdf5(lib), lib.failures
     before = open_files(h5)
-    number, image = _opened(lib, path, found or Survey({}))
+    number, image = _opened(lib, path, survey or Survey({}))
     try:
         yield number
     finally:
-        damaged = None if lib.failures == failures or found is None else _new_damage(lib, path, found)
+        damaged = None if lib.failures == failures or survey is None else _new_damage(lib, path, survey)
         if damaged is None:
             with suppress(OSError, CallError):  # it was open for reading alone; if it was cut since, its close may fail
                 lib.do("nc_close", number)
@@ -61,21 +61,21 @@ def library_file(lib: Library, path: str, found: Survey | None) -> Iterator[int]
 class DamagedFileError(Exception):
     """A file with unreadable attributes was given to the library, which would crash when it closes it."""
 
-    def __init__(self, found: Survey) -> None:
+    def __init__(self, survey: Survey) -> None:
         super().__init__()
-        self.found = found
+        self.survey = survey
         """The objects of the file, with what cannot be read."""
 
 
-def _new_damage(lib: Library, path: str, found: Survey) -> Survey | None:
-    """Return a survey with the unreadable objects that `found` lacks; None if it has all of them."""
+def _new_damage(lib: Library, path: str, survey: Survey) -> Survey | None:
+    """Return a survey with the unreadable objects that `survey` lacks; None if it has all of them."""
     h5 = hdf5(lib)
     with opened_file(h5, path) as file:
-        scanned = found if file < 0 else scan(h5, file, found, _size(path))
-    return None if scanned == found else scanned
+        scanned = survey if file < 0 else scan(h5, file, survey, _size(path))
+    return None if scanned == survey else scanned
 
 
-def use_library_file(lib: Library, path: str, found: Survey | None, use: Callable[[int, Survey | None], T]) -> T:
+def use_library_file(lib: Library, path: str, survey: Survey | None, use: Callable[[int, Survey | None], T]) -> T:
     """Return the result of `use` for the netCDF id of a file, as `library_file` yields it, and the objects it shows.
 
     Of a remote file the library has an image of the bytes that were fetched. If it
@@ -86,12 +86,12 @@ def use_library_file(lib: Library, path: str, found: Survey | None, use: Callabl
     lacked = 0
     while True:
         try:
-            with library_file(lib, path, found) as number:
-                return use(number, found)
+            with library_file(lib, path, survey) as number:
+                return use(number, survey)
         except DamagedFileError as error:
             if not is_apart():
                 raise SuspectError(path) from None
-            found = error.found
+            survey = error.survey
         except LackingBytesError as error:
             remote = remote_file.at(path)
             lacked += sum(length for _, length in error.places)
@@ -101,14 +101,14 @@ def use_library_file(lib: Library, path: str, found: Survey | None, use: Callabl
             remote.fetch(error.places)
 
 
-def _opened(lib: Library, path: str, found: Survey) -> tuple[int, Image | None]:
+def _opened(lib: Library, path: str, survey: Survey) -> tuple[int, Image | None]:
     """Return the netCDF id of a file, with its image if it is open in memory."""
     lend_readers(lib)
-    safe = opened_without_damage(lib, path, found)
+    safe = opened_without_damage(lib, path, survey)
     if safe is not None:
         return safe
-    if found.elsewhere:  # the library would open other files
-        rest = opened_without_strange(lib, path, found)
+    if survey.elsewhere:  # the library would open other files
+        rest = opened_without_strange(lib, path, survey)
         if rest is None:
             raise OSError(errno.EIO, "the netCDF library does not open the file without its links to other files")
         return rest
@@ -119,7 +119,7 @@ def _opened(lib: Library, path: str, found: Survey) -> tuple[int, Image | None]:
         with lib.enhanced():
             lib.call("nc_open", c_char_p(os.fsencode(os.path.abspath(path))), c_int(0), byref(number))
     except OSError:
-        rest = opened_without_strange(lib, path, found)
+        rest = opened_without_strange(lib, path, survey)
         if rest is None:
             raise
         return rest

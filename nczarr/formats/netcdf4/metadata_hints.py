@@ -51,7 +51,7 @@ class Hints(NamedTuple):
 
 def hints(kind: int, data: bytes) -> Hints:
     """Return what a piece leads to; nothing if it is unknown or damaged."""
-    found: list[MetadataPiece] = []
+    pieces: list[MetadataPiece] = []
     chunks: list[int] = []
     try:
         for piece in _PARSERS[kind](data):
@@ -60,10 +60,10 @@ def hints(kind: int, data: bytes) -> Hints:
             if piece.kind == _CHUNKS:
                 chunks.append(piece.address)
             else:
-                found.append(piece)
+                pieces.append(piece)
     except (struct.error, IndexError, KeyError):
         pass  # the rest of a piece that is damaged, or of another version
-    return Hints(tuple(found), tuple(chunks))
+    return Hints(tuple(pieces), tuple(chunks))
 
 
 _CHUNKS = -2
@@ -71,8 +71,8 @@ _CHUNKS = -2
 
 
 def _number(data: bytes, at: int) -> int:
-    found: int = struct.unpack_from("<Q", data, at)[0]
-    return found
+    number: int = struct.unpack_from("<Q", data, at)[0]
+    return number
 
 
 def _known(kind: int, address: int) -> MetadataPiece:
@@ -95,8 +95,8 @@ def _header(data: bytes) -> Iterator[MetadataPiece]:
 
 def _block(data: bytes) -> Iterator[MetadataPiece]:
     if data[:4] == b"OCHK":  # whether messages have an order of creation is in the first block: both are tried
-        found = list(_messages(data[4:-4], 4, "<BHB"))
-        yield from found or _messages(data[4:-4], 6, "<BHB")
+        messages = list(_messages(data[4:-4], 4, "<BHB"))
+        yield from messages or _messages(data[4:-4], 6, "<BHB")
     else:
         yield from _messages(data, 8, "<HHB")
 
@@ -137,9 +137,9 @@ def _attribute_info(body: bytes) -> Iterator[MetadataPiece]:
 
 
 def _link(body: bytes) -> Iterator[MetadataPiece]:
-    found = _link_at(body, 0)
-    if found is not None and found[0]:
-        yield _known(HEADER, found[0])
+    link = _link_at(body, 0)
+    if link is not None and link[0]:
+        yield _known(HEADER, link[0])
 
 
 def _link_at(data: bytes, at: int) -> tuple[int, int] | None:
@@ -165,7 +165,7 @@ def _attribute(body: bytes) -> Iterator[MetadataPiece]:
     """Yield the collections of the global heap with the texts or lists of an attribute."""
     name, element, space = struct.unpack_from("<HHH", body, 2)
     at = 8 if body[0] < 3 else 9
-    sizes = [(each + 7) // 8 * 8 if body[0] == 1 else each for each in (name, element, space)]
+    sizes = [(length + 7) // 8 * 8 if body[0] == 1 else length for length in (name, element, space)]
     if body[at + sizes[0]] & 15 != _LISTS:
         return
     at += sum(sizes)
@@ -238,8 +238,8 @@ def _links(data: bytes) -> Iterator[MetadataPiece]:
     for start in range(13, 26):  # the offset of the block has up to eight bytes, and a checksum may follow
         if data[start] == 1 and data[start + 1] < 32:
             at = start
-            while (found := _link_at(data, at)) is not None:
-                address, at = found
+            while (link := _link_at(data, at)) is not None:
+                address, at = link
                 if address:
                     yield _known(HEADER, address)
             return

@@ -177,10 +177,10 @@ def _further_block(raw: Raw, base: int, body: bytes, head: int) -> HeaderBlock:
 def _block(raw: Raw, address: int, length: int, first: int, head: int) -> HeaderBlock:
     """Return a block. Raises OddHeaderError unless it is complete and its checksum is right."""
     data = _read(raw, address, length)
-    found = HeaderBlock(address, data[:-_CHECKSUM] if head < _OLD_HEAD else data, first, head)
-    if len(data) < length or _sealed(found, found.data) != data:
+    block = HeaderBlock(address, data[:-_CHECKSUM] if head < _OLD_HEAD else data, first, head)
+    if len(data) < length or _sealed(block, block.data) != data:
         raise OddHeaderError
-    return found
+    return block
 
 
 def _read(raw: Raw, address: int, length: int) -> bytes:
@@ -219,10 +219,10 @@ def take_times(lib: Library, path: str, types: Collection[str]) -> None:
     """Zero the creation times of user-defined types in a closed file, for reproducible bytes. Raises OSError."""
     if not types:
         return
-    places = [ObjectPath(names.split(names.parent(each)), (names.last(each),)) for each in types]
-    found = addresses(lib, path, places)
+    places = [ObjectPath(names.split(names.parent(type_path)), (names.last(type_path),)) for type_path in types]
+    places_in_file = addresses(lib, path, places)
     with open(path, "r+b") as raw:
-        for address, name in zip(found, types, strict=True):
+        for address, name in zip(places_in_file, types, strict=True):
             try:
                 block = first_block(raw, address)
             except OddHeaderError:

@@ -168,19 +168,29 @@ class FileDatasets:
         The netCDF library cuts them there. `name`: the variable; None for an
         attribute of the group.
         """
-        h5, places = self.h5, [object_path(group, each) for each in (NON_COORDINATE + (name or ""), name or "")]
-        place = next((each for each in places if name is not None and h5.H5Lexists(self.file, each, 0) > 0), None)
+        h5, places = self.h5, [object_path(group, spelling) for spelling in (NON_COORDINATE + (name or ""), name or "")]
+        place = next(
+            (
+                place_in_file
+                for place_in_file in places
+                if name is not None and h5.H5Lexists(self.file, place_in_file, 0) > 0
+            ),
+            None,
+        )
         opened = h5.H5Aopen_by_name(self.file, place or places[1], attribute.encode("utf-8", "surrogateescape"), 0, 0)
         if opened < 0:
             return None
-        with closing(h5, "H5Aclose", opened) as found, closing(h5, "H5Tclose", h5.do("H5Aget_type", found)) as kind:
+        with (
+            closing(h5, "H5Aclose", opened) as attribute_id,
+            closing(h5, "H5Tclose", h5.do("H5Aget_type", attribute_id)) as kind,
+        ):
             if h5.H5Tget_class(kind) != STRING or h5.H5Tis_variable_str(kind) != 0:
                 return None
             size = h5.H5Tget_size(kind)
             buffer = create_string_buffer(max(1, size * count))
-            h5.do("H5Aread", found, kind, buffer)
+            h5.do("H5Aread", attribute_id, kind, buffer)
         data = [buffer.raw[at : at + size].rstrip(b"\0") for at in range(0, size * count, size)]
-        return tuple(data) if any(b"\0" in each for each in data) else None
+        return tuple(data) if any(b"\0" in text for text in data) else None
 
     def of(self, group: tuple[str, ...], name: str) -> DatasetInfo | None:
         """Return the metadata of a variable's dataset; None if it does not exist. Raises OSError."""
@@ -189,10 +199,10 @@ class FileDatasets:
         if place not in self._objects:
             place = above + name
         listed = self._objects.get(place)
-        found = None if listed is None else listed.dataset or self._described(place)
-        if listed is None or found is None:
+        info = None if listed is None else listed.dataset or self._described(place)
+        if listed is None or info is None:
             return None
-        return found if listed.file == self._objects["/"].file else found._replace(elsewhere=True, address=None)
+        return info if listed.file == self._objects["/"].file else info._replace(elsewhere=True, address=None)
 
     def _described(self, place: str) -> DatasetInfo | None:
         """Return the metadata of a dataset from its file; None if HDF5 cannot open it. Raises OSError."""
@@ -246,21 +256,21 @@ class Describer:
     def _describe(self, dataset: int, kind: int, dtype: Descr | None) -> DatasetInfo:
         h5 = self._h5
         extent = self._extent(dataset)
-        with closing(h5, "H5Pclose", h5.do("H5Dget_create_plist", dataset)) as made:
-            layout = h5.H5Pget_layout(made)
+        with closing(h5, "H5Pclose", h5.do("H5Dget_create_plist", dataset)) as properties:
+            layout = h5.H5Pget_layout(properties)
             chunks: tuple[int, ...] = ()
             filters: tuple[Codec, ...] = ()
             shuffled, edges = None, False
             if layout == CHUNKED:
                 rank = len(extent or ())
-                h5.do("H5Pget_chunk", made, rank, self._lengths)
+                h5.do("H5Pget_chunk", properties, rank, self._lengths)
                 chunks = tuple(self._lengths[:rank])
                 self._options.value = 0
-                h5.H5Pget_chunk_opts(made, byref(self._options))
+                h5.H5Pget_chunk_opts(properties, byref(self._options))
                 edges = bool(self._options.value & _UNFILTERED_EDGES)
-                filters, shuffled = self._filters(made)
-            elsewhere = layout == CONTIGUOUS and h5.H5Pget_external_count(made) != 0
-            fill, undefined, given = self._fill(made, kind, dtype)
+                filters, shuffled = self._filters(properties)
+            elsewhere = layout == CONTIGUOUS and h5.H5Pget_external_count(properties) != 0
+            fill, undefined, is_own_fill = self._fill(properties, kind, dtype)
             address = self._address(dataset) if layout == CONTIGUOUS and not elsewhere else None
             return DatasetInfo(
                 dtype,
@@ -274,8 +284,8 @@ class Describer:
                 edges,
                 shuffled,
                 undefined,
-                given,
-                _fill_text(h5, made, kind) if given and dtype is None else None,
+                is_own_fill,
+                _fill_text(h5, properties, kind) if is_own_fill and dtype is None else None,
                 outline(h5, kind) if dtype is None else None,
                 fixed_text(h5, kind) if dtype is None else None,
             )
@@ -292,47 +302,47 @@ class Describer:
         self._h5.do("H5Dget_space_status", dataset, byref(self._status))
         return None if self._status.value == _NOT_ALLOCATED else int(self._h5.H5Dget_offset(dataset))
 
-    def _filters(self, made: int) -> tuple[tuple[Codec, ...], int | None]:
+    def _filters(self, properties: int) -> tuple[tuple[Codec, ...], int | None]:
         """Return the pipeline in encoding order, and shuffle's element size.
 
         Omits HDF5's own parameters: shuffle and checksum have none, szip the user's
         two.
         """
         h5, flags, count = self._h5, byref(self._flags), byref(self._count)
-        found, shuffled = [], None
-        for place in range(h5.H5Pget_nfilters(made)):
+        codecs, shuffled = [], None
+        for place in range(h5.H5Pget_nfilters(properties)):
             values, self._count.value = self._values, _MOST_PARAMETERS
-            number = h5.do("H5Pget_filter2", made, place, flags, count, values, 0, None, None)
+            number = h5.do("H5Pget_filter2", properties, place, flags, count, values, 0, None, None)
             if self._count.value > _MOST_PARAMETERS:
                 values = (c_uint * self._count.value)()
-                h5.do("H5Pget_filter2", made, place, flags, count, values, 0, None, None)
-            given = tuple(values[: self._count.value])
+                h5.do("H5Pget_filter2", properties, place, flags, count, values, 0, None, None)
+            values_of_filter = tuple(values[: self._count.value])
             if number == SHUFFLE:
-                shuffled = given[0] if given else 0
-            parameters = () if number in (SHUFFLE, FLETCHER32) else given
-            if number == _SZIP and len(given) > 1:
-                parameters = given[0] & _SZIP_CHOICES, given[1]
+                shuffled = values_of_filter[0] if values_of_filter else 0
+            parameters = () if number in (SHUFFLE, FLETCHER32) else values_of_filter
+            if number == _SZIP and len(values_of_filter) > 1:
+                parameters = values_of_filter[0] & _SZIP_CHOICES, values_of_filter[1]
             codec = self._codecs.get((number, parameters))
             if codec is None:
                 codec = self._codecs[number, parameters] = Codec(id=number, parameters=parameters)
-            found.append(codec)
-        return tuple(found), shuffled
+            codecs.append(codec)
+        return tuple(codecs), shuffled
 
-    def _fill(self, made: int, kind: int, dtype: Descr | None) -> tuple[bytes | None, bool, bool]:
+    def _fill(self, properties: int, kind: int, dtype: Descr | None) -> tuple[bytes | None, bool, bool]:
         """Return the fill value in the file's type, whether unwritten cells lack it, whether it is user-defined."""
         h5, status, when = self._h5, self._status, self._when
         status.value = when.value = 0
-        h5.H5Pfill_value_defined(made, byref(status))
-        h5.H5Pget_fill_time(made, byref(when))
+        h5.H5Pfill_value_defined(properties, byref(status))
+        h5.H5Pget_fill_time(properties, byref(when))
         undefined = status.value == _UNDEFINED_FILL or when.value == _NEVER
-        given = status.value == OWN_FILL
+        is_own_fill = status.value == OWN_FILL
         size = 0 if dtype is None else itemsize(dtype)
-        if not given or not size:
-            return bytes(size) if size else None, undefined, given
+        if not is_own_fill or not size:
+            return bytes(size) if size else None, undefined, is_own_fill
         buffer = create_string_buffer(size)
-        if h5.H5Pget_fill_value(made, kind, buffer) < 0:
-            return None, True, given
-        return buffer.raw, undefined, given
+        if h5.H5Pget_fill_value(properties, kind, buffer) < 0:
+            return None, True, is_own_fill
+        return buffer.raw, undefined, is_own_fill
 
 
 def is_flat(h5: Hdf5, kind: int) -> bool:
@@ -348,18 +358,18 @@ def fixed_text(h5: Hdf5, kind: int) -> FixedText | None:
     return FixedText(h5.H5Tget_size(kind), h5.H5Tget_strpad(kind) == _NULL_TERMINATED)
 
 
-def _fill_text(h5: Hdf5, made: int, kind: int) -> bytes | None:
+def _fill_text(h5: Hdf5, properties: int, kind: int) -> bytes | None:
     """Return the fill value of strings; None if empty, or for other types."""
     if h5.H5Tget_class(kind) != STRING:
         return None
     fixed = fixed_text(h5, kind)
     if fixed is not None:
         buffer = create_string_buffer(fixed.size)
-        if h5.H5Pget_fill_value(made, kind, buffer) < 0:
+        if h5.H5Pget_fill_value(properties, kind, buffer) < 0:
             return None
         return text_of(buffer.raw, terminated=fixed.terminated) or None
     address = c_void_p()
-    if h5.H5Pget_fill_value(made, kind, byref(address)) < 0 or not address.value:
+    if h5.H5Pget_fill_value(properties, kind, byref(address)) < 0 or not address.value:
         return None
     try:
         return cast(address, c_char_p).value or None
@@ -394,8 +404,8 @@ def _number(h5: Hdf5, kind: int, size: int, family: int) -> Descr | None:
     if order not in (_LITTLE, _BIG):
         return None
     if family == FLOAT:
-        known = h5.floats.get((size, order))
-        return f"{'<>'[order]}f{size}" if known is not None and h5.H5Tequal(kind, known) > 0 else None
+        float_type = h5.floats.get((size, order))
+        return f"{'<>'[order]}f{size}" if float_type is not None and h5.H5Tequal(kind, float_type) > 0 else None
     if size not in (1, 2, 4, 8) or h5.H5Tget_precision(kind) != 8 * size:
         return None
     letter = "i" if h5.H5Tget_sign(kind) else "u"
@@ -418,7 +428,7 @@ def _record(h5: Hdf5, kind: int, size: int) -> Descr | None:
 def _members(h5: Hdf5, kind: int) -> Iterator[tuple[str, tuple[int, ...], int]]:
     """Yield name in the tree (NFC and unique), shape and element type of each member of a record."""
     written = [_member_name(h5, kind, place) for place in range(h5.H5Tget_nmembers(kind))]
-    for place, (name, _) in enumerate(apart([("field", each) for each in written])):
+    for place, (name, _) in enumerate(apart([("field", name_written) for name_written in written])):
         with closing(h5, "H5Tclose", h5.H5Tget_member_type(kind, place)) as member:
             base = "H5Tget_super" if h5.H5Tget_class(member) == _ARRAY else "H5Tcopy"
             with closing(h5, "H5Tclose", h5.do(base, member)) as element:

@@ -46,52 +46,52 @@ def look(lib: Library, path: str) -> Survey | None:
     with opened_file(h5, path) as file:
         remote = remote_file.at(path)
         ahead = None if remote is None else ReadAhead(h5, remote, base_of(remote))
-        found = None if file < 0 else survey(h5, file, ahead)
-        if found is None or not found.is_damaged:
-            return found
+        surveyed = None if file < 0 else survey(h5, file, ahead)
+        if surveyed is None or not surveyed.is_damaged:
+            return surveyed
         if not is_apart():
             raise SuspectError(path)
-        return scan(h5, file, found, os.path.getsize(path) if remote is None else remote.size)
+        return scan(h5, file, surveyed, os.path.getsize(path) if remote is None else remote.size)
 
 
-def strange(lib: Library, path: str, found: Survey) -> str | None:
+def strange(lib: Library, path: str, surveyed: Survey) -> str | None:
     """Return the likely reason why the library does not open a file; None if unknown."""
     h5 = hdf5(lib)
     with LOCK, suppress(OSError), opened_file(h5, path) as file:  # the library's own failure is the one to tell
-        return None if file < 0 else next((why for _, why in strange_objects(h5, file, found)), None)
+        return None if file < 0 else next((why for _, why in strange_objects(h5, file, surveyed)), None)
     return None
 
 
-def unseen(known_groups: Mapping[str, Seen], found: Survey, known: FileDatasets) -> Iterator[str]:
+def unseen(known_groups: Mapping[str, Seen], surveyed: Survey, datasets: FileDatasets) -> Iterator[str]:
     """Yield a text for each unread object. `known_groups`: what was read, by path in the file. Raises OSError."""
-    for place in found.broken:
+    for place in surveyed.broken:
         yield f"the link `{place}` has no target"
-    for place in found.elsewhere:
+    for place in surveyed.elsewhere:
         yield in_other_file(place)
-    for _, why in found.hidden:
+    for _, why in surveyed.hidden:
         yield f"{why}: the netCDF library crashes on such a link, or does not open the file"
-    hidden = set(found.damaged)
-    for place in found.damaged:
+    hidden = set(surveyed.damaged)
+    for place in surveyed.damaged:
         yield f"`{place}` is damaged: HDF5 cannot read it"
-    damaged = {(place, name.decode("utf-8", "surrogateescape")) for place, name in found.unreadable}
+    damaged = {(place, name.decode("utf-8", "surrogateescape")) for place, name in surveyed.unreadable}
     for place, name in sorted(damaged):
         yield f"attribute `{name}` of `{place}` is damaged: HDF5 cannot read its values"
-    for place, what in hidden_objects(found, known_groups):
+    for place, what in hidden_objects(surveyed, known_groups):
         if place in hidden:
             continue
         hidden.add(place)
         yield f"{what} `{place}` has a type, scale or name that netCDF cannot represent or its library does not show"
-    for place, listed in found.objects.items():
+    for place, listed in surveyed.objects.items():
         if place in hidden:
             continue
         parent, _, name = place.rpartition("/")
-        own: frozenset[str] = frozenset()
+        attributes: frozenset[str] = frozenset()
         if listed.kind == GROUP and place.rstrip("/") in known_groups:
-            own = known_groups[place.rstrip("/")].attributes
+            attributes = known_groups[place.rstrip("/")].attributes
         elif listed.kind == DATASET and parent in known_groups:
-            own = known_groups[parent].variables.get(name.removeprefix(NON_COORDINATE), own)
-        if listed.attributes - len(own) > listed.reserved:
-            for attribute in hidden_attributes(known.h5, known.file, place, own, is_scale=listed.is_scale):
+            attributes = known_groups[parent].variables.get(name.removeprefix(NON_COORDINATE), attributes)
+        if listed.attributes - len(attributes) > listed.reserved:
+            for attribute in hidden_attributes(datasets.h5, datasets.file, place, attributes, is_scale=listed.is_scale):
                 if (place, attribute) in damaged:
                     continue
                 yield f"attribute `{attribute}` of `{place}` has a type or name that netCDF cannot represent"
@@ -105,34 +105,34 @@ def agrees(type_name: str, types: Types, dataset: DatasetInfo) -> bool:
     return dataset.outline is None or fits(type_name, types, dataset.outline)
 
 
-def fits(type_name: str, types: Types, found: Outline) -> bool:
+def fits(type_name: str, types: Types, stored: Outline) -> bool:
     """Return whether a type matches an outline; the library converts odd integer widths."""
     declared = types.get(type_name)
     match declared:
         case None:
-            return _fits_atomic(type_name, found)
+            return _fits_atomic(type_name, stored)
         case EnumType():
-            return found.family == objects.ENUM and found.base is not None and fits(declared.base, types, found.base)
+            return stored.family == objects.ENUM and stored.base is not None and fits(declared.base, types, stored.base)
         case OpaqueType():
-            return (found.family, found.size) == (objects.OPAQUE, declared.size)
+            return (stored.family, stored.size) == (objects.OPAQUE, declared.size)
         case VlenType():
-            return found.family == objects.VLEN and found.base is not None and fits(declared.base, types, found.base)
+            return stored.family == objects.VLEN and stored.base is not None and fits(declared.base, types, stored.base)
         case CompoundType():
             return (
-                found.family == objects.COMPOUND
-                and [name for name, _, _ in found.members] == [field.name for field in declared.fields]
+                stored.family == objects.COMPOUND
+                and [name for name, _, _ in stored.members] == [field.name for field in declared.fields]
                 and all(
                     shape == field.shape and fits(field.type, types, inner)
-                    for field, (_, shape, inner) in zip(declared.fields, found.members, strict=True)
+                    for field, (_, shape, inner) in zip(declared.fields, stored.members, strict=True)
                 )
             )
         case _:
             assert_never(declared)
 
 
-def _fits_atomic(type_name: str, found: Outline) -> bool:
+def _fits_atomic(type_name: str, stored: Outline) -> bool:
     if type_name in ("string", "char"):
-        return found.family == objects.STRING and (type_name == "string" or found.size == 1)
+        return stored.family == objects.STRING and (type_name == "string" or stored.size == 1)
     if type_name in ("float", "double"):
-        return found.family == objects.FLOAT and found.size == ATOMIC[type_name].size
-    return found.family == objects.INTEGER and found.size <= ATOMIC[type_name].size
+        return stored.family == objects.FLOAT and stored.size == ATOMIC[type_name].size
+    return stored.family == objects.INTEGER and stored.size <= ATOMIC[type_name].size

@@ -35,15 +35,15 @@ class ReadAhead:
         self._base = base
         self._seen: set[int] = set()
 
-    def headers(self, found: Iterable[tuple[bytes, int, int]]) -> None:
+    def headers(self, links: Iterable[tuple[bytes, int, int]]) -> None:
         """Fetch what hard links lead to, level by level: name, kind and address of each link. Raises OSError."""
-        addresses = (address for _, kind, address in found if kind == HARD)
+        addresses = (address for _, kind, address in links if kind == HARD)
         pieces = [MetadataPiece(HEADER, address, SIZES[HEADER]) for address in addresses]
         while pieces := self._new(pieces):
             self._file.fetch((self._base + piece.address, piece.size) for piece in pieces)
             leads = [self._hints(piece) for piece in pieces]
-            pieces = [piece for each in leads for piece in each.pieces]
-            self._file.indexes += [(self._base + address, INDEX) for each in leads for address in each.chunks]
+            pieces = [piece for hints in leads for piece in hints.pieces]
+            self._file.indexes += [(self._base + address, INDEX) for hints in leads for address in hints.chunks]
 
     def _new(self, pieces: Iterable[MetadataPiece]) -> list[MetadataPiece]:
         """Return the pieces that were not fetched before, at most `MOST` in all."""

@@ -133,8 +133,8 @@ class Driver:
 
     def failure(self) -> BaseException | None:
         """Return the first failure of a request since the last call; HDF5 knows only that there was one."""
-        found, self._failure = self._failure, None
-        return found
+        failure, self._failure = self._failure, None
+        return failure
 
     def forget_other_file(self) -> None:
         """Forget the failure to open another file than a remote one."""
@@ -194,8 +194,8 @@ def driver(lib: Library) -> Driver | None:
         numbers = [c_uint() for _ in range(3)]
         lib.dll.H5get_libversion(*map(byref, numbers))
         recent = (numbers[0].value, numbers[1].value) >= OLDEST
-        made = Driver(lib) if recent else None
-        _drivers[id(lib)] = made if made is not None and made.number >= 0 else None
+        registered = Driver(lib) if recent else None
+        _drivers[id(lib)] = registered if registered is not None and registered.number >= 0 else None
     return _drivers[id(lib)]
 
 

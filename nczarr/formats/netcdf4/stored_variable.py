@@ -86,21 +86,23 @@ class StoredVariable(VariableSections):
             section = tuple(slice(part.start + first, part.stop + first) for part, first in places)
         if self.extent is None or all(part.stop <= end for part, end in zip(section, self.extent, strict=True)):
             return self._given(section)
-        given = tuple(slice(part.start, min(part.stop, end)) for part, end in zip(section, self.extent, strict=True))
-        inside = all(part.start < part.stop for part in given)
-        found = self._given(given) if inside else {}
+        within_extent = tuple(
+            slice(part.start, min(part.stop, end)) for part, end in zip(section, self.extent, strict=True)
+        )
+        inside = all(part.start < part.stop for part in within_extent)
+        stored = self._given(within_extent) if inside else {}
         lengths = lengths_of(section)
         whole: dict[str, NDArray[Any]] = {}
         for part in parts(self.type, lengths, self.types):
             shape = tuple(length or 0 for length in part.shape)
             if None in part.shape:
                 dtype = numpy_dtype(descr(part.type, self.types))
-                whole[part.path] = found[part.path] if inside else np.empty(shape, dtype)
+                whole[part.path] = stored[part.path] if inside else np.empty(shape, dtype)
                 continue
             fill = self.fill if part.path == "" else None
             whole[part.path] = fill_array(Layout(descr(part.type, self.types), shape, shape, fill=fill), shape)
             if inside:
-                whole[part.path][tuple(map(slice, lengths_of(given)))] = found[part.path]
+                whole[part.path][tuple(map(slice, lengths_of(within_extent)))] = stored[part.path]
         return whole
 
     def _given(self, region: Selection) -> dict[str, NDArray[Any]]:
@@ -109,11 +111,11 @@ class StoredVariable(VariableSections):
         Raises OSError, CompileError with `unreadable-chunk`.
         """
         try:
-            found: dict[str, NDArray[Any]] = called(self.path, StoredVariable.given_here, self, region)
+            values: dict[str, NDArray[Any]] = called(self.path, StoredVariable.given_here, self, region)
         except NoAnswerError as error:
             path = names.fqn((*self.group, self.name))
             unreadable(self.file.name, f"the values of `{path}` cannot be read: {error.strerror or error}")
-        return found
+        return values
 
     def given_here(self, region: Selection) -> dict[str, NDArray[Any]]:
         """Read the parts of a region within the extent by the library of this process.
@@ -147,10 +149,10 @@ class StoredVariable(VariableSections):
             if h5.H5Tget_size(element) != memory.dtype.itemsize:
                 raise OSError(errno.EIO, "HDF5 has another layout for values of this type")
             h5.do("H5Dread", dataset, element, within, space, 0, c_void_p(memory.ctypes.data))
-            found = dict(unpacked(memory, self.type, self.types))
+            values = dict(unpacked(memory, self.type, self.types))
             if not is_fixed(self.type, self.types):
                 h5.do("H5Treclaim", element, within, 0, c_void_p(memory.ctypes.data))
-        return found
+        return values
 
     def _by_netcdf(self, lib: Library, region: Selection) -> dict[str, NDArray[Any]]:
         """Return the parts of a region, read by the netCDF library."""
@@ -161,12 +163,12 @@ class StoredVariable(VariableSections):
             memory = np.zeros(lengths_of(region), c_dtype(self.type, self.types))
             group, number = self._find(lib, file)
             lib.call("nc_get_vara", c_int(group), c_int(number), start, count, c_void_p(memory.ctypes.data))
-            found = dict(unpacked(memory, self.type, self.types))
+            values = dict(unpacked(memory, self.type, self.types))
             if not is_fixed(self.type, self.types):
                 kind = c_int()
                 lib.call("nc_inq_vartype", c_int(group), c_int(number), byref(kind))
                 Inquiry(lib).release(group, kind.value, memory.ctypes.data, memory.size)
-            return found
+            return values
 
         return use_library_file(lib, self.path, look(lib, self.path), read)
 
@@ -201,22 +203,22 @@ class StoredVariable(VariableSections):
 
     def _find(self, lib: Library, file: int) -> tuple[int, int]:
         """Return group and variable ids; names outside NFC, which the library misses, are compared."""
-        group, found, ask = c_int(file), c_int(), Inquiry(lib)
+        group, child_id, ask = c_int(file), c_int(), Inquiry(lib)
         for name in self.group:
             if name.isascii():
-                lib.call("nc_inq_ncid", group, c_char_p(name.encode()), byref(found))
-                group = c_int(found.value)
+                lib.call("nc_inq_ncid", group, c_char_p(name.encode()), byref(child_id))
+                group = c_int(child_id.value)
             else:
-                group = c_int(next(each for each in ask.groups(group.value) if ask.group_name(each) == name))
+                group = c_int(next(child for child in ask.groups(group.value) if ask.group_name(child) == name))
         if self.name.isascii() and self.which is None:
-            lib.call("nc_inq_varid", group, c_char_p(self.name.encode()), byref(found))
-            return group.value, found.value
-        named = [number for number, each in ask.variables(group.value).items() if each.name == self.name]
+            lib.call("nc_inq_varid", group, c_char_p(self.name.encode()), byref(child_id))
+            return group.value, child_id.value
+        named = [number for number, info in ask.variables(group.value).items() if info.name == self.name]
         return group.value, named[self.which or 0]
 
     def meeting(self, region: Region) -> Iterator[tuple[Selection, Region]]:
         """Yield the region itself."""
-        yield tuple(slice(each.start, each.stop) for each in region), region
+        yield tuple(slice(indices.start, indices.stop) for indices in region), region
 
     def section(self, region: Selection) -> Selection:
         """Return the region."""
@@ -247,8 +249,8 @@ class StoredVariable(VariableSections):
     @cached_property
     def _ends(self) -> dict[str, list[int]]:
         ragged = [part.path for part in parts(self.type, self.shape, self.types) if None in part.shape]
-        found = [{path: len(each[path]) for path in ragged} for each in map(self.decoded, self._stretches)]
-        return {path: list(itertools.accumulate(each[path] for each in found)) for path in ragged}
+        lengths = [{path: len(values[path]) for path in ragged} for values in map(self.decoded, self._stretches)]
+        return {path: list(itertools.accumulate(counts[path] for counts in lengths)) for path in ragged}
 
 
 _SELECT_SET = 0
@@ -265,16 +267,16 @@ def read_texts(
     types.
     """
     shape = lengths_of(region)
-    made = np.zeros(shape, f"S{kind.size}")
+    padded = np.zeros(shape, f"S{kind.size}")
     with (
         opened_for_values(h5, path) as file,
         closing(h5, "H5Dclose", find(h5, file, group, name)) as dataset,
         closing(h5, "H5Tclose", h5.do("H5Dget_type", dataset)) as element,
         selected(h5, dataset, region) as (space, within),
     ):
-        h5.do("H5Dread", dataset, element, within, space, 0, c_void_p(made.ctypes.data))
+        h5.do("H5Dread", dataset, element, within, space, 0, c_void_p(padded.ctypes.data))
     out = np.empty(shape, object)
-    data = made.tobytes()
+    data = padded.tobytes()
     texts = [text_of(data[at : at + kind.size], terminated=kind.terminated) for at in range(0, len(data), kind.size)]
     out.reshape(-1)[:] = texts
     return out

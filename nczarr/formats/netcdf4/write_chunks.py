@@ -152,8 +152,8 @@ class ChunkWriter:
                 with LOCK:
                     self._h5.do("H5Dset_extent", dataset, (c_uint64 * len(shape))(*shape))
             other: Route = "transcode" if moved else way(source, into.layout)
-            for made in self._crew.results(_tasks(source, into, self._crew, moved=moved)):
-                for ready in made or ():
+            for chunks in self._crew.results(_tasks(source, into, self._crew, moved=moved)):
+                for ready in chunks or ():
                     if isinstance(ready, Located):
                         self._put_located(into, ready)
                     else:
@@ -171,7 +171,7 @@ class ChunkWriter:
     def _put(self, into: Into, ready: Ready) -> None:
         """Write one chunk; `_move` writes large ones that are in a file."""
         place, chunk, mask, _ = ready
-        first = [number * each for number, each in zip(place, into.layout.chunks, strict=True)]
+        first = [number * length for number, length in zip(place, into.layout.chunks, strict=True)]
         start = (c_uint64 * len(first))(*first)
         if isinstance(chunk, ChunkPlace) and chunk.length > LARGE and hasattr(mmap, "MAP_ANONYMOUS"):
             self._move(into, start, chunk)
@@ -186,8 +186,8 @@ class ChunkWriter:
         corners = np.ascontiguousarray(located.chunks * np.array(into.layout.chunks, np.int64))
         starts = (c_uint64 * rank * len(corners)).from_buffer(corners.data)
         rows = zip(columns.mask.tolist(), starts, columns.length.tolist(), strict=True)
-        for each in runs(columns):
-            data = ranges.read(each) if isinstance(each, Range) else each
+        for run in runs(columns):
+            data = ranges.read(run) if isinstance(run, Range) else run
             address = cast(c_char_p(data), c_void_p).value or 0
             end = address + len(data)
             with LOCK:
@@ -240,11 +240,11 @@ def _into(dataset: int, info: DatasetInfo, source: ArraySource, *, skips: bool) 
     if source.layout.dtype == "|O" or itemsize(source.layout.dtype) != itemsize(info.dtype):
         return None
     layout = Layout(info.dtype, source.layout.shape, info.chunks, info.filters)
-    known = codecs.expressible(info.filters) and info.shuffled in (None, itemsize(info.dtype))
-    if not known and not matches(source.stored, layout):
+    is_expressible = codecs.expressible(info.filters) and info.shuffled in (None, itemsize(info.dtype))
+    if not is_expressible and not matches(source.stored, layout):
         return None
     fill = info.fill if info.fill is not None else bytes(itemsize(info.dtype))
-    return Into(dataset, layout, fill, skips, known)
+    return Into(dataset, layout, fill, skips, is_expressible)
 
 
 def _ends_alike(source: ArraySource, into: Into, info: DatasetInfo, default: bytes | None) -> bool:
@@ -274,8 +274,8 @@ def _tasks(source: ArraySource, into: Into, crew: Crew, *, moved: bool) -> Itera
     small = math.prod(layout.shape) <= SMALL and not source.distant
     slab = _slab(source, into, crew)
     if slab is not None:
-        for region, wanted in slabs(source, layout.chunks, slab, indices):
-            yield from _from_window(source, region, wanted, into, crew)
+        for region, window_indices in slabs(source, layout.chunks, slab, indices):
+            yield from _from_window(source, region, window_indices, into, crew)
         return
     if source.together is not None:
         count = max(1, min(MOST, FETCHED // max(1, into.size)))
@@ -288,17 +288,17 @@ def _tasks(source: ArraySource, into: Into, crew: Crew, *, moved: bool) -> Itera
         return
     count = max(1, min(LOCATED, FETCHED // max(1, into.size)))
     while group := tuple(itertools.islice(indices, count)):
-        for each in _located(source, group, into):
-            if isinstance(each, Located):
-                yield Task(partial(tuple, [each]), here=True)
+        for index_or_run in _located(source, group, into):
+            if isinstance(index_or_run, Located):
+                yield Task(partial(tuple, [index_or_run]), here=True)
                 continue
-            found = _copied(source, each, into)
-            if found is not None:
+            ready = _copied(source, index_or_run, into)
+            if ready is not None:
                 yield Task(
-                    partial(tuple, [found]), 0 if isinstance(found.chunk, ChunkPlace) else found.length, here=True
+                    partial(tuple, [ready]), 0 if isinstance(ready.chunk, ChunkPlace) else ready.length, here=True
                 )
             else:
-                yield Task(partial(_made, source, each, into, moved=False), COPIES * into.size, here=small)
+                yield Task(partial(_made, source, index_or_run, into, moved=False), COPIES * into.size, here=small)
 
 
 def _slab(source: ArraySource, into: Into, crew: Crew) -> tuple[int, ...] | None:
@@ -346,9 +346,9 @@ def _located(source: ArraySource, indices: tuple[Index, ...], into: Into) -> Ite
 
 def _made(source: ArraySource, index: Index, into: Into, *, moved: bool) -> tuple[Ready, ...]:
     """Return a copied chunk if possible, else an encoded one; empty for an omitted chunk."""
-    found = _copied(source, index, into) if moved else None
-    found = found if found is not None else _encoded(source, index, into)
-    return () if found is None else (found,)
+    ready = _copied(source, index, into) if moved else None
+    ready = ready if ready is not None else _encoded(source, index, into)
+    return () if ready is None else (ready,)
 
 
 def _brought(source: ArraySource, indices: tuple[Index, ...], into: Into, *, moved: bool) -> tuple[Ready, ...]:
@@ -377,7 +377,7 @@ def _copied(source: ArraySource, index: Index, into: Into) -> Ready | None:
 def _same_steps(source: ArraySource, into: Into) -> bool:
     """Return whether a mask means the same in both chains: one may also shuffle single bytes."""
     stored = source.stored
-    return stored is not None and [each.id for each in stored.codecs] == [each.id for each in into.layout.codecs]
+    return stored is not None and [codec.id for codec in stored.codecs] == [codec.id for codec in into.layout.codecs]
 
 
 def _encoded(source: ArraySource, index: Index, into: Into) -> Ready | None:

@@ -123,10 +123,10 @@ class _ValueWriter:
         """Write an array of several parts sequentially. Unwritten lists are empty."""
         reader = StructReader(parts, self.type, self.types)
         rows = linear_block(self.shape, max(1, SLAB // (8 * self.dtype.itemsize)))
-        wanted: Iterable[Index] = every_block(self.shape, rows)
+        indices: Iterable[Index] = every_block(self.shape, rows)
         if isinstance(self.types.get(self.type), VlenType):
-            wanted = sorted({index for source in reader.own_sources() for index in _outer(source, rows, self.shape)})
-        for index in wanted:
+            indices = sorted({index for source in reader.own_sources() for index in _outer(source, rows, self.shape)})
+        for index in indices:
             region = region_of(index, rows, self.shape)
             reader.go_to(first_of(region, self.shape))
             self.put(region, reader.take(math.prod(lengths_of(region))))
