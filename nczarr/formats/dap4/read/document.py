@@ -46,7 +46,7 @@ class DmrReader(DocumentReader):
         """Return a fill value as the type requires: names of enums are constants."""
         declared = types.get(type_name)
         if isinstance(declared, EnumType):
-            numbers = {each.value for each in declared.constants if each.name.encode() == value.data}
+            numbers = {constant.value for constant in declared.constants if constant.name.encode() == value.data}
             if value.type == "char" and len(numbers) == 1:
                 return Constant(type=type_name, count=1, data=Constant.numbers(declared.base, numbers).data)
             if value.type == declared.base:
@@ -55,43 +55,43 @@ class DmrReader(DocumentReader):
 
     def attributes(self, element: XmlElement, scope: DmrScope) -> tuple[Attribute, ...]:
         """Return the attributes of a group or variable, without those of the response."""
-        found = [each for each in super().attributes(element, scope) if each.name not in TRANSPORT]
-        if element.first("Dim") is not None and _chunks(element, found):
-            found = [each for each in found if each.name != CHUNKS]
-        maps = [each.attributes.get("name", "") for each in element.all("Map")]
-        if any(each.rpartition("/")[2] not in _dimensions(element) for each in maps):
-            value = Constant.strings(each.encode() for each in maps)
-            found.append(Attribute(name=MAPS, value=value, span=self.span(element)))
-        return tuple(found)
+        attributes = [attribute for attribute in super().attributes(element, scope) if attribute.name not in TRANSPORT]
+        if element.first("Dim") is not None and _chunks(element, attributes):
+            attributes = [attribute for attribute in attributes if attribute.name != CHUNKS]
+        maps = [map_element.attributes.get("name", "") for map_element in element.all("Map")]
+        if any(path.rpartition("/")[2] not in _dimensions(element) for path in maps):
+            value = Constant.strings(path.encode() for path in maps)
+            attributes.append(Attribute(name=MAPS, value=value, span=self.span(element)))
+        return tuple(attributes)
 
 
 def _dimensions(element: XmlElement) -> set[str]:
     """Return the simple names of a variable's dimensions."""
-    return {each.attributes.get("name", "").rpartition("/")[2] for each in element.all("Dim")}
+    return {dimension.attributes.get("name", "").rpartition("/")[2] for dimension in element.all("Dim")}
 
 
-def _chunks(element: XmlElement, found: list[Attribute]) -> tuple[int, ...] | None:
+def _chunks(element: XmlElement, attributes: list[Attribute]) -> tuple[int, ...] | None:
     """Return the chunk lengths in an attribute, if they are positive and as many as the dimensions."""
-    given = next((each.value for each in found if each.name == CHUNKS), None)
-    if given is None or given.type not in ("int", "uint", "int64", "uint64"):
+    chunks = next((attribute.value for attribute in attributes if attribute.name == CHUNKS), None)
+    if chunks is None or chunks.type not in ("int", "uint", "int64", "uint64"):
         return None
-    lengths = tuple(int(each) for each in given.as_numbers())
-    return lengths if len(lengths) == len(element.all("Dim")) and all(each > 0 for each in lengths) else None
+    lengths = tuple(int(length) for length in chunks.as_numbers())
+    return lengths if len(lengths) == len(element.all("Dim")) and all(length > 0 for length in lengths) else None
 
 
 def _storage(described: DescribedVariable) -> Storage:
     element = described.element
     written = element.first("Attribute") and [
-        each for each in element.all("Attribute") if each.attributes.get("name") == CHUNKS
+        attribute for attribute in element.all("Attribute") if attribute.attributes.get("name") == CHUNKS
     ]
     if not written:
         return Storage()
     texts = [value.attributes.get("value", value.text).strip() for value in written[0].all("Value")]
-    lengths = [int(each) for each in texts if each.isascii() and each.isdigit() and len(each) < 19]
+    lengths = [int(text) for text in texts if text.isascii() and text.isdigit() and len(text) < 19]
     if len(lengths) != len(described.shape) or not all(lengths) or len(texts) != len(lengths):
         return Storage()
     sizes = zip(lengths, described.shape, described.grows, strict=True)
-    chunks = tuple(each if grows else min(each, max(1, size)) for each, size, grows in sizes)
+    chunks = tuple(length if grows else min(length, max(1, size)) for length, size, grows in sizes)
     return Storage(layout="chunked", chunks=chunks)
 
 
@@ -118,7 +118,7 @@ def before_version_2(root: XmlElement) -> bool:
     documents up when it stopped. The libraries of Unidata, which always follow
     the specification, have version 1.0 and mark their documents.
     """
-    marked = any(each.attributes.get("name") == "_DAP4_Little_Endian" for each in root.all("Attribute"))
+    marked = any(attribute.attributes.get("name") == "_DAP4_Little_Endian" for attribute in root.all("Attribute"))
     return root.attributes.get("dmrVersion") == "1.0" and not marked
 
 
@@ -126,8 +126,8 @@ def in_order(element: XmlElement, *, groups_first: bool) -> Iterator[XmlElement]
     """Yield the elements of variables in the order of their values."""
     groups = element.all("Group")
     if groups_first:
-        for each in groups:
-            yield from in_order(each, groups_first=True)
+        for group in groups:
+            yield from in_order(group, groups_first=True)
     for child in element.children:
         if child.tag in VARIABLES:
             yield child
@@ -137,9 +137,9 @@ def in_order(element: XmlElement, *, groups_first: bool) -> Iterator[XmlElement]
 
 def checksum_of(element: XmlElement) -> int | None:
     """Return the checksum in a variable's attributes; None without one. Raises FaultError."""
-    for each in element.all("Attribute"):
-        if each.attributes.get("name") == CHECKSUM:
-            value = each.first("Value")
+    for attribute in element.all("Attribute"):
+        if attribute.attributes.get("name") == CHECKSUM:
+            value = attribute.first("Value")
             text = "" if value is None else value.attributes.get("value", value.text).strip()
             try:
                 return int(text, 0) & 0xFFFFFFFF
@@ -150,7 +150,7 @@ def checksum_of(element: XmlElement) -> int | None:
 
 def known_types(described: list[DescribedVariable]) -> Types:
     """Return the types of all variables by FQN."""
-    found: dict[str, UserType] = {}
-    for each in described:
-        found.update(each.types)
-    return found
+    types: dict[str, UserType] = {}
+    for variable in described:
+        types.update(variable.types)
+    return types

@@ -26,30 +26,30 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
         return remote.read(source, report, options or Options())
     binary = Source(source.name, source.data, binary=True, path=source.path)
     try:
-        found = response(source.data)
+        answer = response(source.data)
     except BrokenValuesError as fault:
         report.error("bad-dap4", str(fault), Span(binary, fault.at, fault.at))
         return None
-    if found.failed and not found.dmr.lstrip().startswith(b"<"):
-        words = " ".join(found.dmr.decode("utf-8", "replace").split())
+    if answer.failed and not answer.dmr.lstrip().startswith(b"<"):
+        words = " ".join(answer.dmr.decode("utf-8", "replace").split())
         report.error("bad-dap4", f"the server reports an error: {words[:300]}", Span(binary, 0, 0))
         return None
     with building():
-        root = parsed(Source(source.name, found.dmr, path=source.path), report)
+        root = parsed(Source(source.name, answer.dmr, path=source.path), report)
         if root is None:
             return None
-        document = DmrReader(Source(source.name, found.dmr), report, options or Options())
+        document = DmrReader(Source(source.name, answer.dmr), report, options or Options())
         before = report.errors
         unchecked = document.read(root)
         if report.errors > before:
             return None
         try:
-            unchecked.parts = values_of(found, root, document.described, binary)
+            unchecked.parts = values_of(answer, root, document.described, binary)
         except BrokenValuesError as fault:
-            at = found.place(fault.at)
+            at = answer.place(fault.at)
             report.error("bad-dap4", str(fault), Span(binary, at, at))
             return None
         except FaultError as fault:
-            report.error("bad-dap4", str(fault), Span(binary, found.dmr_at, found.dmr_at))
+            report.error("bad-dap4", str(fault), Span(binary, answer.dmr_at, answer.dmr_at))
             return None
     return unchecked

@@ -55,7 +55,7 @@ class Dap4Variable:
 
     def values(self, region: Region, *, keep: bool = False) -> dict[str, NDArray[Any]]:
         """Return the values of a region by part, in the parts' shapes and dtypes. Raises OSError."""
-        slices = "".join(f"[{each[0]}:{each.step}:{each[-1]}]" for each in region)
+        slices = "".join(f"[{indices[0]}:{indices.step}:{indices[-1]}]" for indices in region)
         expression = dap4_name(self.path) + slices
         count = math.prod(map(len, region))
         most = MOST_BYTES
@@ -71,35 +71,35 @@ class Dap4Variable:
 
     def _decoded(self, data: bytes, shape: tuple[int, ...]) -> dict[str, NDArray[Any]]:
         """Return the values of an answer. Raises BrokenValuesError, FaultError."""
-        found = response(data)
-        if found.failed:
-            words = message(found.dmr.decode("utf-8", "replace"))
+        answer = response(data)
+        if answer.failed:
+            words = message(answer.dmr.decode("utf-8", "replace"))
             raise BrokenValuesError(f"the server reports an error: {words[:300]}", 0)
         report = Report()
-        source = Source("answer", found.dmr)
+        source = Source("answer", answer.dmr)
         root = parsed(source, report)
         document = DmrReader(source, report, Options())
         if root is not None:
             document.read(root)
         if root is None or report.errors:
             raise BrokenValuesError(f"its document is invalid: {report.sorted()[0].message}", 0)
-        if [each.path for each in document.described] != [self.path]:
+        if [variable.path for variable in document.described] != [self.path]:
             raise BrokenValuesError("it has other variables", 0)
         (described,) = document.described
         if described.shape != shape or outline(described.element) != self.outline:
             raise BrokenValuesError("its variable has another shape or type", 0)
         described = described._replace(type=self.type, types=self.types)
-        parts = values_of(found, root, [described], Source("answer", data, binary=True))[self.path]
+        parts = values_of(answer, root, [described], Source("answer", data, binary=True))[self.path]
         return {part: array.read(tuple(map(slice, array.layout.shape))) for part, array in parts.items()}
 
 
 def outline(element: XmlElement) -> Any:
     """Return tags, names and lengths of a declaration, without the dimensions of the variable itself."""
     members = []
-    for each in element.children:
-        if each.tag in VARIABLES:
-            lengths = len(each.all("Dim"))
-            members.append((lengths, outline(each)))
+    for child in element.children:
+        if child.tag in VARIABLES:
+            lengths = len(child.all("Dim"))
+            members.append((lengths, outline(child)))
     return element.tag, element.attributes.get("name"), element.attributes.get("enum"), tuple(members)
 
 
@@ -112,8 +112,8 @@ def read(source: Source, report: Report, options: Options) -> Unchecked | None:
             return None
         document = DmrReader(source, report, options)
         unchecked = document.read(root)
-        for each in document.described:
-            unchecked.parts[each.path] = sources(_sections(source.service, each, document), {})
+        for variable in document.described:
+            unchecked.parts[variable.path] = sources(_sections(source.service, variable, document), {})
     return unchecked
 
 

@@ -41,25 +41,31 @@ class Attempt(NamedTuple):
 
 
 def values_of(
-    found: Response, root: XmlElement, described: list[DescribedVariable], source: Source
+    answer: Response, root: XmlElement, described: list[DescribedVariable], source: Source
 ) -> dict[str, Parts]:
     """Return the arrays of all variables. Raises BrokenValuesError, FaultError."""
-    known = {id(each.element): each for each in described}
+    by_element = {id(variable.element): variable for variable in described}
     orders: list[list[DescribedVariable]] = []
     hyrax = before_version_2(root)
     for groups_first in (hyrax, not hyrax):
-        order = [known[id(each)] for each in in_order(root, groups_first=groups_first) if id(each) in known]
-        if not orders or [each.path for each in order] != [each.path for each in orders[0]]:
+        order = [
+            by_element[id(element)]
+            for element in in_order(root, groups_first=groups_first)
+            if id(element) in by_element
+        ]
+        if not orders or [variable.path for variable in order] != [variable.path for variable in orders[0]]:
             orders.append(order)
     if len(orders[0]) < sum(1 for _ in in_order(root, groups_first=False)):
-        raise BrokenValuesError("variables of the document are left out, so the places of others are unknown", found.at)
-    ways = [(order, True) for order in orders] if found.checked else []
+        raise BrokenValuesError(
+            "variables of the document are left out, so the places of others are unknown", answer.at
+        )
+    ways = [(order, True) for order in orders] if answer.checked else []
     ways += [(orders[0], False)]
     faults: list[BrokenValuesError] = []
     wrong: BrokenValuesError | None = None
     for order, checked in ways:
         try:
-            attempt = _attempt(found, order, source, checked=checked)
+            attempt = _attempt(answer, order, source, checked=checked)
         except BrokenValuesError as fault:
             faults.append(fault)
             continue
@@ -69,41 +75,43 @@ def values_of(
     raise wrong or max(faults, key=lambda fault: fault.at)
 
 
-def _attempt(found: Response, order: list[DescribedVariable], source: Source, *, checked: bool) -> Attempt:
+def _attempt(answer: Response, order: list[DescribedVariable], source: Source, *, checked: bool) -> Attempt:
     """Read all values in one way. Raises BrokenValuesError."""
     types = known_types(order)
-    wire = DataCursor(found.values, found.at, types, little=found.little)
-    wire.end = found.end
-    whole = source if found.values is source.data else Source(source.name, found.values, binary=True)
-    file, made = FileBytes.of(whole), {}
+    wire = DataCursor(answer.values, answer.at, types, little=answer.little)
+    wire.end = answer.end
+    whole = source if answer.values is source.data else Source(source.name, answer.values, binary=True)
+    file, arrays = FileBytes.of(whole), {}
     wrong: BrokenValuesError | None = None
-    for each in order:
+    for variable in order:
         start = wire.at
         try:
-            made[each.path] = _arrays(wire, each, file)
+            arrays[variable.path] = _arrays(wire, variable, file)
             stop = wire.at
             sent = wire.number(CHECKSUM, "a checksum") if checked else None
         except BrokenValuesError as fault:
-            raise BrokenValuesError(f"variable `{each.path}`: {fault}", fault.at) from None
-        declared = checksum_of(each.element)
+            raise BrokenValuesError(f"variable `{variable.path}`: {fault}", fault.at) from None
+        declared = checksum_of(variable.element)
         if sent is None and declared is None:
             continue
-        computed = _crc(found.values, start, stop)
+        computed = _crc(answer.values, start, stop)
         for value in (sent, declared):
             if value is not None and value != computed and wrong is None:
-                text = f"variable `{each.path}`: the checksum is {value:08x}, but that of the values is {computed:08x}"
+                text = (
+                    f"variable `{variable.path}`: the checksum is {value:08x}, but that of the values is {computed:08x}"
+                )
                 wrong = BrokenValuesError(text, start)
     if wire.at < wire.end:
         raise BrokenValuesError(f"{wire.end - wire.at} bytes follow the last value", wire.at)
-    return Attempt(made, wrong)
+    return Attempt(arrays, wrong)
 
 
 def _crc(data: object, start: int, stop: int) -> int:
     """Return the checksum of a range of bytes."""
-    found = 0
+    checksum = 0
     for at in range(start, stop, PIECE):
-        found = crc32(data[at : min(at + PIECE, stop)], found)  # type: ignore[index]
-    return found
+        checksum = crc32(data[at : min(at + PIECE, stop)], checksum)  # type: ignore[index]
+    return checksum
 
 
 def _arrays(wire: DataCursor, it: DescribedVariable, file: FileBytes) -> Parts:
@@ -113,17 +121,17 @@ def _arrays(wire: DataCursor, it: DescribedVariable, file: FileBytes) -> Parts:
         width = itemsize(dtype)
         wire.left(count * width, f"an array of {count} elements")
         chunks = next(even_chunks(it.shape, width), it.shape)
-        layout = Layout(dtype, it.shape, tuple(max(1, each) for each in chunks))
-        made = AffineArray(layout, file, wire.at, math.prod(it.shape[1:]) * width)
+        layout = Layout(dtype, it.shape, tuple(max(1, length) for length in chunks))
+        source = AffineArray(layout, file, wire.at, math.prod(it.shape[1:]) * width)
         wire.at += count * width
-        return {"": made}
+        return {"": source}
     try:
         check_size(it.type, wire.types)
     except ValueError as fault:
         raise BrokenValuesError(str(fault), wire.at) from None
     values = decoded(wire, it.type, it.shape, array=bool(it.shape))
-    found: Parts = {}
+    arrays: Parts = {}
     for part in parts(it.type, it.shape, wire.types):
         array = values[part.path]
-        found[part.path] = ArrayInMemory(in_one_piece(descr(part.type, wire.types), array.shape), array)
-    return found
+        arrays[part.path] = ArrayInMemory(in_one_piece(descr(part.type, wire.types), array.shape), array)
+    return arrays

@@ -71,13 +71,13 @@ class DataCursor(Wire):
                 return values["value"]
 
             return SentValues(form, convert)
-        made = np.dtype(self.dtype(type_name if declared is None else declared.base))
-        return SentValues(made, lambda values: values.astype(made.newbyteorder("<")))
+        atom_form = np.dtype(self.dtype(type_name if declared is None else declared.base))
+        return SentValues(atom_form, lambda values: values.astype(atom_form.newbyteorder("<")))
 
     def field(self, type_name: TypeName, shape: tuple[int, ...]) -> SentValues:
         """Return the form of a field."""
         form = self.element(type_name)
         if not shape:
             return form
-        made = np.dtype((form.dtype, (math.prod(shape),)))
-        return SentValues(made, lambda values: form.convert(values).reshape(*values.shape[:-1], *shape))
+        repeated = np.dtype((form.dtype, (math.prod(shape),)))
+        return SentValues(repeated, lambda values: form.convert(values).reshape(*values.shape[:-1], *shape))

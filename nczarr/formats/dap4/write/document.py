@@ -51,7 +51,7 @@ class _DmrWriter:
     def __init__(self, checked: Checked, projection: Projection) -> None:
         self.checked = checked
         self.types: Types = checked.types
-        self.wanted = {each.fqn: each for each in projection.variables}
+        self.wanted = {selected.fqn: selected for selected in projection.variables}
         self.dimensions = projection.dimensions
         self.left_out: list[str] = []
         self.restored: list[str] = []
@@ -60,13 +60,13 @@ class _DmrWriter:
     def lines(self, name: str) -> Iterator[str]:
         """Yield the whole document."""
         yield '<?xml version="1.0" encoding="UTF-8"?>'
-        given = {"xmlns": DAP4, "xmlns__nczarr": OURS, "dapVersion": "4.0", "dmrVersion": "2.0"}
-        yield tag("Dataset", **given, name=name, closed=False)
+        xml_attributes = {"xmlns": DAP4, "xmlns__nczarr": OURS, "dapVersion": "4.0", "dmrVersion": "2.0"}
+        yield tag("Dataset", **xml_attributes, name=name, closed=False)
         yield from self._group(self.checked.dataset, "/", STEP)
         messages = [*self.left_out, *self.restored]
         if messages:
             hints = {"nczarr__type": "string", "nczarr__count": len(self.left_out)}
-            texts = [shown(each.encode("utf-8", "surrogateescape")) for each in messages]
+            texts = [shown(message.encode("utf-8", "surrogateescape")) for message in messages]
             yield from _lines(LEFT_OUT, "String", hints, texts, STEP)
         yield "</Dataset>"
 
@@ -92,23 +92,23 @@ class _DmrWriter:
             yield from self._group(child, names.join(path, child.name), step + STEP)
             yield step + "</Group>"
 
-    def _variable(self, variable: Variable, wanted: SelectedVariable, step: str) -> Iterator[str]:
+    def _variable(self, variable: Variable, selected: SelectedVariable, step: str) -> Iterator[str]:
         maps = []
         dims = []
-        for reference, indices in zip(variable.dimensions, wanted.ranges, strict=True):
+        for reference, indices in zip(variable.dimensions, selected.ranges, strict=True):
             if isinstance(reference, str) and indices == self.dimensions[reference]:
                 dims.append(tag("Dim", name=dap4_name(reference)))
-                if reference != wanted.fqn and reference in self.wanted:
+                if reference != selected.fqn and reference in self.wanted:
                     maps.append(tag("Map", name=dap4_name(reference)))
             else:
                 dims.append(tag("Dim", size=len(indices)))
-        element, given = self._element(variable.type, variable.name)
-        yield step + _opened(element, given)
+        element, xml_attributes = self._element(variable.type, variable.name)
+        yield step + _opened(element, xml_attributes)
         yield from self._members(variable.type, variable.name, step + STEP)
         yield from (step + STEP + line for line in dims)
         fill = _repeated_fill(variable)
         for attribute in variable.attributes:
-            yield from self._attribute(attribute, step + STEP, wanted.fqn, fill if attribute.name == MISSING else ())
+            yield from self._attribute(attribute, step + STEP, selected.fqn, fill if attribute.name == MISSING else ())
         if fill and all(attribute.name != MISSING for attribute in variable.attributes):
             yield from _lines(MISSING, WORDS["double"], {"nczarr__count": 0}, fill, step + STEP)
         yield from (step + STEP + line for line in maps)
@@ -138,8 +138,8 @@ class _DmrWriter:
                 yield from self._member(field.type, field.name, field.shape, step)
 
     def _member(self, type_name: str, name: str, shape: tuple[int, ...], step: str) -> Iterator[str]:
-        element, given = self._element(type_name, name)
-        yield step + _opened(element, given)
+        element, xml_attributes = self._element(type_name, name)
+        yield step + _opened(element, xml_attributes)
         yield from self._members(type_name, name, step + STEP)
         yield from (step + STEP + tag("Dim", size=length) for length in shape)
         yield f"{step}</{element}>"
@@ -165,7 +165,7 @@ class _DmrWriter:
         else:
             word = WORDS[value.type]
             texts, hints["nczarr__data"] = numbers_of(value, value.type)
-            texts = ["NaN" if each == "nan" else each for each in texts]
+            texts = ["NaN" if text == "nan" else text for text in texts]
         if not texts:
             self.left_out.append(f"{place}: an attribute has at least one value")
             return
@@ -188,7 +188,7 @@ class _DmrWriter:
 
 def _repeated_fill(variable: Variable) -> tuple[str, ...]:
     """Return the text of a fill value of floats that `missing_value` must repeat: it lacks it, or is missing."""
-    attributes = {each.name: each.value for each in variable.attributes}
+    attributes = {attribute.name: attribute.value for attribute in variable.attributes}
     fill, missing = attributes.get(FILL), attributes.get(MISSING)
     if fill is None or fill.type != "float" or fill.count != 1:
         return ()
@@ -212,8 +212,8 @@ def _lines(name: str, word: str, hints: dict[str, Any], texts: Sequence[str], st
     yield f"{step}</Attribute>"
 
 
-def _opened(element: str, given: dict[str, Any]) -> str:
-    return tag(element, **given, closed=False)
+def _opened(element: str, xml_attributes: dict[str, Any]) -> str:
+    return tag(element, **xml_attributes, closed=False)
 
 
 def _is_exact(text: bytes) -> bool:

@@ -50,52 +50,52 @@ def select(checked: Checked, expression: str) -> Projection:
 
     `expression`: decoded value of `dap4.ce`.
     """
-    clauses = [each.strip() for each in expression.split(";") if each.strip()]
+    clauses = [clause.strip() for clause in expression.split(";") if clause.strip()]
     if len(clauses) > MOST_CLAUSES:
         raise ConstraintError(f"an expression has at most {MOST_CLAUSES} variables and dimensions")
-    own: dict[str, range] = {}
+    slices: dict[str, range] = {}
     others = []
     for clause in clauses:
-        found = _DIMENSION.fullmatch(clause)
-        if found is None:
+        match = _DIMENSION.fullmatch(clause)
+        if match is None:
             others.append(clause)
             continue
-        fqn, indices = _dimension(checked, found[1], found[2], clause)
-        if own.setdefault(fqn, indices) != indices:
+        fqn, indices = _dimension(checked, match[1], match[2], clause)
+        if slices.setdefault(fqn, indices) != indices:
             raise ConstraintError(f"the dimension `{fqn}` has two slices")
-    dimensions = {fqn: range(each.size) for fqn, each in checked.dimensions.items()} | own
-    wanted: dict[str, SelectedVariable] = {}
+    dimensions = {fqn: range(dimension.size) for fqn, dimension in checked.dimensions.items()} | slices
+    selected: dict[str, SelectedVariable] = {}
     for clause in others:
-        made = _wanted(checked, dimensions, clause)
-        if wanted.setdefault(made.fqn, made) != made:
-            raise ConstraintError(f"`{made.fqn}` is requested twice in different ways")
+        variable = _wanted(checked, dimensions, clause)
+        if selected.setdefault(variable.fqn, variable) != variable:
+            raise ConstraintError(f"`{variable.fqn}` is requested twice in different ways")
     order = in_order(checked)
     if not others:
         return Projection(tuple(SelectedVariable(fqn, _whole(checked, fqn, dimensions)) for fqn in order), dimensions)
-    return Projection(tuple(wanted[fqn] for fqn in order if fqn in wanted), dimensions)
+    return Projection(tuple(selected[fqn] for fqn in order if fqn in selected), dimensions)
 
 
 def _whole(checked: Checked, fqn: str, dimensions: Mapping[str, range]) -> tuple[range, ...]:
     """Return the ranges of a variable without slices of its own."""
     references = checked.variables[fqn].dimensions
     return tuple(
-        dimensions[each] if isinstance(each, str) else range(length)
-        for each, length in zip(references, checked.shapes[fqn], strict=True)
+        dimensions[reference] if isinstance(reference, str) else range(length)
+        for reference, length in zip(references, checked.shapes[fqn], strict=True)
     )
 
 
 def _dimension(checked: Checked, name: str, text: str, clause: str) -> tuple[str, range]:
     """Return the FQN and the slice of a dimension. Raises ConstraintError."""
     fqn = _known(name.strip(), checked.dimensions, "dimension")
-    found = _SLICE.fullmatch(text)
-    if found is None:
+    match = _SLICE.fullmatch(text)
+    if match is None:
         raise ConstraintError(_SLICES_ARE.format(clause[:80]))
-    return fqn, _range(found, text, range(checked.dimensions[fqn].size), clause)
+    return fqn, _range(match, text, range(checked.dimensions[fqn].size), clause)
 
 
 def in_order(checked: Checked) -> list[str]:
     """Return all variables in the order of the document: those of a group before its groups."""
-    paths = (names.join(path, each.name) for path, group in checked.groups.items() for each in group.variables)
+    paths = (names.join(path, variable.name) for path, group in checked.groups.items() for variable in group.variables)
     return list(paths)
 
 
@@ -103,7 +103,7 @@ def _known(name: str, named: Mapping[str, object], kind: str) -> str:
     """Return the FQN that is written as `name`, perhaps with escapes. Raises ConstraintError."""
     fqn = "/" + name.removeprefix("/")
     if fqn not in named:
-        fqn = names.fqn(_UNESCAPED.sub(r"\1", each) for each in fqn[1:].split("/"))
+        fqn = names.fqn(_UNESCAPED.sub(r"\1", segment) for segment in fqn[1:].split("/"))
     if fqn not in named:
         meant = names.closest(fqn[:80], named)
         raise ConstraintError(f"there is no {kind} `{name[:80]}`" + (f"; did you mean `{meant}`?" if meant else ""))
@@ -122,18 +122,18 @@ def _wanted(checked: Checked, dimensions: Mapping[str, range], clause: str) -> S
         return SelectedVariable(fqn, whole)
     if len(slices) != len(whole):
         raise ConstraintError(f"`{clause[:80]}` has {len(slices)} slices for {len(whole)} dimensions")
-    made = []
-    for each, indices, length in zip(slices, whole, checked.shapes[fqn], strict=True):
-        found = _SLICE.fullmatch(each)
-        if found is None:
+    ranges = []
+    for written, indices, length in zip(slices, whole, checked.shapes[fqn], strict=True):
+        match = _SLICE.fullmatch(written)
+        if match is None:
             raise ConstraintError(_SLICES_ARE.format(clause[:80]))
-        made.append(indices if found[1] is None else _range(found, each, range(length), clause))
-    return SelectedVariable(fqn, tuple(made))
+        ranges.append(indices if match[1] is None else _range(match, written, range(length), clause))
+    return SelectedVariable(fqn, tuple(ranges))
 
 
-def _range(found: re.Match[str], written: str, whole: range, clause: str) -> range:
+def _range(match: re.Match[str], written: str, whole: range, clause: str) -> range:
     """Return the indices of a slice; `whole`: those of the dimension. Raises ConstraintError."""
-    first, second, third = found.groups()
+    first, second, third = match.groups()
     if first is None:
         return whole
     length = len(whole)

@@ -48,16 +48,16 @@ def response(checked: Checked, projection: Projection, name: str, *, checksums: 
     document = dmr(checked, projection, name).encode("utf-8", "replace") + b"\r\n"
     for start in range(0, len(document), LONGEST):
         yield _chunk(flags, document[start : start + LONGEST])
-    held, size = list[bytes](), 0
+    pieces, size = list[bytes](), 0
     for piece in _values(checked, projection.variables, checksums):
         start = 0
         while len(piece) - start > CHUNK - size:
             stop = start + CHUNK - size
-            yield _chunk(flags, *held, piece[start:stop])
-            held, size, start = [], 0, stop
-        held.append(bytes(piece[start:]))  # a view of a mapped file must not be read when the file has changed
-        size += len(held[-1])
-    yield _chunk(flags | LAST, *held)
+            yield _chunk(flags, *pieces, piece[start:stop])
+            pieces, size, start = [], 0, stop
+        pieces.append(bytes(piece[start:]))  # a view of a mapped file must not be read when the file has changed
+        size += len(pieces[-1])
+    yield _chunk(flags | LAST, *pieces)
 
 
 def _chunk(flags: int, *parts: bytes | memoryview) -> bytes:
@@ -80,31 +80,31 @@ def error_document(status: int, message: str) -> str:
     )
 
 
-def _values(checked: Checked, wanted: tuple[SelectedVariable, ...], checksums: bool) -> Iterator[bytes | memoryview]:
-    for each in wanted:
-        found = 0
-        for piece in values(checked, each):
-            found = crc32(piece, found) if checksums else 0
+def _values(checked: Checked, variables: tuple[SelectedVariable, ...], checksums: bool) -> Iterator[bytes | memoryview]:
+    for variable in variables:
+        checksum = 0
+        for piece in values(checked, variable):
+            checksum = crc32(piece, checksum) if checksums else 0
             yield piece
         if checksums:
-            yield struct.pack("<I", found)
+            yield struct.pack("<I", checksum)
 
 
-def values(checked: Checked, wanted: SelectedVariable) -> Iterator[bytes | memoryview]:
+def values(checked: Checked, selected: SelectedVariable) -> Iterator[bytes | memoryview]:
     """Yield the values of a variable. Raises OSError."""
-    variable, shape = checked.variables[wanted.fqn], checked.shapes[wanted.fqn]
+    variable, shape = checked.variables[selected.fqn], checked.shapes[selected.fqn]
     sources: Parts = {
-        **all_fill(checked.fills[wanted.fqn], variable.type, shape, checked.types),
-        **checked.parts.get(wanted.fqn, {}),
+        **all_fill(checked.fills[selected.fqn], variable.type, shape, checked.types),
+        **checked.parts.get(selected.fqn, {}),
     }
-    if wanted.ranges != tuple(map(range, shape)):
-        sources = cut(variable.type, wanted.ranges, sources, checked.types)
-    lengths = tuple(map(len, wanted.ranges))
+    if selected.ranges != tuple(map(range, shape)):
+        sources = cut(variable.type, selected.ranges, sources, checked.types)
+    lengths = tuple(map(len, selected.ranges))
     if is_fixed(variable.type, checked.types):
         prefix = _prefixed(variable.type, checked.types)
         for part in slabs(sources[""], max(1, PIECE // max(1, itemsize(sources[""].layout.dtype)))):
-            made = np.ascontiguousarray(little(part) if prefix is None else _with_sizes(part, prefix))
-            yield memoryview(made.view(np.uint8).data)
+            packed = np.ascontiguousarray(little(part) if prefix is None else _with_sizes(part, prefix))
+            yield memoryview(packed.view(np.uint8).data)
         return
     block = linear_block(lengths, CELLS)
     cells = _Cells(sources, checked.types)
@@ -115,7 +115,7 @@ def values(checked: Checked, wanted: SelectedVariable) -> Iterator[bytes | memor
 
 def _prefixed(type_name: str, types: Types) -> Descr | None:
     """Return the wire dtype of a fixed-size type that contains opaque values, with `size` fields; else None."""
-    if not any(isinstance(types.get(each), OpaqueType) for each in inner_types(type_name, types)):
+    if not any(isinstance(types.get(inner), OpaqueType) for inner in inner_types(type_name, types)):
         return None
     return _wire(type_name, types)
 
@@ -125,26 +125,26 @@ def _wire(type_name: str, types: Types) -> Descr:
     if isinstance(declared, OpaqueType):
         return (("size", "<u8", ()), ("value", f"|V{declared.size}", ()))
     if isinstance(declared, CompoundType):
-        return tuple((each.name, _wire(each.type, types), each.shape) for each in declared.fields)
+        return tuple((field.name, _wire(field.type, types), field.shape) for field in declared.fields)
     return descr(type_name, types)
 
 
 def _with_sizes(part: NDArray[Any], prefix: Descr) -> NDArray[Any]:
     """Return fixed-size values with the length of each opaque one before it."""
-    made = np.zeros(part.shape, numpy_dtype(prefix))
-    _fill(made, part)
-    return made
+    sized = np.zeros(part.shape, numpy_dtype(prefix))
+    _fill(sized, part)
+    return sized
 
 
-def _fill(made: NDArray[Any], part: NDArray[Any]) -> None:
+def _fill(sized: NDArray[Any], part: NDArray[Any]) -> None:
     if part.dtype.names is not None:
         for name in part.dtype.names:
-            _fill(made[name], part[name])
-    elif made.dtype.names is not None:
-        made["size"] = part.dtype.itemsize
-        made["value"] = part
+            _fill(sized[name], part[name])
+    elif sized.dtype.names is not None:
+        sized["size"] = part.dtype.itemsize
+        sized["value"] = part
     else:
-        made[...] = part
+        sized[...] = part
 
 
 class _Cells:
@@ -163,11 +163,11 @@ class _Cells:
             case ListTree():
                 counts = self._read(tree.counts.path, region, inner).reshape(-1).tolist()
                 items = self.rows(tree.content, sum(counts), ())
-                found, at = [], 0
+                lists, at = [], 0
                 for count in counts:
-                    found.append(struct.pack("<Q", count) + b"".join(items[at : at + count]))
+                    lists.append(struct.pack("<Q", count) + b"".join(items[at : at + count]))
                     at += count
-                return found
+                return lists
         columns = []
         for field, member in tree.members:
             items = self.rows(member, region, (*inner, *field.shape))
@@ -185,12 +185,12 @@ class _Cells:
             region = (slice(start, start + region),)
         return self.sources[path].read((*region, *rest))
 
-    def _leaf(self, leaf: PartLeaf, found: NDArray[Any]) -> list[bytes]:
+    def _leaf(self, leaf: PartLeaf, values: NDArray[Any]) -> list[bytes]:
         if leaf.type == "string":
-            texts = (each or b"" for each in found.reshape(-1).tolist())
+            texts = (text or b"" for text in values.reshape(-1).tolist())
             return [struct.pack("<Q", len(text)) + text for text in texts]
         prefix = _prefixed(leaf.type, self.types)
-        flat = np.ascontiguousarray(little(found) if prefix is None else _with_sizes(found, prefix)).reshape(-1)
+        flat = np.ascontiguousarray(little(values) if prefix is None else _with_sizes(values, prefix)).reshape(-1)
         data, width = flat.tobytes(), flat.dtype.itemsize
         return [data[at : at + width] for at in range(0, len(data), width)]
 
@@ -198,8 +198,8 @@ class _Cells:
 def size_of(checked: Checked, projection: Projection) -> int:
     """Return the bytes of the values of a projection, estimated for types of variable size."""
     total = 0
-    for each in projection.variables:
-        type_name = checked.variables[each.fqn].type
+    for variable in projection.variables:
+        type_name = checked.variables[variable.fqn].type
         width = size(type_name, checked.types) if is_fixed(type_name, checked.types) else TEXT_SIZE
-        total += math.prod(map(len, each.ranges)) * width
+        total += math.prod(map(len, variable.ranges)) * width
     return total
