@@ -59,9 +59,9 @@ def reference(fqn: str, scope: str, declared: Collection[str], *, words: Collect
     `declared`: FQNs of all items of its kind; names in `words` are never bare.
     """
     name = names.last(fqn)
-    while (found := names.join(scope, name)) not in declared and scope != "/":
+    while (resolved := names.join(scope, name)) not in declared and scope != "/":
         scope = names.parent(scope)
-    return identifier(name) if found == fqn and found in declared and name not in words else path(fqn)
+    return identifier(name) if resolved == fqn and resolved in declared and name not in words else path(fqn)
 
 
 def quoted(data: bytes) -> str:
@@ -97,10 +97,10 @@ def plain_float(value: float, atomic: Atomic) -> str:
 
 def _single(text: str) -> float:
     try:
-        found: float = struct.unpack("<f", struct.pack("<f", float(text)))[0]
+        rounded: float = struct.unpack("<f", struct.pack("<f", float(text)))[0]
     except OverflowError:  # the largest float, rounded up
         return math.inf
-    return found
+    return rounded
 
 
 def suffixed(value: int | float, atomic: Atomic) -> str:

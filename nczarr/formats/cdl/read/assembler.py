@@ -106,10 +106,10 @@ class Assembler:
         owner = scope
         if len(words) == 2:
             declared = self.type_word(words[0])
-            found = self.variable(scope, words[1])
-            if found is None:
+            assigned = self.variable(scope, words[1])
+            if assigned is None:
                 return
-            owner, variable = found
+            owner, variable = assigned
         elif words:
             place = self.variable_or_type(scope, words[0])
             if place is None:
@@ -181,10 +181,10 @@ class Assembler:
 
     def text(self, text: bytes) -> Constant:
         """Return the constant of one plain string; an empty one becomes a NUL, as in ncgen."""
-        known = self._known.get((None, text, True))
-        if known is None:
-            known = self._known[None, text, True] = Constant(type="char", count=len(text) or 1, data=text or b"\0")
-        return known
+        constant = self._known.get((None, text, True))
+        if constant is None:
+            constant = self._known[None, text, True] = Constant(type="char", count=len(text) or 1, data=text or b"\0")
+        return constant
 
     def plain(self, text: bytes, declared: str | None) -> Constant | None:
         """Return the constant of plain numbers. None: parse the text as literals.
@@ -193,12 +193,12 @@ class Assembler:
         fill values.
         """
         key = (declared, text, False)
-        known = self._known.get(key)
-        if known is None:
-            known = plain_numbers(text, declared)
-            if known is not None:
-                self._known[key] = known
-        return known
+        constant = self._known.get(key)
+        if constant is None:
+            constant = plain_numbers(text, declared)
+            if constant is not None:
+                self._known[key] = constant
+        return constant
 
     def _fill_value(self, variable: VariableDraft, literals: list[Literal], place: Span) -> Constant | None:
         declared = variable.type
@@ -262,10 +262,10 @@ class Assembler:
 
     def variable(self, scope: GroupScope, word: Token) -> tuple[GroupScope, VariableDraft] | None:
         """Return the variable that a word names (in this group, or by path), or report it and return None."""
-        found = self.find_variable(scope, word)
-        if found is None:
+        variable = self.find_variable(scope, word)
+        if variable is None:
             self.undefined_variable(scope, word)
-        return found
+        return variable
 
     def find_variable(self, scope: GroupScope, word: Token) -> tuple[GroupScope, VariableDraft] | None:
         """Return the variable that a word names, or None."""
@@ -280,9 +280,9 @@ class Assembler:
 
     def variable_or_type(self, scope: GroupScope, word: Token) -> tuple[GroupScope, VariableDraft] | str | None:
         """Resolve the word before the colon of `x:a`: a variable if one exists, else a type."""
-        found = self.find_variable(scope, word)
-        if found is not None:
-            return found
+        variable = self.find_variable(scope, word)
+        if variable is not None:
+            return variable
         raw = bytes(self.source.data[word.start : word.end])
         if raw in PRIMITIVES:
             return PRIMITIVES[raw]
@@ -326,10 +326,10 @@ class Assembler:
 
     def values(self, scope: GroupScope, word: Token, start: int, end: int) -> None:
         """Process `x = values` of a data section."""
-        found = self.variable(scope, word)
-        if found is None:
+        assigned = self.variable(scope, word)
+        if assigned is None:
             return
-        owner, variable = found
+        owner, variable = assigned
         if self.report.hushed(variable.span):
             return  # of an unknown shape
         path = owner.variable_path(variable.name)

@@ -53,16 +53,16 @@ def _no_brace(source: Source, report: Report, tokens: list[Token], at: int) -> i
 
 def check_bytes(source: Source, report: Report, slab: int = 1 << 20) -> None:
     """Report NUL bytes and invalid UTF-8, at most 20 of each."""
-    data, found = source.data, 0
+    data, count = source.data, 0
     at = data.find(b"\0")
-    while at >= 0 and found < 20:
+    while at >= 0 and count < 20:
         report.error(
             "nul-byte", "NUL byte in the source text", Span(source, at, at + 1), helps=[r"write \000 in a string"]
         )
-        at, found = data.find(b"\0", at + 1), found + 1
+        at, count = data.find(b"\0", at + 1), count + 1
     at = 0
-    found = 0
-    while at < len(data) and found < 20:
+    count = 0
+    while at < len(data) and count < 20:
         piece = bytes(data[at : at + slab])
         if piece.isascii():
             at += slab
@@ -76,7 +76,7 @@ def check_bytes(source: Source, report: Report, slab: int = 1 << 20) -> None:
                 continue
             bad = at + error.start
             _invalid(source, report, bad)
-            at, found = at + max(error.end, error.start + 1), found + 1
+            at, count = at + max(error.end, error.start + 1), count + 1
 
 
 def _invalid(source: Source, report: Report, at: int) -> None:
@@ -110,10 +110,10 @@ def unclosed_string(data: Buffer, last: int) -> tuple[int, int | None]:
     pattern = re.compile(_CONSTANTS)  # only where a string is not closed
     at = 0
     while match := pattern.search(data, at, last):
-        found = match["string"]
-        at = match.end("string") if found else match.end()
+        string = match["string"]
+        at = match.end("string") if string else match.end()
         follows = match["next"]
-        if found and follows and follows not in b",;)}/\r" and (follows != b'"' or b"\n" in found):
+        if string and follows and follows not in b",;)}/\r" and (follows != b'"' or b"\n" in string):
             return match.start("string"), at - 1
     return last, None
 

@@ -130,14 +130,14 @@ def merged(attributes: list[Attribute], owner: str, report: Report) -> tuple[Att
     """
     if len({attribute.name for attribute in attributes}) == len(attributes):
         return tuple(attributes)
-    kept: list[Attribute] = []
+    unique: list[Attribute] = []
     for attribute in attributes:
-        at = next((i for i, item in enumerate(kept) if item.name == attribute.name), None)
-        if at is None or not attribute.value.type == kept[at].value.type == "char":
-            kept.append(attribute)
+        at = next((i for i, item in enumerate(unique) if item.name == attribute.name), None)
+        if at is None or not attribute.value.type == unique[at].value.type == "char":
+            unique.append(attribute)
             continue
         message = f"attribute `{owner}:{attribute.name}` is given twice; the second text replaces the first"
-        first = Label(kept[at].span, "first given here")
+        first = Label(unique[at].span, "first given here")
         report.warning("repeated-attribute", message, attribute.span, others=[first], helps=["remove one of them"])
-        kept[at] = attribute
-    return tuple(kept)
+        unique[at] = attribute
+    return tuple(unique)

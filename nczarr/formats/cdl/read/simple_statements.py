@@ -44,14 +44,14 @@ def simple(assembler: Assembler, scope: GroupScope, run: Token) -> None:
 
 def _simple_dimensions(assembler: Assembler, match: re.Match[bytes], uses: list[Span]) -> list[str]:
     at = match.start("dims")
-    found: list[str] = []
+    dimensions: list[str] = []
     for piece in match["dims"].split(b","):
         text = piece.strip(b" \t\r\n\f")
         start = at + piece.find(text)
         at += len(piece) + 1
-        found.append(text.decode())
+        dimensions.append(text.decode())
         uses.append(Span(assembler.source, start, start + len(text)))
-    return found
+    return dimensions
 
 
 def _simple_dimension(assembler: Assembler, scope: GroupScope, match: re.Match[bytes]) -> None:

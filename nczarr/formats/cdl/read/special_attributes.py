@@ -72,16 +72,16 @@ class Specials:
         """Return the special name that a name resembles, or None."""
         if name in self.known:
             return None
-        lowered = {known.lower(): known for known in self.known}
+        lowered = {special.lower(): special for special in self.known}
         if name.lower() in lowered:
             return lowered[name.lower()]
         if not name.startswith("_"):
             return None
-        begun = [known for known in lowered if _begins(name.lower(), known)]
+        begun = [special for special in lowered if _begins(name.lower(), special)]
         if begun:
-            return lowered[min(begun, key=lambda known: (-_shared(name.lower(), known), len(known)))]
-        found = names.closest(name, self.known)
-        return found if found is not None and abs(len(found) - len(name)) <= 2 and _near(name, found) else None
+            return lowered[min(begun, key=lambda special: (-_shared(name.lower(), special), len(special)))]
+        closest = names.closest(name, self.known)
+        return closest if closest is not None and abs(len(closest) - len(name)) <= 2 and _near(name, closest) else None
 
     def of_variable(self, variable: VariableDraft, name: str, literals: Sequence[Literal], place: Span) -> None:
         """Process `v:_Name = literals`; `place`: span of the name."""
@@ -108,40 +108,40 @@ class Specials:
             text = self._text(literals, place, "_Format", "a kind of netCDF file, in quotes")
         except Stop:
             return None
-        found = KIND_SPELLINGS.get(text)
-        if found is None:
+        kind = KIND_SPELLINGS.get(text)
+        if kind is None:
             meant = names.closest(text, KIND_SPELLINGS)
             help_ = f"did you mean `{meant}`?" if meant else "known formats: " + ", ".join(sorted(KIND_SPELLINGS))
             self.report.error("bad-special-value", f'unknown format "{text}"', self._at(literals[0]), helps=[help_])
-        return found
+        return kind
 
     def storage(self, variable: VariableDraft) -> Storage:
         """Return the storage from a variable's special attributes; its span is that of the chunk lengths."""
-        given = {name: value for name, (value, _) in variable.specials.items()}
-        if not given:
+        values = {name: value for name, (value, _) in variable.specials.items()}
+        if not values:
             return variable.storage
         codecs: list[Codec] = []
         # The order in which libnetcdf 4.9.0 sets up its pipeline for them (measured: fletcher32, shuffle, deflate).
-        if given.get("_Fletcher32"):
+        if values.get("_Fletcher32"):
             codecs.append(Codec(id=CODEC_IDS["fletcher32"]))
-        if given.get("_Shuffle"):
+        if values.get("_Shuffle"):
             codecs.append(Codec(id=CODEC_IDS["shuffle"]))
-        if given.get("_DeflateLevel"):
-            codecs.append(Codec(id=CODEC_IDS["deflate"], parameters=(given["_DeflateLevel"],)))  # type: ignore[arg-type]
-        listed = given.get("_Filter") or given.get("_Codecs") or ()
-        codecs += [codec for codec in listed if codec.id not in {known.id for known in codecs}]  # type: ignore[attr-defined]
-        quantize = next((value for name, value in given.items() if name in QUANTIZE), None)
-        named = next((name for name in _CHUNKS if given.get(name)), None)
+        if values.get("_DeflateLevel"):
+            codecs.append(Codec(id=CODEC_IDS["deflate"], parameters=(values["_DeflateLevel"],)))  # type: ignore[arg-type]
+        listed = values.get("_Filter") or values.get("_Codecs") or ()
+        codecs += [codec for codec in listed if codec.id not in {earlier.id for earlier in codecs}]  # type: ignore[attr-defined]
+        quantize = next((value for name, value in values.items() if name in QUANTIZE), None)
+        named = next((name for name in _CHUNKS if values.get(name)), None)
         span = variable.span if named is None else variable.specials[named][1]
-        lengths = () if named is None else given[named]
+        lengths = () if named is None else values[named]
         chunks = lengths if any(lengths) else None  # type: ignore[arg-type]  # 0 asks for the default
-        layout = given.get("_Storage") or ("chunked" if lengths else None)
+        layout = values.get("_Storage") or ("chunked" if lengths else None)
         return Storage(
             layout=layout,  # type: ignore[arg-type]
             chunks=chunks,  # type: ignore[arg-type]
             codecs=tuple(codecs),
-            endian=given.get("_Endianness"),  # type: ignore[arg-type]
-            no_fill=bool(given.get("_NoFill")),
+            endian=values.get("_Endianness"),  # type: ignore[arg-type]
+            no_fill=bool(values.get("_NoFill")),
             quantize=quantize,  # type: ignore[arg-type]
             span=span,
         )
@@ -168,8 +168,8 @@ class Specials:
         rank = len(variable.dimensions)
         if len(sizes) != rank:
             ones = "dimension" if rank == 1 else "dimensions"
-            given = "1 chunk size is" if len(sizes) == 1 else f"{len(sizes)} chunk sizes are"
-            message = f"`{variable.name}` has {rank or 'no'} {ones}, {given} given"
+            counted = "1 chunk size is" if len(sizes) == 1 else f"{len(sizes)} chunk sizes are"
+            message = f"`{variable.name}` has {rank or 'no'} {ones}, {counted} given"
             raise self._bad(message, literals[0], "give one size for each dimension", code="bad-chunk-size")
         if 0 in sizes and any(sizes):
             raise self._bad("a chunk size must be at least 1", literals[sizes.index(0)], code="bad-chunk-size")
@@ -177,18 +177,18 @@ class Specials:
 
     def _lengths(self, variable: VariableDraft, literals: Sequence[Literal], place: Span) -> object:
         """Return chunk lengths that differ: a text for each dimension, `"366"` or `"[365, [366, 2]]"`."""
-        found = []
+        lengths = []
         for literal in literals:
             try:
-                found.append(read_lengths(json.loads(literal.value) if literal.kind == "string" else literal.value))
+                lengths.append(read_lengths(json.loads(literal.value) if literal.kind == "string" else literal.value))
             except (ValueError, RecursionError):
                 help_ = 'write "[365, 366, [365, 2]]" for one dimension: lengths, and pairs of a length and a number'
                 raise self._bad("this is not a list of chunk lengths", literal, help_, code="bad-chunk-size") from None
         rank = len(variable.dimensions)
-        if len(found) != rank:
-            message = f"`{variable.name}` has {rank} dimensions, and the chunk lengths of {len(found)} are given"
+        if len(lengths) != rank:
+            message = f"`{variable.name}` has {rank} dimensions, and the chunk lengths of {len(lengths)} are given"
             raise self._bad(message, literals[0] if literals else place, code="bad-chunk-size")
-        return tuple(found)
+        return tuple(lengths)
 
     def _deflate(self, variable: VariableDraft, literals: Sequence[Literal], place: Span) -> object:
         level = self._integer(literals, place, "_DeflateLevel")
@@ -206,13 +206,13 @@ class Specials:
         raise self._bad('expected "true" or "false"', literals[0] if literals else place, "1 and 0 are valid too")
 
     def _filter(self, variable: VariableDraft, literals: Sequence[Literal], place: Span) -> object:
-        wanted = '_Filter must be "ID,parameter,…|ID,…", numbers only'
+        message = '_Filter must be "ID,parameter,…|ID,…", numbers only'
         text = self._text(literals, place, "_Filter", 'a text such as "307,9"')
         codecs: list[Codec] = []
         for piece in text.split("|"):
             numbers = [part.strip() for part in piece.split(",")]
             if not all(re.fullmatch(r"[0-9]{1,10}[uU]?", part) for part in numbers):
-                raise self._bad(wanted, literals[0])
+                raise self._bad(message, literals[0])
             values = [int(part.rstrip("uU")) for part in numbers]
             if max(values) >= FILTER_LIMIT:
                 raise self._bad("filter parameters have 32 bits", literals[0])
@@ -270,13 +270,13 @@ class Specials:
         wrong = next((literal for literal in literals if literal.kind != kind), literals[1] if literals[1:] else place)
         raise self._bad(message, wrong)
 
-    def _text(self, literals: Sequence[Literal], place: Span, name: str, wanted: str) -> str:
-        text: bytes = self._one(literals, place, "string", f"{name} is {wanted}").value
+    def _text(self, literals: Sequence[Literal], place: Span, name: str, expected: str) -> str:
+        text: bytes = self._one(literals, place, "string", f"{name} is {expected}").value
         return text.decode("utf-8", "replace")
 
     def _integer(self, literals: Sequence[Literal], place: Span, name: str) -> int:
-        found: int = self._one(literals, place, "int", f"{name} must be one integer").value
-        return found
+        integer: int = self._one(literals, place, "int", f"{name} must be one integer").value
+        return integer
 
     def _word(self, literals: Sequence[Literal], place: Span, name: str, words: tuple[str, ...]) -> str:
         spelled = ", ".join(f'"{word}"' for word in words if word != "native")
@@ -293,9 +293,9 @@ def _shared(one: str, other: str) -> int:
     return next((at for at, (x, y) in enumerate(zip(one, other, strict=False)) if x != y), min(len(one), len(other)))
 
 
-def _begins(name: str, known: str) -> bool:
+def _begins(name: str, special: str) -> bool:
     """Return whether most of a name is a prefix of a special one: `_deflate`, `_endian`, `_chunking`."""
-    return _shared(name, known) >= max(5, math.ceil(2 * len(name) / 3))
+    return _shared(name, special) >= max(5, math.ceil(2 * len(name) / 3))
 
 
 def _near(one: str, other: str) -> bool:

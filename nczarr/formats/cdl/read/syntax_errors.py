@@ -43,10 +43,10 @@ class CdlExplainer:
 
     def __call__(self, fault: SyntaxFault) -> FaultAnswer:
         """Return the best explanation of a fault."""
-        found, expected = fault.found, fault.expected
-        if found.type == -1 and P.RBRACE in expected:
+        culprit, expected = fault.found, fault.expected
+        if culprit.type == -1 and P.RBRACE in expected:
             return self._unclosed()
-        slash = next((token for token in (found, fault.previous) if token is not None and self._joined(token)), None)
+        slash = next((token for token in (culprit, fault.previous) if token is not None and self._joined(token)), None)
         if slash is not None:
             message = 'a netCDF name cannot contain "/"'
             here = Span(self.source, slash.start, slash.end)
@@ -59,7 +59,7 @@ class CdlExplainer:
         special = self._by_rule(fault)
         if special is not None:
             return special
-        if found.type == P.INT and P.NAME in expected and P.INT not in expected:
+        if culprit.type == P.INT and P.NAME in expected and P.INT not in expected:
             text = self._shown(fault)
             help_ = "write a backslash before a name that begins with a digit, as in `\\1st`"
             return FaultAnswer("expected-token", f"expected {_list(expected)}, found the number {text}", helps=(help_,))
@@ -86,7 +86,7 @@ class CdlExplainer:
         return b"\n" in between or b"\r" in between
 
     def _by_rule(self, fault: SyntaxFault) -> FaultAnswer | None:
-        found, previous = fault.found, fault.previous
+        culprit, previous = fault.found, fault.previous
         match fault.rule:
             case "enumconst" if P.EQUALS in fault.expected and previous is not None:
                 name = self.source.text(previous.start, previous.end)
@@ -99,7 +99,7 @@ class CdlExplainer:
                 return FaultAnswer("expected-token", f"expected a name, found {self._shown(fault)}")
             case "attdecl" if P.EQUALS in fault.expected:
                 return FaultAnswer("expected-token", "expected `=` after the attribute name")
-            case "shape" | "dimref" if found.type == P.EQUALS:
+            case "shape" | "dimref" if culprit.type == P.EQUALS:
                 help_ = (
                     "declare it in `dimensions:`, and write only its name here (`dim=3` is how netCDF-Java prints it)"
                 )
@@ -111,11 +111,11 @@ class CdlExplainer:
                 return FaultAnswer("expected-token", "a vlen type is written `int(*) t`", helps=(help_,))
             case _:
                 pass
-        if found.type == P.SEMICOLON and previous is not None and previous.type == P.SEMICOLON:
+        if culprit.type == P.SEMICOLON and previous is not None and previous.type == P.SEMICOLON:
             return FaultAnswer(
                 "expected-token", "empty statement: one `;` ends a statement", helps=("remove this `;`",)
             )
-        if found.type == P.NETCDF:
+        if culprit.type == P.NETCDF:
             return FaultAnswer("expected-token", f"expected {_list(fault.expected)}, found `netcdf`")
         return None
 

@@ -225,7 +225,7 @@ class FastTokens:
         """Return the section that a word with a colon at the end of its line means, with a report."""
         if re.compile(rb":[ \t]*+(?:[\r\n]|//)").match(self.source.data, end) is None or self._declared(text):
             return None
-        sections = [each.decode() for each in SECTIONS if each != b"group"]
+        sections = [section_word.decode() for section_word in SECTIONS if section_word != b"group"]
         word = text.decode("utf-8", "replace")
         meant = names.closest(word.lower(), sections)
         if meant is None:
@@ -254,10 +254,10 @@ class FastTokens:
     def _bad_character(self, character: str, start: int, end: int) -> None:
         """Report an invalid character, only the first per statement, because they often come in groups."""
         ended = next((token.end for token in reversed(self.tokens) if token.type in (P.SEMICOLON, P.SIMPLE)), 0)
-        told = bool(self.refused) and self.refused[-1] >= ended
+        is_reported = bool(self.refused) and self.refused[-1] >= ended
         if character != "#":  # which hides the rest of its line, and nothing follows from it
             self.refused.append(start)
-        if told:
+        if is_reported:
             return
         help_ = _INSTEAD.get(character, "remove it, or put a space there")
         self._error("bad-character", names.bad_character(character), start, end, help_)
@@ -367,5 +367,5 @@ def cut(data: Buffer, at: int) -> int:
 
 
 def _find(data: Buffer, what: bytes, start: int, end: int) -> int:
-    found = data.find(what, start, end)
-    return end if found < 0 else found
+    position = data.find(what, start, end)
+    return end if position < 0 else position

@@ -118,8 +118,8 @@ def _compound(assembler: Assembler, scope: GroupScope, parts: Parts) -> None:
     path = names.join(scope.path, declared)
     assembler.uses[path] = tuple(uses)
     assembler.uses[path + "="] = (assembler.span(parts.tokens[0]),)
-    made = tuple(fields) or (Field(name="_", type="byte"),)
-    scope.types.append(CompoundType(name=declared, fields=made, span=assembler.span(name)))
+    members = tuple(fields) or (Field(name="_", type="byte"),)
+    scope.types.append(CompoundType(name=declared, fields=members, span=assembler.span(name)))
 
 
 def _field(assembler: Assembler, context: Any, fields: list[Field], uses: list[Span]) -> None:

@@ -105,9 +105,9 @@ class _Slabs:
         suspect = _is_suspect(text)
         odd = codes > 57  # every letter; what else is no part of a number, numpy refuses
         if self.fractions and not suspect:
-            found = self._decimals(text, codes, odd, last=last)
-            if found is not None:
-                return self._narrow(found)
+            numbers = self._decimals(text, codes, odd, last=last)
+            if numbers is not None:
+                return self._narrow(numbers)
             self.fractions = False  # as the first slab, so the others
         if self.atomic.is_float:
             odd &= (codes | 32) != 101  # numpy reads exponents
@@ -156,10 +156,10 @@ class _Slabs:
             pieces += (text[done:start], b"0")
             done = end
         pieces.append(text[done:])
-        found = decimals(_stripped(b"".join(pieces), last=last), count)
-        if found is not None:
-            found[places] = values
-        return found
+        numbers = decimals(_stripped(b"".join(pieces), last=last), count)
+        if numbers is not None:
+            numbers[places] = values
+        return numbers
 
     def _parse(self, text: bytes, count: int) -> NDArray[Any]:
         wide: Any = np.float64
@@ -167,29 +167,29 @@ class _Slabs:
             wide = np.uint64 if self.atomic.name == "uint64" else np.int64
             if wide is np.uint64 and b"-" in text:
                 raise _GiveUp
-        found = parsed(text, wide)
-        if found is None or len(found) != count:
+        numbers = parsed(text, wide)
+        if numbers is None or len(numbers) != count:
             raise _GiveUp
-        if self.atomic.is_float and np.signbit(found[found == 0]).any() and _INTEGER_ZERO.search(text):
+        if self.atomic.is_float and np.signbit(numbers[numbers == 0]).any() and _INTEGER_ZERO.search(text):
             raise _GiveUp  # `-0` is an integer, and has no sign; `-0.` has
-        return found
+        return numbers
 
-    def _narrow(self, found: NDArray[Any]) -> NDArray[Any]:
+    def _narrow(self, numbers: NDArray[Any]) -> NDArray[Any]:
         """Return the numbers in the variable's dtype and the same shape. Raises _GiveUp if one does not fit."""
         if self.atomic.is_integer:
-            low, high = int(found.min()), int(found.max())
-            limits = np.iinfo(found.dtype)
+            low, high = int(numbers.min()), int(numbers.max())
+            limits = np.iinfo(numbers.dtype)
             if not (self.atomic.low <= low and high <= self.atomic.high) or high == limits.max:
                 raise _GiveUp
             if low == limits.min and limits.min < 0:
                 raise _GiveUp
-            return found.astype(self.dtype)
+            return numbers.astype(self.dtype)
         if self.dtype.itemsize == 8:
-            if np.isinf(found).any():
+            if np.isinf(numbers).any():
                 raise _GiveUp  # a word or an overflow: the slow way knows
-            return found
+            return numbers
         with np.errstate(over="ignore"):
-            narrow: NDArray[Any] = found.astype(self.dtype)
+            narrow: NDArray[Any] = numbers.astype(self.dtype)
         if np.isinf(narrow).any():
             raise _GiveUp
         return narrow
@@ -203,10 +203,10 @@ class _Slabs:
         if word is not None:
             if word == b"_" and self.fill:
                 return self.fill
-            known = _WORDS.get(word)
-            if known is None or self.atomic.is_integer:
+            spelled = _WORDS.get(word)
+            if spelled is None or self.atomic.is_integer:
                 raise _GiveUp
-            return known
+            return spelled
         if real is not None:
             if self.atomic.is_integer:
                 raise _GiveUp

@@ -44,15 +44,15 @@ def decimals(text: bytes, count: int) -> NDArray[Any] | None:
         return None  # a point without a digit on either side
     if int(behind.max()) > MOST_DIGITS:
         return None
-    found: NDArray[Any] = digits / np.array(_POWERS)[behind]
+    numbers: NDArray[Any] = digits / np.array(_POWERS)[behind]
     zero = digits == 0
     if zero.any():
         negative = item[marks == 45]
         negative = negative[zero[negative]]
         if not behind[negative].all():
             return None  # `-0` has no sign, `-0.` has
-        found[negative] = -0.0
-    return found
+        numbers[negative] = -0.0
+    return numbers
 
 
 def parsed(text: bytes, dtype: Any) -> NDArray[Any] | None:

@@ -48,8 +48,8 @@ class LiteralEncoder:
             self.value(bare, type_name, place)  # says that braces are missing: once, not for every value
             return None
         values = [self.value(literal, type_name, place) for literal in literals]
-        known = [value for value in values if value is not None]
-        return join(type_name, known, self.types) if len(known) == len(values) else None
+        encoded = [value for value in values if value is not None]
+        return join(type_name, encoded, self.types) if len(encoded) == len(values) else None
 
     def bare(self, literals: Sequence[Literal], type_name: TypeName) -> Literal | None:
         """Return the first value without the braces that its type requires."""
@@ -80,12 +80,12 @@ class LiteralEncoder:
             return None
         if place.fill is not None and place.fill.type == type_name:
             return place.fill
-        found = default_fill(type_name, self.types)
-        if found is None:
+        fill = default_fill(type_name, self.types)
+        if fill is None:
             message = f"`_` has no meaning for {place.what}: its enum has no constant of value 0"
             help_ = "give the variable a `_FillValue`, or write a constant of the enum"
             self.convert.error("no-fill-value", message, literal, help_)
-        return found
+        return fill
 
     def _atomic(self, literal: Literal, type_name: TypeName, place: ValueSlot) -> Constant | None:
         if literal.kind == "list":
@@ -174,27 +174,27 @@ class LiteralEncoder:
             message = f"a value of the compound type `{declared.name}` must be enclosed in {{ }}"
             self.convert.error("missing-braces", message, literal, "write it as `{field, field}`")
             return None
-        given: list[Literal] = literal.value
-        if len(given) > len(declared.fields):
-            if self._field_without_braces(given, declared, place):
+        members: list[Literal] = literal.value
+        if len(members) > len(declared.fields):
+            if self._field_without_braces(members, declared, place):
                 return None
             ones = "field" if len(declared.fields) == 1 else "fields"
-            message = f"compound `{declared.name}` has {len(declared.fields)} {ones}, {len(given)} values are given"
-            self.convert.error("too-many-values", message, given[len(declared.fields)])
+            message = f"compound `{declared.name}` has {len(declared.fields)} {ones}, {len(members)} values are given"
+            self.convert.error("too-many-values", message, members[len(declared.fields)])
             return None
         fills = self._field_fills(type_name, place)
-        every = itertools.zip_longest(declared.fields, given, fills)
-        found = [self._field(value, field, fill, literal, place) for field, value, fill in every]
-        values = [value for value in found if value is not None]
-        if len(values) < len(found):
+        every = itertools.zip_longest(declared.fields, members, fills)
+        constants = [self._field(value, field, fill, literal, place) for field, value, fill in every]
+        values = [value for value in constants if value is not None]
+        if len(values) < len(constants):
             return None
         if not is_fixed(type_name, self.types):
             return Constant(type=type_name, count=1, data=tuple(values))
         return Constant(type=type_name, count=1, data=b"".join(value.data for value in values))  # type: ignore[misc]
 
-    def _field_without_braces(self, given: Sequence[Literal], declared: CompoundType, place: ValueSlot) -> bool:
+    def _field_without_braces(self, members: Sequence[Literal], declared: CompoundType, place: ValueSlot) -> bool:
         """Report a field without braces as the cause of too many values; return whether there is one."""
-        for literal, field in zip(given, declared.fields, strict=False):
+        for literal, field in zip(members, declared.fields, strict=False):
             array = field.shape and field.type != "char" and literal.kind not in ("list", "fill")
             if array or self.bare([literal], field.type) is not None:
                 self._field(literal, field, None, literal, place)
@@ -216,11 +216,11 @@ class LiteralEncoder:
             self.convert.error("fill-in-attribute", "an attribute cannot hold the fill mark `_`", literal)
             return None
         if literal is None or literal.kind == "fill":
-            found = fill or default_fill(field.type, self.types, count)
-            if found is None:
+            constant = fill or default_fill(field.type, self.types, count)
+            if constant is None:
                 message = f"{what} has no fill value: its enum has no constant of value 0"
                 self.convert.error("no-fill-value", message, literal or whole)
-            return found
+            return constant
         inner = ValueSlot(what, None, place.may_fill)
         if field.type == "char":
             return self._char_field(literal, field, count, inner)
@@ -233,27 +233,27 @@ class LiteralEncoder:
         return self._array(literal, field.type, count, inner)
 
     def _array(self, literal: Literal, type_name: TypeName, count: int, place: ValueSlot) -> Constant | None:
-        given: list[Literal] = literal.value
-        if len(given) > count:
-            message = f"{place.what} holds {count} values, {len(given)} are given"
-            self.convert.error("too-many-values", message, given[count])
+        elements: list[Literal] = literal.value
+        if len(elements) > count:
+            message = f"{place.what} holds {count} values, {len(elements)} are given"
+            self.convert.error("too-many-values", message, elements[count])
             return None
-        value = self.constant(given, type_name, place)
-        if value is None or len(given) == count:
+        value = self.constant(elements, type_name, place)
+        if value is None or len(elements) == count:
             return value
-        rest = default_fill(type_name, self.types, count - len(given))
+        rest = default_fill(type_name, self.types, count - len(elements))
         if rest is None:
-            message = f"{place.what} needs {count} values, {len(given)} are given"
+            message = f"{place.what} needs {count} values, {len(elements)} are given"
             self.convert.error("too-few-values", message, literal)
             return None
         return join(type_name, [value, rest], self.types)
 
     def _char_field(self, literal: Literal, field: Field, count: int, place: ValueSlot) -> Constant | None:
         """Return the chars of a field: texts, each padded to a row if there are several rows."""
-        given: list[Literal] = literal.value if literal.kind == "list" else [literal]
+        texts: list[Literal] = literal.value if literal.kind == "list" else [literal]
         row = field.shape[-1] if len(field.shape) > 1 else 0
         data = b""
-        for text in strings(given):
+        for text in strings(texts):
             runs = [self._char(item, place) for item in text]
             if None in runs:
                 return None
@@ -272,13 +272,13 @@ class LiteralEncoder:
 
 def strings(literals: Sequence[Literal]) -> list[list[Literal]]:
     """Group char literals into texts: each string alone, runs of character constants together."""
-    found: list[list[Literal]] = []
+    texts: list[list[Literal]] = []
     for literal in literals:
-        if literal.kind != "string" and found and found[-1][0].kind != "string":
-            found[-1].append(literal)
+        if literal.kind != "string" and texts and texts[-1][0].kind != "string":
+            texts[-1].append(literal)
         else:
-            found.append([literal])
-    return found
+            texts.append([literal])
+    return texts
 
 
 def enum_value(text: str, declared: EnumType) -> int | None:
@@ -297,5 +297,5 @@ def enum_value(text: str, declared: EnumType) -> int | None:
 
 
 def _listed(declared: EnumType) -> str:
-    known = [constant.name for constant in declared.constants]
-    return ", ".join(known[:8]) + (", …" if len(known) > 8 else "")
+    labels = [constant.name for constant in declared.constants]
+    return ", ".join(labels[:8]) + (", …" if len(labels) > 8 else "")

@@ -106,10 +106,10 @@ class Converter:
         if begin - line > _LONGEST_LINE:
             line = begin
         text, at = "", line
-        for each in literals:
-            word = self.source.text(each.start, each.end)
-            text += self.source.text(at, each.start) + (f'"{word}"' if each.kind == "name" else word)
-            at = each.end
+        for literal in literals:
+            word = self.source.text(literal.start, literal.end)
+            text += self.source.text(at, literal.start) + (f'"{word}"' if literal.kind == "name" else word)
+            at = literal.end
             if at - line > _LONGEST_LINE:
                 return f"{text.strip()}, …"
         return text.strip() + (" ;" if line < begin else "")
@@ -323,18 +323,18 @@ def plain_numbers(text: bytes, declared: str | None = None) -> Constant | None:
     """
     items = [item.strip(b" \t") for item in text.split(b",")]
     kinds = {match.lastgroup or "double" if match else None for match in map(_NUMBER.fullmatch, items)}
-    own = kinds.pop()
-    if own is None or kinds:
+    kind = kinds.pop()
+    if kind is None or kinds:
         return None
-    atomic = ATOMIC[declared or own]
-    if own == "int":
+    atomic = ATOMIC[declared or kind]
+    if kind == "int":
         values: Sequence[int | float] = list(map(int, items))
     else:
         values = [float(item.rstrip(b"fF")) for item in items]
-        if own == "float":
+        if kind == "float":
             values = [single(value) for value in values]
     if atomic.is_integer:
-        if own != "int" or not atomic.low <= min(values) <= max(values) <= atomic.high:
+        if kind != "int" or not atomic.low <= min(values) <= max(values) <= atomic.high:
             return None
     elif atomic.is_float:
         values = [single(float(value)) if atomic.name == "float" else float(value) for value in values]

@@ -217,9 +217,9 @@ class ListReader(Numerals):
 
         def plain(match: re.Match[bytes]) -> bytes:
             body, at = match.group(1), start + match.start()
-            known = _SIMPLE_ESCAPES.get(body)
-            if known is not None:
-                return known
+            character = _SIMPLE_ESCAPES.get(body)
+            if character is not None:
+                return character
             if body[:1] == b"x" and len(body) == 3:
                 return bytes([int(body[1:], 16)])
             if body[:1].isdigit() and body[0] < 0x38:

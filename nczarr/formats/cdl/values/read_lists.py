@@ -40,14 +40,14 @@ def read_lists(work: Unchecked, report: Report) -> Unchecked:
     """Read all value lists of a CDL text; other front ends have none."""
     if work.attribute_lists:
         work.dataset = _with_attributes(work, report)
-    known = tables_of(work)
+    tables = tables_of(work)
     for path, span in work.lists.items():
-        variable = known.variables.get(path)
+        variable = tables.variables.get(path)
         if variable is None or span.source is None:
             continue
-        if variable.type not in ATOMIC and variable.type not in known.types:
+        if variable.type not in ATOMIC and variable.type not in tables.types:
             continue  # an undefined type, reported by `resolve`
-        columns = _VariableReader(path, variable, span, span.source, known, report).read()
+        columns = _VariableReader(path, variable, span, span.source, tables, report).read()
         if columns is not None:
             work.columns[path] = columns
     return work
@@ -55,15 +55,15 @@ def read_lists(work: Unchecked, report: Report) -> Unchecked:
 
 def _with_attributes(work: Unchecked, report: Report) -> Dataset:
     """Return the dataset with values for attributes of user-defined types."""
-    known = tables_of(work)
+    tables = tables_of(work)
     values: dict[tuple[str, str], Constant] = {}
     for path, group in groups(work.dataset):
         for attribute in group.attributes:
-            _read_attribute(path, attribute, None, known, work, values, report)
+            _read_attribute(path, attribute, None, tables, work, values, report)
         for variable in group.variables:
             for attribute in variable.attributes:
                 owner = names.join(path, variable.name)
-                _read_attribute(owner, attribute, variable, known, work, values, report)
+                _read_attribute(owner, attribute, variable, tables, work, values, report)
     return _replace(work.dataset, "/", values)
 
 
@@ -71,14 +71,14 @@ def _read_attribute(
     owner: str,
     attribute: Attribute,
     variable: Variable | None,
-    known: Tables,
+    tables: Tables,
     work: Unchecked,
     values: dict[tuple[str, str], Constant],
     report: Report,
 ) -> None:
     span = work.attribute_lists.get((owner, attribute.name))
     type_name = attribute.value.type
-    if span is None or span.source is None or type_name not in known.types:
+    if span is None or span.source is None or type_name not in tables.types:
         return
     literals = ListReader(span.source, report).read(span.start, span.end)
     if literals is None:
@@ -94,7 +94,9 @@ def _read_attribute(
         report.error("empty-attribute", message, place, helps=["give a value"])
         return
     what = f"attribute `{attribute.name}`"
-    constant = LiteralEncoder(convert, known.types).constant(literals, type_name, ValueSlot(what, None, may_fill=False))
+    constant = LiteralEncoder(convert, tables.types).constant(
+        literals, type_name, ValueSlot(what, None, may_fill=False)
+    )
     if constant is not None:
         values[owner, attribute.name] = constant
 
@@ -124,11 +126,11 @@ def _replace(group: G, path: str, values: Mapping[tuple[str, str], Constant]) ->
     )
 
 
-def _time_units(path: str, variable: Variable, known: Tables) -> TimeUnits | None:
+def _time_units(path: str, variable: Variable, tables: Tables) -> TimeUnits | None:
     """Return the time units of a variable, or of the variable whose CF `bounds` it is."""
     from nczarr.formats.cdl.values.dates import time_units
 
-    group = known.groups[names.parent(path)]
+    group = tables.groups[names.parent(path)]
     for candidate in (variable, *group.variables):
         bounds = next((item.value for item in candidate.attributes if item.name == "bounds"), None)
         if candidate is variable or (bounds is not None and bounds.data == variable.name.encode()):
@@ -146,18 +148,18 @@ class _VariableReader:
     """Reader of one variable's list."""
 
     def __init__(
-        self, path: str, variable: Variable, span: Span, source: Source, known: Tables, report: Report
+        self, path: str, variable: Variable, span: Span, source: Source, tables: Tables, report: Report
     ) -> None:
         self.variable = variable
         self.span = span
         self.source = source
-        self.known = known
+        self.tables = tables
         self.report = report
-        self.convert = Converter(source, report, lambda: _time_units(path, variable, known))
-        self.encoder = LiteralEncoder(self.convert, known.types)
-        self.fill = variable_fill(variable, known)
-        self.dimensions = [_dimension(reference, known) for reference in variable.dimensions]
-        kind = variable.type if variable.type in ATOMIC else known.types[variable.type].kind
+        self.convert = Converter(source, report, lambda: _time_units(path, variable, tables))
+        self.encoder = LiteralEncoder(self.convert, tables.types)
+        self.fill = variable_fill(variable, tables)
+        self.dimensions = [_dimension(reference, tables) for reference in variable.dimensions]
+        kind = variable.type if variable.type in ATOMIC else tables.types[variable.type].kind
         self.what = f"{'an' if kind[0] in 'aeio' else 'a'} {kind} variable"
         self.columns = ListRuns([0] * len(self.dimensions))
 
@@ -257,10 +259,10 @@ class _VariableReader:
             if bare is None and limit is not None and len(literals) > limit:
                 self._too_many(literals[limit], limit, len(literals))
             place = ValueSlot(self.what, self.fill)
-            found = self.encoder.constant(literals, self.variable.type, place)
-            if found is None:
+            values = self.encoder.constant(literals, self.variable.type, place)
+            if values is None:
                 raise _Fault
-            constant = found
+            constant = values
         if rank and row:
             self._extend(axis, -(-constant.count // row))
         if constant.count:
@@ -282,8 +284,8 @@ class _VariableReader:
                 shape = ", ".join(self._name(k) for k in range(rank))
                 name = f"{self.variable.name}({shape})" if rank else self.variable.name
                 ones = "character" if limit == 1 else "characters"
-                given = sum(len(item.value) for item in literals if isinstance(item.value, bytes))
-                message = f"`{name}` holds {limit} {ones}, {given} are given"
+                count = sum(len(item.value) for item in literals if isinstance(item.value, bytes))
+                message = f"`{name}` holds {limit} {ones}, {count} are given"
                 self._stop("too-many-values", message, text[0])
         if not rank and not data:
             data += b"\0"
@@ -297,13 +299,13 @@ class _VariableReader:
         reference = self.variable.dimensions[axis]
         return names.last(reference) if isinstance(reference, str) else str(reference)
 
-    def _too_many(self, literal: Literal, limit: int, given: int) -> None:
+    def _too_many(self, literal: Literal, limit: int, count: int) -> None:
         name = self.variable.name
         if not self.dimensions:
-            self._stop("too-many-values", f"`{name}` is a scalar, {given} values are given", literal)
+            self._stop("too-many-values", f"`{name}` is a scalar, {count} values are given", literal)
         shape = ", ".join(self._name(axis) for axis in range(len(self.dimensions)))
         ones = "value" if limit == 1 else "values"
-        message = f"`{name}({shape})` holds {limit} {ones}, {given} are given"
+        message = f"`{name}({shape})` holds {limit} {ones}, {count} are given"
         self._stop("too-many-values", message, literal, "remove the surplus values, or enlarge the dimension")
 
     def _stop(self, code: str, message: str, literal: Literal, help_: str = "") -> None:
@@ -317,5 +319,5 @@ SMALL = 256
 _BULK = frozenset(name for name, atomic in ATOMIC.items() if atomic.is_integer or atomic.is_float)
 
 
-def _dimension(reference: str | int, known: Tables) -> Dimension | int | None:
-    return reference if isinstance(reference, int) else known.dimensions.get(reference)
+def _dimension(reference: str | int, tables: Tables) -> Dimension | int | None:
+    return reference if isinstance(reference, int) else tables.dimensions.get(reference)

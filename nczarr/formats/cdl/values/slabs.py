@@ -72,9 +72,9 @@ def _comments(text: bytes) -> Iterator[_Comment]:
             stop = line.start() if line else len(text)
             yield _Comment(at, stop, closed=True)
         elif text.startswith(b"/*", at):
-            found = text.find(b"*/", at + 2)
-            stop = found + 2 if found >= 0 else len(text)
-            yield _Comment(at, stop, closed=found >= 0)
+            closing = text.find(b"*/", at + 2)
+            stop = closing + 2 if closing >= 0 else len(text)
+            yield _Comment(at, stop, closed=closing >= 0)
         at = text.find(b"/", stop)
 
 

@@ -89,11 +89,11 @@ def _wanted(checked: Checked, fqn: str, options: Options) -> bool:
         return False
     if not options.groups:
         return True
-    return any(wanted in (group, names.last(group) if group != "/" else "/") for wanted in options.groups)
+    return any(group_name in (group, names.last(group) if group != "/" else "/") for group_name in options.groups)
 
 
 def _is_coordinate(checked: Checked, name: str, group: str) -> bool:
     """Return whether a variable has the name of a dimension in scope."""
-    while (found := names.join(group, name)) not in checked.dimensions and group != "/":
+    while (fqn := names.join(group, name)) not in checked.dimensions and group != "/":
         group = names.parent(group)
-    return found in checked.dimensions
+    return fqn in checked.dimensions

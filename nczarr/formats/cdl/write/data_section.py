@@ -96,12 +96,12 @@ def shortened(checked: Checked, fqn: str, rows: ValueRows, parts: Parts | None, 
 
 def filled_alike(checked: Checked, fqn: str, source: ArraySource) -> bool:
     """Return whether unwritten elements equal the fill that readers add to short lists."""
-    own, fill = fill_of(source), fill_bytes(checked.fills.get(fqn))
-    if own is None:
-        own = b"" if source.layout.dtype == "|O" else bytes(itemsize(source.layout.dtype))
+    unwritten, fill = fill_of(source), fill_bytes(checked.fills.get(fqn))
+    if unwritten is None:
+        unwritten = b"" if source.layout.dtype == "|O" else bytes(itemsize(source.layout.dtype))
     if checked.variables[fqn].type == "char" and fill is None:
         fill = b"\0"
-    return own == fill
+    return unwritten == fill
 
 
 def cut(checked: Checked, fqn: str, parts: Parts) -> bool:
@@ -238,17 +238,17 @@ def extent_carriers(checked: Checked, printed: set[str]) -> list[str]:
     For each such dimension, the smallest variable along it with a printable
     fill value.
     """
-    told = {reference for fqn in printed for reference in grown(checked, fqn)}
+    determined = {reference for fqn in printed for reference in grown(checked, fqn)}
     chosen: list[str] = []
     for dimension, declared in checked.dimensions.items():
-        if not declared.unlimited or not declared.size or dimension in told:
+        if not declared.unlimited or not declared.size or dimension in determined:
             continue
         along = [fqn for fqn in checked.variables if dimension in grown(checked, fqn) and _has_mark(checked, fqn)]
         if not along:
             continue
         smallest = min(along, key=lambda fqn: math.prod(checked.shapes[fqn]))
         chosen.append(smallest)
-        told |= grown(checked, smallest)
+        determined |= grown(checked, smallest)
     return chosen
 
 

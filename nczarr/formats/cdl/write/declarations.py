@@ -126,8 +126,12 @@ class DeclarationPrinter:
 
     def _variable(self, variable: Variable, path: str, indent: str) -> Iterator[str]:
         references = [
-            reference(self._anonymous.fqn(path, each) if isinstance(each, int) else each, path, self._dimensions)
-            for each in variable.dimensions
+            reference(
+                self._anonymous.fqn(path, dimension) if isinstance(dimension, int) else dimension,
+                path,
+                self._dimensions,
+            )
+            for dimension in variable.dimensions
         ]
         shape = f"({', '.join(references)})" if references else ""
         yield f"{indent}\t{self._type_name(variable.type, path)} {identifier(variable.name)}{shape} ;\n"
@@ -187,8 +191,8 @@ def special_attributes(storage: Storage) -> Iterator[tuple[str, str]]:
     if storage.layout is not None:
         yield "_Storage", f'"{storage.layout}"'
     if storage.chunks and varies(storage.chunks):
-        lengths = (each.written if isinstance(each, Lengths) else each for each in storage.chunks)
-        yield "_ChunkLengths", ", ".join(f'"{each}"' for each in lengths)
+        lengths = (length.written if isinstance(length, Lengths) else length for length in storage.chunks)
+        yield "_ChunkLengths", ", ".join(f'"{length}"' for length in lengths)
     elif storage.chunks:
         yield "_ChunkSizes", ", ".join(map(str, storage.chunks))
     yield from _codecs(storage.codecs)

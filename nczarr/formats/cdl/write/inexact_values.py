@@ -32,11 +32,11 @@ def in_constant(constant: Constant, types: Types) -> Counter[str]:
     """Count the unspellable values in an attribute."""
     data = constant.data
     if isinstance(data, tuple):
-        found: Counter[str] = Counter()
+        counts: Counter[str] = Counter()
         for item in data:
             if isinstance(item, Constant):
-                found += in_constant(item, types)
-        return found
+                counts += in_constant(item, types)
+        return counts
     atomic = ATOMIC.get(constant.type)
     if atomic is not None and atomic.is_float:
         return _in_floats(data, constant.count, atomic.code)
@@ -63,18 +63,18 @@ def can_be_odd(type_name: str, types: Types) -> bool:
 def in_array(values: NDArray[Any], type_name: str, types: Types) -> Counter[str]:
     """Count the unspellable values in an array of any shape, in the packed dtype of a fixed-size type."""
     declared = types.get(type_name)
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     if isinstance(declared, CompoundType):
         for field in declared.fields:
-            found += in_array(values[field.name], field.type, types)
+            counts += in_array(values[field.name], field.type, types)
     elif isinstance(declared, EnumType):
-        known = np.array([constant.value for constant in declared.constants], values.dtype)
-        found[UNNAMED] = int(np.count_nonzero(~np.isin(values, known)))
+        codes = np.array([constant.value for constant in declared.constants], values.dtype)
+        counts[UNNAMED] = int(np.count_nonzero(~np.isin(values, codes)))
     elif declared is None and ATOMIC[type_name].is_float:
         usual, _, _, bits = _BITS[ATOMIC[type_name].code]
         nans = np.ascontiguousarray(values[np.isnan(values)])
-        found[NAN] = int(np.count_nonzero(nans.view(bits) != usual))
-    return +found
+        counts[NAN] = int(np.count_nonzero(nans.view(bits) != usual))
+    return +counts
 
 
 def in_variable(
@@ -85,7 +85,7 @@ def in_variable(
     Unwritten cells count unless they equal the variable's `fill`, which CDL
     prints as `_`.
     """
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for part in parts(type_name, shape, types):
         source = sources.get(part.path)
         if source is None or not can_be_odd(part.type, types):
@@ -95,10 +95,10 @@ def in_variable(
         with closing(Bands(source, BLOCK)) as bands:
             for index in source.occupied(block):
                 values = little(bands.read(region_of(index, block, source.layout.shape)))
-                found += in_array(values, part.type, types)
+                counts += in_array(values, part.type, types)
                 left -= values.size
         unwritten = unwritten_of(source)
         if left and (fill is None or unwritten != fill.data):
             value = np.frombuffer(unwritten, numpy_dtype(little_descr(source.layout.dtype)))
-            found += Counter({code: count * left for code, count in in_array(value, part.type, types).items()})
-    return found
+            counts += Counter({code: count * left for code, count in in_array(value, part.type, types).items()})
+    return counts

@@ -26,9 +26,9 @@ from nczarr.source import Span
 
 def losses(checked: Checked, options: Options) -> Iterator[Loss]:
     """Yield everything that the text omits or changes."""
-    checked, found = sayable(checked)
+    checked, unsayable = sayable(checked)
     yield from _dataset(checked.dataset, options)
-    yield from found
+    yield from unsayable
     for path, group in groups(checked.dataset):
         yield from _attributes(path, group.attributes, checked)
         for variable in group.variables:
@@ -80,9 +80,9 @@ def _odd(what: str, path: str, odd: Counter[str], span: Span) -> Iterator[Loss]:
 
 def _lengths(checked: Checked, shown: set[str]) -> Iterator[Loss]:
     """Yield the unlimited dimensions whose length no printed value determines."""
-    told = {reference for fqn in shown for reference in grown(checked, fqn)}
+    determined = {reference for fqn in shown for reference in grown(checked, fqn)}
     for fqn, dimension in checked.dimensions.items():
-        if not dimension.unlimited or not dimension.size or fqn in told:
+        if not dimension.unlimited or not dimension.size or fqn in determined:
             continue
         text = f"dimension `{fqn}` would have length 0: no variable along it has a value that CDL can express"
         yield Loss("lost-length", "value", fqn, text, dimension.span)

@@ -48,8 +48,8 @@ def sayable(checked: Checked) -> Said:
     """Return the dataset without unspellable items, and the losses; the dataset itself if unchanged."""
     walk = _TreeWalk(checked)
     dataset = walk.group("/", checked.dataset)
-    kept = checked if dataset is checked.dataset else remaining(checked, dataset)
-    return Said(kept, tuple(walk.losses))
+    representable = checked if dataset is checked.dataset else remaining(checked, dataset)
+    return Said(representable, tuple(walk.losses))
 
 
 def has_spelling(name: str) -> bool:
@@ -78,7 +78,7 @@ class _TreeWalk:
             self._dimension(path, dimension)
         types = [item for item in group.types if names.join(path, item.name) in self.types]
         dimensions = [item for item in group.dimensions if names.join(path, item.name) in self.dimensions]
-        variables = [said for item in group.variables if (said := self._variable(path, item)) is not None]
+        variables = [variable for item in group.variables if (variable := self._variable(path, item)) is not None]
         attributes = self._attributes(path, group.attributes)
         children = [item for item in group.groups if self._named(path, item.name, "group", item.span)]
         inner = [self.group(names.join(path, item.name), item) for item in children]
@@ -89,7 +89,7 @@ class _TreeWalk:
             "attributes": [*attributes],
             "groups": [*inner],
         }
-        changed = {name: tuple(said) for name, said in members.items() if not _same(said, getattr(group, name))}
+        changed = {name: tuple(nodes) for name, nodes in members.items() if not _same(nodes, getattr(group, name))}
         return rebuilt(group, **changed) if changed else group
 
     def _named(self, path: str, name: str, what: str, span: Span) -> bool:
@@ -151,7 +151,7 @@ class _TreeWalk:
             text = f"variable `{fqn}` is of type `{variable.type}`, which the text declares later"
             self._lose("lost-type", fqn, f"{text}: it would be left out", variable.span)
             return None
-        dimensions = tuple(self._axis(fqn, each, variable.span) for each in variable.dimensions)
+        dimensions = tuple(self._axis(fqn, reference, variable.span) for reference in variable.dimensions)
         attributes = self._attributes(fqn, variable.attributes)
         if dimensions == variable.dimensions and _same(attributes, variable.attributes):
             return variable
@@ -191,7 +191,7 @@ class _TreeWalk:
         return False
 
 
-def _same(said: Iterable[Node], given: Iterable[Node]) -> bool:
+def _same(nodes: Iterable[Node], others: Iterable[Node]) -> bool:
     """Return whether two lists contain identical nodes."""
-    one, other = list(said), list(given)
+    one, other = list(nodes), list(others)
     return len(one) == len(other) and all(a is b for a, b in zip(one, other, strict=True))

@@ -29,24 +29,24 @@ def value_texts(values: NDArray[Any], type_name: str, types: Types, fill: bytes 
         case None if type_name == "string":
             return string_texts(values.tolist(), fill)
         case None:
-            found = _numbers(values, ATOMIC[type_name])
+            texts = _numbers(values, ATOMIC[type_name])
         case EnumType():
-            found = _enumerated(values, declared, types)
+            texts = _enumerated(values, declared, types)
         case OpaqueType():
-            found = _hexadecimal(values, declared.size)
+            texts = _hexadecimal(values, declared.size)
         case CompoundType():
             columns = [
                 field_texts(values[field.name], field.type, field.shape, len(values), types)
                 for field in declared.fields
             ]
-            found = [f"{{{', '.join(row)}}}" for row in zip(*columns, strict=True)]
+            texts = [f"{{{', '.join(row)}}}" for row in zip(*columns, strict=True)]
         case VlenType():
             raise TypeError(f"values of {type_name} are not one array")
         case _:
             assert_never(declared)
     if fill is not None:
-        _mark(found, values, fill)
-    return found
+        _mark(texts, values, fill)
+    return texts
 
 
 def is_word(type_name: str, types: Types) -> bool:
@@ -131,13 +131,13 @@ def _enumerated(values: NDArray[Any], declared: EnumType, types: Types) -> list[
     enums = [other for other in types.values() if isinstance(other, EnumType) and other is not declared]
     others = {constant.name for other in enums for constant in other.constants}
     unique = all(other.name != declared.name for other in enums) and "." not in declared.name
-    known = {
+    labels = {
         constant.value: f"{identifier(declared.name)}.{names.escape_cdl(constant.name)}"
         if constant.name in others and unique and "." not in constant.name
         else identifier(constant.name)
         for constant in reversed(declared.constants)
     }
-    return [known.get(value) or str(value) for value in values.tolist()]
+    return [labels.get(value) or str(value) for value in values.tolist()]
 
 
 def _hexadecimal(values: NDArray[Any], size: int) -> list[str]:
