@@ -131,7 +131,7 @@ class ArrayReader:
         self._references.add(_prefix(it.path), Inline(data, ".".join("0" for _ in it.shape) or "0"))
         big = compact and block.attributes.get("byteOrder") == "BE"
         layout = Layout("", it.shape, tuple(max(1, length) for length in it.shape), codecs)
-        return {"": self._source(it, block, layout, big=big, held=True)}, storage
+        return {"": self._source(it, block, layout, big=big, is_inline=True)}, storage
 
     def _element(self, it: DescribedVariable, block: XmlElement) -> tuple[int, Pad]:
         """Return the size of a stored element in bytes, and the padding of texts."""
@@ -230,7 +230,7 @@ class ArrayReader:
             plain = bool(len(rows)) and not block.attributes.get("compressionType") and 0 not in it.shape
             counts = tuple(1 for _ in counts)
             numbers = array("q", [0] * len(rows))
-            found = Ranges(
+            chunk_ranges = Ranges(
                 counts, numbers, rows.offsets, rows.lengths, urls, None, (rows.lengths[0], 1) if plain else None
             )
         else:
@@ -242,12 +242,12 @@ class ArrayReader:
                 numbers = array("q", [0])
             else:
                 numbers = numbers_of(rows, it.shape, chunks, counts)
-            found = in_order(Ranges(counts, numbers, rows.offsets, rows.lengths, urls, targets))
+            chunk_ranges = in_order(Ranges(counts, numbers, rows.offsets, rows.lengths, urls, targets))
         for row, mask in rows.masks.items():
             if mask >> len(block.attributes.get("compressionType", "").split()):
                 raise FaultError(f"the filter mask {mask} of a chunk names more filters than there are")
             masks[index_of(numbers[row], counts)] = mask
-        return found
+        return chunk_ranges
 
     def _source(
         self,
@@ -257,9 +257,9 @@ class ArrayReader:
         *,
         big: bool,
         masks: Mapping[Index, int] = MappingProxyType({}),
-        held: bool = False,
+        is_inline: bool = False,
     ) -> ArraySource:
-        """Return a variable's array in the store. `held`: the document has all values."""
+        """Return a variable's array in the store. `is_inline`: the document has all values."""
         size, pad = self._element(it, block)
         text = it.type == "string"
         dtype: Descr = "|O" if text else descr(it.type, it.types)
@@ -273,18 +273,18 @@ class ArrayReader:
         elif padded is not None:
             raw = f"|V{size}"
             raw_fill = None if fill is None else padded_fill(fill, dtype, stored, padded)
-        made = StoredArray(
+        stored_array = StoredArray(
             layout._replace(dtype=raw if text or padded else dtype, fill=raw_fill),
             self._store,
             ChunkKeys(_prefix(it.path)),
             Encoding(raw, tuple(to_configs(layout.codecs, size))),
-            undefined=fill is None and not held,
+            undefined=fill is None and not is_inline,
             masks={**masks},
         )
         whole_layout = layout._replace(dtype=dtype, fill=fill)
         if text:
-            return RawElements(made, whole_layout, pad)
-        return made if padded is None else RawElements(made, whole_layout, (stored, padded[1]))
+            return RawElements(stored_array, whole_layout, pad)
+        return stored_array if padded is None else RawElements(stored_array, whole_layout, (stored, padded[1]))
 
     def _fill(self, it: DescribedVariable, block: XmlElement, dtype: Descr) -> bytes | None:
         """Return the value of unwritten cells, None if unknown. Raises FaultError."""
@@ -301,10 +301,10 @@ class ArrayReader:
             return (text.encode("latin-1", "replace") or b"\0")[:1]
         if isinstance(dtype, str):
             type_name = it.type if it.type in ATOMIC else getattr(it.types[it.type], "base", "int")
-            found = fill_number(text, type_name, it.declared)
-            if found is None:
+            number = fill_number(text, type_name, it.declared)
+            if number is None:
                 raise FaultError(f"`{text[:40]}` is not a fill value of its type")
-            return found
+            return number
         return record_fill(text, dtype)
 
 

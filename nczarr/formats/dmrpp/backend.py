@@ -36,7 +36,7 @@ class _DmrppWriter:
         self.naming = UrlNaming(options.target or "", options.source, options.writing)
         self.ways: dict[str, Way] = {fqn: way_of(checked, fqn, options) for fqn in checked.variables}
         places = (way.columns.sources for way in self.ways.values() if isinstance(way, Linked))
-        self.target = next((each[0] for each in places), None)
+        self.target = next((sources[0] for sources in places), None)
 
     def url(self, place: str) -> str:
         """Return the URL of a target: its bare name if it is in the folder of the document.
@@ -58,10 +58,16 @@ class _DmrppWriter:
         dataset = self.checked.dataset
         yield '<?xml version="1.0" encoding="UTF-8"?>'
         name = dataset.name if self.target is None else os.path.basename(self.target)
-        given = {"xmlns": DAP4, "xmlns__dmrpp": DMRPP, "xmlns__nczarr": OURS, "dapVersion": "4.0", "dmrVersion": "1.0"}
+        xml_attributes = {
+            "xmlns": DAP4,
+            "xmlns__dmrpp": DMRPP,
+            "xmlns__nczarr": OURS,
+            "dapVersion": "4.0",
+            "dmrVersion": "1.0",
+        }
         href = None if self.target is None else self.url(self.target)
         yield tag(
-            "Dataset", **given, name=name, dmrpp__href=href, dmrpp__version=VERSION,
+            "Dataset", **xml_attributes, name=name, dmrpp__href=href, dmrpp__version=VERSION,
             nczarr__name=dataset.name if dataset.name != os.path.splitext(name)[0] else None,
             nczarr__kind=dataset.kind, closed=False,
         )  # fmt: skip
@@ -89,9 +95,9 @@ class _DmrppWriter:
             yield step + "</Group>"
 
     def _variable(self, variable: Variable, fqn: str, step: str) -> Iterator[str]:
-        element, given = self._begin(variable.type, variable.name)
+        element, xml_attributes = self._begin(variable.type, variable.name)
         noted = noted_storage(self.checked, fqn, self.ways[fqn])
-        yield step + tag(element, **given, nczarr__storage=noted, closed=False)
+        yield step + tag(element, **xml_attributes, nczarr__storage=noted, closed=False)
         inner = step + STEP
         yield from self._members(variable.type, inner)
         maps = []
@@ -123,8 +129,8 @@ class _DmrppWriter:
     def _members(self, type_name: str, step: str) -> Iterator[str]:
         declared = self.checked.types.get(type_name)
         for field in declared.fields if isinstance(declared, CompoundType) else ():
-            element, given = self._begin(field.type, field.name)
-            yield step + tag(element, **given, closed=False)
+            element, xml_attributes = self._begin(field.type, field.name)
+            yield step + tag(element, **xml_attributes, closed=False)
             yield from self._members(field.type, step + STEP)
             for length in field.shape:
                 yield step + STEP + tag("Dim", size=length)

@@ -83,14 +83,14 @@ class _DmrppReader(DocumentReader):
     def values(self, described: DescribedVariable) -> tuple[Parts, Storage]:
         """Return the arrays and the storage of a variable. Raises FaultError."""
         element, path = described.element, described.path
-        found = self.arrays.read(described)
-        if found.unknown_fill:
+        values = self.arrays.read(described)
+        if values.unknown_fill:
             text = (
                 f"chunks of `{path}` are missing, and the document has no fill value for them; they are read as zeros"
             )
             self.report.add(Diagnostic("undefined-fill", Severity.NOTE, text, Label(self.span(element))))
         sizes = list(zip(described.shape, described.grows, strict=True))
-        return found.parts, self._storage(element, found.storage, sizes)
+        return values.parts, self._storage(element, values.storage, sizes)
 
     def _storage(self, element: XmlElement, plain: Storage, sizes: list[tuple[int, bool]]) -> Storage:
         """Return the storage of a variable, with our notes.
@@ -100,17 +100,19 @@ class _DmrppReader(DocumentReader):
         """
         if plain.chunks is not None:
             lengths = zip(plain.chunks, sizes, strict=True)
-            chunks = tuple(each if grows else min(each, max(1, size)) for each, (size, grows) in lengths)
+            chunks = tuple(length if grows else min(length, max(1, size)) for length, (size, grows) in lengths)
             plain = plain.model_copy(update={"chunks": chunks})
         noted = element.attributes.get("nczarr:storage")
         if noted is None:
             return plain
         try:
-            made = Storage.model_validate_json(noted)
+            storage = Storage.model_validate_json(noted)
         except ValueError:
             return plain
-        fits = made.chunks is None or (
-            len(made.chunks) == len(sizes)
-            and all(grows or each <= max(1, size) for each, (size, grows) in zip(made.chunks, sizes, strict=True))
+        fits = storage.chunks is None or (
+            len(storage.chunks) == len(sizes)
+            and all(
+                grows or length <= max(1, size) for length, (size, grows) in zip(storage.chunks, sizes, strict=True)
+            )
         )
-        return made if fits else plain
+        return storage if fits else plain

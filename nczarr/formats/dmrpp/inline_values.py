@@ -53,21 +53,21 @@ def inflated(data: bytes, length: int) -> bytes:
     """Inflate bytes to a known length. Raises FaultError."""
     unpacker = zlib.decompressobj()
     try:
-        found = unpacker.decompress(data, length + 1)
+        content = unpacker.decompress(data, length + 1)
     except zlib.error as error:
         raise FaultError(f"values in the document cannot be inflated: {error}") from None
-    if len(found) != length or not unpacker.eof:
+    if len(content) != length or not unpacker.eof:
         raise FaultError(f"values in the document do not inflate to {length} bytes")
-    return found
+    return content
 
 
 def in_memory(values: list[Any], dtype: str, shape: tuple[int, ...]) -> ArrayInMemory:
     """Return an array of values in C order. Raises FaultError for a wrong count."""
     if len(values) != math.prod(shape):
         raise FaultError(f"it has {len(values)} values, but its shape has {math.prod(shape)}")
-    made = np.empty(len(values), object)
-    made[:] = values
-    return ArrayInMemory(Layout(dtype, shape, shape), made.reshape(shape))
+    objects = np.empty(len(values), object)
+    objects[:] = values
+    return ArrayInMemory(Layout(dtype, shape, shape), objects.reshape(shape))
 
 
 def records_of(text: str, type_name: str, types: Types, shape: tuple[int, ...]) -> Parts:
@@ -78,34 +78,34 @@ def records_of(text: str, type_name: str, types: Types, shape: tuple[int, ...]) 
     data, count = unbase64(text, "specialstructuredata"), math.prod(shape)
     if count > len(data):
         raise FaultError(f"it has {len(data)} bytes for {count} records")
-    found: dict[str, list[Any]] = {}
+    columns: dict[str, list[Any]] = {}
     at = 0
     for _ in range(count):
-        at = _record(data, at, type_name, types, "", found)
+        at = _record(data, at, type_name, types, "", columns)
     if at != len(data):
         raise FaultError(f"its records have {at} bytes, but the document contains {len(data)}")
-    return {part.path: _array(part, found.get(part.path, []), types) for part in parts(type_name, shape, types)}
+    return {part.path: _array(part, columns.get(part.path, []), types) for part in parts(type_name, shape, types)}
 
 
-def _record(data: bytes, at: int, type_name: str, types: Types, path: str, found: dict[str, list[Any]]) -> int:
+def _record(data: bytes, at: int, type_name: str, types: Types, path: str, columns: dict[str, list[Any]]) -> int:
     """Read one value of a type and return its end."""
     declared = types.get(type_name)
     if type_name == "string":
         end = data.find(b";", at)
         if end < 0:
             raise FaultError("a string of its records has no end")
-        found.setdefault(path, []).append(unbase64(data[at:end].decode("latin-1"), "specialstructuredata"))
+        columns.setdefault(path, []).append(unbase64(data[at:end].decode("latin-1"), "specialstructuredata"))
         return end + 1
     if isinstance(declared, CompoundType) and not is_fixed(type_name, types):
         for field in declared.fields:
             for _ in range(math.prod(field.shape)):
                 inner = f"{path}/{escape(field.name)}" if path else escape(field.name)
-                at = _record(data, at, field.type, types, inner, found)
+                at = _record(data, at, field.type, types, inner, columns)
         return at
     end = at + size(type_name, types)
     if end > len(data):
         raise FaultError("its records end too early")
-    found.setdefault(path, []).append(data[at:end])
+    columns.setdefault(path, []).append(data[at:end])
     return end
 
 

@@ -70,7 +70,9 @@ def unknown_type(type_name: str, types: Types) -> str | None:
         case OpaqueType():
             return f"opaque values (`{type_name}`)"
         case CompoundType():
-            return next((found for field in declared.fields if (found := unknown_type(field.type, types))), None)
+            return next(
+                (description for field in declared.fields if (description := unknown_type(field.type, types))), None
+            )
         case _:
             return None
 
@@ -122,14 +124,14 @@ def _linked(source: ArraySource, dtype: Descr) -> Linked | None:
         return None
     columns = columns_of(manifest)
     counts = grid_of(source.layout.shape, stored.chunks) if 0 not in stored.chunks else ()
-    known = set(columns.chunk.tolist())
+    numbers = set(columns.chunk.tolist())
     if (columns.length == WHOLE).any() or not columns.sources:
         return None
     if any(not is_remote(place) and foreign_kind(place) is not None for place in columns.sources):
         return None
-    if any(number_of(index, counts) not in known for index in source.occupied(stored.chunks)):
+    if any(number_of(index, counts) not in numbers for index in source.occupied(stored.chunks)):
         return None
-    one_piece = stored.chunks == source.layout.shape and not stored.codecs and len(known) == 1
+    one_piece = stored.chunks == source.layout.shape and not stored.codecs and len(numbers) == 1
     return Linked(columns, stored, big, one_piece)
 
 

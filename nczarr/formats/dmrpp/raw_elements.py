@@ -65,12 +65,12 @@ class RawElements(DerivedSource):
             return texts.reshape(shape)
         packed, members = self.form
         dtype = numpy_dtype(packed)
-        fields = [dtype[each.name] for each in members]
+        fields = [dtype[member.name] for member in members]
         padded = np.dtype(
             {
-                "names": [each.name for each in members],
+                "names": [member.name for member in members],
                 "formats": fields,
-                "offsets": [each.offset for each in members],
+                "offsets": [member.offset for member in members],
                 "itemsize": values.itemsize,
             }
         )
@@ -99,9 +99,9 @@ def _leaves(dtype: Descr) -> list[str]:
 def padded_fill(fill: bytes, dtype: Descr, stored: Descr, layout: tuple[int, tuple[PaddedMember, ...]]) -> bytes:
     """Return a fill value as stored in a padded record."""
     packed = in_order(fill, dtype, stored)
-    made, at = bytearray(layout[0]), 0
+    record, at = bytearray(layout[0]), 0
     for (_, field, shape), member in zip(() if isinstance(dtype, str) else dtype, layout[1], strict=True):
         length = itemsize(field) * math.prod(shape)
-        made[member.offset : member.offset + length] = packed[at : at + length]
+        record[member.offset : member.offset + length] = packed[at : at + length]
         at += length
-    return bytes(made)
+    return bytes(record)

@@ -72,13 +72,13 @@ class DmrppReferences:
     def find(self, key: str) -> bytes | Reference | None:
         """Return the bytes or location of a key; None if it does not exist."""
         prefix, slash, rest = key.rpartition("/")
-        found = self._arrays.get(prefix + slash)
-        if found is None:
+        chunks = self._arrays.get(prefix + slash)
+        if chunks is None:
             return None
-        if isinstance(found, Inline):
-            return found.data if rest == found.key else None
-        index = ChunkKeys().index_of(rest, found.counts)
-        return None if index is None else found.find(number_of(index, found.counts))
+        if isinstance(chunks, Inline):
+            return chunks.data if rest == chunks.key else None
+        index = ChunkKeys().index_of(rest, chunks.counts)
+        return None if index is None else chunks.find(number_of(index, chunks.counts))
 
     def keys(self, prefix: str = "") -> Iterator[str]:
         """Yield all keys with a prefix, sorted."""
@@ -102,9 +102,9 @@ class DmrppReferences:
                 keys = ChunkKeys(home)
                 for number in chunks.chunks():
                     key = keys.key(index_of(number, chunks.counts))
-                    found = chunks.find(number)
-                    if found is not None and key.startswith(prefix):
-                        yield key, found
+                    reference = chunks.find(number)
+                    if reference is not None and key.startswith(prefix):
+                        yield key, reference
 
     def odd(self) -> list[str]:
         """Return no keys: every key belongs to a variable."""
@@ -112,9 +112,9 @@ class DmrppReferences:
 
     def named(self) -> Iterator[tuple[str | None, str]]:
         """Yield every target, with a variable that refers to it."""
-        for home, found in self._arrays.items():
-            if isinstance(found, Ranges):
-                yield from ((url, home.rstrip("/")) for url in dict.fromkeys(found.urls))
+        for home, chunks in self._arrays.items():
+            if isinstance(chunks, Ranges):
+                yield from ((url, home.rstrip("/")) for url in dict.fromkeys(chunks.urls))
 
 
 def chunk_lengths(block: XmlElement, shape: tuple[int, ...]) -> tuple[int, ...] | None:

@@ -42,15 +42,15 @@ def _chunks(checked: Checked, fqn: str, way: Way, href: Href) -> Iterator[str]:
     """Yield the locations of a variable's chunks, and their encoding."""
     variable = checked.variables[fqn]
     dtype = descr(variable.type, checked.types)
-    given: dict[str, str | int | None] = {}
+    xml_attributes: dict[str, str | int | None] = {}
     if isinstance(way, Linked):
         codecs = way.stored.codecs
         levels = (str(codec.parameters[0]) for codec in codecs if codec.id == DEFLATE and codec.parameters)
-        given["compressionType"] = " ".join(FILTER_NAMES[codec.id] for codec in codecs) or None
-        given["deflateLevel"] = " ".join(levels) or None
-        given |= {"byteOrder": "BE" if way.big else "LE", "structOffset": _ends(dtype)}
-    given |= _fill(checked, fqn)
-    yield tag("dmrpp:chunks", **given, closed=False)
+        xml_attributes["compressionType"] = " ".join(FILTER_NAMES[codec.id] for codec in codecs) or None
+        xml_attributes["deflateLevel"] = " ".join(levels) or None
+        xml_attributes |= {"byteOrder": "BE" if way.big else "LE", "structOffset": _ends(dtype)}
+    xml_attributes |= _fill(checked, fqn)
+    yield tag("dmrpp:chunks", **xml_attributes, closed=False)
     lengths = _lengths(variable, way)
     if lengths is not None:
         words = " ".join(map(str, lengths))
@@ -106,12 +106,12 @@ def _rows(linked: Linked, shape: tuple[int, ...], href: Href) -> Iterator[str]:
             else None
         )
         table = (columns.source, columns.offset, columns.length, columns.mask)
-        facts = zip(*(each[rows].tolist() for each in table), strict=True)
+        facts = zip(*(column[rows].tolist() for column in table), strict=True)
         for source, offset, length, mask in facts:
             position = None
             if places is not None:
                 index = next(places)
-                position = f"[{','.join(str(number * each) for number, each in zip(index, chunks, strict=True))}]"
+                position = f"[{','.join(str(number * length) for number, length in zip(index, chunks, strict=True))}]"
             yield tag(
                 "dmrpp:chunk", offset=offset, nBytes=length, href=urls[source], fm=mask or None,
                 chunkPositionInArray=None if linked.one_piece else position,
@@ -138,8 +138,10 @@ def _fill(checked: Checked, fqn: str) -> dict[str, str | int | None]:
         return {"fillValue": text} if is_safe_text(text) else {"fillValue": "", "nczarr__fill": exact}
     if base in ATOMIC:
         text = text_of(data, base)
-        own = next((each.value.data for each in variable.attributes if each.name == "_FillValue"), None)
-        back = fill_number(text, base, own if isinstance(own, bytes) else None)
+        fill_attribute = next(
+            (attribute.value.data for attribute in variable.attributes if attribute.name == "_FillValue"), None
+        )
+        back = fill_number(text, base, fill_attribute if isinstance(fill_attribute, bytes) else None)
         return {"fillValue": text, "nczarr__fill": None if back == data else exact}
     return {"fillValue": "0"} if not data.strip(b"\0") else {"fillValue": "unsupported-compound", "nczarr__fill": exact}
 
@@ -188,12 +190,12 @@ def _record(values: dict[str, Any], type_name: str, types: Types, path: str, cel
     """Return one record: packed members, and texts as base64 before a `;`."""
     declared = types.get(type_name)
     if isinstance(declared, CompoundType) and not is_fixed(type_name, types):
-        made = []
+        pieces = []
         for field in declared.fields:
             inner = f"{path}/{escape(field.name)}" if path else escape(field.name)
             cells = itertools.product(*(range(length) for length in field.shape))
-            made += [_record(values, field.type, types, inner, (*cell, *each)) for each in cells]
-        return b"".join(made)
+            pieces += [_record(values, field.type, types, inner, (*cell, *index)) for index in cells]
+        return b"".join(pieces)
     value = values[path][cell]
     if type_name == "string":
         return base64.b64encode(value or b"") + b";"

@@ -31,14 +31,18 @@ def fill_number(text: str, type_name: str, declared: bytes | None) -> bytes | No
     Hyrax writes six digits of a float: the declared fill value, or the type's
     default, is returned if it matches.
     """
-    found = number_of(text, type_name)
-    if found is None or not ATOMIC[type_name].is_float:
-        return found
+    number = number_of(text, type_name)
+    if number is None or not ATOMIC[type_name].is_float:
+        return number
     code = "<" + ATOMIC[type_name].code
-    for known in (declared, struct.pack(code, DEFAULT[type_name])):
-        if known is not None and len(known) == len(found) and f"{struct.unpack(code, known)[0]:g}" == text.strip():
-            return known
-    return found
+    for candidate in (declared, struct.pack(code, DEFAULT[type_name])):
+        if (
+            candidate is not None
+            and len(candidate) == len(number)
+            and f"{struct.unpack(code, candidate)[0]:g}" == text.strip()
+        ):
+            return candidate
+    return number
 
 
 def foreign_kind(path: str) -> str | None:
