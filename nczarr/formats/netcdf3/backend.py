@@ -41,28 +41,28 @@ def write(plan: FilePlan, report: Report, options: Options) -> Iterator[bytes]:
 
 def header(checked: Checked, kind: Kind, layout: ClassicLayout) -> bytes:
     """Return the header of a file of a classic kind."""
-    made = _Header(kind)
-    made.out += MAGIC[kind]
-    made.count(layout.records)
-    made.head(DIMENSION, len(checked.dataset.dimensions))
+    writer = _Header(kind)
+    writer.out += MAGIC[kind]
+    writer.count(layout.records)
+    writer.head(DIMENSION, len(checked.dataset.dimensions))
     ids: dict[str, int] = {}
     for number, (path, dimension) in enumerate(checked.dimensions.items()):
         ids[path] = number
-        made.name(dimension.name)
-        made.count(0 if dimension.unlimited else dimension.size)
-    made.attributes(checked.dataset.attributes)
-    made.head(VARIABLE, len(checked.variables))
+        writer.name(dimension.name)
+        writer.count(0 if dimension.unlimited else dimension.size)
+    writer.attributes(checked.dataset.attributes)
+    writer.head(VARIABLE, len(checked.variables))
     for path, variable in checked.variables.items():
         place = layout.places[path]
-        made.name(variable.name)
-        made.count(len(variable.dimensions))
+        writer.name(variable.name)
+        writer.count(len(variable.dimensions))
         for reference in variable.dimensions:
-            made.count(ids[str(reference)])
-        made.attributes(variable.attributes)
-        made.tag(TYPES[variable.type])
-        made.count(place.padded if made.wide or place.padded <= LARGEST_VSIZE else TOO_LARGE_VSIZE)
-        made.offset(place.begin)
-    return bytes(made.out)
+            writer.count(ids[str(reference)])
+        writer.attributes(variable.attributes)
+        writer.tag(TYPES[variable.type])
+        writer.count(place.padded if writer.wide or place.padded <= LARGEST_VSIZE else TOO_LARGE_VSIZE)
+        writer.offset(place.begin)
+    return bytes(writer.out)
 
 
 class _Header:

@@ -99,9 +99,9 @@ def _column(path: str, checked: Checked, parts: Mapping[str, Parts], place: Vari
     source = parts.get(path, {}).get("")
     constant = checked.fills[path]
     fill = constant.data if constant is not None and isinstance(constant.data, bytes) else bytes(width)
-    own = fill_of(source) if source is not None else None
-    if own is not None:
-        fill = own
+    unwritten = fill_of(source) if source is not None else None
+    if unwritten is not None:
+        fill = unwritten
     bands = None if source is None or not held else Bands(source, PIECE // width, held=held)
     return VariableColumn(
         place, checked.shapes[path], NUMPY[type_name].replace("<", ">"), swapped(fill, width), source, bands
@@ -194,11 +194,11 @@ def _occupied_blocks(columns: list[VariableColumn], many: int) -> Iterator[tuple
     walks = [blocks(number, item.source, item.inner) for number, item in enumerate(columns) if item.source is not None]
     present: list[VariableColumn] = []
     block = 0
-    for found, number in merge(*walks):
-        if present and found != block:
+    for start, number in merge(*walks):
+        if present and start != block:
             yield block, present
             present = []
-        block = found
+        block = start
         present.append(columns[number])
     if present:
         yield block, present

@@ -86,12 +86,12 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
         note = f"{values.records} of them are read, the others are left out"
         report.warning("missing-values", text, Span(source, *header.records_at), notes=[note])
     with building():
-        dataset, found = _dataset(header, values, source)
+        dataset, namesakes = _dataset(header, values, source)
     arrays = _arrays(header, dataset, values, source, report)
     parts: dict[str, Parts] = {
         names.join("/", variable.name): {"": array} for variable, array in zip(dataset.variables, arrays, strict=True)
     }
-    return Unchecked(dataset, forward=True, parts=parts, namesakes=found)
+    return Unchecked(dataset, forward=True, parts=parts, namesakes=namesakes)
 
 
 def _values(header: ClassicHeader, file_size: int) -> RecordPlaces:
@@ -113,9 +113,9 @@ def _values(header: ClassicHeader, file_size: int) -> RecordPlaces:
         end = max((place.begin + place.size for place in growing), default=0)
         claimed = (file_size - end) // stride + 1 if growing and file_size >= end else 0
     begun = max((-(-(file_size - place.begin) // stride) for place in growing), default=claimed)
-    held = min(claimed, max(0, begun))
-    left_out = (claimed - held) * sum(place.size for place in growing)
-    return RecordPlaces(tuple(places), held if left_out > most_missing(file_size) else claimed, stride, claimed)
+    available = min(claimed, max(0, begun))
+    left_out = (claimed - available) * sum(place.size for place in growing)
+    return RecordPlaces(tuple(places), available if left_out > most_missing(file_size) else claimed, stride, claimed)
 
 
 # ---- checks ----------------------------------------------------------------------------------------------------------
@@ -138,7 +138,7 @@ def _check_places(header: ClassicHeader, values: RecordPlaces, source: Source, r
             report.error("misplaced-values", text, _begin(one.owner, source))
     for ranges in (_fixed_and_records(header, values), _first_record(header, values)):
         last: _Range | None = None
-        for one in sorted(ranges, key=lambda each: (each.begin, each.end)):
+        for one in sorted(ranges, key=lambda taken: (taken.begin, taken.end)):
             if last is not None and one.begin < last.end:
                 text = (
                     f"the values of `{one.owner.name}` begin at byte {one.begin}, within those of `{last.owner.name}`"
@@ -197,32 +197,32 @@ def _first_record(header: ClassicHeader, values: RecordPlaces) -> Iterator[_Rang
 def _dataset(header: ClassicHeader, values: RecordPlaces, source: Source) -> tuple[Dataset, list[Namesake]]:
     """Return the tree with the spans of its nodes, and the namesakes."""
     items = [
-        *(("dimension", each.name) for each in header.dimensions),
-        *(("variable", each.name) for each in header.variables),
+        *(("dimension", dimension.name) for dimension in header.dimensions),
+        *(("variable", variable.name) for variable in header.variables),
     ]
     shown = apart(items)
-    extents = [*(each.extent for each in header.dimensions), *(each.extent for each in header.variables)]
+    extents = [*(entry.extent for entry in header.dimensions), *(entry.extent for entry in header.variables)]
     places = [Label(_span(source, extent)) for extent in extents]
     called = [name for name, _ in shown]
     paths = [names.join("/", name) for name in called[: len(header.dimensions)]]
     dimensions = tuple(
         Dimension(
             name=name,
-            size=each.length or values.records,
-            unlimited=not each.length,
-            span=_span(source, each.extent),
+            size=dimension.length or values.records,
+            unlimited=not dimension.length,
+            span=_span(source, dimension.extent),
         )
-        for each, name in zip(header.dimensions, called, strict=False)
+        for dimension, name in zip(header.dimensions, called, strict=False)
     )
     variables = tuple(
         Variable(
             name=name,
-            type=each.type,
-            dimensions=tuple(paths[number] for number in each.dimensions),
-            attributes=_attributes(each.attributes, source),
-            span=_span(source, each.extent),
+            type=variable.type,
+            dimensions=tuple(paths[number] for number in variable.dimensions),
+            attributes=_attributes(variable.attributes, source),
+            span=_span(source, variable.extent),
         )
-        for each, name in zip(header.variables, called[len(paths) :], strict=True)
+        for variable, name in zip(header.variables, called[len(paths) :], strict=True)
     )
     dataset = Dataset(
         name=_stem(source.name),
@@ -238,11 +238,11 @@ def _dataset(header: ClassicHeader, values: RecordPlaces, source: Source) -> tup
 def _attributes(entries: tuple[AttributeEntry, ...], source: Source) -> tuple[Attribute, ...]:
     return tuple(
         Attribute(
-            name=each.name,
-            value=Constant(type=each.type, count=each.length, data=each.data),
-            span=_span(source, each.extent),
+            name=entry.name,
+            value=Constant(type=entry.type, count=entry.length, data=entry.data),
+            span=_span(source, entry.extent),
         )
-        for each in entries
+        for entry in entries
     )
 
 
@@ -265,7 +265,7 @@ def _arrays(
 ) -> list[AffineArray]:
     """Return the array of each variable in definition order; report missing values."""
     file = FileBytes.of(source)
-    lengths = [each.length or values.records for each in header.dimensions]
+    lengths = [dimension.length or values.records for dimension in header.dimensions]
     arrays = [
         _array(entry, place, tuple(lengths[number] for number in entry.dimensions), values.record_size, file)
         for entry, place in zip(header.variables, values.places, strict=True)
@@ -278,7 +278,7 @@ def _arrays(
     if not cut:
         return arrays
     total = sum(lacking for _, _, lacking in cut)
-    first = min(cut, key=lambda each: each[0])[1]
+    first = min(cut, key=lambda part: part[0])[1]
     more = f" and {len(cut) - 1} more" if len(cut) > 1 else ""
     text = f"the file ends at byte {file.size}, before the values of `{first.name}`{more}: {total} bytes are missing"
     zeros = total <= most_missing(file.size)

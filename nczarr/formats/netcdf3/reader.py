@@ -184,12 +184,12 @@ class _HeaderReader:
         return self._number(self._width, "the number of records")
 
     # ---- lists -------------------------------------------------------------------------------------------------
-    def _list(self, wanted: int, least: int) -> int:
+    def _list(self, expected: int, least: int) -> int:
         """Return the length of a list from its head: tag and length. ABSENT has length 0."""
-        what, start = _LISTS[wanted], self._at
+        what, start = _LISTS[expected], self._at
         tag = int.from_bytes(self._take(TAG, f"the tag of the list of {what}"), "big")
-        if tag not in (ABSENT, wanted):
-            text = f"the list of {what} begins with the tag {tag}, not with {wanted} or {ABSENT}"
+        if tag not in (ABSENT, expected):
+            text = f"the list of {what} begins with the tag {tag}, not with {expected} or {ABSENT}"
             raise BadHeaderError("bad-header", text, start, self._at)
         count = self._count(what, least)
         if tag == ABSENT and count:
@@ -244,14 +244,14 @@ class _HeaderReader:
         value = swapped(data[: count * width], width)
         return AttributeEntry(name, kind, count, value, FileExtent(start, self._at))
 
-    def _variable(self, known: list[DimensionEntry]) -> VariableEntry:
+    def _variable(self, declared: list[DimensionEntry]) -> VariableEntry:
         start = self._at
         name = self._name("a variable")
         rank = self._count(f"dimensions of variable `{name}`", self._width)
         if rank > MAX_RANK:
             text = f"`{name}` has {rank} dimensions; the limit is {MAX_RANK}"
             raise BadHeaderError("rank-limit", text, self._at - self._width, self._at)
-        dimensions = tuple(self._dimension_of(name, axis, known) for axis in range(rank))
+        dimensions = tuple(self._dimension_of(name, axis, declared) for axis in range(rank))
         attributes = self._attributes()
         kind = self._type(f"variable `{name}`")
         vsize_at = self._at
@@ -261,15 +261,15 @@ class _HeaderReader:
         extent = FileExtent(start, self._at)
         return VariableEntry(name, kind, dimensions, attributes, vsize, begin, extent, vsize_at, begin_at)
 
-    def _dimension_of(self, name: str, axis: int, known: list[DimensionEntry]) -> int:
+    def _dimension_of(self, name: str, axis: int, declared: list[DimensionEntry]) -> int:
         """Return a dimension number; the record dimension must come first."""
         number = self._number(self._width, f"the number of a dimension of variable `{name}`")
         place = self._at - self._width, self._at
-        if number >= len(known):
-            text = f"variable `{name}` has dimension number {number}; the file has {len(known)} dimensions"
+        if number >= len(declared):
+            text = f"variable `{name}` has dimension number {number}; the file has {len(declared)} dimensions"
             raise BadHeaderError("bad-header", text, *place)
-        if axis and not known[number].length:
-            text = f"the record dimension `{known[number].name}` is not the first one of variable `{name}`"
+        if axis and not declared[number].length:
+            text = f"the record dimension `{declared[number].name}` is not the first one of variable `{name}`"
             raise BadHeaderError("bad-header", text, *place)
         return number
 
