@@ -45,7 +45,7 @@ def read(source: Source, report: Report, options: Options | None = None) -> Unch
     if len(tokens) == 1:
         report.error("empty-input", "the text does not contain a dataset", Span(source, 0, 0))
         return None
-    if report.errors > errors and any(found.code == "too-deep-nesting" for found in report.sorted()):
+    if report.errors > errors and any(diagnostic.code == "too-deep-nesting" for diagnostic in report.sorted()):
         return None
     stream = ListStream(tokens)
     parser = P(stream)
@@ -199,5 +199,5 @@ class _NotationReader(Written):
         return WrittenConstant(P.LBRACE, b"{", span, items)
 
 
-def _sound(found: list[T | None]) -> tuple[T, ...]:
-    return tuple(node for node in found if node is not None)
+def _sound(nodes: list[T | None]) -> tuple[T, ...]:
+    return tuple(node for node in nodes if node is not None)

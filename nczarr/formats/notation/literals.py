@@ -95,7 +95,7 @@ def _fields(type_name: str, declared: CompoundType, literal: WrittenConstant, ty
     items = _items(literal, type_name)
     if len(items) != len(declared.fields):
         raise _count_fault(f"a value of type `{type_name}`", len(declared.fields), len(items), "field", literal)
-    found = []
+    constants = []
     for field, item in zip(declared.fields, items, strict=True):
         size = math.prod(field.shape)
         bare = not field.shape or (field.type == "char" and item.kind == P.STRING)
@@ -103,14 +103,14 @@ def _fields(type_name: str, declared: CompoundType, literal: WrittenConstant, ty
         value = _constant(field.type, inside, types, item.span)
         if value.count != size:
             raise _count_fault(f"field `{field.name}`", size, value.count, "value", item)
-        found.append(value)
-    return found
+        constants.append(value)
+    return constants
 
 
-def _count_fault(what: str, wanted: int, found: int, unit: str, literal: WrittenConstant) -> _LiteralError:
-    code = "too-many-values" if found > wanted else "type-mismatch"
-    plural = "" if wanted == 1 else "s"
-    return _LiteralError(code, f"{what} has {wanted} {unit}{plural}, but {found} are given", literal.span)
+def _count_fault(what: str, expected: int, actual: int, unit: str, literal: WrittenConstant) -> _LiteralError:
+    code = "too-many-values" if actual > expected else "type-mismatch"
+    plural = "" if expected == 1 else "s"
+    return _LiteralError(code, f"{what} has {expected} {unit}{plural}, but {actual} are given", literal.span)
 
 
 def _packed(type_name: str, declared: UserType, literal: WrittenConstant, types: Types) -> bytes:

@@ -63,8 +63,8 @@ class Written:
 
     def sizes(self, context: Any, code: str = "bad-dimension-size") -> tuple[int, ...]:
         """Return the valid SIZE tokens directly below a rule."""
-        found = (self.size(terminal, code) for terminal in context.getTokens(P.SIZE))
-        return tuple(size for size in found if size is not None)
+        sizes = (self.size(terminal, code) for terminal in context.getTokens(P.SIZE))
+        return tuple(size for size in sizes if size is not None)
 
 
 def declarations(context: Any) -> Iterator[Any]:

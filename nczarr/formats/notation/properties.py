@@ -65,11 +65,11 @@ class StorageBuilder:
         for child in context.getChildren():
             if isinstance(child, P.LengthsContext):
                 runs = []
-                for each in child.getChildren():
-                    if isinstance(each, P.RunContext):
-                        runs.append(self._reader.sizes(each, "bad-chunk-size"))
-                    elif each in child.getTokens(P.SIZE):
-                        runs.append((self._reader.size(each, "bad-chunk-size") or 0, 1))
+                for part in child.getChildren():
+                    if isinstance(part, P.RunContext):
+                        runs.append(self._reader.sizes(part, "bad-chunk-size"))
+                    elif part in child.getTokens(P.SIZE):
+                        runs.append((self._reader.size(part, "bad-chunk-size") or 0, 1))
                 sound = runs and all(len(run) == 2 and all(run) for run in runs)
                 yield chunk_length([(length, count) for length, count in runs]) if sound else 0
             elif child in context.getTokens(P.SIZE):
@@ -88,15 +88,15 @@ class StorageBuilder:
         """Return the word after a property's name if the property accepts it."""
         if context.NAME() is None:
             return None
-        word, known = self._reader.spelt(context.NAME()), _WORDS[property_]
-        if word in known:
+        word, words = self._reader.spelt(context.NAME()), _WORDS[property_]
+        if word in words:
             return word
         if property_ == "element":
             with suppress(EscapeError):
                 element = read_name(word)
                 if is_element_name(element):
                     return element
-        self._unknown(f"`{word}` is not a valid {property_}", word, known, context)
+        self._unknown(f"`{word}` is not a valid {property_}", word, words, context)
         return None
 
     def _codec(self, context: Any) -> None:
@@ -127,8 +127,8 @@ class StorageBuilder:
         node = Quantize(algorithm=cast("Algorithm", word), digits=digits, span=self._reader.span(context))
         self._once("quantize", node, context)
 
-    def _unknown(self, message: str, word: str, known: tuple[str, ...], context: Any) -> None:
-        near = names.closest(word, known)
+    def _unknown(self, message: str, word: str, words: tuple[str, ...], context: Any) -> None:
+        near = names.closest(word, words)
         helps = [f"did you mean `{near}`?"] if near else []
-        helps.append(f"known words are {', '.join(f'`{each}`' for each in known)}")
+        helps.append(f"known words are {', '.join(f'`{valid}`' for valid in words)}")
         self._reader.report.error("unknown-word", message, self._reader.span(context), helps=helps)

@@ -47,8 +47,8 @@ class NotationRecovery(recovery.Recovery):
 
     def finish(self, stream: ListStream) -> set[str]:
         """Silence the contents of faulty statements and return the names in them."""
-        found = super().finish(stream)
-        return {names.normal(names.unescape_cdl(name)) for name in found}
+        written = super().finish(stream)
+        return {names.normal(names.unescape_cdl(name)) for name in written}
 
     def recoverInline(self, recognizer: Any) -> Token:  # noqa: N802
         """Drop one token if the next is expected, else raise InputMismatchException.
@@ -56,10 +56,10 @@ class NotationRecovery(recovery.Recovery):
         Braces are never dropped: they structure the text.
         """
         brace = recognizer.getTokenStream().LA(1) in (P.LBRACE, P.RBRACE)
-        wanted: Token | None = None if brace else self.singleTokenDeletion(recognizer)
-        if wanted is not None:
+        expected: Token | None = None if brace else self.singleTokenDeletion(recognizer)
+        if expected is not None:
             recognizer.consume()
-            return wanted
+            return expected
         raise InputMismatchException(recognizer)
 
     def sync(self, recognizer: Any) -> None:
@@ -91,9 +91,9 @@ class NotationExplainer:
 
     def __call__(self, fault: SyntaxFault) -> FaultAnswer:
         """Return `expected-token` with expected and found tokens, or `trailing-text`."""
-        found = fault.found
-        text = self._source.text(found.start, min(found.end, found.start + 60))
-        shown = "the end of the text" if found.type == P.EOF else f"`{text.encode('utf-8', 'replace').decode()}`"
+        wrong = fault.found
+        text = self._source.text(wrong.start, min(wrong.end, wrong.start + 60))
+        shown = "the end of the text" if wrong.type == P.EOF else f"`{text.encode('utf-8', 'replace').decode()}`"
         if fault.expected == {P.EOF}:
             return FaultAnswer("trailing-text", f"{shown} follows the dataset's closing brace")
         message = f"expected {spoken(set(fault.expected))}, found {shown}"

@@ -88,8 +88,8 @@ def _meant(match: re.Match[str]) -> str:
 
 def _text_escaped(match: re.Match[str]) -> str:
     character = match.group()
-    known = _TEXT_SPELT.get(character)
-    return known if known is not None else f"\\x{ord(character) & 0xFF:02x}"
+    spelled = _TEXT_SPELT.get(character)
+    return spelled if spelled is not None else f"\\x{ord(character) & 0xFF:02x}"
 
 
 def _text_meant(match: re.Match[bytes]) -> bytes:

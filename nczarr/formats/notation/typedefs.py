@@ -34,8 +34,8 @@ class TypeTable:
         """Collect the types of all groups, names first: uses may precede declarations."""
         self._collect(root, "/", 0)
         types: dict[str, UserType] = {}
-        for path, found in self._declared.items():
-            built = [node for name, context in found if (node := self._build(name, context, path)) is not None]
+        for path, contexts in self._declared.items():
+            built = [node for name, context in contexts if (node := self._build(name, context, path)) is not None]
             self._built[path] = (*self._built.get(path, ()), *built)
             for node in built:
                 types.setdefault(names.join(path, node.name), node)
@@ -72,12 +72,12 @@ class TypeTable:
         return type_name in ATOMIC or type_name in self.sound
 
     def _collect(self, context: Any, path: str, depth: int) -> None:
-        found = self._declared.setdefault(path, [])
+        contexts = self._declared.setdefault(path, [])
         for child in declarations(context):
             if isinstance(child, _TYPE_RULES):
                 name = self._reader.name(child.name())
                 if name is not None:
-                    found.append((name, child))
+                    contexts.append((name, child))
                     self._names.add(names.join(path, name))
             elif isinstance(child, P.GroupContext) and depth < MAX_DEPTH:
                 name = self._reader.name(child.name())

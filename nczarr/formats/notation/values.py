@@ -59,9 +59,9 @@ class ConstantWriter:
         elif declared is None:
             yield from numbers(type_name, data)
         elif isinstance(declared, EnumType):
-            known = {constant.value: constant.name for constant in reversed(declared.constants)}
+            labels = {constant.value: constant.name for constant in reversed(declared.constants)}
             code = ATOMIC[declared.base].code
-            yield from (_enumerated(value, known) for value in struct.unpack(f"<{count}{code}", data))
+            yield from (_enumerated(value, labels) for value in struct.unpack(f"<{count}{code}", data))
         elif isinstance(declared, OpaqueType):
             yield from (f"0x{data[at : at + declared.size].hex()}" for at in range(0, len(data), declared.size))
         elif isinstance(declared, CompoundType):
@@ -106,9 +106,9 @@ def numbers(type_name: str, data: bytes) -> Iterator[str]:
             yield shortest(value, type_name)
 
 
-def _enumerated(value: int, known: dict[int, str]) -> str:
+def _enumerated(value: int, labels: dict[int, str]) -> str:
     """Return an enum value's name, quoted unless a plain word; the number without name."""
-    name = known.get(value)
+    name = labels.get(value)
     if name is None:
         return str(value)
     if _WORD.fullmatch(name) and name not in _SPELT_WORDS:
