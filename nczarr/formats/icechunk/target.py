@@ -102,10 +102,10 @@ def extend(path: str, options: Options, base: SessionStore) -> RepositoryTarget:
 
     Raises OSError, CompileError with `busy-target` if the branch has moved.
     """
-    made = RepositoryTarget(_repository(path), options, cleared=False)
-    if made.base != base.snapshot:
+    target = RepositoryTarget(_repository(path), options, cleared=False)
+    if target.base != base.snapshot:
         raise _moved(base.repository)
-    return made
+    return target
 
 
 def _moved(repository: Repository) -> CompileError:
@@ -145,9 +145,9 @@ def is_free(path: str, report: Report, options: Options) -> bool:
 
 
 def _repository(path: str) -> Repository:
-    found = location(path).repository
-    assert found is not None
-    return found.absolute
+    repository = location(path).repository
+    assert repository is not None
+    return repository.absolute
 
 
 def _exists(repository: Repository, storage: StorageOptions) -> bool:
@@ -198,9 +198,9 @@ class RepositoryTarget(Store):
     def _begin(self) -> None:
         """Begin a session on the branch, or on the main branch if it is missing; mostly an empty one."""
         branch = self._repository.revision
-        known = branch in self._opened.list_branches()
-        self._base = self._opened.lookup_branch(branch) if known else None
-        self._session = self._opened.writable_session(branch if known else MAIN)
+        exists = branch in self._opened.list_branches()
+        self._base = self._opened.lookup_branch(branch) if exists else None
+        self._session = self._opened.writable_session(branch if exists else MAIN)
         if self._cleared and listed(self._store, "list_dir", ""):
             self._session.store.sync_clear()
 
@@ -224,14 +224,14 @@ class RepositoryTarget(Store):
         from zarr.core.buffer import default_buffer_prototype
 
         with failing(self._repository.place, self._storage):
-            found = result(self._store.get(safe_key(key), default_buffer_prototype()))
-        return None if found is None else bytes(found.to_bytes())
+            data = result(self._store.get(safe_key(key), default_buffer_prototype()))
+        return None if data is None else bytes(data.to_bytes())
 
     def keys(self, prefix: str = "") -> Iterator[str]:
         """Return all keys with `prefix`, sorted. Raises OSError."""
         with failing(self._repository.place, self._storage):
-            found = listed(self._store, "list_prefix", prefix.rpartition("/")[0])
-        return iter(sorted(key for key in found if key.startswith(prefix)))
+            keys = listed(self._store, "list_prefix", prefix.rpartition("/")[0])
+        return iter(sorted(key for key in keys if key.startswith(prefix)))
 
     def put(self, key: str, data: bytes) -> None:
         """Set a key in the session, a chunk with the next ones. Raises OSError, also of other keys; UnsafeKeyError."""
@@ -385,9 +385,9 @@ class VirtualTarget(RepositoryTarget):
             if len(texts) == 1 and rows == total:
                 locations = texts * total
             else:
-                each = np.full(total, "", object)
-                each[columns.chunk] = np.array(texts, object)[columns.source]
-                locations = each.tolist()
+                by_chunk = np.full(total, "", object)
+                by_chunk[columns.chunk] = np.array(texts, object)[columns.source]
+                locations = by_chunk.tolist()
             self._store.set_virtual_refs_arr(
                 path, counts, locations, offsets, sizes, validate_containers=False, checksum=checksum
             )
@@ -406,9 +406,9 @@ class VirtualTarget(RepositoryTarget):
         if not whole.any():
             return columns.length
         sizes = {number: self._size(columns.sources[number]) for number in np.unique(columns.source[whole]).tolist()}
-        found = columns.length.copy()
-        found[whole] = [sizes[number] for number in columns.source[whole].tolist()]
-        return found
+        lengths = columns.length.copy()
+        lengths[whole] = [sizes[number] for number in columns.source[whole].tolist()]
+        return lengths
 
     def _size(self, source: str) -> int:
         size = facts(source, self._sources).size
@@ -425,4 +425,4 @@ def _remove(url: str, storage: StorageOptions) -> None:
     if not connection.is_object_store or connection.protocol == "memory":
         return
     root = f"{connection.root}/"
-    connection.remove([str(each["name"]).removeprefix(root) for each in connection.listing("")])
+    connection.remove([str(entry["name"]).removeprefix(root) for entry in connection.listing("")])
