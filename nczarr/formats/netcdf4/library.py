@@ -177,11 +177,11 @@ class Library:
 
     def make(self, name: str, *arguments: Any) -> int:
         """Call a function whose last argument returns an id. Raises OSError, CallError."""
-        made_id = c_int()
-        status = self._call[name](*arguments, byref(made_id))
+        new_id = c_int()
+        status = self._call[name](*arguments, byref(new_id))
         if status:
             self.fail(name, status)
-        return made_id.value
+        return new_id.value
 
     def dimension_length(self, file: int, dimension: int) -> int:
         """Return the current length of a dimension."""

@@ -170,11 +170,7 @@ class FileDatasets:
         """
         h5, places = self.h5, [object_path(group, spelling) for spelling in (NON_COORDINATE + (name or ""), name or "")]
         place = next(
-            (
-                place_in_file
-                for place_in_file in places
-                if name is not None and h5.H5Lexists(self.file, place_in_file, 0) > 0
-            ),
+            (candidate for candidate in places if name is not None and h5.H5Lexists(self.file, candidate, 0) > 0),
             None,
         )
         opened = h5.H5Aopen_by_name(self.file, place or places[1], attribute.encode("utf-8", "surrogateescape"), 0, 0)

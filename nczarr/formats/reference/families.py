@@ -68,7 +68,7 @@ def generators(family: ChunkFamily) -> Iterator[dict[str, Any]]:
     if index_grid is None:
         line = np.arange(len(family.indices[0]), dtype=np.int64)
         flat = (0,) * len(family.indices)
-        fits = [Fit(int(column_fit.min()), flat, column_fit - column_fit.min()) for column_fit in family.columns]
+        fits = [Fit(int(column.min()), flat, column - column.min()) for column in family.columns]
         yield _packed(family, fits, line)
         return
     fits = [fit(column, index_grid) for column in family.columns]

@@ -309,7 +309,11 @@ def appendable(arguments: Arguments) -> nodes.ArrayPieces:
     """Build `AppendableArray`: pieces of one type, the last of which may have grown. Raises RefusedError."""
     shape = arguments.value("chunkshape")
     shape = (shape,) if type(shape) is int else shape
-    if not isinstance(shape, list | tuple) or not shape or not all(type(piece) is int and piece > 0 for piece in shape):
+    if (
+        not isinstance(shape, list | tuple)
+        or not shape
+        or not all(type(length) is int and length > 0 for length in shape)
+    ):
         raise arguments.wrong("chunkshape", "a list of positive integers")
     if "dtype" not in arguments:
         raise arguments.refused("dtype", "`dtype` is missing", "bad-awkward-expression")

@@ -298,8 +298,8 @@ class _AwkwardReader:
         if "" in unit_of:
             attributes.append(Attribute(name="units", value=Constant.text(unit_of[""].encode())))
         elif unit_of:
-            function = ", ".join(f"{member}: {unit}" for member, unit in unit_of.items())
-            attributes.append(Attribute(name="awkward0_units", value=Constant.text(function.encode())))
+            text = ", ".join(f"{member}: {unit}" for member, unit in unit_of.items())
+            attributes.append(Attribute(name="awkward0_units", value=Constant.text(text.encode())))
         if isinstance(inner, Flat):
             dtype = inner.values.dtype
             big = dtype.kind in "iufc" and dtype.str[0] == ">"
