@@ -256,12 +256,12 @@ class Hierarchy:
         implied = {folder[len(prefix) : -1] for folder in below} - nodes["group"]
         return Children(tuple(sorted(nodes["array"])), tuple(sorted(nodes["group"])), tuple(sorted(implied)))
 
-    def discover(self, paths: Iterable[str] | None = None) -> Nodes:
+    def discover(self, given: Iterable[str] | None = None) -> Nodes:
         """Return all nodes, by one `listpre`.
 
         Parameters
         ----------
-        paths : Iterable of str, optional
+        given : Iterable of str, optional
             Paths to look for in a store that lists no keys.
 
         Returns
@@ -278,9 +278,9 @@ class Hierarchy:
         """
         if self.store.lists:
             return nodes_of([*self.store.listpre(keys.META), *self.standing(["/"])])
-        if paths is None:
+        if given is None:
             raise NotListedError("the store cannot list keys: give the paths of nodes")
-        candidates = dict.fromkeys(ancestor for path in paths for ancestor in (path, *keys.ancestors(path)))
+        candidates = dict.fromkeys(ancestor for path in given for ancestor in (path, *keys.ancestors(path)))
         return nodes_of(self.standing([*candidates, "/"]))
 
     def standing(self, paths: Iterable[str]) -> list[str]:

@@ -28,8 +28,8 @@ class PlainNames(dict[str, str]):
 
     def __missing__(self, fqn: str) -> str:
         """Compute and cache a name."""
-        plain_name = self[fqn] = "/" + "/".join(names.split(fqn))
-        return plain_name
+        spelled = self[fqn] = "/" + "/".join(names.split(fqn))
+        return spelled
 
     def references(self, variable: Variable) -> tuple[str | int, ...]:
         """Return a variable's dimensions: unescaped names, and sizes of anonymous ones."""
@@ -142,7 +142,7 @@ def _extension(
 
 
 def attributes(
-    constants: Iterable[Attribute],
+    declared: Iterable[Attribute],
     form: Callable[[Attribute], JsonConstant] | None = None,
     hidden: frozenset[str] = HIDDEN,
 ) -> tuple[Json, Json]:
@@ -150,7 +150,7 @@ def attributes(
     shown: Json = {}
     types: dict[str, str] = {}
     others: Json = {}
-    for place, attribute in enumerate(constants):
+    for place, attribute in enumerate(declared):
         name, constant = attribute.name, attribute.value
         shown_value = plain(constant) if form is None else form(attribute)
         visible = shown_value.value is not None and name not in hidden and names.problem(name) is None
