@@ -35,13 +35,13 @@ class Targets:
 
     def number(self, path: str, facts: Facts) -> int:
         """Return the number of a path."""
-        known = self._numbers.get(path)
-        if known is None:
-            known = self._numbers[path] = len(self.paths)
+        number = self._numbers.get(path)
+        if number is None:
+            number = self._numbers[path] = len(self.paths)
             self.paths.append(path)
             if facts.get(path):
                 self.facts[path] = facts[path]
-        return known
+        return number
 
 
 class _Run:
@@ -72,14 +72,14 @@ class _Run:
         self.numbers.append(number)
         self.lengths.append(length)
         numbers = np.array([targets.number(path, source.facts) for path in table.sources] or [0], np.int64)
-        for column, found in (
+        for column, numbers_of_column in (
             (self.chunk, table.chunk),
             (self.target, numbers[table.source]),
             (self.offset, table.offset),
             (self.length, table.length),
             (self.mask, table.mask.astype(np.int64)),
         ):
-            column.frombytes(found.tobytes())
+            column.frombytes(numbers_of_column.tobytes())
         self.ends.append(len(self.chunk))
         for chunk, data in source.held.items():
             self.held[place, chunk] = data
@@ -93,7 +93,7 @@ class _Run:
         chunk = self.form.stored.chunks[axis]
         lengths = np.frombuffer(self.lengths, np.int64)
         ragged = np.flatnonzero(lengths % chunk).tolist()
-        edges = sorted({0, len(lengths), *ragged, *(each + 1 for each in ragged)})
+        edges = sorted({0, len(lengths), *ragged, *(number + 1 for number in ragged)})
         yield from pairwise(edges)
 
     def located(self, axis: int, begin: int, end: int, targets: Targets) -> LocatedArray:
@@ -106,12 +106,12 @@ class _Run:
             np.frombuffer(column, np.int64)[rows]
             for column in (self.chunk, self.target, self.offset, self.length, self.mask)
         )
-        own = np.searchsorted(ends[begin:end], np.arange(rows.start, rows.stop), side="right")
+        source_rows = np.searchsorted(ends[begin:end], np.arange(rows.start, rows.stop), side="right")
         shape = (*self.rest[:axis], int(lengths.sum()), *self.rest[axis:])
-        numbers = self._numbers(axis, lengths, chunk, own)
+        numbers = self._numbers(axis, lengths, chunk, source_rows)
         used = distinct(target)
         table = PlaceColumns(
-            tuple(targets.paths[each] for each in used.tolist()),
+            tuple(targets.paths[number] for number in used.tolist()),
             numbers,
             np.searchsorted(used, target).astype(np.int64),
             offset.copy(),
@@ -121,32 +121,32 @@ class _Run:
         if (np.diff(numbers) < 0).any():
             order = np.argsort(numbers, kind="stable")
             table = table._replace(**{name: getattr(table, name)[order] for name in table._fields[1:]})
-        held: dict[int, bytes] = {}
+        chunk_bytes: dict[int, bytes] = {}
         if self.held:
             keys = np.array([key for key in self.held if begin <= key[0] < end], np.int64).reshape(-1, 2)
             moved = self._numbers(axis, lengths, keys[:, 1], keys[:, 0] - begin)
-            held = {
+            chunk_bytes = {
                 number: self.held[place, chunk]
                 for number, (place, chunk) in zip(moved.tolist(), keys.tolist(), strict=True)
             }
-        return LocatedArray(self.form, shape, table, held, targets.facts, targets.storage)
+        return LocatedArray(self.form, shape, table, chunk_bytes, targets.facts, targets.storage)
 
     def _numbers(
-        self, axis: int, lengths: NDArray[np.int64], chunk: NDArray[np.int64], own: NDArray[np.int64]
+        self, axis: int, lengths: NDArray[np.int64], chunk: NDArray[np.int64], source_rows: NDArray[np.int64]
     ) -> NDArray[np.int64]:
         """Return the numbers of chunks in the grid of some sources together.
 
-        `chunk`: linear indices in the grid of their source; `own`: places of the
+        `chunk`: linear indices in the grid of their source; `source_rows`: places of the
         sources. Both and the result: int64, shape (chunks,).
         """
         chunks = self.form.stored.chunks
         rest = grid_of(self.rest, (*chunks[:axis], *chunks[axis + 1 :]))
-        inner, each = math.prod(rest[axis:]), chunks[axis]
-        along = -(-lengths // each)
-        begins = np.concatenate(([0], np.cumsum(lengths)))[:-1] // each
-        total = -(-int(lengths.sum()) // each)
-        above, place = np.divmod(chunk, along[own] * inner)
-        return np.asarray((above * total + begins[own]) * inner + place, np.int64)
+        inner, chunk_length = math.prod(rest[axis:]), chunks[axis]
+        along = -(-lengths // chunk_length)
+        begins = np.concatenate(([0], np.cumsum(lengths)))[:-1] // chunk_length
+        total = -(-int(lengths.sum()) // chunk_length)
+        above, place = np.divmod(chunk, along[source_rows] * inner)
+        return np.asarray((above * total + begins[source_rows]) * inner + place, np.int64)
 
 
 class Accumulation:
@@ -194,38 +194,41 @@ class Accumulation:
         """Return arrays that are all sources in order, and the number of the first source of each."""
         if self._count == 1 and self._first is not None and self._first.layout.shape[self.axis]:
             return [self._first], [0]
-        found: list[ArraySource] = []
+        arrays: list[ArraySource] = []
         numbers: list[int] = []
         for item in self._items:
             if not isinstance(item, _Run):
                 numbers.append(item[0])
-                found.append(item[1])
+                arrays.append(item[1])
                 continue
             for begin, end in item.groups(self.axis):
                 numbers.append(item.numbers[begin])
-                found.append(item.located(self.axis, begin, end, self._targets))
-        return found, numbers
+                arrays.append(item.located(self.axis, begin, end, self._targets))
+        return arrays, numbers
 
     def valued(self, sources: Sequence[ArraySource]) -> list[ArraySource]:
         """Return arrays as from `sources`, with the known values of those that are not in one grid."""
-        found: list[ArraySource] = []
+        arrays: list[ArraySource] = []
         rest = list(sources)
         for item in self._items:
             count = 1 if not isinstance(item, _Run) else sum(1 for _ in item.groups(self.axis))
-            own, rest = rest[:count], rest[count:]
+            group_arrays, rest = rest[:count], rest[count:]
             if isinstance(item, _Run) and item.valued:
-                own = [self._in_memory(item)]
-            found += own
-        return found
+                group_arrays = [self._in_memory(item)]
+            arrays += group_arrays
+        return arrays
 
     def _in_memory(self, run: _Run) -> ArraySource:
         dtype = numpy_dtype(run.form.dtype)
         pieces, at = [], 0
-        each = math.prod(run.rest) * dtype.itemsize
+        row_size = math.prod(run.rest) * dtype.itemsize
         for length in run.lengths:
             shape = (*run.rest[: self.axis], length, *run.rest[self.axis :])
-            pieces.append(np.frombuffer(run.values, dtype, length * each // dtype.itemsize, at).reshape(shape))
-            at += length * each
+            pieces.append(np.frombuffer(run.values, dtype, length * row_size // dtype.itemsize, at).reshape(shape))
+            at += length * row_size
         values = np.concatenate(pieces, self.axis)
-        chunks = tuple(max(1, min(own, end)) for own, end in zip(run.form.stored.chunks, values.shape, strict=True))
+        chunks = tuple(
+            max(1, min(chunk_length, end))
+            for chunk_length, end in zip(run.form.stored.chunks, values.shape, strict=True)
+        )
         return ArrayInMemory(Layout(run.form.dtype, values.shape, chunks, (), run.form.fill), values)

@@ -171,8 +171,8 @@ def _unscaled(step: Config, data: bytes, limit: int) -> bytes:
     offset, scale = step["offset"], step["scale"]
     if values.dtype.kind == "f":
         with np.errstate(all="ignore"):
-            made: bytes = (values / values.dtype.type(scale) + values.dtype.type(offset)).tobytes()
-        return made
+            unscaled: bytes = (values / values.dtype.type(scale) + values.dtype.type(offset)).tobytes()
+        return unscaled
     if not values.size:
         return b""
     wide = values.astype(object)
@@ -187,10 +187,10 @@ def scaled(step: Config, data: bytes) -> bytes:
     offset, scale = step["offset"], step["scale"]
     if values.dtype.kind == "f":
         with np.errstate(all="ignore"):
-            made = (values - values.dtype.type(offset)) * values.dtype.type(scale)
+            encoded_values = (values - values.dtype.type(offset)) * values.dtype.type(scale)
     else:
-        made = _in_range((values.astype(object) - offset) * scale, values.dtype)
-    encoded: bytes = made.astype(step["stored"]).tobytes()
+        encoded_values = _in_range((values.astype(object) - offset) * scale, values.dtype)
+    encoded: bytes = encoded_values.astype(step["stored"]).tobytes()
     return encoded
 
 
@@ -243,16 +243,16 @@ def _cast(step: Config, values: NDArray[Any], dtype: np.dtype[Any], pairs: Seque
 def _converted(values: NDArray[Any], dtype: np.dtype[Any], rounding: str, out_of_range: str | None) -> NDArray[Any]:
     if dtype.kind == "f":
         with np.errstate(all="ignore"):
-            made = values.astype(dtype)
-        beyond = np.isinf(made) & np.isfinite(values.astype("f8"))
+            rounded = values.astype(dtype)
+        beyond = np.isinf(rounded) & np.isfinite(values.astype("f8"))
         if beyond.any():
             if out_of_range != "clamp":
                 raise ValueError(f"a value is out of range for {dtype.name}")
-            made[beyond] = np.copysign(np.finfo(dtype).max, made[beyond])
-        back = made.astype(values.dtype)
+            rounded[beyond] = np.copysign(np.finfo(dtype).max, rounded[beyond])
+        back = rounded.astype(values.dtype)
         if rounding != "nearest-even" and ((back != values) & (values == values)).any():
             raise ValueError(f"rounding {rounding} to {dtype.name} is not supported")
-        return made
+        return rounded
     finite = bool(np.isfinite(values).all())
     if not finite and (out_of_range != "clamp" or np.isnan(values).any()):
         raise ValueError("a value that is not finite has no integer")
@@ -262,10 +262,10 @@ def _converted(values: NDArray[Any], dtype: np.dtype[Any], rounding: str, out_of
     if not values.size or (finite and low <= int(values.min()) and int(values.max()) <= high):
         return values.astype(dtype)
     if out_of_range == "clamp":
-        return np.array([int(min(max(each, low), high)) for each in values.tolist()], object).astype(dtype)
+        return np.array([int(min(max(value, low), high)) for value in values.tolist()], object).astype(dtype)
     if out_of_range == "wrap":
         modulus = high - low + 1
-        return np.array([(int(each) - low) % modulus + low for each in values.tolist()], object).astype(dtype)
+        return np.array([(int(value) - low) % modulus + low for value in values.tolist()], object).astype(dtype)
     raise ValueError(f"a value is out of range for {dtype.name}")
 
 
@@ -283,10 +283,10 @@ def dtypes_of(step: Config) -> tuple[str, str] | None:
             pair = step.get("astype") or step.get("dtype"), step.get("dtype")
         case _:
             return None
-    stored, own = (np.dtype(each) if isinstance(each, str) else np.dtype("V") for each in pair)
-    if stored.kind not in "biufc" or own.kind not in "biufc":
+    stored, decoded = (np.dtype(name) if isinstance(name, str) else np.dtype("V") for name in pair)
+    if stored.kind not in "biufc" or decoded.kind not in "biufc":
         raise ValueError(f"codec `{step['id']}` does not have dtypes of numbers")
-    return stored.str, own.str
+    return stored.str, decoded.str
 
 
 def in_order_of(steps: Sequence[Step], *, big: bool) -> tuple[tuple[Step, ...], bool]:
@@ -294,16 +294,16 @@ def in_order_of(steps: Sequence[Step], *, big: bool) -> tuple[tuple[Step, ...], 
 
     `big`: the byte order of the stored elements. A step that names dtypes reads and makes the byte order of these.
     """
-    made: list[Step] = []
+    ordered_steps: list[Step] = []
     for step in reversed(steps):
         dtypes = dtypes_of(step)
         if dtypes is not None:
-            stored, own = dtypes
+            stored, decoded = dtypes
             if stored[0] == ("<" if big else ">"):
-                made.append({"id": "byteswap", "dtype": stored})
-            big = own[0] == ">"
-        made.append(step)
-    return tuple(reversed(made)), big
+                ordered_steps.append({"id": "byteswap", "dtype": stored})
+            big = decoded[0] == ">"
+        ordered_steps.append(step)
+    return tuple(reversed(ordered_steps)), big
 
 
 def _swapped(step: Config, data: bytes, limit: int) -> bytes:
@@ -316,7 +316,7 @@ def with_fill(steps: Sequence[Step], fill: bytes) -> tuple[Step, ...]:
 
     Raises ValueError if a step cannot encode it.
     """
-    made: list[Step] = []
+    filled_steps: list[Step] = []
     for step in steps:
         match step.get("id"):
             case "scale_offset":
@@ -324,14 +324,14 @@ def with_fill(steps: Sequence[Step], fill: bytes) -> tuple[Step, ...]:
             case "cast_value":
                 fill = cast(step, fill)
             case "astype":
-                stored, own = dtypes_of(step) or ("", "")
-                fill = np.frombuffer(fill, own).astype(stored).tobytes()
+                stored, decoded = dtypes_of(step) or ("", "")
+                fill = np.frombuffer(fill, decoded).astype(stored).tobytes()
             case "byteswap":
                 fill = _swapped(step, fill, len(fill))
             case "sharding_indexed" if "shape" in step:
                 step = {**step, "fill": fill, "steps": with_fill(step["steps"], fill)}
-        made.append(step)
-    return tuple(made)
+        filled_steps.append(step)
+    return tuple(filled_steps)
 
 
 _UNDO: dict[str, Callable[[Config, bytes, int], bytes]] = {

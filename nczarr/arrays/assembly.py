@@ -133,13 +133,13 @@ def assemble(
         place: Any = (*piece.outside, ...)  # an array, also of a scalar
         target = out[place]
         if direct and piece.whole:
-            found = chunks.put(piece.chunk, piece.inside, target)
+            is_stored = chunks.put(piece.chunk, piece.inside, target)
         else:
             values = chunks.chunk(piece.chunk)
-            found = values is not None
+            is_stored = values is not None
             if values is not None:
                 target[...] = values[piece.inside]
-        if not found and not filled:
+        if not is_stored and not filled:
             target[...] = fill
 
     size = volume(layout.chunks) * out.itemsize

@@ -55,14 +55,14 @@ class Bands:
         if not self._encoded or self._is_of_whole_bands(selection):
             return self._source.read(selection)
         part = selection[axis]
-        found = []
+        pieces = []
         for number in range(part.start // self._rows, -(-part.stop // self._rows)):
             first = max(part.start, number * self._rows)
             last = min(part.stop, (number + 1) * self._rows)
-            found.append(self._of_band(number, (*selection[:axis], slice(first, last), *selection[axis + 1 :])))
-        if len(found) == 1:
-            return found[0]
-        return np.concatenate(found, axis)
+            pieces.append(self._of_band(number, (*selection[:axis], slice(first, last), *selection[axis + 1 :])))
+        if len(pieces) == 1:
+            return pieces[0]
+        return np.concatenate(pieces, axis)
 
     def close(self) -> None:
         """Release memory and file."""

@@ -45,7 +45,7 @@ def linear_block(shape: tuple[int, ...], room: int) -> tuple[int, ...]:
 
 def grid_of(shape: tuple[int, ...], block: tuple[int, ...]) -> tuple[int, ...]:
     """Return the number of blocks, or chunks, along each dimension."""
-    return tuple(-(-length // each) for length, each in zip(shape, block, strict=True))
+    return tuple(-(-length // block_length) for length, block_length in zip(shape, block, strict=True))
 
 
 def number_of(index: Index, counts: tuple[int, ...]) -> int:
@@ -72,7 +72,7 @@ def every_block(shape: tuple[int, ...], block: tuple[int, ...]) -> Iterator[Inde
 
 def every_index(ranges: Sequence[range]) -> Iterator[Index]:
     """Return all index combinations in C order, without long ranges in memory."""
-    if sum(each.stop - each.start for each in ranges) <= POOLED:
+    if sum(indices.stop - indices.start for indices in ranges) <= POOLED:
         return itertools.product(*ranges)
     if len(ranges) == 1:
         return zip(ranges[0])
@@ -151,7 +151,7 @@ def even_chunks(shape: tuple[int, ...], itemsize: int) -> Iterator[tuple[int, ..
         yield shape
     for axis, length in enumerate(shape):
         row = math.prod(shape[axis + 1 :]) * itemsize
-        divisors = (each for each in range(min(length, MOST // row), 0, -1) if not length % each)
+        divisors = (divisor for divisor in range(min(length, MOST // row), 0, -1) if not length % divisor)
         rows = next(divisors, 0)
         if rows and rows * row >= LEAST:
             yield (*(1 for _ in range(axis)), rows, *shape[axis + 1 :])

@@ -106,7 +106,7 @@ def lzma(config: Mapping[str, Any], data: bytes, limit: int) -> bytes:
 
     kind, filters = config.get("format", library.FORMAT_XZ), config.get("filters")
     raw = kind == library.FORMAT_RAW
-    if raw and any(each.get("dict_size", 0) > LZMA_MEMORY for each in filters or ()):
+    if raw and any(step.get("dict_size", 0) > LZMA_MEMORY for step in filters or ()):
         raise ValueError(TOO_MUCH)
     unpacker = library.LZMADecompressor(kind, None if raw else LZMA_MEMORY, filters if raw else None)
     return bounded(unpacker, data, limit)

@@ -37,8 +37,8 @@ def stored_size(type_name: str, types: Types) -> int:
     return struct(type_name, types).size + POINTER * _texts(type_name, types, {})
 
 
-def _struct(type_name: str, types: Types, known: dict[str, Struct]) -> Struct:
-    """Return the C struct; `known` caches types, because a type may occur many times in others."""
+def _struct(type_name: str, types: Types, structs: dict[str, Struct]) -> Struct:
+    """Return the C struct; `structs` caches types, because a type may occur many times in others."""
     declared = types.get(type_name)
     match declared:
         case None:
@@ -52,17 +52,17 @@ def _struct(type_name: str, types: Types, known: dict[str, Struct]) -> Struct:
         case VlenType():
             return Struct(2 * POINTER, POINTER)
         case CompoundType():
-            if type_name not in known:
-                known[type_name] = _record(declared, types, known)
-            return known[type_name]
+            if type_name not in structs:
+                structs[type_name] = _record(declared, types, structs)
+            return structs[type_name]
         case _:
             assert_never(declared)
 
 
-def _record(declared: CompoundType, types: Types, known: dict[str, Struct]) -> Struct:
+def _record(declared: CompoundType, types: Types, structs: dict[str, Struct]) -> Struct:
     at, widest, offsets = 0, 1, []
     for field in declared.fields:
-        one = _struct(field.type, types, known)
+        one = _struct(field.type, types, structs)
         at = -(-at // one.alignment) * one.alignment
         offsets.append(at)
         at += one.size * math.prod(field.shape)
@@ -70,11 +70,11 @@ def _record(declared: CompoundType, types: Types, known: dict[str, Struct]) -> S
     return Struct(-(-at // widest) * widest, widest, tuple(offsets))
 
 
-def _texts(type_name: str, types: Types, known: dict[str, int]) -> int:
+def _texts(type_name: str, types: Types, counts: dict[str, int]) -> int:
     """Count the strings of one value, except those in lists."""
     declared = types.get(type_name)
     if not isinstance(declared, CompoundType):
         return int(type_name == "string")
-    if type_name not in known:
-        known[type_name] = sum(math.prod(field.shape) * _texts(field.type, types, known) for field in declared.fields)
-    return known[type_name]
+    if type_name not in counts:
+        counts[type_name] = sum(math.prod(field.shape) * _texts(field.type, types, counts) for field in declared.fields)
+    return counts[type_name]

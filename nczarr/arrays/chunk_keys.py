@@ -116,10 +116,10 @@ class KeyListing:
             return None
         import hashlib
 
-        found = hashlib.sha256()
+        key_hash = hashlib.sha256()
         for index in self.stored():
-            found.update(repr(index).encode())
-        return found.hexdigest()
+            key_hash.update(repr(index).encode())
+        return key_hash.hexdigest()
 
     def check_seen(self) -> None:
         """Raise OSError unless this process sees the same keys as the describing one."""

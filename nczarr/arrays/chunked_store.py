@@ -129,18 +129,21 @@ class StoredArray(KeyedArray):
 
         def places() -> Iterator[tuple[int, ChunkPlace]]:
             for index in indices_of(self._stored_keys(region, exactly=True)):
-                found = self.store.refer(self.key(index))
-                if found is None or found.url is None:
+                reference = self.store.refer(self.key(index))
+                if reference is None or reference.url is None:
                     continue
-                length = WHOLE if found.length is None else found.length
-                wanted = self._length(index) if found.length is None else None
-                if wanted is not None:
-                    told = self.store.told(self.key(index))
-                    length = WHOLE if told in (None, wanted) else told
-                yield number_of(index, counts), ChunkPlace(found.url, found.offset, length, self.masks.get(index, 0))
+                length = WHOLE if reference.length is None else reference.length
+                expected = self._length(index) if reference.length is None else None
+                if expected is not None:
+                    stated = self.store.told(self.key(index))
+                    length = WHOLE if stated in (None, expected) else stated
+                yield (
+                    number_of(index, counts),
+                    ChunkPlace(reference.url, reference.offset, length, self.masks.get(index, 0)),
+                )
 
-        found = columns_from(places())
-        return found if len(found.chunk) else None
+        columns = columns_from(places())
+        return columns if len(columns.chunk) else None
 
     @property
     def stored(self) -> Stored | None:
@@ -167,10 +170,10 @@ class StoredArray(KeyedArray):
             self.keys.check_seen()
             whole = self.store.locate(self.key(chunk))
             return None if whole is None else ChunkPlace(*whole, self.masks.get(chunk, 0))
-        found = in_shard(self, chunk)
-        if found is None:
+        stored_chunk = in_shard(self, chunk)
+        if stored_chunk is None:
             return None
-        shard, offset, length = found
+        shard, offset, length = stored_chunk
         return ChunkPlace(shard.path, shard.offset + offset, length) if isinstance(shard, Range) else None
 
     def places(self, chunks: NDArray[np.int64], *, cut: bool = False) -> PlaceColumns:
@@ -241,10 +244,10 @@ class StoredArray(KeyedArray):
             if data is None:
                 self.keys.check_absent(chunk)
         elif data is None:
-            found = in_shard(self, chunk)
-            if found is None:
+            stored_chunk = in_shard(self, chunk)
+            if stored_chunk is None:
                 return None
-            shard, offset, length = found
+            shard, offset, length = stored_chunk
             self._fits(chunk, length)
             if isinstance(shard, Range):
                 return ranges.read(Range(shard.path, shard.offset + offset, length))
@@ -262,7 +265,10 @@ class StoredArray(KeyedArray):
             return None
         if self.store.listed and layout.shards is None:
             bounds = [part.indices(length)[:2] for part, length in zip(selection, layout.shape, strict=True)]
-            box = [(start // each, -(-stop // each)) for (start, stop), each in zip(bounds, layout.chunks, strict=True)]
+            box = [
+                (start // chunk_length, -(-stop // chunk_length))
+                for (start, stop), chunk_length in zip(bounds, layout.chunks, strict=True)
+            ]
             count = math.prod(max(0, stop - start) for start, stop in box)
             if count > MANY:
                 first, end = np.array(box, np.int64).T
@@ -274,33 +280,37 @@ class StoredArray(KeyedArray):
     def _several(self, chunks: NDArray[np.int64]) -> EncodedChunks:
         """Return the encoded bytes of many chunks. Raises OSError, CompileError; ValueError for a wrong index."""
         if self.layout.shards is None or self.masks:
-            known = [(row, self._raw(index)) for row, index in enumerate(indices_of(chunks))]
-            stored = [(row, data) for row, data in known if data is not None]
+            raw_chunks = [(row, self._raw(index)) for row, index in enumerate(indices_of(chunks))]
+            stored = [(row, data) for row, data in raw_chunks if data is not None]
             rows, masks = np.array([row for row, _ in stored], np.int64), np.zeros(len(stored), np.int32)
             if self.masks:
                 masks[:] = [self.masks.get(index, 0) for index in indices_of(chunks[rows])]
             return EncodedChunks(rows, masks, [data for _, data in stored])
         parts = []
-        for found in in_shards(self, chunks):
-            if not found.is_inside or self._misfit(found.length):
+        for stored_chunks in in_shards(self, chunks):
+            if not stored_chunks.is_inside or self._misfit(stored_chunks.length):
                 raise ValueError("the index of a shard is wrong")
-            if isinstance(found.whole, Range):
-                zeros = np.zeros(len(found.row), np.int64)
-                offset, masks = found.whole.offset + found.offset, zeros.astype(np.int32)
-                place = PlaceColumns((found.whole.path,), found.row, zeros, offset, found.length, masks)
+            if isinstance(stored_chunks.whole, Range):
+                zeros = np.zeros(len(stored_chunks.row), np.int64)
+                offset, masks = stored_chunks.whole.offset + stored_chunks.offset, zeros.astype(np.int32)
+                place = PlaceColumns(
+                    (stored_chunks.whole.path,), stored_chunks.row, zeros, offset, stored_chunks.length, masks
+                )
                 parts.append(small_chunks.located(place))
-            elif found.whole is not None:
-                bounds = zip(found.offset.tolist(), (found.offset + found.length).tolist(), strict=True)
-                data = [found.whole[begin:end] for begin, end in bounds]
-                parts.append(EncodedChunks(found.row, np.zeros(len(data), np.int32), data))
+            elif stored_chunks.whole is not None:
+                bounds = zip(
+                    stored_chunks.offset.tolist(), (stored_chunks.offset + stored_chunks.length).tolist(), strict=True
+                )
+                data = [stored_chunks.whole[begin:end] for begin, end in bounds]
+                parts.append(EncodedChunks(stored_chunks.row, np.zeros(len(data), np.int32), data))
         return small_chunks.merged(parts)
 
     def _misfit(self, length: NDArray[np.int64]) -> bool:
         """Return whether a length of an encoded chunk is wrong; for many as `_fits` for one without a mask."""
-        wanted = self.keys.length
-        if wanted is None:  # no codec makes nothing of something
+        expected = self.keys.length
+        if expected is None:  # no codec makes nothing of something
             return not length.all() and decoded_length(self.encoding.dtype, self.layout.chunks) > 0
-        return bool((length != wanted).any())
+        return bool((length != expected).any())
 
     def _steps(self, chunk: Index) -> tuple[dict[str, Any], ...]:
         """Return the steps of a chunk."""
@@ -314,11 +324,11 @@ class StoredArray(KeyedArray):
 
     def _fits(self, chunk: Index, length: int) -> None:
         """Raise CompileError if the chunk shape does not allow this encoded length."""
-        wanted = self._length(chunk)
-        if wanted is None and not length:  # no codec makes nothing of something
-            wanted = decoded_length(self.encoding.dtype, self.layout_of(chunk).chunks)
-        if wanted is not None and length != wanted:
-            self._unreadable(chunk, misfit(length, wanted))
+        expected = self._length(chunk)
+        if expected is None and not length:  # no codec makes nothing of something
+            expected = decoded_length(self.encoding.dtype, self.layout_of(chunk).chunks)
+        if expected is not None and length != expected:
+            self._unreadable(chunk, misfit(length, expected))
 
     def _length(self, chunk: Index) -> int | None:
         """Return the bytes of an encoded chunk; None if they depend on its values."""
@@ -344,17 +354,17 @@ class StoredArray(KeyedArray):
     def _listed(self, expected: str | None) -> KeyListing:
         encoding = self.encoding
         counts = grid_of(self.layout.shape, self.layout.shards or self.layout.chunks)
-        made = KeyListing(self.store, self.chunk_keys, counts, expected)
-        made.varies = varies(self.layout.chunks)
-        if not made.varies:
-            made.length = encoded_length(encoding.dtype, self.layout.chunks, encoding.steps)
-        return made
+        listing = KeyListing(self.store, self.chunk_keys, counts, expected)
+        listing.varies = varies(self.layout.chunks)
+        if not listing.varies:
+            listing.length = encoded_length(encoding.dtype, self.layout.chunks, encoding.steps)
+        return listing
 
     def chunk(self, index: Index) -> NDArray[Any] | None:
         """Return a decoded chunk in the layout's dtype; None if it is not stored. It is cached."""
-        known: NDArray[Any] | None = kept.get((self.keys, "chunk", index))
-        if known is not None:
-            return known
+        cached: NDArray[Any] | None = kept.get((self.keys, "chunk", index))
+        if cached is not None:
+            return cached
         data = self._raw(index)
         if data is None:
             return None
@@ -368,9 +378,9 @@ class StoredArray(KeyedArray):
 
     def put(self, index: Index, inside: Selection, out: NDArray[Any]) -> bool:
         """Decode a part of a chunk into `out`; return False if the chunk is not stored."""
-        known: NDArray[Any] | None = kept.get((self.keys, "chunk", index))
-        if known is not None:
-            out[...] = known[inside]
+        values: NDArray[Any] | None = kept.get((self.keys, "chunk", index))
+        if values is not None:
+            out[...] = values[inside]
             return True
         data = self._raw(index)
         if data is None:

@@ -58,9 +58,9 @@ _LEVELS = {DEFLATE: (0, 9), BZIP2: (1, 9), ZSTD: (0, 22), BLOSC: (0, 9), GZIP: (
 Config = dict[str, Any]
 
 
-def expressible(codecs: Sequence[Codec], known: frozenset[int] = NUMCODECS) -> bool:
+def expressible(codecs: Sequence[Codec], supported: frozenset[int] = NUMCODECS) -> bool:
     """Return whether a target with these filters can express the whole chain, parameters included."""
-    return all(codec.id in known and _sane(codec) for codec in codecs)
+    return all(codec.id in supported and _sane(codec) for codec in codecs)
 
 
 def _sane(codec: Codec) -> bool:
@@ -85,8 +85,8 @@ def level_of(codec: Codec) -> int:
 
 def _blosc(codec: Codec) -> tuple[int, int, int]:
     """Return level, shuffle and compressor of HDF5's blosc: parameters 4, 5, 6 (the first four are internal)."""
-    given = codec.parameters[4:7]
-    level, shuffle, compressor = (*given, *(5, 1, 0)[len(given) :])
+    settings = codec.parameters[4:7]
+    level, shuffle, compressor = (*settings, *(5, 1, 0)[len(settings) :])
     return level, shuffle, compressor
 
 
@@ -139,9 +139,9 @@ def portable(codecs: Sequence[Codec], itemsize: int) -> tuple[Codec, ...]:
     return tuple(chain)
 
 
-def nearest(codecs: Sequence[Codec], known: frozenset[int]) -> tuple[Codec, ...]:
+def nearest(codecs: Sequence[Codec], supported: frozenset[int]) -> tuple[Codec, ...]:
     """Return the chain for a target with these codecs; deflate replaces an unknown gzip."""
-    plain = GZIP in known
+    plain = GZIP in supported
     return tuple(
         codec if plain or codec.id != GZIP else Codec(id=DEFLATE, parameters=codec.parameters) for codec in codecs
     )
@@ -157,22 +157,22 @@ def registered(codecs: Sequence[Codec]) -> tuple[Codec, ...]:
     Deflate becomes gzip, and bzip2 zstd; behind a shuffle both, and zstd, become
     blosc. Fletcher32 becomes crc32c.
     """
-    found: list[Codec] = []
+    chain: list[Codec] = []
     for codec in codecs:
-        shuffled = bool(found) and found[-1].id == SHUFFLE
+        shuffled = bool(chain) and chain[-1].id == SHUFFLE
         match codec.id:
             case 1 | 65537 | 32015 | 307 if shuffled:
                 compressor = "zlib" if codec.id in (DEFLATE, GZIP) else "zstd"
-                found[-1] = _blosc_of(compressor, min(9, level_of(codec)))
+                chain[-1] = _blosc_of(compressor, min(9, level_of(codec)))
             case 1:
-                found.append(Codec(id=GZIP, parameters=codec.parameters))
+                chain.append(Codec(id=GZIP, parameters=codec.parameters))
             case 307:
-                found.append(Codec(id=ZSTD, parameters=(DEFAULT_LEVELS[ZSTD],)))
+                chain.append(Codec(id=ZSTD, parameters=(DEFAULT_LEVELS[ZSTD],)))
             case 3:
-                found.append(Codec(id=CRC32C))
+                chain.append(Codec(id=CRC32C))
             case _:
-                found.append(codec)
-    return tuple(_blosc_of("lz4", 1) if codec.id == SHUFFLE else codec for codec in found)
+                chain.append(codec)
+    return tuple(_blosc_of("lz4", 1) if codec.id == SHUFFLE else codec for codec in chain)
 
 
 def _blosc_of(compressor: str, level: int) -> Codec:

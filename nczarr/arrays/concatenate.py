@@ -75,7 +75,7 @@ class Joined(ArraySource):
     def noted(self) -> Mapping[str, Mapping[str, Any]]:
         """Recorded properties of the files of all sources."""
         every = {id(facts): facts for facts in (source.noted for source in self.sources) if facts}
-        return {place: each for facts in every.values() for place, each in facts.items()}
+        return {place: fact for facts in every.values() for place, fact in facts.items()}
 
     @property
     def together(self) -> tuple[int, ...] | None:
@@ -85,27 +85,27 @@ class Joined(ArraySource):
 
     def fetched(self, regions: Sequence[Selection]) -> Joined:
         """Return the array with the regions' data in memory, per source."""
-        wanted: dict[int, list[Selection]] = {}
+        regions_of: dict[int, list[Selection]] = {}
         for region in regions:
             for number, _, inside in self._pieces(region):
-                wanted.setdefault(number, []).append(inside)
+                regions_of.setdefault(number, []).append(inside)
         sources = list(self.sources)
-        for number, inside_regions in wanted.items():
+        for number, inside_regions in regions_of.items():
             sources[number] = sources[number].fetched(inside_regions)
         return replace(self, sources=tuple(sources))
 
     def _pieces(self, selection: Selection) -> Iterator[tuple[int, Selection, Selection]]:
         """Yield the pieces of a region: number of the source, place in the region, region of the source."""
-        axis, wanted = self.axis, selection[self.axis]
-        number = max(0, bisect_right(self.starts, wanted.start) - 1)
-        while number < len(self.sources) and self.starts[number] < wanted.stop:
-            low, high = max(wanted.start, self.starts[number]), min(wanted.stop, self.starts[number + 1])
+        axis, cells = self.axis, selection[self.axis]
+        number = max(0, bisect_right(self.starts, cells.start) - 1)
+        while number < len(self.sources) and self.starts[number] < cells.stop:
+            low, high = max(cells.start, self.starts[number]), min(cells.stop, self.starts[number + 1])
             if low < high:
                 outside = tuple(slice(0, part.stop - part.start) for part in selection)
                 begin = self.starts[number]
                 yield (
                     number,
-                    _with(outside, axis, slice(low - wanted.start, high - wanted.start)),
+                    _with(outside, axis, slice(low - cells.start, high - cells.start)),
                     _with(selection, axis, slice(low - begin, high - begin)),
                 )
             number += 1
@@ -148,22 +148,22 @@ class Joined(ArraySource):
                 continue
             cells = _moved_by(indices[inside.start : inside.stop], begin)
             tables.append((number, source.manifest(None if region is None else _with(region, self.axis, cells))))
-        found = [self._moved(number, table) for number, table in tables if table is not None]
-        return _merged(found) if found else None
+        moved = [self._moved(number, table) for number, table in tables if table is not None]
+        return _merged(moved) if moved else None
 
     def _moved(self, number: int, table: Manifest) -> PlaceColumns:
         """Return a source's chunks as chunks of the whole."""
         columns = columns_of(table)
         source, chunks = self.sources[number], self.layout.chunks
         lengths = chunks if source.stored is None else source.stored.chunks
-        grid, own = grid_of(self.layout.shape, chunks), grid_of(source.layout.shape, lengths)
+        grid, source_grid = grid_of(self.layout.shape, chunks), grid_of(source.layout.shape, lengths)
         first = self._first(number)
         if isinstance(chunks[self.axis], Lengths) and _ends_within(source, self.axis):
-            along = columns.chunk // math.prod(own[self.axis + 1 :]) % own[self.axis]
-            columns = some(columns, along < own[self.axis] - 1)
+            along = columns.chunk // math.prod(source_grid[self.axis + 1 :]) % source_grid[self.axis]
+            columns = some(columns, along < source_grid[self.axis] - 1)
         if self.axis == 0:
             return columns._replace(chunk=columns.chunk + first * math.prod(grid[1:]))
-        places = list(np.unravel_index(columns.chunk, own))
+        places = list(np.unravel_index(columns.chunk, source_grid))
         places[self.axis] = places[self.axis] + first
         return columns._replace(chunk=np.asarray(np.ravel_multi_index(tuple(places), grid), np.int64))
 
@@ -264,10 +264,10 @@ def joined(sources: Sequence[ArraySource], axis: int, *, rectilinear: bool = Fal
     shape = _with(first.shape, axis, starts[-1])
     dtypes = {source.layout.dtype for source in some}
     dtype = first.dtype if len(dtypes) == 1 else little_descr(first.dtype)
-    told = [source for source in some if source.layout.fill is not None]
-    model = next((source for source in told if not source.undefined), told[0] if told else some[0])
+    filled = [source for source in some if source.layout.fill is not None]
+    model = next((source for source in filled if not source.undefined), filled[0] if filled else some[0])
     fill = model.layout.fill if len(dtypes) == 1 else fill_of(model)
-    stored = next((each.stored for each in some if each.stored is not None), None)
+    stored = next((source.stored for source in some if source.stored is not None), None)
     if misfit(some, axis) is not None:
         stored = rectilinear_grid(some, axis) if rectilinear else None
     if stored is not None:
@@ -363,7 +363,7 @@ def unlike(one: Stored, other: Stored) -> str | None:
     if plain(one.dtype) != plain(other.dtype):
         return "different byte orders"
     if not same_bytes(one.codecs, other.codecs, 0):  # masks count the steps of both alike
-        chains = ("+".join(codec.name or str(codec.id) for codec in each.codecs) for each in (one, other))
+        chains = ("+".join(codec.name or str(codec.id) for codec in stored.codecs) for stored in (one, other))
         return "different filters, {} and {}".format(*(chain or "none" for chain in chains))
     return None
 
@@ -377,16 +377,16 @@ def _merged(tables: list[PlaceColumns]) -> PlaceColumns:
     numbers: dict[str, int] = {}
     source = []
     for table in tables:
-        own = np.array([numbers.setdefault(name, len(numbers)) for name in table.sources], np.int64)
-        source.append(own[table.source] if len(own) else table.source)
+        source_numbers = np.array([numbers.setdefault(name, len(numbers)) for name in table.sources], np.int64)
+        source.append(source_numbers[table.source] if len(source_numbers) else table.source)
     chunk, offset, length, mask = (
         np.concatenate([getattr(table, name) for table in tables]) for name in ("chunk", "offset", "length", "mask")
     )
-    made = PlaceColumns(tuple(numbers), chunk, np.concatenate(source), offset, length, mask)
+    merged = PlaceColumns(tuple(numbers), chunk, np.concatenate(source), offset, length, mask)
     if (np.diff(chunk) >= 0).all():
-        return made
+        return merged
     order = np.argsort(chunk, kind="stable")
-    return made._replace(**{name: getattr(made, name)[order] for name in made._fields[1:]})
+    return merged._replace(**{name: getattr(merged, name)[order] for name in merged._fields[1:]})
 
 
 def _with(values: tuple[Any, ...], axis: int, value: Any) -> tuple[Any, ...]:

@@ -72,8 +72,8 @@ class Counts:
 
     def add(self, route: Route, chunks: int, size: int, decoded: int = 0) -> None:
         """Count written chunks: their bytes, and their `decoded` bytes."""
-        known = self._counts.get(route, Count())
-        self._counts[route] = Count(known.chunks + chunks, known.size + size, known.decoded + decoded)
+        count = self._counts.get(route, Count())
+        self._counts[route] = Count(count.chunks + chunks, count.size + size, count.decoded + decoded)
         if self._watch is not None:
             self._watch(decoded)
 
@@ -103,5 +103,7 @@ class Counts:
         """Sum of all routes."""
         counts = self._counts.values()
         return Count(
-            sum(each.chunks for each in counts), sum(each.size for each in counts), sum(each.decoded for each in counts)
+            sum(count.chunks for count in counts),
+            sum(count.size for count in counts),
+            sum(count.decoded for count in counts),
         )

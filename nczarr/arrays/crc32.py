@@ -7,5 +7,5 @@ def crc32(data: bytes | memoryview, before: int = 0) -> int:
     """Return the CRC-32 of bytes that follow others; `before`: CRC-32 of those."""
     from zlib_ng import zlib_ng
 
-    found: int = zlib_ng.crc32(data, before)
-    return found
+    checksum: int = zlib_ng.crc32(data, before)
+    return checksum

@@ -68,8 +68,8 @@ def _side_by_side(data: bytes, stretch: int) -> int:
         states = states >> 8 ^ table[(states ^ column) & 0xFF]
     moved = _over_zeros(stretch)
     state = 0xFFFFFFFF
-    for own in states.tolist():
-        behind = own
+    for lane in states.tolist():
+        behind = lane
         for bit in range(32):
             if state >> bit & 1:
                 behind ^= moved[bit]
@@ -91,8 +91,8 @@ def _over_zeros(count: int) -> list[int]:
 
 
 def _apply(matrix: list[int], state: int) -> int:
-    made = 0
+    state_after = 0
     for bit, column in enumerate(matrix):
         if state >> bit & 1:
-            made ^= column
-    return made
+            state_after ^= column
+    return state_after

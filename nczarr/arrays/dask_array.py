@@ -48,11 +48,11 @@ class Results:
     def get(self, key: Hashable) -> Any:
         """Return a result, or None."""
         with self._lock:
-            found = self._held.get(key)
-            if found is None:
+            entry = self._held.get(key)
+            if entry is None:
                 return None
             self._held.move_to_end(key)
-            return found[1]
+            return entry[1]
 
     def put(self, key: Hashable, value: Any) -> None:
         """Keep a result, unless it is too large."""
@@ -102,9 +102,9 @@ class Graph:
         """Return a block. It may be kept and must not be modified."""
         tasks = self._prepared()
         key = (tasks.name, *index)
-        found = self._results.get(key)
-        if found is not None:
-            return self._plain(found, index)
+        block = self._results.get(key)
+        if block is not None:
+            return self._plain(block, index)
         needed = self._needed(tasks, key)
         if len(needed) <= WIDE:
             return self._plain(self._computed(tasks, key, needed), index)
@@ -152,19 +152,19 @@ class Graph:
 
     def _needed(self, tasks: _Tasks, key: Hashable) -> dict[Hashable, Any]:
         """Return the part of the graph behind a block; kept results stand in place of their tasks."""
-        found: dict[Hashable, Any] = {}
+        needed: dict[Hashable, Any] = {}
         pending = [key]
         while pending:
             one = pending.pop()
-            if one in found:
+            if one in needed:
                 continue
-            kept = self._results.get(one) if one in tasks.shared else None
-            if kept is not None:
-                found[one] = (partial(_same, kept),)
+            result = self._results.get(one) if one in tasks.shared else None
+            if result is not None:
+                needed[one] = (partial(_same, result),)
                 continue
-            found[one] = tasks.graph[one]
+            needed[one] = tasks.graph[one]
             pending.extend(tasks.inputs[one])
-        return found
+        return needed
 
     def _computed(self, tasks: _Tasks, key: Hashable, needed: dict[Hashable, Any]) -> Any:
         from dask import local, threaded
@@ -212,7 +212,7 @@ def _assembled(
     out = np.empty(shape, dtype)
     for (inside, outside), block in zip(places, blocks, strict=True):
         part = np.ma.asanyarray(block)[inside] if isinstance(block, np.ma.MaskedArray) else np.asarray(block)[inside]
-        lengths = tuple(each.stop - each.start for each in outside)
+        lengths = tuple(indices.stop - indices.start for indices in outside)
         out[outside] = as_declared(part, dtype, lengths, f"the part {outside} of a region")
     return out
 
@@ -296,29 +296,29 @@ def _pieces(chunks: tuple[tuple[int, ...], ...], selection: Selection) -> list[_
     axes = [list(_along(lengths, part)) for lengths, part in zip(chunks, selection, strict=True)]
     return [
         _BlockPiece(
-            tuple(number for number, _, _, _ in found),
-            tuple(inside for _, inside, _, _ in found),
-            tuple(outside for _, _, outside, _ in found),
-            all(whole for _, _, _, whole in found),
+            tuple(number for number, _, _, _ in along),
+            tuple(inside for _, inside, _, _ in along),
+            tuple(outside for _, _, outside, _ in along),
+            all(whole for _, _, _, whole in along),
         )
-        for found in itertools.product(*axes)
+        for along in itertools.product(*axes)
     ]
 
 
 def _along(lengths: tuple[int, ...], part: slice) -> list[tuple[int, slice, slice, bool]]:
     """Return the blocks that a part of one dimension meets, each with its places in the block and in the part."""
     ends = list(itertools.accumulate(lengths))
-    found = []
+    pieces = []
     number, start = bisect_right(ends, part.start), part.start
     while start < part.stop:
         first = ends[number] - lengths[number]
         stop = min(part.stop, ends[number])
         inside, outside = slice(start - first, stop - first), slice(start - part.start, stop - part.start)
-        found.append((number, inside, outside, stop - start == lengths[number]))
+        pieces.append((number, inside, outside, stop - start == lengths[number]))
         number, start = number + 1, stop
         while number < len(lengths) and not lengths[number]:
             number += 1
-    return found
+    return pieces
 
 
 def lazy(array: Any, dtype: Any, fill: bytes | None, results: Results) -> DaskArray:

@@ -184,9 +184,9 @@ def _numcodecs(step: Config, data: bytes, limit: int) -> bytes:
             raise ValueError(f"codec `{step.get('id')}` does not return numbers")
     if len(data) * ratio > 2 * limit:
         raise ValueError(bounded_decompression.TOO_MUCH)
-    made = numcodecs.registry.get_codec(dict(step))
+    codec = numcodecs.registry.get_codec(dict(step))
     with np.errstate(all="ignore"):  # else numpy prints a warning with the place of numcodecs
-        out = np.asarray(made.decode(data))
+        out = np.asarray(codec.decode(data))
     if out.dtype.hasobject:
         raise ValueError(f"codec `{step.get('id')}` returns Python objects")
     if out.nbytes > limit:
@@ -199,25 +199,25 @@ def _categories(step: Config, data: bytes) -> bytes:
     labels, codes = step.get("labels"), np.dtype(step.get("astype", "u1"))
     if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels) or codes.kind not in "iu":
         raise ValueError("codec `categorize` has no labels")
-    found = np.frombuffer(data, codes).astype(np.int64)
-    known = np.where((found > 0) & (found <= len(labels)), found, 0)
+    numbers = np.frombuffer(data, codes).astype(np.int64)
+    codes_in_range = np.where((numbers > 0) & (numbers <= len(labels)), numbers, 0)
     dtype = np.dtype(step.get("dtype"))
     if dtype.kind == "U":
-        return np.array(["", *labels], dtype)[known].tobytes()
+        return np.array(["", *labels], dtype)[codes_in_range].tobytes()
     texts = [b"", *(label.encode() for label in labels)]
-    return vlen_texts([texts[number] for number in known.tolist()])
+    return vlen_texts([texts[number] for number in codes_in_range.tolist()])
 
 
-def _listed(found: Any) -> list[bytes]:
+def _listed(document: Any) -> list[bytes]:
     """Return the texts of a chunk in numcodecs' form: the texts of all cells, then dtype and shape."""
-    if not isinstance(found, list) or len(found) < 2 or not isinstance(found[-1], list):
+    if not isinstance(document, list) or len(document) < 2 or not isinstance(document[-1], list):
         raise ValueError("the chunk is not a list of values, dtype and shape")
-    values = found[:-2]
-    for _ in found[-1][1:]:  # several dimensions are lists of lists
-        values = [inner for each in values if isinstance(each, list) for inner in each]
-    if not all(isinstance(each, str) for each in values):
+    values = document[:-2]
+    for _ in document[-1][1:]:  # several dimensions are lists of lists
+        values = [inner for row in values if isinstance(row, list) for inner in row]
+    if not all(isinstance(text, str) for text in values):
         raise ValueError("the chunk holds values that are not texts")
-    return [each.encode() for each in values]
+    return [text.encode() for text in values]
 
 
 def _parsed(data: bytes) -> Any:

@@ -95,7 +95,7 @@ class DecodedCells(ArraySource):
         if not all(shape):
             return fill_array(self.layout, shape)
         rank = len(self.sections.shape)
-        rest = tuple(slice(each.start, each.stop) for each in whole[rank:])
+        rest = tuple(slice(indices.start, indices.stop) for indices in whole[rank:])
         meeting = self.sections.meeting(whole[:rank])
         first = next(meeting, None)
         if first is None:
@@ -116,11 +116,11 @@ class DecodedCells(ArraySource):
             out[outside] = values
             return out
 
-        def put(given: tuple[Any, Region]) -> None:
-            place, values = taken(*given)
+        def put(meeting_section: tuple[Any, Region]) -> None:
+            place, values = taken(*meeting_section)
             out[place] = values
 
-        self.sections.each(put, (given for some in ((first, second), meeting) for given in some))
+        self.sections.each(put, (meeting_section for some in ((first, second), meeting) for meeting_section in some))
         return out
 
     def occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
@@ -170,52 +170,55 @@ class DecodedContent(ArraySource):
         """Return the values of a region, in its shape and the layout's dtype. Raises OSError."""
         start, stop = selection[0].start, selection[0].stop
         ends = self.sections.ends(self.part.path, stop)
-        found = []
+        pieces = []
         for number in range(bisect_right(ends, start), len(ends)):
             begin = ends[number - 1] if number else 0
             if begin >= stop:
                 break
             inside = slice(max(0, start - begin), min(ends[number], stop) - begin)
             if inside.start < inside.stop:
-                found.append(self.sections.content(number)[self.part.path][(inside, *selection[1:])])
-        if len(found) == 1:
-            return found[0]
+                pieces.append(self.sections.content(number)[self.part.path][(inside, *selection[1:])])
+        if len(pieces) == 1:
+            return pieces[0]
         rest = [part.stop - part.start for part in selection[1:]]
-        return np.concatenate(found) if found else np.empty((0, *rest), numpy_dtype(self._dtype))
+        return np.concatenate(pieces) if pieces else np.empty((0, *rest), numpy_dtype(self._dtype))
 
 
-def read_together(found: Parts, region: Selection) -> Parts | None:
+def read_together(variable_parts: Parts, region: Selection) -> Parts | None:
     """Return the parts of a nonempty region in memory, decoded once; None if they are not decoded together.
 
     The regions of the returned parts begin at 0.
     """
-    sections = _sections_of(found)
+    sections = _sections_of(variable_parts)
     section = None if sections is None else sections.section(region)
     if sections is None or section is None:
         return None
     decoded = sections.decoded(section)
-    made: Parts = {}
+    windows: Parts = {}
     for part in parts(sections.type, sections.shape, sections.types):
         values = decoded[part.path]
         whole = tuple(slice(0, length) for length in values.shape)
-        made[part.path] = Window(in_one_piece(descr(part.type, sections.types), values.shape), whole, values)
-    return made
+        windows[part.path] = Window(in_one_piece(descr(part.type, sections.types), values.shape), whole, values)
+    return windows
 
 
-def region_of_lists(found: Parts, region: Selection) -> Parts | None:
+def region_of_lists(variable_parts: Parts, region: Selection) -> Parts | None:
     """Return the parts of a nonempty region of a variable with lists; None if that costs as much as the whole."""
-    sections = _sections_of(found)
+    sections = _sections_of(variable_parts)
     part = None if sections is None else sections.part(region)
-    if part is None or all(isinstance(source, DecodedCells) for source in found.values()):
+    if part is None or all(isinstance(source, DecodedCells) for source in variable_parts.values()):
         return None
-    fills = {path: source.layout.fill for path, source in found.items() if isinstance(source, DecodedCells)}
+    fills = {path: source.layout.fill for path, source in variable_parts.items() if isinstance(source, DecodedCells)}
     return sources(part, fills)
 
 
-def _sections_of(found: Parts) -> VariableSections | None:
+def _sections_of(variable_parts: Parts) -> VariableSections | None:
     """Return the sections of which all parts of a variable are decoded, or None."""
-    known = [each.sections if isinstance(each, DecodedCells | DecodedContent) else None for each in found.values()]
-    return known[0] if known and all(each is known[0] for each in known) else None
+    sections = [
+        source.sections if isinstance(source, DecodedCells | DecodedContent) else None
+        for source in variable_parts.values()
+    ]
+    return sections[0] if sections and all(section is sections[0] for section in sections) else None
 
 
 def in_one_piece(dtype: Descr, shape: tuple[int, ...], fill: bytes | None = None) -> Layout:
@@ -225,12 +228,12 @@ def in_one_piece(dtype: Descr, shape: tuple[int, ...], fill: bytes | None = None
 
 def sources(sections: VariableSections, fills: Mapping[str, bytes | None]) -> Parts:
     """Return a variable's array sources by part. `fills`: the fill values of arrays."""
-    found: Parts = {}
+    part_sources: Parts = {}
     for part in parts(sections.type, sections.shape, sections.types):
-        known = tuple(length for length in part.shape if length is not None)
-        if len(known) < len(part.shape):
-            found[part.path] = DecodedContent(sections, part)
+        lengths = tuple(length for length in part.shape if length is not None)
+        if len(lengths) < len(part.shape):
+            part_sources[part.path] = DecodedContent(sections, part)
         else:
-            layout = in_one_piece(descr(part.type, sections.types), known, fills.get(part.path))
-            found[part.path] = DecodedCells(sections, part.path, layout)
-    return found
+            layout = in_one_piece(descr(part.type, sections.types), lengths, fills.get(part.path))
+            part_sources[part.path] = DecodedCells(sections, part.path, layout)
+    return part_sources

@@ -92,9 +92,9 @@ def _record_of(name: str) -> Descr:
         return tuple((field[0], read(field[1]), tuple(field[2]) if len(field) > 2 else ()) for field in spelled)
 
     try:
-        found = read(json.loads(name.removeprefix(_RECORD)))
-        if element_of(found) == name and numpy_dtype(found).itemsize == itemsize(found):
-            return found
+        record = read(json.loads(name.removeprefix(_RECORD)))
+        if element_of(record) == name and numpy_dtype(record).itemsize == itemsize(record):
+            return record
     except (TypeError, IndexError, KeyError, RecursionError) as fault:
         raise ValueError(f"not a record: {fault}") from None
     raise ValueError("not a record")
@@ -140,8 +140,8 @@ def stored_dtype(element: Element) -> Descr:
 
 def time_unit(stored: Descr) -> tuple[int, str | None]:
     """Return the number and NumPy's name of the units of stored times; the name is None for all other elements."""
-    found = _TIME.fullmatch(stored) if isinstance(stored, str) else None
-    return (1, None) if found is None else (int(found[1] or 1), found[2])
+    match_of_time = _TIME.fullmatch(stored) if isinstance(stored, str) else None
+    return (1, None) if match_of_time is None else (int(match_of_time[1] or 1), match_of_time[2])
 
 
 def is_nat(data: bytes, dtype: Descr = "<i8") -> bool:
@@ -206,14 +206,14 @@ def suits(element: Element, type_name: str, types: Types) -> bool:
     declared = types.get(type_name)
     if is_record(element):
         try:
-            wanted = modelled(_record_of(element))
+            expected = modelled(_record_of(element))
         except ValueError:
             return False
-        return isinstance(declared, CompoundType) and is_fixed(type_name, types) and descr(type_name, types) == wanted
+        return isinstance(declared, CompoundType) and is_fixed(type_name, types) and descr(type_name, types) == expected
     if element == "bool":
         if not isinstance(declared, EnumType) or declared.base != "byte":
             return False
-        return {each.name: each.value for each in declared.constants} == {"FALSE": 0, "TRUE": 1}
+        return {constant.name: constant.value for constant in declared.constants} == {"FALSE": 0, "TRUE": 1}
     if element == "float16":
         return type_name == "float"
     if is_time(element):
@@ -278,13 +278,13 @@ def model_bytes(data: bytes, dtype: Descr) -> bytes:
 
 def _record_model_bytes(data: bytes, dtype: Record) -> bytes:
     """Convert one record by fields."""
-    made, start = [], 0
+    pieces, start = [], 0
     for _, field, shape in dtype:
         size = itemsize(field)
         for _ in range(math.prod(shape)):
-            made.append(model_bytes(data[start : start + size], field))
+            pieces.append(model_bytes(data[start : start + size], field))
             start += size
-    return b"".join(made)
+    return b"".join(pieces)
 
 
 def as_stored(values: NDArray[Any], dtype: Descr) -> NDArray[Any]:
@@ -313,10 +313,10 @@ def _halved(dtype: Descr) -> bool:
 def _record_as_stored(values: NDArray[Any], dtype: Record) -> NDArray[Any]:
     """Convert records by fields: `values` in any shape, the result too. Raises OverflowError."""
     wide = values.view(widened(numpy_dtype(dtype)))
-    made = np.empty(values.shape, numpy_dtype(dtype))
+    records = np.empty(values.shape, numpy_dtype(dtype))
     for name, field, _ in dtype:
-        made[name] = as_stored(wide[name], field)
-    return made
+        records[name] = as_stored(wide[name], field)
+    return records
 
 
 def widened(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -351,10 +351,10 @@ def swapped(data: bytes, dtype: str) -> bytes:
     return data[:half][::-1] + data[half:][::-1]
 
 
-def in_order(data: bytes, dtype: Descr, wanted: Descr) -> bytes:
-    """Convert one element to the byte order of `wanted`, a dtype that is equal otherwise."""
-    if dtype == wanted:
+def in_order(data: bytes, dtype: Descr, ordered: Descr) -> bytes:
+    """Convert one element to the byte order of `ordered`, a dtype that is equal otherwise."""
+    if dtype == ordered:
         return data
     if isinstance(dtype, str):
         return swapped(data, dtype)
-    return np.frombuffer(data, numpy_dtype(dtype)).astype(numpy_dtype(wanted)).tobytes()
+    return np.frombuffer(data, numpy_dtype(dtype)).astype(numpy_dtype(ordered)).tobytes()

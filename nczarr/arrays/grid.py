@@ -163,8 +163,8 @@ def _shuffled(steps: Sequence[Config], element: np.dtype[Any], layout: Layout) -
         return False
     if steps[0].get("elementsize") not in (None, 0, element.itemsize):
         return False
-    wanted = numpy_dtype(layout.dtype)
-    return element == wanted or (element.kind in "iuf" and element.newbyteorder() == wanted)
+    expected = numpy_dtype(layout.dtype)
+    return element == expected or (element.kind in "iuf" and element.newbyteorder() == expected)
 
 
 def _unshuffle(
@@ -206,13 +206,13 @@ def converted(values: NDArray[Any], dtype: Descr) -> NDArray[Any]:
         texts = values.ravel().tolist()
         out[:] = [text.encode("utf-8", "surrogatepass") for text in texts] if values.dtype.kind == "U" else texts
         return out.reshape(values.shape)
-    wanted = numpy_dtype(dtype)
-    if values.dtype == wanted:
+    declared = numpy_dtype(dtype)
+    if values.dtype == declared:
         return values
     if values.dtype.kind in "iuf":
-        return values.astype(wanted)
+        return values.astype(declared)
     little = values.astype(widened(values.dtype).newbyteorder("<"))
-    return little.view(wanted)
+    return little.view(declared)
 
 
 def _code_points(values: NDArray[Any]) -> NDArray[np.uint32]:
@@ -222,11 +222,14 @@ def _code_points(values: NDArray[Any]) -> NDArray[np.uint32]:
 
 def covering_regions(regions: Iterable[Selection], chunks: tuple[int, ...]) -> set[Index]:
     """Return the chunks of a grid that meet some regions."""
-    found: set[Index] = set()
+    indices: set[Index] = set()
     for region in regions:
-        ranges = [range(part.start // own, -(-part.stop // own)) for part, own in zip(region, chunks, strict=True)]
-        found.update(every_index(ranges))
-    return found
+        ranges = [
+            range(part.start // chunk_length, -(-part.stop // chunk_length))
+            for part, chunk_length in zip(region, chunks, strict=True)
+        ]
+        indices.update(every_index(ranges))
+    return indices
 
 
 def unreadable(
@@ -242,5 +245,6 @@ def unreadable(
 def in_one(bounds: list[tuple[int, int]], chunks: tuple[int, ...]) -> bool:
     """Return whether a region lies in one chunk, or is empty."""
     return all(
-        stop <= start or (stop - 1) // each == start // each for (start, stop), each in zip(bounds, chunks, strict=True)
+        stop <= start or (stop - 1) // chunk_length == start // chunk_length
+        for (start, stop), chunk_length in zip(bounds, chunks, strict=True)
     ) or any(stop <= start for start, stop in bounds)

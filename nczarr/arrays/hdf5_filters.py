@@ -54,7 +54,7 @@ def bitshuffle(data: bytes, width: int, block: int, compressor: int, limit: int)
         whole = len(data) // width // EIGHT * EIGHT * width
         step = block * width
         blocks = [data[start : min(start + step, whole)] for start in range(0, whole, step)]
-        return b"".join([*(_transposed(each, width) for each in blocks), data[whole:]])
+        return b"".join([*(_transposed(piece, width) for piece in blocks), data[whole:]])
     size, step = _header(data, limit)
     whole = size // width // EIGHT * EIGHT * width
     if step % (width * EIGHT):

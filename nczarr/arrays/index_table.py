@@ -34,20 +34,20 @@ def indices_of(table: NDArray[np.int64]) -> Iterator[Index]:
 
 def unraveled(numbers: NDArray[np.int64], counts: tuple[int, ...]) -> NDArray[np.int64]:
     """Return the table of linear indices in a grid: int64, shape (chunks, dimensions)."""
-    found = np.empty((len(numbers), len(counts)), np.int64)
+    table = np.empty((len(numbers), len(counts)), np.int64)
     rest = numbers
     for axis in range(len(counts) - 1, -1, -1):
-        rest, found[:, axis] = np.divmod(rest, counts[axis])
-    return found
+        rest, table[:, axis] = np.divmod(rest, counts[axis])
+    return table
 
 
 def raveled(table: NDArray[np.int64], counts: tuple[int, ...]) -> NDArray[np.int64]:
     """Return the linear indices of a table in a grid of at most `LARGEST` chunks: int64, shape (chunks,)."""
-    found = np.zeros(len(table), np.int64)
+    numbers = np.zeros(len(table), np.int64)
     for axis, count in enumerate(counts):
-        found *= count
-        found += table[:, axis]
-    return found
+        numbers *= count
+        numbers += table[:, axis]
+    return numbers
 
 
 def covering(
@@ -63,15 +63,15 @@ def covering(
     result has the grid of `chunks`. The array's `shape` bounds both. `box`: indices
     without steps, which all chunks of the table meet, and which bound the result.
     """
-    for axis, (own, each, end) in enumerate(zip(unit, chunks, shape, strict=True)):
-        begin = table[:, axis] * own
-        if isinstance(own, Lengths):
-            last = np.minimum((table[:, axis] + 1) * own, end) - 1
+    for axis, (unit_length, chunk_length, end) in enumerate(zip(unit, chunks, shape, strict=True)):
+        begin = table[:, axis] * unit_length
+        if isinstance(unit_length, Lengths):
+            last = np.minimum((table[:, axis] + 1) * unit_length, end) - 1
         else:  # within 64 bits for any length
-            last = np.minimum(begin, max(0, end - own)) + (min(own, end) - 1)
+            last = np.minimum(begin, max(0, end - unit_length)) + (min(unit_length, end) - 1)
         if box is not None:
             begin, last = np.maximum(begin, box[axis].start), np.minimum(last, box[axis].stop - 1)
-        first, last = begin // each, last // each
+        first, last = begin // chunk_length, last // chunk_length
         spans = last - first + 1
         if (spans == 1).all():
             table = table.copy()

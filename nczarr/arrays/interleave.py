@@ -61,16 +61,16 @@ class SourceBounds:
             cells = np.arange(outer + 1, dtype=np.int64) * inner
         else:
             cells = self.within.edges[number] * math.prod(shape[1:])
-        found, total = np.zeros(len(cells), np.int64), 0
+        edges, total = np.zeros(len(cells), np.int64), 0
         block = linear_block(shape, BLOCK)
         for index in every_block(shape, block):
             region = region_of(index, block, shape)
             low = first_of(region, shape)
             sums = np.cumsum(np.concatenate(([0], source.read(region).reshape(-1).astype(np.int64))))
             some = (cells > low) & (cells < low + len(sums))
-            found[some] = total + sums[cells[some] - low]
+            edges[some] = total + sums[cells[some] - low]
             total += int(sums[-1])
-        return found
+        return edges
 
 
 @dataclass(frozen=True, slots=True, eq=False)

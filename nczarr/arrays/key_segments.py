@@ -56,41 +56,45 @@ def segments(siblings: Iterable[str]) -> dict[str, str]:
     natural = {segment.lower() for segment in plain.values()}
     taken: set[str] = set()
     numbers: dict[str, int] = {}
-    found: dict[str, str] = {}
+    segments_by_name: dict[str, str] = {}
     for name, segment in plain.items():
-        own = segment
-        while own.lower() in taken or (own != segment and own.lower() in natural):
+        free = segment
+        while free.lower() in taken or (free != segment and free.lower() in natural):
             number = numbers[segment.lower()] = numbers.get(segment.lower(), 0) + 1
-            own = f"{segment}_c{number}"
-        taken.add(own.lower())
-        found[name] = own
-    return found
+            free = f"{segment}_c{number}"
+        taken.add(free.lower())
+        segments_by_name[name] = free
+    return segments_by_name
 
 
 def suits(segment: str, name: str) -> bool:
     """Return whether a node with this segment can have this name, among any siblings."""
-    own = escaped(name) if name else ""
-    return bool(own) and segment.startswith(own) and (segment == own or bool(_NUMBERED.fullmatch(segment[len(own) :])))
+    plain = escaped(name) if name else ""
+    return (
+        bool(plain)
+        and segment.startswith(plain)
+        and (segment == plain or bool(_NUMBERED.fullmatch(segment[len(plain) :])))
+    )
 
 
-def paths(given: Iterable[str]) -> dict[str, str]:
+def paths(name_paths: Iterable[str]) -> dict[str, str]:
     """Return segment paths by name path, intermediate nodes included; siblings collide in the given order."""
     tree: dict[str, dict[str, None]] = {}
-    for path in given:
+    for path in name_paths:
         above = ""
         for name in path.split("/"):
             tree.setdefault(above, {}).setdefault(name)
             above = f"{above}/{name}" if above else name
-    found: dict[str, str] = {}
-    _place("", "", tree, found)
-    return found
+    segment_paths: dict[str, str] = {}
+    _place("", "", tree, segment_paths)
+    return segment_paths
 
 
-def _place(above: str, place: str, tree: Mapping[str, dict[str, None]], found: dict[str, str]) -> None:
+def _place(above: str, place: str, tree: Mapping[str, dict[str, None]], segment_paths: dict[str, str]) -> None:
     for name, segment in segments(tree.get(above, {})).items():
         path = f"{above}/{name}" if above else name
-        found[path] = f"{place}/{segment}" if place else segment
-        _place(path, found[path], tree, found)
+        segment_paths[path] = f"{place}/{segment}" if place else segment
+        _place(path, segment_paths[path], tree, segment_paths)
 
 
 def problem(segment: str) -> str | None:

@@ -16,9 +16,9 @@ else:
         def __getattr__(self, name: str) -> Any:
             import numpy
 
-            found = getattr(numpy, name)
-            setattr(self, name, found)
-            return found
+            member = getattr(numpy, name)
+            setattr(self, name, member)
+            return member
 
     np = _Numpy("numpy")
     NDArray = Any  # in annotations, which are not evaluated

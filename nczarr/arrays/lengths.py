@@ -67,9 +67,9 @@ def decoded_length(dtype: Descr, chunks: tuple[int, ...]) -> int:
     return 4 if dtype == "|O" else math.prod(chunks) * itemsize(dtype)
 
 
-def misfit(found: int, wanted: int) -> str:
+def misfit(length: int, expected: int) -> str:
     """Return the message for a chunk of wrong length."""
-    return f"there are {found} bytes, and a chunk has {wanted}"
+    return f"there are {length} bytes, and a chunk has {expected}"
 
 
 def texts_end(data: bytes | memoryview, count: int) -> None:
@@ -78,9 +78,9 @@ def texts_end(data: bytes | memoryview, count: int) -> None:
     if size < 4:
         raise ValueError(f"there are {size} bytes, and a chunk of strings has at least 4")
     unpack = struct.Struct("<I").unpack_from
-    (given,) = unpack(data)
-    if given != count:
-        raise ValueError(f"there are {given} strings, and a chunk has {count}")
+    (stated,) = unpack(data)
+    if stated != count:
+        raise ValueError(f"there are {stated} strings, and a chunk has {count}")
     at = 4
     for number in range(count):
         if at + 4 > size:

@@ -126,11 +126,11 @@ class LocatedArray(ArraySource):
 
     def place(self, chunk: Index) -> ChunkPlace | None:
         """Return the place of a chunk in a local file. Raises OSError if the file has changed."""
-        found = self._place(number_of(chunk, self.counts))
-        if found is None or is_remote(found.path):
+        place = self._place(number_of(chunk, self.counts))
+        if place is None or is_remote(place.path):
             return None
-        self._check(found.path)
-        return ChunkPlace(*self._range(found), found.mask)
+        self._check(place.path)
+        return ChunkPlace(*self._range(place), place.mask)
 
     def _place(self, number: int) -> ChunkPlace | None:
         row = int(np.searchsorted(self.table.chunk, number))
@@ -153,17 +153,17 @@ class LocatedArray(ArraySource):
 
     def _bytes(self, number: int) -> tuple[bytes, int] | None:
         """Return the encoded bytes of a chunk, and its mask; None if it is missing. Raises OSError, CompileError."""
-        held = self.held.get(number)
-        if held is not None:
-            return held, 0
+        data_here = self.held.get(number)
+        if data_here is not None:
+            return data_here, 0
         place = self._place(number)
         if place is None:
             return None
         self._check(place.path)
         data = self._fetched(place) if is_remote(place.path) else ranges.read(self._range(place))
-        wanted = linked_length(self.stored.dtype, self.stored.chunks, unmasked(self.stored.codecs, place.mask))
-        if wanted is not None and wanted != len(data):
-            self._unreadable(place, misfit(len(data), wanted))
+        expected = linked_length(self.stored.dtype, self.stored.chunks, unmasked(self.stored.codecs, place.mask))
+        if expected is not None and expected != len(data):
+            self._unreadable(place, misfit(len(data), expected))
         return data, place.mask
 
     def _fetched(self, place: ChunkPlace) -> bytes:
@@ -179,21 +179,21 @@ class LocatedArray(ArraySource):
 
     def encoded(self, chunk: Index) -> bytes | None:
         """Return the bytes of a chunk after the whole codec chain, or None. Raises OSError, CompileError."""
-        found = self._bytes(number_of(chunk, self.counts))
-        return None if found is None or found[1] else found[0]
+        chunk_bytes = self._bytes(number_of(chunk, self.counts))
+        return None if chunk_bytes is None or chunk_bytes[1] else chunk_bytes[0]
 
     def occupied(self, chunks: tuple[int, ...], region: Region | None = None) -> Iterator[Index]:
         """Return the blocks of a region that meet a chunk with a place or bytes, in C order."""
-        numbers, counts, own = self.table.chunk, self.counts, self.stored.chunks
+        numbers, counts, chunk_lengths = self.table.chunk, self.counts, self.stored.chunks
         if len(numbers) + len(self.held) == math.prod(counts):
             return ArraySource.occupied(self, chunks, region)
         if self.held:
             numbers = np.union1d(numbers, np.fromiter(self.held, np.int64, len(self.held)))
-        if region is None and chunks == own:
+        if region is None and chunks == chunk_lengths:
             return indices_of(unraveled(numbers, counts))
         cells = region_or_all(region, self.shape)
-        table = unraveled(numbers[rows_between(numbers, counts, chunk_ranges(own, cells))], counts)
-        return blocks_of_chunks(table, own, chunks, cells)
+        table = unraveled(numbers[rows_between(numbers, counts, chunk_ranges(chunk_lengths, cells))], counts)
+        return blocks_of_chunks(table, chunk_lengths, chunks, cells)
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """Return the values of a region, in its shape and the layout's dtype. Raises OSError, CompileError."""
@@ -219,8 +219,8 @@ class LocatedArray(ArraySource):
 
     def _several(self, chunks: NDArray[np.int64]) -> small_chunks.EncodedChunks:
         """Return the encoded bytes of many chunks. Raises OSError, CompileError."""
-        known = [(row, self._bytes(number)) for row, number in enumerate(raveled(chunks, self.counts).tolist())]
-        stored = [(row, found) for row, found in known if found is not None]
+        chunk_bytes = [(row, self._bytes(number)) for row, number in enumerate(raveled(chunks, self.counts).tolist())]
+        stored = [(row, data) for row, data in chunk_bytes if data is not None]
         rows = np.array([row for row, _ in stored], np.int64)
         return small_chunks.EncodedChunks(
             rows, np.array([mask for _, (_, mask) in stored], np.int32), [data for _, (data, _) in stored]
@@ -228,15 +228,15 @@ class LocatedArray(ArraySource):
 
     def chunk(self, index: Index) -> NDArray[Any] | None:
         """Return a decoded chunk in the layout's dtype; None if it is missing. It is cached."""
-        known: NDArray[Any] | None = kept.get((self, "chunk", index))
-        if known is not None:
-            return known
+        cached: NDArray[Any] | None = kept.get((self, "chunk", index))
+        if cached is not None:
+            return cached
         number = number_of(index, self.counts)
-        found = self._bytes(number)
-        if found is None:
+        data = self._bytes(number)
+        if data is None:
             return None
         try:
-            values = chunk_of(found[0], self.stored.dtype, self._steps(found[1]), self.layout)
+            values = chunk_of(data[0], self.stored.dtype, self._steps(data[1]), self.layout)
         except DECODING_ERRORS as error:
             self._unreadable(self._place(number), str(error) or type(error).__name__)
         kept.put_chunk(self, index, values)
@@ -245,11 +245,11 @@ class LocatedArray(ArraySource):
     def put(self, index: Index, inside: Selection, out: NDArray[Any]) -> bool:
         """Decode a part of a chunk into `out`; return False if the chunk is missing."""
         number = number_of(index, self.counts)
-        found = self._bytes(number)
-        if found is None:
+        data = self._bytes(number)
+        if data is None:
             return False
         try:
-            put_chunk(out, found[0], self.stored.dtype, self._steps(found[1]), self.layout, inside)
+            put_chunk(out, data[0], self.stored.dtype, self._steps(data[1]), self.layout, inside)
         except DECODING_ERRORS as error:
             self._unreadable(self._place(number), str(error) or type(error).__name__)
         return True
@@ -302,7 +302,7 @@ def located(source: ArraySource, short: int) -> LocatedArray | None:
         table = some(table, np.argsort(table.chunk, kind="stable"))
     shape = source.layout.shape
     counts = grid_of(shape, form.stored.chunks)
-    held: dict[int, bytes] = {}
+    chunk_bytes: dict[int, bytes] = {}
     if not form.distant and short >= 0:
         here = np.array([origin(path) is None for path in table.sources] or [True], bool)
         brief = (table.length <= short) & (table.length >= 0) & (table.mask == 0) & here[table.source]
@@ -310,17 +310,17 @@ def located(source: ArraySource, short: int) -> LocatedArray | None:
             data = source.encoded(index_of(number, counts))
             if data is None:
                 return None
-            held[number] = data
-        table = some(table, ~brief) if held else table
-    if len(table.chunk) + len(held) < math.prod(counts):
-        size, known = 0, {*table.chunk.tolist(), *held}
+            chunk_bytes[number] = data
+        table = some(table, ~brief) if chunk_bytes else table
+    if len(table.chunk) + len(chunk_bytes) < math.prod(counts):
+        size, numbers = 0, {*table.chunk.tolist(), *chunk_bytes}
         for index in source.occupied(form.stored.chunks):
             number = number_of(index, counts)
-            if number in known:
+            if number in numbers:
                 continue
             data = source.encoded(index)
             size += 0 if data is None else len(data)
             if data is None or size > HELD:
                 return None
-            held[number] = data
-    return LocatedArray(form, shape, table, held)
+            chunk_bytes[number] = data
+    return LocatedArray(form, shape, table, chunk_bytes)

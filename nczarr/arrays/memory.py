@@ -156,6 +156,6 @@ def is_all(values: NDArray[Any], fill: bytes) -> bool:
         return not flat.size
     width = len(fill)
     if width in (1, 2, 4, 8):
-        wanted = np.frombuffer(fill, f"u{width}")[0]
-        return bool((flat.view(f"u{width}") == wanted).all())
+        pattern = np.frombuffer(fill, f"u{width}")[0]
+        return bool((flat.view(f"u{width}") == pattern).all())
     return flat.tobytes() == fill * flat.size

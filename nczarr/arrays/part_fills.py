@@ -91,33 +91,33 @@ def fill_parts(fill: Constant | None, type_name: str, shape: tuple[int, ...], ty
     lengths: dict[str, int] = {}
     elements = dict(patterns(fill, type_name, types))
     for part in parts(type_name, shape, types):
-        known: tuple[int, ...] = tuple(
+        lengths_of_part: tuple[int, ...] = tuple(
             _ragged_length(part.path, lengths) if length is None else length for length in part.shape
         )
         pattern = elements[part.path]
         if part.counts:
             lengths[part.path.removesuffix("counts") + "content"] = (
-                math.prod(known) * struct.unpack("<q", pattern[0])[0]
+                math.prod(lengths_of_part) * struct.unpack("<q", pattern[0])[0]
             )
         ragged = None in part.shape
-        if len(pattern) > 1 or (ragged and math.prod(known) > 0):
-            layout = Layout(descr(part.type, types), known, known)
+        if len(pattern) > 1 or (ragged and math.prod(lengths_of_part) > 0):
+            layout = Layout(descr(part.type, types), lengths_of_part, lengths_of_part)
             sources[part.path] = Repeated(layout, tuple(pattern))
     return sources
 
 
 def all_fill(
-    fill: Constant | None, type_name: str, shape: tuple[int, ...], types: Types, given: Parts | None = None
+    fill: Constant | None, type_name: str, shape: tuple[int, ...], types: Types, written: Parts | None = None
 ) -> Parts:
-    """Return sources for every part of a variable, those `given` or unwritten ones, at no cost in its shape."""
-    if given is None:
-        given = fill_parts(fill, type_name, shape, types)
+    """Return sources for every part of a variable, those `written` or unwritten ones, at no cost in its shape."""
+    if written is None:
+        written = fill_parts(fill, type_name, shape, types)
     elements = dict(patterns(fill, type_name, types))
     sources: Parts = {}
     for part in parts(type_name, shape, types):
-        known = tuple(length or 0 for length in part.shape)  # ragged content that is not given is empty
-        layout = Layout(descr(part.type, types), known, known, fill=elements[part.path][0])
-        sources[part.path] = given.get(part.path) or fill_source(layout)
+        part_shape = tuple(length or 0 for length in part.shape)  # ragged content that is not given is empty
+        layout = Layout(descr(part.type, types), part_shape, part_shape, fill=elements[part.path][0])
+        sources[part.path] = written.get(part.path) or fill_source(layout)
     return sources
 
 
@@ -136,10 +136,10 @@ def is_complete(source: ArraySource, chunks: tuple[int, ...] | None = None) -> b
 
 def own_fills(sources: Parts, usual: Parts) -> dict[str, bytes]:
     """Return the little-endian fills by part that differ from those of `all_fill` (`usual`)."""
-    found = {part: fill_of(source) for part, source in sources.items()}
+    fills = {part: fill_of(source) for part, source in sources.items()}
     return {
         part: fill
-        for part, fill in found.items()
+        for part, fill in fills.items()
         if fill is not None and part in usual and fill != usual[part].layout.fill
     }
 

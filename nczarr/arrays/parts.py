@@ -129,7 +129,7 @@ def part_tree(type_name: TypeName, types: Types, path: str = "") -> PartTree:
         content = part_tree(declared.base, types, inside + "content")
         return ListTree(PartLeaf(inside + "counts", "int64", counts=True), declared.base, content)
     if isinstance(declared, CompoundType) and not is_fixed(type_name, types):
-        members = ((each, part_tree(each.type, types, inside + escape(each.name))) for each in declared.fields)
+        members = ((field, part_tree(field.type, types, inside + escape(field.name))) for field in declared.fields)
         return RecordTree(tuple(members))
     return PartLeaf(path, type_name)
 
@@ -166,14 +166,14 @@ def spread(
 
 def parts(type_name: TypeName, shape: tuple[int | None, ...], types: Types) -> Iterator[Part]:
     """Return the arrays of a variable in a fixed order: counts before content, fields in order."""
-    found = spread(
+    leaves = spread(
         part_tree(type_name, types),
         shape,
         lambda leaf, shape: Part(leaf.path, leaf.type, shape, leaf.counts),
         lambda tree, shape: (None,),
         lambda number, field, shape: (*shape, *field.shape),
     )
-    return (part for _, part in found)
+    return (part for _, part in leaves)
 
 
 def escape(name: str) -> str:

@@ -38,17 +38,17 @@ class Patchwork(Joined):
 
     def only(self, chunk: Index) -> tuple[ArraySource, Index] | None:
         """Return the source that has a whole chunk in the same encoding, and the index there; None without one."""
-        each, length = self.layout.chunks[self.axis], self.layout.shape[self.axis]
-        begin = chunk[self.axis] * each
-        end = min(begin + each, length)
+        chunk_length, length = self.layout.chunks[self.axis], self.layout.shape[self.axis]
+        begin = chunk[self.axis] * chunk_length
+        end = min(begin + chunk_length, length)
         for number, source in enumerate(self.sources):
             start, stop = self.starts[number], self.starts[number + 1]
             if start <= begin and end <= stop:
-                whole = end - begin == each or end == stop == length
-                aligned = (begin - start) % each == 0
+                whole = end - begin == chunk_length or end == stop == length
+                aligned = (begin - start) % chunk_length == 0
                 if whole and aligned and matches(source.stored, self.layout):
                     moved = list(chunk)
-                    moved[self.axis] = (begin - start) // each
+                    moved[self.axis] = (begin - start) // chunk_length
                     return source, tuple(moved)
                 return None
         return None
@@ -60,11 +60,11 @@ def patched(source: ArraySource, layout: Layout, first: int) -> ArraySource:
     `layout`: of the array that gets the chunks, in the shape of `source`. Any
     other array is returned unchanged.
     """
-    if not isinstance(source, Joined) or not any(matches(each.stored, layout) for each in source.sources[first:]):
+    if not isinstance(source, Joined) or not any(matches(piece.stored, layout) for piece in source.sources[first:]):
         return source
     stored = Stored(layout.dtype, layout.chunks, layout.codecs)
-    own = Layout(source.layout.dtype, source.layout.shape, layout.chunks, layout.codecs, source.layout.fill)
-    return Patchwork(source.sources, source.axis, source.starts, own, stored)
+    regular = Layout(source.layout.dtype, source.layout.shape, layout.chunks, layout.codecs, source.layout.fill)
+    return Patchwork(source.sources, source.axis, source.starts, regular, stored)
 
 
 def copied(source: ArraySource, keys: Iterable[Index], layout: Layout) -> int:
@@ -83,7 +83,7 @@ def _chunks(keys: Iterable[Index], layout: Layout) -> Iterator[Index]:
     per_shard = grid_of(layout.shards, layout.chunks)
     for key in keys:
         ranges = [
-            range(number * each, min((number + 1) * each, count))
-            for number, each, count in zip(key, per_shard, counts, strict=True)
+            range(number * chunk_count, min((number + 1) * chunk_count, count))
+            for number, chunk_count, count in zip(key, per_shard, counts, strict=True)
         ]
         yield from every_index(ranges)

@@ -82,10 +82,10 @@ def answer_all(source: IO[bytes], out: IO[bytes]) -> None:
             out.close()
 
 
-def _reply(out: IO[bytes], done: bool, found: Any) -> None:
+def _reply(out: IO[bytes], done: bool, outcome: Any) -> None:
     """Write the outcome of a call. Raises OSError."""
     try:
-        send(out, (done, found))
+        send(out, (done, outcome))
     except BrokenPipeError:
         raise
     except Exception as error:  # of pickle: what is sent is not written then
@@ -169,20 +169,20 @@ class Processes:
         return self
 
     def __exit__(self, *failure: object) -> None:
-        for each in self._all:
-            each.kill()
+        for process in self._all:
+            process.kill()
         self._crew.__exit__(*failure)
-        for each in self._all:
-            each.kill()
-            each.wait()
-            for stream in (each.stdin, each.stdout):
+        for process in self._all:
+            process.kill()
+            process.wait()
+            for stream in (process.stdin, process.stdout):
                 if stream is not None:
                     with suppress(OSError):
                         stream.close()
 
     def results(self, function: Callable[..., Any], arguments: Iterable[tuple[Any, ...]]) -> Generator[Any, None, None]:
         """Yield the results of calls in order; some run ahead. Raises the first failure, OSError if a process ends."""
-        yield from self._crew.results(Task(partial(self._ask, function, each)) for each in arguments)
+        yield from self._crew.results(Task(partial(self._ask, function, call)) for call in arguments)
 
     def _ask(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
         try:
@@ -194,14 +194,14 @@ class Processes:
         assert process.stdout is not None
         try:
             send(process.stdin, (function, arguments))
-            done, found = receive(process.stdout)
+            done, outcome = receive(process.stdout)
         except (EOFError, BrokenPipeError):
             process.kill()
             raise OSError(None, f"a process that reads sources ended unexpectedly (status {process.wait()})") from None
         self._idle.put(process)
         if done:
-            return found
-        raise found
+            return outcome
+        raise outcome
 
 
 if __name__ == "__main__":

@@ -59,14 +59,14 @@ class BoxCells:
     def mask(self, start: int, stop: int) -> NDArray[np.bool_]:
         """Return which cells from `start` to `stop` are selected: bool, shape (stop - start,)."""
         rest = np.arange(start, stop, dtype=np.int64)
-        found = np.ones(stop - start, np.bool_)
+        selected = np.ones(stop - start, np.bool_)
         for length, indices in zip(reversed(self.shape), reversed(self.ranges), strict=True):
             number = rest % length
             rest //= length
             if indices != range(length):
-                found &= (number >= indices.start) & (number < indices.stop)
-                found &= (number - indices.start) % indices.step == 0
-        return found
+                selected &= (number >= indices.start) & (number < indices.stop)
+                selected &= (number - indices.start) % indices.step == 0
+        return selected
 
 
 class _CellRun(NamedTuple):
@@ -103,7 +103,7 @@ class SelectedElements:
         return self._known[0]
 
     def _sums(self) -> Iterator[_CellRun]:
-        start = kept = 0
+        start = selected = 0
         layout = self.counts.layout
         block = linear_block(layout.shape, BLOCK)
         empty = not (layout.fill or b"").strip(b"\0")
@@ -111,10 +111,10 @@ class SelectedElements:
             region = region_of(index, block, layout.shape)
             cell = first_of(region, layout.shape)
             counts = self._lengths(region)
-            yield _CellRun(region, cell, start, kept)
+            yield _CellRun(region, cell, start, selected)
             start += int(counts.sum())
-            kept += int(counts[self.cells.mask(cell, cell + len(counts))].sum())
-        yield _CellRun((), 0, start, kept)
+            selected += int(counts[self.cells.mask(cell, cell + len(counts))].sum())
+        yield _CellRun((), 0, start, selected)
 
     def _lengths(self, region: Selection) -> NDArray[np.int64]:
         return self.counts.read(region).reshape(-1).astype(np.int64, copy=False)
@@ -126,7 +126,7 @@ class SelectedElements:
 
     def mask(self, start: int, stop: int) -> NDArray[np.bool_]:
         """Return which elements from `start` to `stop` are selected: bool, shape (stop - start,)."""
-        found = np.zeros(stop - start, np.bool_)
+        selected = np.zeros(stop - start, np.bool_)
         blocks = self.blocks
         for number in range(self._block_of(start), len(blocks) - 1):
             block, end = blocks[number], blocks[number + 1].start
@@ -135,9 +135,9 @@ class SelectedElements:
             low, high = max(start, block.start), min(stop, end)
             if low < high:
                 counts = self._lengths(block.region)
-                kept = np.repeat(self.cells.mask(block.cell, block.cell + len(counts)), counts)
-                found[low - start : high - start] = kept[low - block.start : high - block.start]
-        return found
+                elements = np.repeat(self.cells.mask(block.cell, block.cell + len(counts)), counts)
+                selected[low - start : high - start] = elements[low - block.start : high - block.start]
+        return selected
 
     def _block_of(self, element: int) -> int:
         """Return the last block that begins at or before an element; of several with one start, the first."""
@@ -152,8 +152,8 @@ class SelectedElements:
                 continue
             counts = self._lengths(block.region)
             ends = np.cumsum(counts)
-            kept = self.cells.mask(block.cell, block.cell + len(counts)) & (counts > 0)
-            starts, lengths = (ends - counts)[kept] + block.start, counts[kept]
+            nonempty = self.cells.mask(block.cell, block.cell + len(counts)) & (counts > 0)
+            starts, lengths = (ends - counts)[nonempty] + block.start, counts[nonempty]
             places = np.cumsum(lengths) - lengths + block.kept  # number of the first element of each sequence
             low = np.clip(first - places, 0, lengths)
             high = np.clip(last - places, 0, lengths)
@@ -183,8 +183,8 @@ class Inner:
     def mask(self, start: int, stop: int) -> NDArray[np.bool_]:
         """Return which cells from `start` to `stop` are selected: bool, shape (stop - start,)."""
         first, last = start // self.inner, -(-stop // self.inner)
-        found = np.repeat(self.whole.mask(first, last), self.inner)
-        return found[start - first * self.inner : stop - first * self.inner]
+        repeated = np.repeat(self.whole.mask(first, last), self.inner)
+        return repeated[start - first * self.inner : stop - first * self.inner]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

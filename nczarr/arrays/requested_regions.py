@@ -108,7 +108,7 @@ class Blocks(VariableSections):
         self._recent = lru_cache(KEPT)(self._requested)
         self._growing = threading.Lock()
         self._ends: dict[str, list[int]] = {
-            each.path: [] for each in parts(variable.type, (), variable.types) if None in each.shape
+            part.path: [] for part in parts(variable.type, (), variable.types) if None in part.shape
         }
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -131,8 +131,8 @@ class Blocks(VariableSections):
 
     def region(self, number: int) -> Region:
         """Return the cells of a block."""
-        found = region_of(index_of(number, self.counts), self.block, self.shape)
-        return tuple(range(part.start, part.stop) for part in found)
+        bounds = region_of(index_of(number, self.counts), self.block, self.shape)
+        return tuple(range(part.start, part.stop) for part in bounds)
 
     def each(self, call: Callable[[Any], None], sections: Iterable[Any]) -> None:
         """Call a function with each block, `KEPT` blocks concurrently."""
@@ -156,11 +156,11 @@ class Blocks(VariableSections):
 
         Requests missing blocks.
         """
-        found, total = self._ends[part], math.prod(self.counts)
+        ends, total = self._ends[part], math.prod(self.counts)
         with self._growing:
-            while len(found) < total and (stop is None or not found or found[-1] < stop):
-                self._grow(range(len(found), min(len(found) + KEPT, total)))
-        return found
+            while len(ends) < total and (stop is None or not ends or ends[-1] < stop):
+                self._grow(range(len(ends), min(len(ends) + KEPT, total)))
+        return ends
 
     def _grow(self, numbers: range) -> None:
         """Request the lengths of the next blocks concurrently, at first of only one."""
@@ -168,8 +168,8 @@ class Blocks(VariableSections):
         lengths: dict[int, dict[str, int]] = {}
 
         def look(number: int) -> None:
-            found = self.decoded(number)
-            lengths[number] = {part: found[part].shape[0] for part in self._ends}
+            decoded = self.decoded(number)
+            lengths[number] = {part: decoded[part].shape[0] for part in self._ends}
 
         each_at_once(look, list(numbers))
         for number in numbers:
@@ -192,9 +192,9 @@ def each_at_once(call: Any, items: list[Any]) -> None:
     with ThreadPoolExecutor(min(AT_ONCE, len(items))) as threads:
         running = [threads.submit(call, item) for item in items]
         try:
-            for each in running:
-                each.result()
+            for future in running:
+                future.result()
         except BaseException:
-            for each in running:
-                each.cancel()
+            for future in running:
+                future.cancel()
             raise

@@ -110,7 +110,9 @@ def in_shard(array: KeyedArray, chunk: Index) -> tuple[bytes | Range | None, int
     if whole is None:
         return None
     shard, table = whole
-    firsts = (number * length // own for number, length, own in zip(home, shards, chunks, strict=True))
+    firsts = (
+        number * length // chunk_length for number, length, chunk_length in zip(home, shards, chunks, strict=True)
+    )
     place = number_of(tuple(number - first for number, first in zip(chunk, firsts, strict=True)), counts)
     row = bisect_left(table.number, place)
     if row == len(table.number) or table.number[row] != place:
@@ -152,10 +154,10 @@ def in_shards(array: KeyedArray, chunks: NDArray[np.int64]) -> Iterator[InShard]
         if len(rows):
             visits.setdefault(tuple(homes[rows[0]].tolist()), []).append(rows)
     for home, parts in visits.items():
-        found = _shard(array, home, math.prod(grid_of(shape_of(home, shards), array.layout.chunks)))
-        if found is None:
+        shard_and_index = _shard(array, home, math.prod(grid_of(shape_of(home, shards), array.layout.chunks)))
+        if shard_and_index is None:
             continue
-        whole, table = found
+        whole, table = shard_and_index
         rows = np.concatenate(parts)
         stored, places = table.rows(number[rows])
         rows, offset, length = rows[stored], table.offset[places], table.length[places]
@@ -181,7 +183,7 @@ def stored_in_shards(array: KeyedArray, shards: NDArray[np.int64], region: Regio
             continue
         if shard is not None:
             lengths = zip(home, layout.shards, layout.chunks, strict=True)
-            first = np.array([number * length // own for number, length, own in lengths], np.int64)
+            first = np.array([number * length // chunk_length for number, length, chunk_length in lengths], np.int64)
             tables.append(chunks_in(unraveled(shard[1].number, counts) + first, layout.chunks, region))
     return np.concatenate(tables) if tables else shards[:0]
 
@@ -262,20 +264,20 @@ def _chunks_of(layout: Layout, shards: NDArray[np.int64], region: Region | None)
 
 
 def _in_homes(
-    chunks: NDArray[np.int64], own: tuple[int, ...], shards: tuple[int, ...]
+    chunks: NDArray[np.int64], chunk_shape: tuple[int, ...], shards: tuple[int, ...]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the shards of some chunks, and the linear index of each chunk in its shard.
 
     `chunks`: int64, shape (chunks, dimensions), indices in C order; the shards
-    have the same form. `own`: shape of a chunk.
+    have the same form. `chunk_shape`: shape of a chunk.
     """
     if not varies(shards):
-        counts = grid_of(shards, own)
+        counts = grid_of(shards, chunk_shape)
         per_shard = np.array(counts, np.int64).reshape(1, -1)
         homes = chunks // per_shard
         return homes, raveled(chunks - homes * per_shard, counts)
     homes, number = np.empty_like(chunks), np.zeros(len(chunks), np.int64)
-    for axis, (length, shard) in enumerate(zip(own, shards, strict=True)):
+    for axis, (length, shard) in enumerate(zip(chunk_shape, shards, strict=True)):
         homes[:, axis] = home = chunks[:, axis] * length // shard
         first, end = home * shard // length, (home + 1) * shard // length
         number = number * (end - first) + chunks[:, axis] - first
@@ -287,9 +289,9 @@ def _shard(array: KeyedArray, index: Index, count: int) -> tuple[bytes | Range |
 
     Raises OSError, CompileError with `unreadable-chunk`.
     """
-    known: tuple[bytes | Range | None, ShardIndex] | None = kept.get((array.keys, "shard", index))
-    if known is not None:
-        return known
+    cached: tuple[bytes | Range | None, ShardIndex] | None = kept.get((array.keys, "shard", index))
+    if cached is not None:
+        return cached
     array.keys.check_seen()
     key = array.key(index)
     if array.store.distant:
@@ -310,9 +312,13 @@ def _shard(array: KeyedArray, index: Index, count: int) -> tuple[bytes | Range |
         table = ranges.read(Range(shard.path, shard.offset + begin, size))
     else:
         table = shard[begin : begin + size]
-    found = shard, _table(array, table, key, count)
-    kept.put((array.keys, "shard", index), found, found[1].size + (0 if isinstance(shard, Range) else length))
-    return found
+    shard_and_index = shard, _table(array, table, key, count)
+    kept.put(
+        (array.keys, "shard", index),
+        shard_and_index,
+        shard_and_index[1].size + (0 if isinstance(shard, Range) else length),
+    )
+    return shard_and_index
 
 
 def _distant_shard(array: KeyedArray, index: Index, key: str, count: int) -> tuple[None, ShardIndex] | None:
@@ -322,9 +328,9 @@ def _distant_shard(array: KeyedArray, index: Index, key: str, count: int) -> tup
     if table is None:
         array.keys.check_absent(index)
         return None
-    found = None, _table(array, table, key, count)
-    kept.put((array.keys, "shard", index), found, found[1].size)
-    return found
+    shard_and_index = None, _table(array, table, key, count)
+    kept.put((array.keys, "shard", index), shard_and_index, shard_and_index[1].size)
+    return shard_and_index
 
 
 def _index_size(array: KeyedArray, count: int) -> int:

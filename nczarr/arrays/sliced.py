@@ -64,9 +64,9 @@ class Sliced(DerivedSource):
 
     def _boxes_of(self, selection: Selection) -> Iterator[Selection]:
         """Yield the source regions that `read` needs."""
-        wanted = [indices[part] for indices, part in zip(self.ranges, selection, strict=True)]
-        for box in _boxes(wanted, self._apart):
-            yield _box_of([indices[part] for indices, part in zip(wanted, box, strict=True)])
+        requested = [indices[part] for indices, part in zip(self.ranges, selection, strict=True)]
+        for box in _boxes(requested, self._apart):
+            yield _box_of([indices[part] for indices, part in zip(requested, box, strict=True)])
 
     @property
     def _apart(self) -> tuple[bool, ...]:
@@ -85,15 +85,17 @@ class Sliced(DerivedSource):
         rows = np.ones(len(columns.chunk), bool)
         for place, indices, length in zip(places, self.ranges, whole.chunks, strict=True):
             rows &= (place >= indices.start // length) & (place < -(-indices.stop // length))
-        kept = some(columns, rows)
+        inside_columns = some(columns, rows)
         moved = tuple(
             place[rows] - indices.start // length
             for place, indices, length in zip(places, self.ranges, whole.chunks, strict=True)
         )
         shape = tuple(map(len, self.ranges))
         if not shape:
-            return kept
-        return kept._replace(chunk=np.asarray(np.ravel_multi_index(moved, grid_of(shape, self._chunks)), np.int64))
+            return inside_columns
+        return inside_columns._replace(
+            chunk=np.asarray(np.ravel_multi_index(moved, grid_of(shape, self._chunks)), np.int64)
+        )
 
     @property
     def _aligned(self) -> bool:
@@ -149,14 +151,14 @@ class Sliced(DerivedSource):
 
         Reads one small box of the source, or several boxes.
         """
-        wanted = [indices[part] for indices, part in zip(self.ranges, selection, strict=True)]
-        boxes = list(_boxes(wanted, self._apart))
+        requested = [indices[part] for indices, part in zip(self.ranges, selection, strict=True)]
+        boxes = list(_boxes(requested, self._apart))
         if len(boxes) == 1:
-            return self._box(wanted)
-        out = np.empty([len(indices) for indices in wanted], numpy_dtype(self.source.layout.dtype))
+            return self._box(requested)
+        out = np.empty([len(indices) for indices in requested], numpy_dtype(self.source.layout.dtype))
 
         def put(box: Selection) -> None:
-            out[box] = self._box([indices[part] for indices, part in zip(wanted, box, strict=True)])
+            out[box] = self._box([indices[part] for indices, part in zip(requested, box, strict=True)])
 
         chunk = TIMES * volume(grid(self.source)) * out.itemsize
         each(put, boxes, chunk if chunk > SHARED and not out.dtype.hasobject else None)
@@ -164,18 +166,18 @@ class Sliced(DerivedSource):
 
     def read_into(self, selection: Selection, out: NDArray[Any]) -> None:
         """Put the values of a region into `out`, as `ArraySource.read_into`."""
-        wanted = [indices[part] for indices, part in zip(self.ranges, selection, strict=True)]
-        if all(indices.step == 1 for indices in wanted):
-            self.source.read_into(_box_of(wanted), out)
+        requested = [indices[part] for indices, part in zip(self.ranges, selection, strict=True)]
+        if all(indices.step == 1 for indices in requested):
+            self.source.read_into(_box_of(requested), out)
         else:
             out[...] = self.read(selection)
 
-    def _box(self, wanted: list[range]) -> NDArray[Any]:
+    def _box(self, requested: list[range]) -> NDArray[Any]:
         """Return the values at some indices, from their bounding box, in their shape and the source's dtype."""
-        values = self.source.read(_box_of(wanted))
-        if all(indices.step == 1 for indices in wanted):
+        values = self.source.read(_box_of(requested))
+        if all(indices.step == 1 for indices in requested):
             return values
-        steps: tuple[Any, ...] = tuple(slice(None, None, indices.step) for indices in wanted)
+        steps: tuple[Any, ...] = tuple(slice(None, None, indices.step) for indices in requested)
         stepped: NDArray[Any] = values[steps]
         return stepped
 
@@ -192,34 +194,34 @@ class Sliced(DerivedSource):
         )
 
 
-def _box_of(wanted: list[range]) -> Selection:
+def _box_of(requested: list[range]) -> Selection:
     """Return the bounding box of some indices."""
-    return tuple(slice(indices[0], indices[-1] + 1) if indices else slice(0, 0) for indices in wanted)
+    return tuple(slice(indices[0], indices[-1] + 1) if indices else slice(0, 0) for indices in requested)
 
 
 def _pairs(ranges: Region, lengths: tuple[int, ...]) -> Iterator[tuple[range, int]]:
     return zip(ranges, lengths, strict=True)
 
 
-def _boxes(wanted: list[range], apart: Sequence[bool]) -> Iterator[Selection]:
+def _boxes(requested: list[range], apart: Sequence[bool]) -> Iterator[Selection]:
     """Yield parts of a region with bounding boxes of at most `SPAN` elements; one part without steps.
 
     Along dimensions that are `apart`, a part has one index.
     """
     single = [
         [slice(at, at + 1) for at in range(len(indices))] if alone and len(indices) > 1 else [slice(0, len(indices))]
-        for indices, alone in zip(wanted, apart, strict=True)
+        for indices, alone in zip(requested, apart, strict=True)
     ]
     for whole in itertools.product(*single):
-        yield from _small_boxes(wanted, whole)
+        yield from _small_boxes(requested, whole)
 
 
-def _small_boxes(wanted: list[range], whole: Selection) -> Iterator[Selection]:
+def _small_boxes(requested: list[range], whole: Selection) -> Iterator[Selection]:
     """Yield parts of a part of a region with bounding boxes of at most `SPAN` elements; one part without steps."""
     pending = [whole]
     while pending:
         part = pending.pop()
-        lengths = [indices[piece] for indices, piece in zip(wanted, part, strict=True)]
+        lengths = [indices[piece] for indices, piece in zip(requested, part, strict=True)]
         spans = [indices[-1] - indices[0] + 1 if indices else 0 for indices in lengths]
         waste = [span - len(indices) for span, indices in zip(spans, lengths, strict=True)]
         if math.prod(spans) <= SPAN or not any(waste):

@@ -55,7 +55,7 @@ Fetch: TypeAlias = "Callable[[NDArray[np.int64]], EncodedChunks]"
 
 def located(columns: PlaceColumns) -> EncodedChunks:
     """Read chunks from their files. Raises OSError."""
-    whole = b"".join(ranges.read(each) if isinstance(each, Range) else each for each in runs(columns))
+    whole = b"".join(ranges.read(run) if isinstance(run, Range) else run for run in runs(columns))
     view, ends = memoryview(whole), np.cumsum(columns.length).tolist()
     data = [view[begin:end] for begin, end in pairwise([0, *ends])]
     return EncodedChunks(columns.chunk, columns.mask, data)
@@ -68,7 +68,7 @@ def merged(parts: Sequence[EncodedChunks]) -> EncodedChunks:
     rows = np.concatenate([np.zeros(0, np.int64), *(part.rows for part in parts)])
     order = np.argsort(rows, kind="stable")
     masks = np.concatenate([np.zeros(0, np.int32), *(part.masks for part in parts)])
-    data = [each for part in parts for each in part.data]
+    data = [chunk for part in parts for chunk in part.data]
     return EncodedChunks(rows[order], masks[order], [data[number] for number in order.tolist()])
 
 
@@ -88,23 +88,32 @@ def region(
         start >= stop or stop > end for (start, stop), end in zip(bounds, within, strict=True)
     ):
         return None
-    firsts = [start // each for (start, _), each in zip(bounds, layout.chunks, strict=True)]
-    counts = [-(-stop // each) - first for (_, stop), each, first in zip(bounds, layout.chunks, firsts, strict=True)]
+    firsts = [start // chunk_length for (start, _), chunk_length in zip(bounds, layout.chunks, strict=True)]
+    counts = [
+        -(-stop // chunk_length) - first
+        for (_, stop), chunk_length, first in zip(bounds, layout.chunks, firsts, strict=True)
+    ]
     cells = math.prod(counts) * math.prod(layout.chunks)
     if math.prod(counts) < MANY or cells > 2 * math.prod(shape):
         return None
-    box = np.empty([count * each for count, each in zip(counts, layout.chunks, strict=True)], numpy_dtype(layout.dtype))
+    box = np.empty(
+        [count * chunk_length for count, chunk_length in zip(counts, layout.chunks, strict=True)],
+        numpy_dtype(layout.dtype),
+    )
     rows = max(1, TOGETHER // max(1, size * math.prod(counts[1:])))
     for start in range(0, counts[0], rows):
         some = [min(rows, counts[0] - start), *counts[1:]]
         table = np.indices(some, np.int64).reshape(len(some), -1).T
         part = box[start * layout.chunks[0] : (start + some[0]) * layout.chunks[0]]
         try:
-            found = fetch(table + np.array([firsts[0] + start, *firsts[1:]], np.int64))
-            _put(part, table, found, layout, encoding)
+            fetched = fetch(table + np.array([firsts[0] + start, *firsts[1:]], np.int64))
+            _put(part, table, fetched, layout, encoding)
         except (CompileError, OSError, *DECODING_ERRORS):  # the reader of single chunks meets it again, and reports it
             return None
-    begins = [start - first * each for (start, _), first, each in zip(bounds, firsts, layout.chunks, strict=True)]
+    begins = [
+        start - first * chunk_length
+        for (start, _), first, chunk_length in zip(bounds, firsts, layout.chunks, strict=True)
+    ]
     return box[tuple(slice(begin, begin + length) for begin, length in zip(begins, shape, strict=True))]
 
 
@@ -115,28 +124,30 @@ def _size(layout: Layout, encoding: Encoding) -> int:
     return math.prod(layout.chunks) * numpy_dtype(encoding.dtype).itemsize
 
 
-def _put(box: NDArray[Any], table: NDArray[np.int64], found: EncodedChunks, layout: Layout, encoding: Encoding) -> None:
+def _put(
+    box: NDArray[Any], table: NDArray[np.int64], fetched: EncodedChunks, layout: Layout, encoding: Encoding
+) -> None:
     """Decode chunks and put them into a box of whole chunks. Raises one of `DECODING_ERRORS`.
 
     `box`: layout's dtype; `table`: the grid indices in the box, int64, shape
     (chunks, dimensions).
     """
     chunks = layout.chunks
-    counts = [length // each for length, each in zip(box.shape, chunks, strict=True)]
+    counts = [length // chunk_length for length, chunk_length in zip(box.shape, chunks, strict=True)]
     rank = len(chunks)
-    split = box.reshape([each for pair in zip(counts, chunks, strict=True) for each in pair])
+    split = box.reshape([length for pair in zip(counts, chunks, strict=True) for length in pair])
     by_chunk = split.transpose([*range(0, 2 * rank, 2), *range(1, 2 * rank, 2)])
-    if len(found.rows) < len(table):
+    if len(fetched.rows) < len(table):
         box[...] = fill_array(layout, ())
-    for mask in distinct(found.masks).tolist():
-        same = np.flatnonzero(found.masks == mask)
+    for mask in distinct(fetched.masks).tolist():
+        same = np.flatnonzero(fetched.masks == mask)
         steps = [step for number, step in enumerate(encoding.steps) if not mask >> number & 1]
-        data = found.data if len(same) == len(found.data) else [found.data[number] for number in same.tolist()]
+        data = fetched.data if len(same) == len(fetched.data) else [fetched.data[number] for number in same.tolist()]
         values = _decoded(data, steps, layout, encoding)
         if len(same) == len(table):
             by_chunk[...] = values.reshape(by_chunk.shape)
         else:
-            by_chunk[tuple(table[found.rows[same]].T)] = values
+            by_chunk[tuple(table[fetched.rows[same]].T)] = values
 
 
 def _decoded(
@@ -148,7 +159,7 @@ def _decoded(
     width, size = element.itemsize, count * element.itemsize
     shuffled = bool(steps) and steps[0].get("id") == "shuffle" and steps[0].get("elementsize") in (None, 0, width)
     plain = _plain(data, steps[1:] if shuffled else steps, width, size)
-    if any(len(each) != size for each in plain):
+    if any(len(chunk) != size for chunk in plain):
         raise ValueError("a chunk has a wrong length")
     stored = np.frombuffer(b"".join(plain), np.uint8)
     if shuffled and width > 1:
@@ -173,7 +184,7 @@ def _plain(
         from zlib_ng import zlib_ng
 
         try:
-            return [zlib_ng.decompress(each, 15, size) for each in data]
+            return [zlib_ng.decompress(chunk, 15, size) for chunk in data]
         except zlib_ng.error as error:  # type: ignore[misc]
             raise ValueError(str(error)) from None
-    return [decoded(bytes(each), steps, itemsize, size) for each in data]
+    return [decoded(bytes(chunk), steps, itemsize, size) for chunk in data]

@@ -81,8 +81,8 @@ class Pieces(DerivedSource):
         if table is None or math.prod(chunks[: self.axis]) != 1:
             return None
         counts = grid_of(shape, chunks)
-        wanted = -(-shape[self.axis] // self.length)
-        per = min(chunks[self.axis] // self.length, wanted)
+        pieces = -(-shape[self.axis] // self.length)
+        per = min(chunks[self.axis] // self.length, pieces)
         if isinstance(table, Affine):
             if table.count == 1 and per * size <= table.length:
                 return Affine(table.source, table.base, size, size, per)
@@ -95,15 +95,15 @@ class Pieces(DerivedSource):
         above, along = np.divmod(outer, counts[self.axis])
         step = np.arange(per, dtype=np.int64)
         places = along[:, None] * per + step
-        chunk = (above[:, None] * wanted + places) * rest + inner[:, None]
+        chunk = (above[:, None] * pieces + places) * rest + inner[:, None]
         sizes = np.where(table.length < 0, size * per, table.length)  # a whole file is one chunk
-        kept = ((places < wanted) & ((step + 1) * size <= sizes[:, None])).reshape(-1)
-        order = np.argsort(chunk.reshape(-1)[kept], kind="stable")
-        rows = np.repeat(np.arange(len(table.chunk)), per)[kept][order]
-        offset = (table.offset[:, None] + step * size).reshape(-1)[kept][order]
+        is_piece = ((places < pieces) & ((step + 1) * size <= sizes[:, None])).reshape(-1)
+        order = np.argsort(chunk.reshape(-1)[is_piece], kind="stable")
+        rows = np.repeat(np.arange(len(table.chunk)), per)[is_piece][order]
+        offset = (table.offset[:, None] + step * size).reshape(-1)[is_piece][order]
         length = np.full(len(rows), size, np.int64)
-        found = chunk.reshape(-1)[kept][order]
-        return PlaceColumns(table.sources, found, table.source[rows], offset, length, table.mask[rows])
+        numbers = chunk.reshape(-1)[is_piece][order]
+        return PlaceColumns(table.sources, numbers, table.source[rows], offset, length, table.mask[rows])
 
     def read(self, selection: Selection) -> NDArray[Any]:
         """Return the source's values of a region, in its shape and the source's dtype."""
@@ -163,7 +163,7 @@ def addressed(sources: Sequence[ArraySource], axis: int, least: int) -> list[Arr
         return list(sources)
     row = _piece_size(in_pieces(some, axis, 1))
     if length * row > LARGE:
-        length = next(each for each in range(max(1, MOST // row), 0, -1) if not length % each)
+        length = next(divisor for divisor in range(max(1, MOST // row), 0, -1) if not length % divisor)
     cut = in_pieces(some, axis, length)
     if misfit(cut, axis) is not None or (not aligned and length * row < least):
         return list(sources)

@@ -240,11 +240,11 @@ class AffineArray(ArraySource):
         """Return the array in other chunks, if all are full and one file range each."""
         shape, itemsize = self.layout.shape, self._itemsize
         if len(chunks) != len(shape) or any(
-            each < 1 or length % each for each, length in zip(chunks, shape, strict=True)
+            chunk_length < 1 or length % chunk_length for chunk_length, length in zip(chunks, shape, strict=True)
         ):
             return None
         inner = next((axis for axis in range(len(shape) - 1, -1, -1) if chunks[axis] != shape[axis]), 0)
-        if any(each != 1 for each in chunks[:inner]):
+        if any(chunk_length != 1 for chunk_length in chunks[:inner]):
             return None
         if chunks and chunks[0] > 1 and self.stride != math.prod(shape[1:]) * itemsize:
             return None
@@ -338,9 +338,9 @@ class AffineArray(ArraySource):
             rows = min(shape[0], (size - base - row) // step + 1) if size - base >= row else 0
             if rows:
                 strides = _strides((rows, *shape[1:]), steps[axis:], out.itemsize)
-                held = rows, *shape[1:]
-                buffer, at = self.file.region(base, held, steps[axis:], out.itemsize)
-                target[:rows] = np.ndarray(held, out.dtype, buffer, at, strides)
+                stored_shape = rows, *shape[1:]
+                buffer, at = self.file.region(base, stored_shape, steps[axis:], out.itemsize)
+                target[:rows] = np.ndarray(stored_shape, out.dtype, buffer, at, strides)
             if rows == shape[0]:
                 return
             base += rows * step

@@ -84,10 +84,10 @@ def in_limits(items: Iterable[T], workers: int | None, memory: int) -> Iterator[
     iterator = iter(items)
     while True:
         with limited(workers, memory):
-            found = list(islice(iterator, 1))
-        if not found:
+            items_made = list(islice(iterator, 1))
+        if not items_made:
             return
-        yield found[0]
+        yield items_made[0]
 
 
 REUSED = 1 << 24
@@ -232,11 +232,11 @@ class _SharedItems(Generic[T]):
             number = sys.maxsize
             try:
                 with self._lock:
-                    found = None if self.stopped else next(self._items, None)
-                if found is None:
+                    numbered = None if self.stopped else next(self._items, None)
+                if numbered is None:
                     return
-                number = found[0]
-                self._call(found[1])
+                number = numbered[0]
+                self._call(numbered[1])
             except BaseException as failure:
                 self._fail(number, failure)
                 return

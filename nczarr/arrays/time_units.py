@@ -67,11 +67,11 @@ def parsed(text: str) -> tuple[Fraction, str | None] | None:
 
 def dates(text: str, calendar: str) -> Units | None:
     """Return the encoding of dates that `units` and `calendar` name; None if they are no such attributes."""
-    found, known = parsed(text), CALENDARS.get(calendar.rstrip("\0").lower())
-    if found is None or found[1] is None or known is None:
+    encoding, calendar_name = parsed(text), CALENDARS.get(calendar.rstrip("\0").lower())
+    if encoding is None or encoding[1] is None or calendar_name is None:
         return None
     try:
-        return Units(found[0], date(found[1], known), text, calendar)
+        return Units(encoding[0], date(encoding[1], calendar_name), text, calendar)
     except ValueError:
         return None
 
@@ -130,7 +130,7 @@ def date_text(seconds: Fraction, calendar: str) -> str:
     while _first_day(year, calendar) > days:
         year -= max(1, (_first_day(year, calendar) - days) // 366)
     named = _named_year(year, calendar)
-    month = next(each for each in range(12, 0, -1) if _day(named, each, 1, calendar) <= days)
+    month = next(number for number in range(12, 0, -1) if _day(named, number, 1, calendar) <= days)
     day = days - _day(named, month, 1, calendar) + 1
     if calendar == "standard" and (named, month) == (1582, 10) and day > 4:
         day += 10

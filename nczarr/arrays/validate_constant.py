@@ -38,10 +38,10 @@ def problem(constant: Constant, types: Types) -> str | None:
     if declared is None:
         return None if name in ATOMIC else f"type `{name}` is not declared"
     if is_fixed(name, types):
-        wanted = constant.count * size(name, types)
-        if isinstance(data, bytes) and len(data) == wanted:
+        byte_count = constant.count * size(name, types)
+        if isinstance(data, bytes) and len(data) == byte_count:
             return None
-        return f"{constant.count} values of `{name}` take {wanted} bytes"
+        return f"{constant.count} values of `{name}` take {byte_count} bytes"
     nested = [] if isinstance(data, bytes) else [item for item in data if isinstance(item, Constant)]
     if isinstance(data, bytes) or len(nested) != len(data):
         return f"values of `{name}` are constants, one an element or field"

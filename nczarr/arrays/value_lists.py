@@ -144,11 +144,11 @@ class _Given(NamedTuple):
     """Value between runs."""
 
 
-def _placed(given: _Given, types: Types) -> Parts:
+def _placed(whole: _Given, types: Types) -> Parts:
     """Convert one constant to the arrays of its type."""
 
-    def array(leaf: PartLeaf, given: _Given) -> ArraySource:
-        constant, shape, fill = given.constant, given.shape, _bytes(given.fill)
+    def array(leaf: PartLeaf, placed: _Given) -> ArraySource:
+        constant, shape, fill = placed.constant, placed.shape, _bytes(placed.fill)
         dtype = descr(leaf.type, types)
         if leaf.counts:
             counts = [item.count for item in constant.data if isinstance(item, Constant)]
@@ -158,23 +158,23 @@ def _placed(given: _Given, types: Types) -> Parts:
             values[:] = constant.data
         else:
             values = np.frombuffer(constant.data, numpy_dtype(dtype))  # type: ignore[arg-type]
-        return _runs(Layout(dtype, shape, shape, fill=fill), given.starts, given.lengths, values)
+        return _runs(Layout(dtype, shape, shape, fill=fill), placed.starts, placed.lengths, values)
 
-    def elements(tree: ListTree, given: _Given) -> _Given:
-        lists = [item for item in given.constant.data if isinstance(item, Constant)]
+    def elements(tree: ListTree, placed: _Given) -> _Given:
+        lists = [item for item in placed.constant.data if isinstance(item, Constant)]
         content = join(tree.base, lists, types)
         return _Given(content, [0], [content.count], (content.count,))
 
-    def member(number: int, field: Field, given: _Given) -> _Given:
-        declared = types[given.constant.type]
+    def member(number: int, field: Field, placed: _Given) -> _Given:
+        declared = types[placed.constant.type]
         assert isinstance(declared, CompoundType)
-        items = given.constant.data[number :: len(declared.fields)]
+        items = placed.constant.data[number :: len(declared.fields)]
         values = join(field.type, [item for item in items if isinstance(item, Constant)], types)
         count = math.prod(field.shape)
-        starts, lengths = ([count * each for each in numbers] for numbers in (given.starts, given.lengths))
-        return _Given(values, starts, lengths, (*given.shape, *field.shape), _field_fill(given.fill, number))
+        starts, lengths = ([count * number for number in numbers] for numbers in (placed.starts, placed.lengths))
+        return _Given(values, starts, lengths, (*placed.shape, *field.shape), _field_fill(placed.fill, number))
 
-    return dict(spread(part_tree(given.constant.type, types), given, array, elements, member))
+    return dict(spread(part_tree(whole.constant.type, types), whole, array, elements, member))
 
 
 def _field_fill(fill: Constant | None, index: int) -> Constant | None:

@@ -67,8 +67,8 @@ class Window(ArraySource):
     def read(self, selection: Selection) -> NDArray[Any]:
         """Return a view of a region inside the window, in its shape and the layout's dtype."""
         place: Any = (*inside(selection, self.region), ...)  # the dots make a view of a scalar too
-        found: NDArray[Any] = self.values[place]
-        return found
+        view: NDArray[Any] = self.values[place]
+        return view
 
     def fill(self, source: ArraySource, selections: list[Selection]) -> None:
         """Read regions inside the window from the array."""
@@ -88,7 +88,7 @@ def block_shape(
     """
     if math.prod(unit) > room:
         return None
-    counts = [max(1, -(-length // each)) for length, each in zip(shape, unit, strict=True)]
+    counts = [max(1, -(-length // unit_length)) for length, unit_length in zip(shape, unit, strict=True)]
     block = [1] * len(shape)
 
     def taken(axis: int, units: int) -> int:
@@ -103,7 +103,7 @@ def block_shape(
 
     open_axes = {axis for axis in range(len(shape)) if block[axis] < counts[axis]}
     while open_axes:
-        axis = max(open_axes, key=lambda each: (waste(each), each))
+        axis = max(open_axes, key=lambda candidate: (waste(candidate), candidate))
         if waste(axis) <= 1.0:
             break
         more = range(block[axis] + 1, counts[axis] + 1)
@@ -134,11 +134,11 @@ def slab_shape(source: ArraySource, unit: tuple[int, ...], room: int) -> tuple[i
     row = math.prod(unit) * math.prod(counts[cut + 1 :]) * (itemsize(source.layout.dtype) or TEXT)
     period = math.lcm(_cells(source)[cut], unit[cut]) // unit[cut]
     shorter = max(period, WORTHWHILE // row // period * period)
-    found = [
-        tuple(min(count * each, length) for count, each, length in zip(units, unit, shape, strict=True))
+    slabs = [
+        tuple(min(count * unit_length, length) for count, unit_length, length in zip(units, unit, shape, strict=True))
         for units in (counts, (*counts[:cut], min(shorter, counts[cut]), *counts[cut + 1 :]))
     ]
-    slab = min(reversed(found), key=partial(_decodings, source))
+    slab = min(reversed(slabs), key=partial(_decodings, source))
     return slab if _decodings(source, slab) < _decodings(source, unit) else None
 
 
@@ -169,13 +169,15 @@ def _decodings(source: ArraySource, lengths: tuple[int, ...]) -> float:
     """Return how often a source chunk is decoded on average if regions of these lengths are read one by one."""
     times = 1.0
     blocks = None if source.deferred is None else source.deferred.array.chunks
-    for axis, (length, each, cell) in enumerate(zip(source.layout.shape, lengths, _cells(source), strict=True)):
+    for axis, (length, region_length, cell) in enumerate(
+        zip(source.layout.shape, lengths, _cells(source), strict=True)
+    ):
         if blocks is None:
-            count, common = -(-length // cell), (length - 1) // math.lcm(cell, each)
+            count, common = -(-length // cell), (length - 1) // math.lcm(cell, region_length)
         else:
             ends = list(accumulate(filter(None, blocks[axis])))
-            count, common = len(ends), sum(end % each == 0 for end in ends[:-1])
-        times *= (count + (length - 1) // each - common) / max(1, count)
+            count, common = len(ends), sum(end % region_length == 0 for end in ends[:-1])
+        times *= (count + (length - 1) // region_length - common) / max(1, count)
     return times
 
 
@@ -199,8 +201,8 @@ def blocks(
     for group in np.split(keys[order], ends):
         if not len(group):
             continue
-        found = tuple(index_of(key, counts) for key in group.tolist())
-        yield _bounding(found, unit, shape), found
+        indices_of_keys = tuple(index_of(key, counts) for key in group.tolist())
+        yield _bounding(indices_of_keys, unit, shape), indices_of_keys
 
 
 def along(region: Selection, cells: tuple[int, ...], element: int, most: int = PIECE) -> Iterator[list[Selection]]:
