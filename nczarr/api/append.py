@@ -120,25 +120,25 @@ def append(
     )
     single = isinstance(sources, str | os.PathLike | DatasetHandle)
     every: Iterable[Any] = [sources] if single else sources  # type: ignore[assignment]
-    given = [each if isinstance(each, DatasetHandle) else os.fspath(each) for each in every]
+    inputs = [source if isinstance(source, DatasetHandle) else os.fspath(source) for source in every]
 
-    def read(source: str | DatasetHandle, own: Report) -> Checked | None:
+    def read(source: str | DatasetHandle, source_report: Report) -> Checked | None:
         if not isinstance(source, DatasetHandle):
-            return pipeline.read_path(source, own, options._replace(survey=True))
-        report_losses(source, own, options)
-        return None if own.errors else source.checked
+            return pipeline.read_path(source, source_report, options._replace(survey=True))
+        report_losses(source, source_report, options)
+        return None if source_report.errors else source.checked
 
     named = [
-        Input(each if isinstance(each, str) else each.dataset.name or f"dataset {number}", partial(read, each))
-        for number, each in enumerate(given, 1)
+        Input(source if isinstance(source, str) else source.dataset.name or f"dataset {number}", partial(read, source))
+        for number, source in enumerate(inputs, 1)
     ]
     words = (along,) if isinstance(along, str) else tuple(along)
     path, subset = os.fspath(target), Subset(tuple(variables), tuple(groups), related=coordinates)
     with passing():
-        command = extension.fingerprint(given, path, words, region, subset, options)
+        command = extension.fingerprint(inputs, path, words, region, subset, options)
         order = extension.ExtendRequest(words, region == "auto", command, discard=discard)
         done = extension.append(every_opened(named, subset, report), path, order, report, options)
-    found = report.sorted()
-    if done is None or any(each.severity is Severity.ERROR for each in found):
-        raise CompileError(found)
-    return done.conversion._replace(diagnostics=tuple(found))
+    diagnostics = report.sorted()
+    if done is None or any(diagnostic.severity is Severity.ERROR for diagnostic in diagnostics):
+        raise CompileError(diagnostics)
+    return done.conversion._replace(diagnostics=tuple(diagnostics))

@@ -16,10 +16,10 @@ CHARACTERS = 300
 def brief(value: Any) -> str:
     """Return a value in a bounded text: the first elements of an array, the beginning of a text."""
     if isinstance(value, list):
-        shown = ", ".join(_one(each) for each in value[:ITEMS])
+        shown = ", ".join(_one(element) for element in value[:ITEMS])
         text = f"[{shown}{_more(len(value))}]"
     elif isinstance(value, np.ndarray):
-        shown = ", ".join(_one(each) for each in value.reshape(-1)[:ITEMS])
+        shown = ", ".join(_one(element) for element in value.reshape(-1)[:ITEMS])
         text = f"[{shown}{_more(value.size)}]"
     else:
         text = _one(value)

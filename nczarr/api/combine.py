@@ -145,7 +145,7 @@ def combine(
     from nczarr.stores.spool import passing
 
     report = Report()
-    given = [source if isinstance(source, DatasetHandle) else os.fspath(source) for source in sources]
+    paths_or_handles = [source if isinstance(source, DatasetHandle) else os.fspath(source) for source in sources]
     reading = for_reading(Options(storage=StorageOptions(storage_options), following=following))
     form = None if target is None else targets.target_format(os.fspath(target), format, report)
     if report.errors:
@@ -153,47 +153,49 @@ def combine(
     subset = subset_from(report, variables=variables, groups=groups, **_cuts(options))
     words = (along,) if isinstance(along, str) else tuple(along)
     recoding = Recoding(units) if units is not None or decode_times else None
-    wanted = CombineSpec(words, new_dim, recoding=recoding, rectilinear=options.get("grid") == "rectilinear")
+    spec = CombineSpec(words, new_dim, recoding=recoding, rectilinear=options.get("grid") == "rectilinear")
     if form is not None and form.name == REFERENCE:
-        wanted = wanted._replace(addressable=writing.embed, inline=writing.inline)
+        spec = spec._replace(addressable=writing.embed, inline=writing.inline)
     dask, resume = options.get("dask"), False
-    if wanted.addressable is not None:  # one process writes a document
+    if spec.addressable is not None:  # one process writes a document
         dask, resume = options.pop("dask", None), options.pop("resume", False)
-    if dask is not None and not _is_divisible(given, dask, report):
+    if dask is not None and not _is_divisible(paths_or_handles, dask, report):
         raise CompileError(report.sorted())
-    inputs = [_input(source, number, reading, absolute=dask is not None) for number, source in enumerate(given, 1)]
+    inputs = [
+        _input(source, number, reading, absolute=dask is not None) for number, source in enumerate(paths_or_handles, 1)
+    ]
     place = None if target is None else os.fspath(target)
-    taken = wanted.addressable is not None and place is not None and not is_remote(place) and os.path.lexists(place)
+    taken = spec.addressable is not None and place is not None and not is_remote(place) and os.path.lexists(place)
     if taken and not options.get("overwrite"):
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), place)
 
     def read() -> Combined:
-        found = combined(
+        dataset = combined(
             inputs,
             subset.choice,
-            wanted,
+            spec,
             report,
             storage=reading.storage.of("source"),
             workers=options.get("workers"),
             dask=dask,
-            journal=journal_of(place, wanted, len(inputs), resume=resume),
+            journal=journal_of(place, spec, len(inputs), resume=resume),
             asked=repr(following),
         )
-        checked = found and pipeline.select(found.checked, subset.cuts, report)
-        if found is None or checked is None:
+        checked = dataset and pipeline.select(dataset.checked, subset.cuts, report)
+        if dataset is None or checked is None:
             raise CompileError(report.sorted())
-        return found._replace(checked=checked)
+        return dataset._replace(checked=checked)
 
     if target is None:
         return handle_of(read().checked, report)
-    paths = [source for source in given if isinstance(source, str)]
+    paths = [source for source in paths_or_handles if isinstance(source, str)]
     if paths and writing.home is None:
         writing = writing._replace(home=home_of(paths))
     with passing():
-        found = read()
-        handle = handle_of(found.checked, report)
+        dataset = read()
+        handle = handle_of(dataset.checked, report)
         done = convert(handle, target, format, writing=writing, storage_options=storage_options, **options)
-        found.forget()
+        dataset.forget()
     return done._replace(diagnostics=(*handle.diagnostics, *done.diagnostics))
 
 
@@ -290,7 +292,7 @@ def append(
     from nczarr.stores.spool import passing
 
     report = Report()
-    given = [source if isinstance(source, DatasetHandle) else os.fspath(source) for source in sources]
+    inputs_of_run = [source if isinstance(source, DatasetHandle) else os.fspath(source) for source in sources]
     options = Options(
         storage=StorageOptions(storage_options),
         following=following,
@@ -299,28 +301,32 @@ def append(
         dask=dask,
         verify=verify,
     )
-    if dask is not None and not _is_divisible(given, dask, report):
+    if dask is not None and not _is_divisible(inputs_of_run, dask, report):
         raise CompileError(report.sorted())
     reading = for_reading(options)
-    inputs = [_input(source, number, reading, absolute=dask is not None) for number, source in enumerate(given, 1)]
+    inputs = [
+        _input(source, number, reading, absolute=dask is not None) for number, source in enumerate(inputs_of_run, 1)
+    ]
     words = (along,) if isinstance(along, str) else tuple(along)
     recoding = Recoding(units) if units is not None or decode_times else None
     subset = Subset(tuple(variables), tuple(groups), related=coordinates)
     path, done = os.fspath(document), None
     with passing(), locked(path, report, options) as lock:
-        made = None if lock is None else DocumentExtension.of(path, inputs, words, recoding, subset, options, report)
-        if lock is not None and made is not None and not report.errors:
-            done = write(made, lock, report)
+        extension = (
+            None if lock is None else DocumentExtension.of(path, inputs, words, recoding, subset, options, report)
+        )
+        if lock is not None and extension is not None and not report.errors:
+            done = write(extension, lock, report)
     if done is None or report.errors:
         raise CompileError(report.sorted())
     return done._replace(diagnostics=tuple(report.sorted()))
 
 
-def _is_divisible(given: Iterable[str | DatasetHandle], dask: str, report: Report) -> bool:
+def _is_divisible(sources: Iterable[str | DatasetHandle], dask: str, report: Report) -> bool:
     """Return whether a cluster can read all sources. Reports indivisible-run, bad-url, missing-library."""
     from nczarr.link.cluster_limits import indivisible, is_scheduler
 
-    if not all(isinstance(source, str) for source in given):
+    if not all(isinstance(source, str) for source in sources):
         indivisible("an open dataset belongs to one process", report)
         return False
     return is_scheduler(dask, report)

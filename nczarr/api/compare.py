@@ -75,7 +75,7 @@ def diff(
 
     limit = None if tolerance is None else Tolerance.parse(str(tolerance))
     report = Report()
-    one, other = (_opened(each, storage_options).checked for each in (first, second))
+    one, other = (_opened(dataset, storage_options).checked for dataset in (first, second))
     sides = chosen(one, other, Subset(tuple(variables), tuple(groups)), report)
     if sides is None:
         raise CompileError(report.sorted())
@@ -139,16 +139,20 @@ def digest(
     return digest_of(checked, Options(memory=memory, workers=workers)).whole
 
 
-def _complete(given: str | os.PathLike[str] | DatasetHandle, storage_options: Mapping[str, Any] | None) -> Checked:
+def _complete(dataset: str | os.PathLike[str] | DatasetHandle, storage_options: Mapping[str, Any] | None) -> Checked:
     """Return a dataset without omissions. Raises CompileError otherwise."""
-    handle = _opened(given, storage_options)
-    missing = [each for each in handle.diagnostics if each.code in UNREAD]
+    handle = _opened(dataset, storage_options)
+    missing = [diagnostic for diagnostic in handle.diagnostics if diagnostic.code in UNREAD]
     if missing:
         raise CompileError(missing)
     return handle.checked
 
 
-def _opened(given: str | os.PathLike[str] | DatasetHandle, storage_options: Mapping[str, Any] | None) -> DatasetHandle:
+def _opened(
+    dataset: str | os.PathLike[str] | DatasetHandle, storage_options: Mapping[str, Any] | None
+) -> DatasetHandle:
     from nczarr.api.handle import DatasetHandle, opened
 
-    return given if isinstance(given, DatasetHandle) else opened(os.fspath(given), storage_options=storage_options)
+    return (
+        dataset if isinstance(dataset, DatasetHandle) else opened(os.fspath(dataset), storage_options=storage_options)
+    )

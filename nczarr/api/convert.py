@@ -72,16 +72,16 @@ def convert(
     from nczarr.stores.spool import passing
 
     report, fixed = Report(), options.get("fixed", False)
-    wanted = subset_from(report, **options)
+    subset = subset_from(report, **options)
     settings = options_from(**options)._replace(
         source=None if isinstance(source, DatasetHandle) else os.fspath(source),
-        part=part_in_words(wanted, fixed=fixed),
+        part=part_in_words(subset, fixed=fixed),
     )
     form = targets.target_format(path := os.fspath(target), format, report)
     checked = done = None
     with passing():
         if form is not None and not report.errors:
-            checked = _part(source, options.get("from_format"), wanted, report, settings, fixed=fixed)
+            checked = _part(source, options.get("from_format"), subset, report, settings, fixed=fixed)
         if form is not None and checked is not None and not report.errors:
             done = pipeline.write(checked, path, form, report, settings)
     return _finished(done, path, report)
@@ -89,18 +89,18 @@ def convert(
 
 def _finished(done: Conversion | None, path: str, report: Report) -> Conversion:
     """Return the conversion with its diagnostics. Raises FileExistsError, CompileError."""
-    found = report.sorted()
-    if any(each.code == "target-exists" for each in found):
+    diagnostics = report.sorted()
+    if any(diagnostic.code == "target-exists" for diagnostic in diagnostics):
         raise FileExistsError(errno.EEXIST, "the target exists; overwrite=True replaces it", path)
-    if done is None or any(each.severity is Severity.ERROR for each in found):
-        raise CompileError(found)
-    return done._replace(diagnostics=tuple(found))
+    if done is None or any(diagnostic.severity is Severity.ERROR for diagnostic in diagnostics):
+        raise CompileError(diagnostics)
+    return done._replace(diagnostics=tuple(diagnostics))
 
 
 def _part(
     source: str | os.PathLike[str] | DatasetHandle,
     form: str | None,
-    wanted: Subset,
+    subset: Subset,
     report: Report,
     options: Options,
     *,
@@ -111,7 +111,7 @@ def _part(
 
     checked = _checked(source, form, report, options)
     if checked is not None and not report.errors:
-        checked = pipeline.select(checked, wanted, report)
+        checked = pipeline.select(checked, subset, report)
     if fixed and checked is not None and not report.errors:
         from nczarr.select.subset import fixed as without_growth
 
@@ -193,8 +193,8 @@ def write(
     ()
     """
     if isinstance(dataset, DatasetHandle):
-        own = {"encoding": encoding, "unlimited_dims": unlimited_dims, "group": group}
-        for name, value in own.items():
+        xarray_options = {"encoding": encoding, "unlimited_dims": unlimited_dims, "group": group}
+        for name, value in xarray_options.items():
             if value is not None:
                 raise TypeError(f"`{name}` is for objects of xarray, not for a DatasetHandle")
         return convert(dataset, path, format, **options).diagnostics

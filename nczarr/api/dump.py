@@ -28,12 +28,12 @@ def _is_there(checked: Checked, options: Options, report: Report) -> bool:
     from nczarr.select.names import unmatched
 
     before = report.errors
-    for what, asked, known in (
+    for what, asked, declared in (
         ("variable", options.variables, checked.variables),
         ("group", options.groups, checked.groups),
     ):
-        simple = {names.last(fqn) for fqn in known if fqn != "/"}
+        simple = {names.last(fqn) for fqn in declared if fqn != "/"}
         for name in asked:
-            if name not in known and name not in simple:
-                unmatched(what, name, known, report)
+            if name not in declared and name not in simple:
+                unmatched(what, name, declared, report)
     return report.errors == before

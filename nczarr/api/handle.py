@@ -217,12 +217,12 @@ class DatasetHandle(GroupHandle):
 
         report = Report()
         form = targets.target_format("", format, report)
-        wanted = options_from(**options)
-        report_losses(self, report, wanted)
-        made = None if form is None else pipeline.keys(self.checked, form, report, wanted)
-        if made is None or report.errors:
+        settings = options_from(**options)
+        report_losses(self, report, settings)
+        keys = None if form is None else pipeline.keys(self.checked, form, report, settings)
+        if keys is None or report.errors:
             raise CompileError(report.sorted())
-        return made
+        return keys
 
     def _text(self, form_name: str) -> str:
         from nczarr import pipeline
@@ -362,9 +362,9 @@ def open_dataset(
     ...     nczarr.open(file)["time"][...].tolist()
     [0.0, 6.0, 12.0]
     """
-    found = opened(path, kind, storage_options, following)
-    warn_of_losses(found)
-    return found
+    handle = opened(path, kind, storage_options, following)
+    warn_of_losses(handle)
+    return handle
 
 
 def opened(
@@ -386,13 +386,13 @@ def opened(
     return handle_of(checked, report, pickling.opening(open_dataset, place, following, kind=kind))
 
 
-def opened_object(given: Any, options: Options) -> DatasetHandle:
+def opened_object(source: Any, options: Options) -> DatasetHandle:
     """Return the dataset in an object that is not a path. Raises OSError, CompileError, TypeError."""
     from nczarr import pipeline
     from nczarr.stores import objects
 
     report = Report()
-    return handle_of(pipeline.read(objects.opened_object(given), report, options), report)
+    return handle_of(pipeline.read(objects.opened_object(source), report, options), report)
 
 
 def handle_of(
@@ -432,12 +432,14 @@ def warn_of_losses(handle: DatasetHandle) -> None:
 def omission(handle: DatasetHandle) -> str:
     """Return the message that lists what was omitted when a dataset was opened; empty without any."""
     lost = [
-        each for each in handle.diagnostics if each in handle.losses or each.code in ("unseen-object", "unsafe-key")
+        diagnostic
+        for diagnostic in handle.diagnostics
+        if diagnostic in handle.losses or diagnostic.code in ("unseen-object", "unsafe-key")
     ]
     if not lost:
         return ""
     more = f"; and {len(lost) - LISTED} more in `diagnostics`" if len(lost) > LISTED else ""
-    listed = "; ".join(f"{each.code}: {each.message}" for each in lost[:LISTED])
+    listed = "; ".join(f"{diagnostic.code}: {diagnostic.message}" for diagnostic in lost[:LISTED])
     return f"content of the dataset was left out: {listed}{more}"
 
 

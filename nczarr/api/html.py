@@ -92,15 +92,21 @@ def _text(text: str) -> str:
 
 def _sections(checked: Checked, path: str, group: Group, left: list[int], more: More = NOTHING) -> Iterator[str]:
     """Yield the sections of a group. `left`: characters that may still be written, one item, which is updated."""
-    types = (f"<li>{_type(each)}</li>" for each in group.types)
-    dimensions = (f"<li>{_dimension(each)}</li>" for each in group.dimensions)
-    variables = (_variable(checked, names.join(path, each.name), each, left, more) for each in group.variables)
-    groups = (_group(checked, names.join(path, each.name), each, left, more) for each in group.groups)
+    types = (f"<li>{_type(declared)}</li>" for declared in group.types)
+    dimensions = (f"<li>{_dimension(dimension)}</li>" for dimension in group.dimensions)
+    variables = (
+        _variable(checked, names.join(path, variable.name), variable, left, more) for variable in group.variables
+    )
+    groups = (_group(checked, names.join(path, child.name), child, left, more) for child in group.groups)
     yield _section("Dimensions", dimensions, len(group.dimensions), left, "nz-dims")
     yield _section("Types", types, len(group.types), left, "nz-dims", is_open=False)
     yield _section("Variables", variables, len(group.variables), left, "nz-vars")
     yield _section(
-        "Attributes", (_attribute(checked, each) for each in group.attributes), len(group.attributes), left, "nz-attrs"
+        "Attributes",
+        (_attribute(checked, attribute) for attribute in group.attributes),
+        len(group.attributes),
+        left,
+        "nz-attrs",
     )
     yield _section("Groups", groups, len(group.groups), left, "nz-groups")
 
@@ -109,20 +115,20 @@ def _section(title: str, rows: Iterator[str], count: int, left: list[int], kind:
     """Return a section that folds; nothing without rows. Half of the characters that are left remain for the rest."""
     if not count:
         return ""
-    found: list[str] = []
+    shown: list[str] = []
     room, number = max(left[0] // 2, 2000), 0
     for row in rows:
         room -= len(row)
-        if room < 0 and found:
+        if room < 0 and shown:
             break
-        found.append(row)
+        shown.append(row)
         number += 1
         left[0] -= len(row)
     more = f"<li class='nz-more'>… and {count - number:,} more</li>" if number < count else ""
     state = " open" if is_open and count <= UNFOLDED else ""
     return (
         f"<details class='nz-section'{state}><summary>{title} <span class='nz-count'>({count:,})</span></summary>"
-        f"<ul class='{kind}'>{''.join(found)}{more}</ul></details>"
+        f"<ul class='{kind}'>{''.join(shown)}{more}</ul></details>"
     )
 
 
@@ -134,7 +140,7 @@ def _dimension(dimension: Dimension) -> str:
 def _type(declared: UserType) -> str:
     text = _text(type_text(declared))
     if isinstance(declared, EnumType):
-        shown = ", ".join(f"{each.name} = {each.value}" for each in declared.constants[:20])
+        shown = ", ".join(f"{constant.name} = {constant.value}" for constant in declared.constants[:20])
         more = f", … {len(declared.constants) - 20} more" if len(declared.constants) > 20 else ""
         text += f" <span class='nz-dim'>{_text(shown + more)}</span>"
     return text
@@ -171,8 +177,8 @@ def _words(checked: Checked, path: str, variable: Variable) -> Iterator[str]:
     """Yield the columns of a variable: name, dimensions with lengths, type, and size."""
     shape = checked.shapes[path]
     axes = (
-        f"{'' if isinstance(each, int) else _text(names.last(each)) + ': '}{length:,}"
-        for each, length in zip(variable.dimensions, shape, strict=True)
+        f"{'' if isinstance(dimension, int) else _text(names.last(dimension)) + ': '}{length:,}"
+        for dimension, length in zip(variable.dimensions, shape, strict=True)
     )
     coordinate = " nz-coord" if len(shape) == 1 and variable.dimensions[0] == path else ""
     yield f"<span class='nz-name{coordinate}'>{_text(variable.name)}</span> "
@@ -198,7 +204,7 @@ def _details(checked: Checked, path: str, variable: Variable, left: list[int]) -
     """Yield the attributes and the storage of a variable."""
     facts = _storage(checked, path, variable)
     rows = [f"<tr><th scope='row'>{title}</th><td>{text}</td></tr>" for title, text in facts]
-    attributes = (_attribute(checked, each) for each in variable.attributes)
+    attributes = (_attribute(checked, attribute) for attribute in variable.attributes)
     shown = _list(attributes, len(variable.attributes), left)
     yield f"<ul class='nz-attrs'>{shown}</ul>" if shown else "<p class='nz-dim'>No attributes.</p>"
     yield f"<table class='nz-storage'><tbody>{''.join(rows)}</tbody></table>"
@@ -206,13 +212,13 @@ def _details(checked: Checked, path: str, variable: Variable, left: list[int]) -
 
 def _list(rows: Iterator[str], count: int, left: list[int]) -> str:
     """Return as many rows as there is room for, and the number of others."""
-    found: list[str] = []
+    shown: list[str] = []
     for row in rows:
         left[0] -= len(row)
-        if left[0] < 0 and found:
-            return "".join(found) + f"<li class='nz-more'>… and {count - len(found):,} more</li>"
-        found.append(row)
-    return "".join(found)
+        if left[0] < 0 and shown:
+            return "".join(shown) + f"<li class='nz-more'>… and {count - len(shown):,} more</li>"
+        shown.append(row)
+    return "".join(shown)
 
 
 def _storage(checked: Checked, path: str, variable: Variable) -> Iterator[tuple[str, str]]:

@@ -138,20 +138,27 @@ class GroupHandle:
     @cached_property
     def dimensions(self) -> Mapping[str, DimensionHandle]:
         """Dimensions declared in the group, by simple name."""
-        found = self.node.dimensions
-        return FrozenMapping({each.name: DimensionHandle(names.join(self.path, each.name), each) for each in found})
+        dimensions = self.node.dimensions
+        return FrozenMapping(
+            {
+                dimension.name: DimensionHandle(names.join(self.path, dimension.name), dimension)
+                for dimension in dimensions
+            }
+        )
 
     @cached_property
     def variables(self) -> Mapping[str, VariableHandle]:
         """Variables of the group, by simple name."""
-        found = self.node.variables
-        return FrozenMapping({each.name: self._variable(names.join(self.path, each.name)) for each in found})
+        variables = self.node.variables
+        return FrozenMapping(
+            {variable.name: self._variable(names.join(self.path, variable.name)) for variable in variables}
+        )
 
     @cached_property
     def groups(self) -> Mapping[str, GroupHandle]:
         """Groups directly below the group, by simple name."""
-        found = self.node.groups
-        return FrozenMapping({each.name: self._group(names.join(self.path, each.name)) for each in found})
+        groups = self.node.groups
+        return FrozenMapping({group.name: self._group(names.join(self.path, group.name)) for group in groups})
 
     def walk(self) -> Iterator[GroupHandle]:
         """Yield the group, and all groups below it, parents before children.
@@ -187,11 +194,11 @@ class GroupHandle:
         """
         if not isinstance(path, str):
             raise TypeError(f"members of a group have names, not {type(path).__name__}")
-        wanted = path if path.startswith("/") else names.join(self.path, "") + path
+        full_path = path if path.startswith("/") else names.join(self.path, "") + path
         try:
-            key = names.fqn(map(names.normal, names.split(wanted)))
+            key = names.fqn(map(names.normal, names.split(full_path)))
         except ValueError:
-            key = wanted
+            key = full_path
         if key in self.checked.variables:
             return self._variable(key)
         if key in self.checked.groups:
@@ -351,7 +358,9 @@ class VariableHandle:
     @property
     def dims(self) -> tuple[str | int, ...]:
         """Simple names of dimensions; an integer is an anonymous dimension."""
-        return tuple(each if isinstance(each, int) else names.last(each) for each in self.variable.dimensions)
+        return tuple(
+            dimension if isinstance(dimension, int) else names.last(dimension) for dimension in self.variable.dimensions
+        )
 
     @cached_property
     def attributes(self) -> Mapping[str, Any]:
@@ -389,7 +398,9 @@ class VariableHandle:
     def chunks(self) -> tuple[int | tuple[int, ...], ...] | None:
         """Chunk length of each dimension, or the lengths of all its chunks if they differ; None without chunks."""
         chunks = self.variable.storage.chunks
-        return chunks and tuple(each.expanded() if isinstance(each, Lengths) else each for each in chunks)
+        return chunks and tuple(
+            chunk_length.expanded() if isinstance(chunk_length, Lengths) else chunk_length for chunk_length in chunks
+        )
 
     @property
     def codecs(self) -> tuple[Codec, ...]:
@@ -463,8 +474,8 @@ class VariableHandle:
 
         if copy is False:
             raise ValueError("an array of a variable's values is always a copy")
-        found = read_outer(self._checked, self.path, [slice(None)] * self.ndim)
-        return found if dtype is None else found.astype(dtype, copy=False)
+        values = read_outer(self._checked, self.path, [slice(None)] * self.ndim)
+        return values if dtype is None else values.astype(dtype, copy=False)
 
     def __bool__(self) -> bool:
         if self.size != 1:
@@ -529,7 +540,9 @@ def _values(attributes: tuple[Attribute, ...], checked: Checked) -> Mapping[str,
     """Return attributes as values by name, which cannot be changed."""
     from nczarr.select.constants import value_of
 
-    return FrozenMapping({each.name: _frozen(value_of(each.value, checked.types)) for each in attributes})
+    return FrozenMapping(
+        {attribute.name: _frozen(value_of(attribute.value, checked.types)) for attribute in attributes}
+    )
 
 
 def _frozen(value: Any) -> Any:
@@ -542,17 +555,17 @@ def _frozen(value: Any) -> Any:
             for name in value.dtype.names or ():
                 _frozen(value[name])
             if value.dtype.names is None:
-                for each in value.flat:
-                    _frozen(each)
+                for element in value.flat:
+                    _frozen(element)
         value.flags.writeable = False
     return value
 
 
 def _bounded(title: str, lines: Iterator[str]) -> str:
     """Return a representation of at most `LINES` lines and a bounded width."""
-    found = [f"<{title}>", *islice(lines, LINES)]
+    shown_lines = [f"<{title}>", *islice(lines, LINES)]
     left = sum(1 for _ in lines)
     if left:
-        found.append(f"… and {left} more lines")
-    shown = map(names.readable, found)
+        shown_lines.append(f"… and {left} more lines")
+    shown = map(names.readable, shown_lines)
     return "\n".join(line if len(line) <= WIDTH else line[: WIDTH - 1] + "…" for line in shown)

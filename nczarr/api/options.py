@@ -128,7 +128,7 @@ def takes(options: type) -> Callable[[Function], Function]:
     Raises TypeError, with the closest name, when the function is called with an
     option that does not exist.
     """
-    known = options.__annotations__
+    annotations = options.__annotations__
     keywords = [
         inspect.Parameter(
             name,
@@ -136,72 +136,76 @@ def takes(options: type) -> Callable[[Function], Function]:
             default=_DEFAULTS[name],
             annotation=getattr(annotation, "__forward_arg__", annotation),
         )
-        for name, annotation in known.items()
+        for name, annotation in annotations.items()
     ]
 
     def decorate(function: Function) -> Function:
-        own = inspect.signature(function)
-        explicit = [each for each in own.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
+        signature = inspect.signature(function)
+        explicit = [
+            parameter
+            for parameter in signature.parameters.values()
+            if parameter.kind is not inspect.Parameter.VAR_KEYWORD
+        ]
 
         @functools.wraps(function)
-        def checked(*arguments: Any, **given: Any) -> Any:
-            for name in given:
-                if name not in known and name not in own.parameters:
-                    closest = names.closest(name, known)
+        def checked(*arguments: Any, **named: Any) -> Any:
+            for name in named:
+                if name not in annotations and name not in signature.parameters:
+                    closest = names.closest(name, annotations)
                     hint = f". Did you mean {closest!r}?" if closest else ""
                     raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}{hint}")
-            return function(*arguments, **given)
+            return function(*arguments, **named)
 
-        checked.__signature__ = own.replace(parameters=[*explicit, *keywords])  # type: ignore[attr-defined]
+        checked.__signature__ = signature.replace(parameters=[*explicit, *keywords])  # type: ignore[attr-defined]
         return checked  # type: ignore[return-value]
 
     return decorate
 
 
-def options_from(**given: Unpack[ConvertOptions]) -> Options:
+def options_from(**arguments: Unpack[ConvertOptions]) -> Options:
     """Return the options of a run; the caller handles those that select a part of the source.
 
     Raises ValueError for an unknown kind of file or loss, and for an invalid
     shard shape; TypeError for chunks, shards and codecs that are no mappings.
     """
     for name, example in _MAPPINGS.items():
-        _check_mapping(name, given.get(name), example)
-    values: dict[str, Any] = {name: value for name, value in given.items() if name in _SAME}
-    kind, shards, codecs = given.get("kind"), given.get("shards") or {}, given.get("codecs") or {}
+        _check_mapping(name, arguments.get(name), example)
+    values: dict[str, Any] = {name: value for name, value in arguments.items() if name in _SAME}
+    kind, shards, codecs = arguments.get("kind"), arguments.get("shards") or {}, arguments.get("codecs") or {}
     if kind is not None and str(kind) not in KIND_SPELLINGS:
         raise ValueError(f"{kind!r} is not a kind of netCDF file; use nc3, nc6, nc5, nc4 or nc7")
-    if given.get("declare") not in (None, "nz"):
-        raise ValueError(f"{given.get('declare')!r} is not a convention that a target declares; use 'nz'")
+    if arguments.get("declare") not in (None, "nz"):
+        raise ValueError(f"{arguments.get('declare')!r} is not a convention that a target declares; use 'nz'")
     lengths: Mapping[str, Sequence[int] | int | str] = {"": shards} if isinstance(shards, str) else shards
-    for each in lengths.values():
-        if isinstance(each, str) and each not in ("auto", "none"):
-            raise ValueError(f"{each!r} is not a shape of shards; use auto, none or lengths")
+    for shard_shape in lengths.values():
+        if isinstance(shard_shape, str) and shard_shape not in ("auto", "none"):
+            raise ValueError(f"{shard_shape!r} is not a shape of shards; use auto, none or lengths")
     return Options(
         **values,
         kind=None if kind is None else KIND_SPELLINGS[str(kind)],
-        chunks={name: _lengths(each) for name, each in (given.get("chunks") or {}).items()},
-        shards={name: each if isinstance(each, str) else _lengths(each) for name, each in lengths.items()},
+        chunks={name: _lengths(chunk_lengths) for name, chunk_lengths in (arguments.get("chunks") or {}).items()},
+        shards={name: shape if isinstance(shape, str) else _lengths(shape) for name, shape in lengths.items()},
         codecs={"": codecs} if isinstance(codecs, str) else dict(codecs),
-        allow_loss=_losses(given.get("allow_loss", ())),
-        storage=StorageOptions(given.get("storage_options")),
+        allow_loss=_losses(arguments.get("allow_loss", ())),
+        storage=StorageOptions(arguments.get("storage_options")),
         special=True,  # a text target loses nothing of the storage
     )
 
 
-def subset_from(report: Report, **given: Unpack[ConvertOptions]) -> Subset:
+def subset_from(report: Report, **arguments: Unpack[ConvertOptions]) -> Subset:
     """Return the requested part of a source. Reports bad-section. Raises TypeError, ValueError."""
-    found: list[Section] = []
-    for text in given.get("sections", ()):
+    sections_of_texts: list[Section] = []
+    for text in arguments.get("sections", ()):
         from nczarr.select.section_syntax import sections
 
-        found += sections(text, report, "section")
+        sections_of_texts += sections(text, report, "section")
     subset = Subset(
-        tuple(given.get("variables", ())),
-        tuple(given.get("groups", ())),
-        tuple(found),
-        related=given.get("coordinates", True),
+        tuple(arguments.get("variables", ())),
+        tuple(arguments.get("groups", ())),
+        tuple(sections_of_texts),
+        related=arguments.get("coordinates", True),
     )
-    dims, sel, nearest = given.get("dims") or {}, given.get("sel") or {}, given.get("nearest") or {}
+    dims, sel, nearest = arguments.get("dims") or {}, arguments.get("sel") or {}, arguments.get("nearest") or {}
     for option, cuts, example in (("dims", dims, _DIMS), ("sel", sel, _SEL), ("nearest", nearest, _SEL)):
         if not isinstance(cuts, Mapping):
             raise TypeError(f"{option}={cuts!r}: a mapping is expected, such as {example!r}")
@@ -241,28 +245,28 @@ _DEFAULTS: Mapping[str, Any] = {
 """Defaults shown in signatures."""
 
 
-def _check_mapping(option: str, given: object, example: Mapping[str, object]) -> None:
+def _check_mapping(option: str, mapping: object, example: Mapping[str, object]) -> None:
     """Raise TypeError for a value that the option does not take."""
-    if given is None or (isinstance(given, str) and option != "chunks"):
+    if mapping is None or (isinstance(mapping, str) and option != "chunks"):
         return
-    if not isinstance(given, Mapping):
-        raise TypeError(f"{option}={given!r}: a mapping is expected, such as {example!r}")
-    for name, each in given.items():
-        right = isinstance(each, str) if option == "codecs" else isinstance(each, int | Sequence)
+    if not isinstance(mapping, Mapping):
+        raise TypeError(f"{option}={mapping!r}: a mapping is expected, such as {example!r}")
+    for name, value in mapping.items():
+        right = isinstance(value, str) if option == "codecs" else isinstance(value, int | Sequence)
         if not right:
-            raise TypeError(f"{option}={{{name!r}: {each!r}}}: a value is expected as in {example!r}")
+            raise TypeError(f"{option}={{{name!r}: {value!r}}}: a value is expected as in {example!r}")
 
 
-def _lengths(given: Sequence[int] | int) -> tuple[int, ...]:
-    return (given,) if isinstance(given, int) else tuple(given)
+def _lengths(lengths: Sequence[int] | int) -> tuple[int, ...]:
+    return (lengths,) if isinstance(lengths, int) else tuple(lengths)
 
 
 def _losses(words: Iterable[str]) -> frozenset[str]:
     """Return the accepted losses. Raises ValueError for an unknown one."""
-    given = frozenset([words] if isinstance(words, str) else words)
-    if given:
+    accepted = frozenset([words] if isinstance(words, str) else words)
+    if accepted:
         from nczarr.diagnostics.value_losses import ALLOWED, not_allowed
 
-        for word in sorted(given - ALLOWED):
+        for word in sorted(accepted - ALLOWED):
             raise ValueError(not_allowed(word))
-    return given
+    return accepted

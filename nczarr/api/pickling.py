@@ -17,10 +17,10 @@ from nczarr.stores.url import location
 
 def opening(function: Callable[..., Any], path: str, following: Following, **options: Any) -> partial[Any]:
     """Return the call that opens a dataset again, in another folder too."""
-    found = location(path)
-    if found.repository:
-        return partial(function, found.repository.absolute.text, following=following, **options)
-    is_plain = not found.remote and found.path == path
+    place = location(path)
+    if place.repository:
+        return partial(function, place.repository.absolute.text, following=following, **options)
+    is_plain = not place.remote and place.path == path
     return partial(function, os.path.abspath(path) if is_plain else path, following=following, **options)
 
 
@@ -43,7 +43,10 @@ def content(checked: Checked) -> tuple[Any, ...]:
                 f"`{path}` is read from a remote store, whose credentials are never pickled: "
                 "write the dataset, and open it where it is used"
             )
-    foreign = {path: (each.extensions, dict(each.attributes), each.separator) for path, each in checked.foreign.items()}
+    foreign = {
+        path: (foreign_metadata.extensions, dict(foreign_metadata.attributes), foreign_metadata.separator)
+        for path, foreign_metadata in checked.foreign.items()
+    }
     return (*checked[:-1], foreign)
 
 

@@ -87,28 +87,28 @@ def _leaves(data: Any, depth: int) -> list[Any]:
 def parts_of(
     data: Any,
     type_name: str,
-    given: Shape,
+    data_shape: Shape,
     shape: Shape,
     fill: Constant | None,
     types: Types,
     results: Results | None = None,
 ) -> Parts:
-    """Return the arrays of a variable of `shape` from data of shape `given` at its origin. Raises RefusedError.
+    """Return the arrays of a variable of `shape` from data of shape `data_shape` at its origin. Raises RefusedError.
 
     A dask array is read block by block later; `results` keeps what its tasks share.
     """
     if results is not None and is_lazy(data):
         from nczarr.api.builder.lazy_arrays import lazy_parts
 
-        found = lazy_parts(data, type_name, shape, fill, types, results)
-        if found is not None:
-            return found
+        lazy = lazy_parts(data, type_name, shape, fill, types, results)
+        if lazy is not None:
+            return lazy
         data = computed(data).values
     if is_fixed(type_name, types) or type_name == "string":
-        array = _fixed(data, type_name, given, types)
+        array = _fixed(data, type_name, data_shape, types)
         return {"": ArrayInMemory(_layout(type_name, shape, fill, types), _padded(array, shape, fill))}
-    elements = values(_leaves(data, len(given)), type_name, types)
-    return constant_parts(_spread(elements, given, shape, fill), shape, types)
+    elements = values(_leaves(data, len(data_shape)), type_name, types)
+    return constant_parts(_spread(elements, data_shape, shape, fill), shape, types)
 
 
 def has_known_fill(type_name: str) -> bool:
@@ -119,7 +119,7 @@ def has_known_fill(type_name: str) -> bool:
 def with_fill(
     data: ArrayData,
     type_name: str,
-    given: Shape,
+    data_shape: Shape,
     shape: Shape,
     fill: Constant | None,
     types: Types,
@@ -145,17 +145,17 @@ def with_fill(
 
         if data.values.dtype.kind in "iuf" and type_name in ATOMIC and ATOMIC[type_name].size:
             values = filled(data.values, type_name, fill, types, declared=declared)
-            return parts_of(values, type_name, given, shape, fill, types, results)
+            return parts_of(values, type_name, data_shape, shape, fill, types, results)
         data = computed(data.values)
         if data.mask is None:
-            return parts_of(data.values, type_name, given, shape, fill, types)
+            return parts_of(data.values, type_name, data_shape, shape, fill, types)
     mask = data.mask
     assert mask is not None
     values = np.array(data.values)
     values[mask] = np.zeros((), values.dtype) if values.dtype.kind != "O" else _stand_in(values[~mask])
-    (made,) = parts_of(values, type_name, given, shape, fill, types).values()
-    stored = np.array(made.read(tuple(slice(0, length) for length in made.layout.shape)))
-    origin: Any = (*(slice(0, length) for length in given), ...)  # the dots make a view of a scalar too
+    (array,) = parts_of(values, type_name, data_shape, shape, fill, types).values()
+    stored = np.array(array.read(tuple(slice(0, length) for length in array.layout.shape)))
+    origin: Any = (*(slice(0, length) for length in data_shape), ...)  # the dots make a view of a scalar too
     inside = stored[origin]
     if mask.shape != inside.shape:
         raise UnsuitedValueError(
@@ -166,12 +166,12 @@ def with_fill(
         text = f"some values are masked and others equal {one}, the fill value of type `{type_name}`"
         raise UnsuitedValueError("value-range", text, NO_FILL_VALUE)
     inside[mask] = one
-    return {"": ArrayInMemory(made.layout, stored)}
+    return {"": ArrayInMemory(array.layout, stored)}
 
 
-def _stand_in(kept: Any) -> Any:
+def _stand_in(unmasked_values: Any) -> Any:
     """Return a placeholder for masked cells that fits the type of the others."""
-    return kept[0] if len(kept) else 0
+    return unmasked_values[0] if len(unmasked_values) else 0
 
 
 def _layout(type_name: str, shape: Shape, fill: Constant | None, types: Types) -> Layout:
@@ -180,28 +180,28 @@ def _layout(type_name: str, shape: Shape, fill: Constant | None, types: Types) -
 
 def _fixed(data: Any, type_name: str, shape: Shape, types: Types) -> NDArray[Any]:
     dtype = numpy_dtype(descr(type_name, types))
-    found = getattr(data, "dtype", None)
-    if found is not None and isinstance(data, np.ndarray | np.generic):
+    data_dtype = getattr(data, "dtype", None)
+    if data_dtype is not None and isinstance(data, np.ndarray | np.generic):
         array = np.asarray(data)
-        if found == dtype and dtype.kind != "O" and not isinstance(types.get(type_name), EnumType):
+        if data_dtype == dtype and dtype.kind != "O" and not isinstance(types.get(type_name), EnumType):
             return array
-        if found.kind in "iuf" and type_name in ATOMIC and dtype.kind in "iuf":
+        if data_dtype.kind in "iuf" and type_name in ATOMIC and dtype.kind in "iuf":
             return numbers(array, type_name, dtype)
     if type_name == "char":
         rows = _leaves(data, len(shape) - 1) if shape and _is_texts(data) else None
         if rows is not None:
             joined = b"".join(_bytes(row).ljust(shape[-1], b"\0") for row in rows)
             return np.frombuffer(joined, "S1").reshape(shape)
-    made = values(_leaves(data, len(shape)), type_name, types)
-    return _array(made, types).reshape(shape)
+    elements = values(_leaves(data, len(shape)), type_name, types)
+    return _array(elements, types).reshape(shape)
 
 
-def _array(made: Constant, types: Types) -> NDArray[Any]:
+def _array(elements: Constant, types: Types) -> NDArray[Any]:
     """Return the values of a constant of fixed size, or of strings, as a one-dimensional array."""
-    if isinstance(made.data, bytes):
-        return np.frombuffer(made.data, numpy_dtype(descr(made.type, types)))
-    out = np.empty(made.count, dtype=object)
-    out[:] = made.data
+    if isinstance(elements.data, bytes):
+        return np.frombuffer(elements.data, numpy_dtype(descr(elements.type, types)))
+    out = np.empty(elements.count, dtype=object)
+    out[:] = elements.data
     return out
 
 
@@ -223,13 +223,13 @@ def _element(fill: Constant, dtype: np.dtype[Any]) -> Any:
     return fill.data[0] if isinstance(fill.data, tuple) else np.frombuffer(fill.data, dtype)[0]
 
 
-def _spread(elements: Constant, given: Shape, shape: Shape, fill: Constant | None) -> Constant:
+def _spread(elements: Constant, data_shape: Shape, shape: Shape, fill: Constant | None) -> Constant:
     """Return the constants of all elements of a larger shape, with fill outside the given ones."""
-    if given == shape or not isinstance(elements.data, tuple):
+    if data_shape == shape or not isinstance(elements.data, tuple):
         return elements
     width = len(elements.data) // elements.count if elements.count else 1
     place = np.full(shape, -1, dtype=np.int64)
-    place[tuple(slice(0, length) for length in given)] = np.arange(elements.count).reshape(given)
+    place[tuple(slice(0, length) for length in data_shape)] = np.arange(elements.count).reshape(data_shape)
     data: list[Any] = []
     for index in place.reshape(-1).tolist():
         data.extend(_filler(fill, elements.type) if index < 0 else elements.data[index * width : (index + 1) * width])

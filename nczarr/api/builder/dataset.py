@@ -113,7 +113,7 @@ class Assembly:
 
     def tree(self, data: dict[str, Any]) -> tuple[Dataset, dict[str, Parts]]:
         """Return the declared dataset, and the arrays of the variables with data."""
-        variables = {each.path: (group, each) for group in groups(self.root) for each in group.variables}
+        variables = {variable.path: (group, variable) for group in groups(self.root) for variable in group.variables}
         named = self._named(data, variables)
         shapes = {path: shape for path in named if (shape := self._given(named[path], *variables[path])) is not None}
         root = self._group(self.root)
@@ -127,7 +127,11 @@ class Assembly:
             groups=root.groups,
             span=root.span,
         )
-        parts = {path: made for path in shapes if (made := self._parts(named[path], shapes[path], *variables[path]))}
+        parts = {
+            path: variable_parts
+            for path in shapes
+            if (variable_parts := self._parts(named[path], shapes[path], *variables[path]))
+        }
         return dataset, parts
 
     def mapping(self, data: Any) -> dict[Any, Any]:
@@ -168,21 +172,21 @@ class Assembly:
         kind = self.scope.type(variable.type, group.path)
         if kind not in ATOMIC or not (ATOMIC[kind].is_integer or ATOMIC[kind].is_float):
             raise UnsuitedValueError("type-mismatch", f"{data.values.dtype} cannot be stored in type {kind}", DATES)
-        own = {each.name: each.value for each in variable.attributes}
-        units = units_of(data.values.dtype, own.get("units"), own.get("calendar"))
+        attributes = {attribute.name: attribute.value for attribute in variable.attributes}
+        units = units_of(data.values.dtype, attributes.get("units"), attributes.get("calendar"))
         added = {
             name: Constant.text(text.encode())
             for name, text in (("units", units.text), ("calendar", units.calendar))
-            if name not in own and text is not None
+            if name not in attributes and text is not None
         }
         if is_lazy(data.values):
-            found, mask = encoded(data.values, units), None  # the blocks are masked
+            numbers, mask = encoded(data.values, units), None  # the blocks are masked
         else:
             values = data.values if data.mask is None else np.ma.masked_array(data.values, data.mask)
-            made = encoded(np.ma.asanyarray(values), units)
-            found, mask = np.ma.getdata(made), np.ma.getmaskarray(made)
+            masked_numbers = encoded(np.ma.asanyarray(values), units)
+            numbers, mask = np.ma.getdata(masked_numbers), np.ma.getmaskarray(masked_numbers)
         self.added[variable.path] = added
-        return ArrayData(found, mask if mask is not None and mask.any() else None)
+        return ArrayData(numbers, mask if mask is not None and mask.any() else None)
 
     def _declare_fill(self, data: ArrayData, group: GroupBuilder, variable: PendingVariable) -> None:
         """Note netCDF's default fill value for masked numbers: readers of Zarr, such as xarray, know declared ones."""
@@ -193,7 +197,7 @@ class Assembly:
         if (
             kind is None
             or not _has_masked_cells(data)
-            or any(each.name == "_FillValue" for each in variable.attributes)
+            or any(attribute.name == "_FillValue" for attribute in variable.attributes)
         ):
             return
         fill = default_fill(kind, self.scope.types)
@@ -208,26 +212,26 @@ class Assembly:
         if kind is None:
             return None
         try:
-            given = shape_of(data.values, kind, len(variable.dimensions), self.scope.types)
+            shape = shape_of(data.values, kind, len(variable.dimensions), self.scope.types)
         except UnsuitedValueError as refused:
             self._refuse(refused, f"variable `{variable.path}`", self.here)
             return None
-        for axis, (reference, length) in enumerate(zip(variable.dimensions, given, strict=True)):
+        for axis, (reference, length) in enumerate(zip(variable.dimensions, shape, strict=True)):
             path = self.scope.dimension(reference, group.path) if isinstance(reference, str) else None
             declared = self.scope.dimensions.get(path) if path is not None else None
             size = reference if isinstance(reference, int) else declared.size if declared is not None else length
             if declared is not None and declared.unlimited and path is not None:
                 self.extents[path] = max(self.extents.get(path, declared.size), length)
-            elif length > size or (length < size and not (kind == "char" and axis == len(given) - 1)):
+            elif length > size or (length < size and not (kind == "char" and axis == len(shape) - 1)):
                 text = (
                     f"the data of `{variable.path}` have {length} values along dimension {reference}, which has {size}"
                 )
                 self.site.error("shape-mismatch", text, self.here)
                 return None
-        return given
+        return shape
 
     def _parts(
-        self, data: ArrayData, given: tuple[int, ...], group: GroupBuilder, variable: PendingVariable
+        self, data: ArrayData, data_shape: tuple[int, ...], group: GroupBuilder, variable: PendingVariable
     ) -> Parts | None:
         from nczarr.api.builder.arrays import parts_of, with_fill
         from nczarr.check.fill_values import default_fill
@@ -236,17 +240,17 @@ class Assembly:
         shape = tuple(self._length(reference, group.path) for reference in variable.dimensions)
         if kind is None or None in shape:
             return None
-        own = self.fills.get(variable.path)
-        fill = own or default_fill(kind, self.scope.types)
+        declared_fill = self.fills.get(variable.path)
+        fill = declared_fill or default_fill(kind, self.scope.types)
         lengths = tuple(length for length in shape if length is not None)
         types, results = self.scope.types, self.results
         try:
             if not _has_masked_cells(data):
-                return parts_of(data.values, kind, given, lengths, fill, types, results)
-            no_fill = own is None and variable.storage.no_fill
-            declared = own is not None
+                return parts_of(data.values, kind, data_shape, lengths, fill, types, results)
+            no_fill = declared_fill is None and variable.storage.no_fill
+            declared = declared_fill is not None
             return with_fill(
-                data, kind, given, lengths, fill, types, declared=declared, no_fill=no_fill, results=results
+                data, kind, data_shape, lengths, fill, types, declared=declared, no_fill=no_fill, results=results
             )
         except UnsuitedValueError as refused:
             self._refuse(refused, f"variable `{variable.path}`", self.here)
@@ -265,10 +269,10 @@ class Assembly:
         return Group(
             name=group.name or "_",
             types=tuple(group.types),
-            dimensions=tuple(self._dimension(each, group.path) for each in group.dimensions),
-            variables=tuple(self._variable(each, group.path) for each in group.variables),
+            dimensions=tuple(self._dimension(dimension, group.path) for dimension in group.dimensions),
+            variables=tuple(self._variable(variable, group.path) for variable in group.variables),
             attributes=self._attributes(group.attributes, group.path, f"group `{group.path}`"),
-            groups=tuple(self._group(each) for each in group.groups),
+            groups=tuple(self._group(child) for child in group.groups),
             span=group.span,
         )
 
@@ -300,25 +304,25 @@ class Assembly:
         from nczarr.api.builder.foreign_arrays import unmasked
 
         out = []
-        for each in pending:
-            written = variable_type if each.name == "_FillValue" and each.type is None else each.type
+        for attribute in pending:
+            written = variable_type if attribute.name == "_FillValue" and attribute.type is None else attribute.type
             try:
-                given = unmasked(each.value, "it")
-                if getattr(given, "ndim", 0) > 1:
+                written_value = unmasked(attribute.value, "it")
+                if getattr(written_value, "ndim", 0) > 1:
                     raise UnsuitedValueError(
                         "shape-mismatch", "it has several dimensions, and netCDF attributes have one"
                     )
-                kind = infer(given) if written is None else self.scope.type(written, group)
+                kind = infer(written_value) if written is None else self.scope.type(written, group)
                 if kind is None:
                     if written != variable_type:  # else the variable itself is reported
-                        text = f"type `{written}` of attribute `{each.name}` is undefined or invalid"
-                        self.site.error("undefined-type", text, each.span)
+                        text = f"type `{written}` of attribute `{attribute.name}` is undefined or invalid"
+                        self.site.error("undefined-type", text, attribute.span)
                     continue
-                value = constant(given, kind, self.scope.types)
+                value = constant(written_value, kind, self.scope.types)
             except UnsuitedValueError as refused:
-                self._refuse(refused, f"attribute `{each.name}` of {owner}", each.span)
+                self._refuse(refused, f"attribute `{attribute.name}` of {owner}", attribute.span)
                 continue
-            out.append(Attribute(name=each.name, value=value, span=each.span))
+            out.append(Attribute(name=attribute.name, value=value, span=attribute.span))
         return tuple(out)
 
 

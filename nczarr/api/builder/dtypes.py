@@ -25,26 +25,26 @@ def of_name(name: str) -> tuple[str, str | None] | None:
     return CODES[code[2]], _order(code[1], code[2])
 
 
-def of_object(given: Any) -> tuple[str, str | None] | str | None:
+def of_object(kind: Any) -> tuple[str, str | None] | str | None:
     """Return the type and the byte order of a dtype or scalar class (`np.int16`, `np.dtype(">f4")`, `float`).
 
     A text says why a dtype is no type. None: the object is not a dtype.
     """
     from nczarr.arrays.lazy_numpy import np
 
-    if not (isinstance(given, np.dtype | type) or hasattr(given, "numpy_dtype")):
+    if not (isinstance(kind, np.dtype | type) or hasattr(kind, "numpy_dtype")):
         return None
     try:
-        dtype = np.dtype(getattr(given, "numpy_dtype", given))
+        dtype = np.dtype(getattr(kind, "numpy_dtype", kind))
     except TypeError:
         return None
     if dtype.kind in "UTO":
-        is_text = dtype.kind != "O" or given is not object
+        is_text = dtype.kind != "O" or kind is not object
         return ("string", None) if is_text else "a dtype of Python objects is no type; use `str` for texts"
-    found = CODES.get(f"{dtype.kind}{dtype.itemsize}")
-    if found is None:
+    type_name = CODES.get(f"{dtype.kind}{dtype.itemsize}")
+    if type_name is None:
         return f"dtype {dtype} has no netCDF type"
-    return found, _order(dtype.byteorder, f"{dtype.kind}{dtype.itemsize}")
+    return type_name, _order(dtype.byteorder, f"{dtype.kind}{dtype.itemsize}")
 
 
 def _order(mark: str, code: str) -> str | None:

@@ -56,9 +56,9 @@ def given(data: Any, *, times: bool = False) -> ArrayData:
         raise UnsuitedValueError(
             "type-mismatch", f"`{type(data).__name__}` has missing items and no fill value for them"
         )
-    found = _missing(data) or _converted(data)
-    _refuse_dates(found.values.dtype, times=times)
-    return found
+    converted = _missing(data) or _converted(data)
+    _refuse_dates(converted.values.dtype, times=times)
+    return converted
 
 
 def is_lazy(data: Any) -> bool:
@@ -76,20 +76,20 @@ def computed(data: Any) -> ArrayData:
 
 def unmasked(data: Any, what: str) -> Any:
     """Return data without masked cells, in memory. Raises RefusedError otherwise."""
-    found = computed(data) if hasattr(data, "__dask_graph__") else given(data)
-    if found.mask is not None:
+    array_data = computed(data) if hasattr(data, "__dask_graph__") else given(data)
+    if array_data.mask is not None:
         raise UnsuitedValueError("type-mismatch", f"{what} has masked or missing items and no fill value for them")
-    return found.values
+    return array_data.values
 
 
 def _converted(data: Any) -> ArrayData:
     """Return the result of `__array__` with its mask."""
-    made = data if isinstance(data, np.ndarray | np.generic) else _called(data, "__array__")
-    if not isinstance(made, np.ndarray | np.generic):
+    array = data if isinstance(data, np.ndarray | np.generic) else _called(data, "__array__")
+    if not isinstance(array, np.ndarray | np.generic):
         raise UnsuitedValueError("type-mismatch", f"`{type(data).__name__}` cannot be converted to a NumPy array")
-    if isinstance(made, np.ma.MaskedArray):
-        return ArrayData(np.ma.getdata(made), _mask(made))
-    return ArrayData(made if type(made) is np.ndarray or isinstance(made, np.generic) else np.asarray(made))
+    if isinstance(array, np.ma.MaskedArray):
+        return ArrayData(np.ma.getdata(array), _mask(array))
+    return ArrayData(array if type(array) is np.ndarray or isinstance(array, np.generic) else np.asarray(array))
 
 
 def _called(data: Any, method: str) -> Any:
@@ -101,12 +101,12 @@ def _called(data: Any, method: str) -> Any:
         raise UnsuitedValueError("type-mismatch", text) from error
 
 
-def _mask(made: Any) -> NDArray[np.bool_] | None:
+def _mask(array: Any) -> NDArray[np.bool_] | None:
     """Return the mask of the elements (True: masked): bool, the array's shape; None if no element is masked.
 
     Raises RefusedError for partly masked records.
     """
-    mask = np.ma.getmaskarray(made)
+    mask = np.ma.getmaskarray(array)
     if mask.dtype.names is not None:
         columns = _columns(mask)
         whole = columns.all(axis=-1)
@@ -130,14 +130,14 @@ def _missing(data: Any) -> ArrayData | None:
     if "pandas" not in sys.modules or not hasattr(data, "isna") or not hasattr(data, "to_numpy"):
         return None
     dtypes = [data.dtype] if hasattr(data, "dtype") else list(getattr(data, "dtypes", ()))
-    if all(isinstance(each, np.dtype) for each in dtypes):
+    if all(isinstance(dtype, np.dtype) for dtype in dtypes):
         return None
-    for each in dtypes:
-        if getattr(each, "kind", "") in ("M", "m"):
-            raise UnsuitedValueError("type-mismatch", f"{each} is not a netCDF type", DATES)
+    for dtype in dtypes:
+        if getattr(dtype, "kind", "") in ("M", "m"):
+            raise UnsuitedValueError("type-mismatch", f"{dtype} is not a netCDF type", DATES)
     missing = np.asarray(data.isna(), dtype=bool)
     filled = np.array(data.to_numpy(dtype=object), dtype=object)
-    texts = any(isinstance(each, str | bytes) for each in filled[~missing])
+    texts = any(isinstance(text, str | bytes) for text in filled[~missing])
     filled[missing] = None if texts else 0
     return ArrayData(_packed(filled), None if texts or not missing.any() else missing)
 
@@ -157,10 +157,10 @@ def _has_masked(items: list[Any] | tuple[Any, ...]) -> bool:
     ma = sys.modules.get("numpy.ma")
     if ma is None:
         return False
-    for each in items:
-        if isinstance(each, ma.MaskedArray):
+    for item in items:
+        if isinstance(item, ma.MaskedArray):
             return True
-        if isinstance(each, list | tuple) and _has_masked(each):
+        if isinstance(item, list | tuple) and _has_masked(item):
             return True
     return False
 

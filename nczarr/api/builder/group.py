@@ -120,13 +120,13 @@ class GroupBuilder:
         [2.0, 2.5]
         """
         name = self._site.name(name, "a compound")
-        made = []
+        members = []
         for field, spec in dict(fields).items():
             kind, *lengths = spec if isinstance(spec, tuple) else (spec,)
             shape = [self._site.count(n, 1, "bad-field-size", f"a length of field `{field}`") for n in lengths]
             field_name = self._site.name(field, "a field")
-            made.append(Field(name=field_name, type=type_name(self._site, kind), shape=tuple(shape), span=caller()))
-        return self._declare(CompoundType(name=name, fields=tuple(made), span=caller()))
+            members.append(Field(name=field_name, type=type_name(self._site, kind), shape=tuple(shape), span=caller()))
+        return self._declare(CompoundType(name=name, fields=tuple(members), span=caller()))
 
     def enum(self, name: str, base: str, constants: Mapping[str, int]) -> TypeHandle:
         """Declare an enum type.
@@ -149,17 +149,19 @@ class GroupBuilder:
         if base not in ATOMIC or not ATOMIC[base].is_integer:
             self._site.error("bad-enum-base", f"the base of enum `{name}` is {base!r}, which is not an integer type")
             base = "int64"
-        made = []
+        members = []
         for key, value in dict(constants).items():
             if isinstance(value, bool) or not hasattr(value, "__index__"):
                 self._site.error(
                     "value-range", f"constant `{key}` of enum `{name}` is {value!r}, which is not an integer"
                 )
                 continue
-            made.append(EnumConstant(name=self._site.name(key, "a constant"), value=value.__index__(), span=caller()))
-        if constants and not made:  # the fault is reported; an enum without constants would be another
-            made.append(EnumConstant(name="_", value=0))
-        return self._declare(EnumType(name=name, base=base, constants=tuple(made), span=caller()))  # type: ignore[arg-type]
+            members.append(
+                EnumConstant(name=self._site.name(key, "a constant"), value=value.__index__(), span=caller())
+            )
+        if constants and not members:  # the fault is reported; an enum without constants would be another
+            members.append(EnumConstant(name="_", value=0))
+        return self._declare(EnumType(name=name, base=base, constants=tuple(members), span=caller()))  # type: ignore[arg-type]
 
     def opaque(self, name: str, size: int) -> TypeHandle:
         """Declare an opaque type.
@@ -223,12 +225,12 @@ class GroupBuilder:
             The child group.
         """
         name = self._site.name(name, "a group")
-        made = GroupBuilder(self._site, names.join(self.path, name), name)
-        if len(names.split(made.path)) > MAX_DEPTH:
+        child = GroupBuilder(self._site, names.join(self.path, name), name)
+        if len(names.split(child.path)) > MAX_DEPTH:
             self._site.error("too-deep-nesting", f"group `{name}` is nested more than {MAX_DEPTH} deep")
         else:
-            self.groups.append(made)
-        return made
+            self.groups.append(child)
+        return child
 
     def attribute(self, name: str, value: Any, type: TypeLike | None = None) -> GroupBuilder:  # noqa: A002
         """Add an attribute to the group.
@@ -335,26 +337,26 @@ def type_and_order(site: Site, kind: object) -> tuple[str, str | None]:
     if isinstance(kind, TypeHandle):
         return kind.path, None
     if isinstance(kind, str) and kind:
-        found = None if kind in ATOMIC or kind in site.types else of_name(kind)
-        if found is None:
+        dtype = None if kind in ATOMIC or kind in site.types else of_name(kind)
+        if dtype is None:
             return _reference(kind), None
         site.dtypes.add(kind)
-        return found
-    made = of_object(kind)
-    if isinstance(made, tuple):
-        return made
+        return dtype
+    converted = of_object(kind)
+    if isinstance(converted, tuple):
+        return converted
     text = f"{kind!r} is not a type; give a type name, a dtype or the result of `compound`, `enum`, …"
-    site.error("undefined-type", text if made is None else made)
+    site.error("undefined-type", text if converted is None else converted)
     return "int", None
 
 
-def dimension_names(site: Site, variable: str, given: object) -> tuple[str | int, ...]:
+def dimension_names(site: Site, variable: str, references: object) -> tuple[str | int, ...]:
     """Return the written forms of dimension references: bare names, FQNs, or anonymous sizes."""
-    if isinstance(given, str | DeclaredDimension) or not isinstance(given, Sequence):
-        site.error("undefined-dimension", f"the dimensions of `{variable}` are {given!r}, which is not a list")
+    if isinstance(references, str | DeclaredDimension) or not isinstance(references, Sequence):
+        site.error("undefined-dimension", f"the dimensions of `{variable}` are {references!r}, which is not a list")
         return ()
     out: list[str | int] = []
-    for item in given:
+    for item in references:
         if isinstance(item, DeclaredDimension):
             out.append(item.path)
         elif isinstance(item, str) and item:

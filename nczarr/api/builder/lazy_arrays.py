@@ -39,8 +39,8 @@ def lazy_parts(
     if type_name == "string":
         if array.shape != shape or array.dtype.kind not in "UTOS":
             return None
-        made = array.map_blocks(_texts, dtype=object, meta=np.empty((0,) * array.ndim, object))
-        return {"": lazy(made, "|O", fill_bytes(fill), results)}
+        texts = array.map_blocks(_texts, dtype=object, meta=np.empty((0,) * array.ndim, object))
+        return {"": lazy(texts, "|O", fill_bytes(fill), results)}
     declared = types.get(type_name)
     base = declared.base if isinstance(declared, EnumType) else type_name
     if base not in ATOMIC or (declared is not None and base == type_name):
@@ -58,7 +58,7 @@ def lazy_parts(
             if fill is None or not fill.count
             else np.frombuffer(fill_bytes(fill) or b"", dtype)[0]
         )
-        widths = [(0, whole - own) for whole, own in zip(shape, array.shape, strict=True)]
+        widths = [(0, whole - length) for whole, length in zip(shape, array.shape, strict=True)]
         array = da.pad(array, widths, mode="constant", constant_values=element)
     return {"": lazy(array, descr(type_name, types), fill_bytes(fill), results)}
 
@@ -89,20 +89,20 @@ def _numbers(values: NDArray[Any], type_name: str) -> NDArray[Any]:
 
 def _filled(values: Any, type_name: str, one: bytes, dtype: Any, *, declared: bool) -> NDArray[Any]:
     mask = np.ma.getmaskarray(values)
-    own = np.array(np.ma.getdata(values))
-    own[mask] = 0
-    made = np.array(_numbers(own, type_name) if own.dtype != dtype else own)
+    unmasked = np.array(np.ma.getdata(values))
+    unmasked[mask] = 0
+    stored = np.array(_numbers(unmasked, type_name) if unmasked.dtype != dtype else unmasked)
     fill = np.frombuffer(one, dtype)[0]
-    if not declared and mask.any() and (made[~mask] == fill).any():
+    if not declared and mask.any() and (stored[~mask] == fill).any():
         text = f"some values are masked and others equal {fill}, the fill value of type `{type_name}`"
         raise block_error("value-range", text, NO_FILL_VALUE)
-    made[mask] = fill
-    return made
+    stored[mask] = fill
+    return stored
 
 
 def _texts(values: Any) -> NDArray[Any]:
     """Return texts as `bytes | None`, shape of `values`, dtype object."""
     out = np.empty(values.shape, object)
     with in_block():
-        out.reshape(-1)[:] = [string(each) for each in np.asarray(values, object).reshape(-1)]
+        out.reshape(-1)[:] = [string(value) for value in np.asarray(values, object).reshape(-1)]
     return out

@@ -59,18 +59,20 @@ def survey(root: GroupBuilder) -> BuilderScope:
     scope = BuilderScope()
     declared: dict[str, tuple[str, UserType]] = {}
     for group in groups(root):
-        for each in group.types:
-            declared.setdefault(names.join(group.path, each.name), (group.path, each))
+        for user_type in group.types:
+            declared.setdefault(names.join(group.path, user_type.name), (group.path, user_type))
         for dimension in group.dimensions:
             scope.dimensions.setdefault(names.join(group.path, dimension.name), dimension)
     # Round after round, take the types whose members are known: circles never get in, and depth is bounded.
     for _ in range(MAX_DEPTH):
-        found = {
-            path: made for path, (home, each) in declared.items() if (made := _closed(each, home, scope, declared))
+        closed = {
+            path: closed_type
+            for path, (home, declaration) in declared.items()
+            if (closed_type := _closed(declaration, home, scope, declared))
         }
-        if len(found) == len(scope.types):
+        if len(closed) == len(scope.types):
             break
-        scope.types = found
+        scope.types = closed
     return scope
 
 

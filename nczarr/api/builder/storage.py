@@ -27,8 +27,8 @@ def build(
     """Return the storage of one variable; reports and omits invalid options."""
     lengths = None
     if chunks is not None:
-        given = chunks if isinstance(chunks, Sequence) and not isinstance(chunks, str) else [chunks]
-        lengths = tuple(_length(site, variable, each) for each in given)
+        chunk_lengths = chunks if isinstance(chunks, Sequence) and not isinstance(chunks, str) else [chunks]
+        lengths = tuple(_length(site, variable, length) for length in chunk_lengths)
     return Storage(
         layout=_choice(site, variable, "layout", layout, LAYOUTS) or ("chunked" if lengths else None),
         chunks=lengths,
@@ -39,43 +39,49 @@ def build(
     )
 
 
-def _length(site: Site, variable: str, given: Any) -> int:
+def _length(site: Site, variable: str, written: Any) -> int:
     """Return the chunk length of a dimension, or those of all its chunks."""
-    several = isinstance(given, Sequence) and not isinstance(given, str) and len(given) > 0
+    several = isinstance(written, Sequence) and not isinstance(written, str) and len(written) > 0
     runs = [
         (site.count(n, 1, "bad-chunk-size", f"a chunk length of `{variable}`"), 1)
-        for n in (given if several else [given])
+        for n in (written if several else [written])
     ]
     return chunk_length(runs)
 
 
-def _choice(site: Site, variable: str, option: str, given: Any, known: tuple[str, ...]) -> Any:
-    if given is None or given in known:
-        return given
-    site.error("bad-special-value", f"`{option}` of `{variable}` is {given!r}; it is one of {', '.join(known)}")
+def _choice(site: Site, variable: str, option: str, value: Any, choices: tuple[str, ...]) -> Any:
+    if value is None or value in choices:
+        return value
+    site.error("bad-special-value", f"`{option}` of `{variable}` is {value!r}; it is one of {', '.join(choices)}")
     return None
 
 
-def _codecs(site: Site, variable: str, given: Sequence[Any] | str) -> tuple[Codec, ...]:
+def _codecs(site: Site, variable: str, written: Sequence[Any] | str) -> tuple[Codec, ...]:
     out = []
-    for item in [given] if isinstance(given, str) else given:
+    for item in [written] if isinstance(written, str) else written:
         name, *parameters = item if isinstance(item, tuple | list) else (item,)
         number = CODEC_IDS.get(name) if isinstance(name, str) else name
         numbers = [number, *parameters]
-        if not all(isinstance(each, int) and not isinstance(each, bool) and each >= 0 for each in numbers):
-            known = ", ".join(CODEC_IDS)
-            text = f"codec {item!r} of `{variable}` is neither a filter number with parameters nor one of {known}"
+        if not all(
+            isinstance(parameter, int) and not isinstance(parameter, bool) and parameter >= 0 for parameter in numbers
+        ):
+            filter_names = ", ".join(CODEC_IDS)
+            text = (
+                f"codec {item!r} of `{variable}` is neither a filter number with parameters nor one of {filter_names}"
+            )
             site.error("bad-special-value", text)
             continue
         out.append(Codec(id=numbers[0], parameters=tuple(parameters)))
     return tuple(out)
 
 
-def _quantize(site: Site, variable: str, given: Any) -> Quantize | None:
-    if given is None:
+def _quantize(site: Site, variable: str, written: Any) -> Quantize | None:
+    if written is None:
         return None
-    if isinstance(given, tuple) and len(given) == 2 and given[0] in QUANTIZERS:
-        digits = site.count(given[1], 1, "bad-special-value", f"the digits of `quantize` of `{variable}`")
-        return Quantize(algorithm=given[0], digits=digits)
-    site.error("bad-special-value", f"`quantize` of `{variable}` is {given!r}; give ({' | '.join(QUANTIZERS)}, digits)")
+    if isinstance(written, tuple) and len(written) == 2 and written[0] in QUANTIZERS:
+        digits = site.count(written[1], 1, "bad-special-value", f"the digits of `quantize` of `{variable}`")
+        return Quantize(algorithm=written[0], digits=digits)
+    site.error(
+        "bad-special-value", f"`quantize` of `{variable}` is {written!r}; give ({' | '.join(QUANTIZERS)}, digits)"
+    )
     return None

@@ -28,14 +28,14 @@ def units_of(dtype: Any, units: Any, calendar: Any) -> Units:
     """
     is_date = dtype.kind == "M"
     if units is None:
-        found = time_attributes(_in_days(dtype).str.replace(">", "<").replace("=", "<"))
-        if not found:
+        attributes = time_attributes(_in_days(dtype).str.replace(">", "<").replace("=", "<"))
+        if not attributes:
             raise UnsuitedValueError("type-mismatch", f"{dtype} has no unit")
-        units = found["units"]
+        units = attributes["units"]
     parsed = time_units.parsed(units) if isinstance(units, str) else None
     if parsed is None or (parsed[1] is not None) != is_date:
-        wanted = "`seconds since 2000-01-01`" if is_date else "`seconds`"
-        raise UnsuitedValueError("type-mismatch", f"{units!r} are not units of {dtype}; write them as in {wanted}")
+        example = "`seconds since 2000-01-01`" if is_date else "`seconds`"
+        raise UnsuitedValueError("type-mismatch", f"{units!r} are not units of {dtype}; write them as in {example}")
     length, start = parsed
     if not is_date:
         return Units(length, Fraction(0), units, None)
@@ -82,8 +82,8 @@ def _numbers(values: Any, units: Units) -> Any:
     counts[missing] = 0
     step, first = SECONDS[name] * factor / units.unit, units.start / units.unit
     if units.calendar in CALENDARS[1:]:
-        own = counts[~missing]
-        if units.start < GREGORIAN or (own.size and int(own.min()) * SECONDS[name] * factor < GREGORIAN):
+        present = counts[~missing]
+        if units.start < GREGORIAN or (present.size and int(present.min()) * SECONDS[name] * factor < GREGORIAN):
             text = f"dates before 1582-10-15 are others in the calendar {units.calendar!r}"
             raise UnsuitedValueError("value-range", text, "write the attribute `calendar` as proleptic_gregorian")
     whole = step.denominator * first.denominator
@@ -91,13 +91,17 @@ def _numbers(values: Any, units: Units) -> Any:
     most = max((abs(int(bound)) for bound in (counts.min(initial=0), counts.max(initial=0))), default=0)
     if most * abs(slope) + abs(offset) >= 2**63:
         counts = counts.astype(object)
-    made = counts * slope - offset
-    rest = (made % whole != 0) & ~missing
+    scaled = counts * slope - offset
+    rest = (scaled % whole != 0) & ~missing
     if rest.any():
         text = f"{np.ma.getdata(values)[rest].reshape(-1)[0]} is not a whole number of `{units.text}`"
         raise UnsuitedValueError("value-range", text, "declare finer `units`")
-    made = made // whole
-    made[missing] = 0
-    if made.dtype == object and made.size and not -(2**63) <= min(made.reshape(-1)) <= max(made.reshape(-1)) < 2**63:
+    scaled = scaled // whole
+    scaled[missing] = 0
+    if (
+        scaled.dtype == object
+        and scaled.size
+        and not -(2**63) <= min(scaled.reshape(-1)) <= max(scaled.reshape(-1)) < 2**63
+    ):
         raise UnsuitedValueError("value-range", f"some times do not fit 64 bits as `{units.text}`")
-    return np.ma.masked_array(made.astype("i8"), missing if missing.any() else np.ma.nomask)
+    return np.ma.masked_array(scaled.astype("i8"), missing if missing.any() else np.ma.nomask)

@@ -93,8 +93,8 @@ def _several(value: Any, type_name: str, types: Types) -> list[Any]:
 def _items(value: Any) -> list[Any]:
     if hasattr(value, "__array__"):
         value = unmasked(value, "a value")
-        found = value.reshape(-1).tolist() if getattr(value, "shape", ()) else value.tolist()
-        return found if isinstance(found, list) else [found]
+        elements = value.reshape(-1).tolist() if getattr(value, "shape", ()) else value.tolist()
+        return elements if isinstance(elements, list) else [elements]
     if isinstance(value, list | tuple | range):
         return list(value)
     return [value]
@@ -113,7 +113,7 @@ def values(items: Iterable[Any], type_name: str, types: Types) -> Constant:
         case None:
             data = _pack(ATOMIC[type_name], items)
         case EnumType():
-            named = {each.name: each.value for each in declared.constants}
+            named = {member.name: member.value for member in declared.constants}
             data = _pack(ATOMIC[declared.base], [_enum(item, named, declared.name) for item in items])
         case OpaqueType():
             data = b"".join(_opaque(item, declared) for item in items)
@@ -261,18 +261,18 @@ def _record(item: Any, declared: CompoundType, types: Types) -> list[Constant]:
         unknown = sorted(set(item) - {field.name for field in fields})
         if unknown:
             raise UnsuitedValueError("undefined-field", f"`{unknown[0]}` is not a field of compound `{declared.name}`")
-        given = [item.get(field.name, ...) for field in fields]
+        field_values = [item.get(field.name, ...) for field in fields]
     elif isinstance(item, tuple | list):
-        given = [*item, *[...] * (len(fields) - len(item))]
+        field_values = [*item, *[...] * (len(fields) - len(item))]
     else:
         raise UnsuitedValueError(
             "missing-braces", f"{_shown(item)} is not a record of compound `{declared.name}`: give a dict or tuple"
         )
-    if len(given) > len(fields):
-        message = f"compound `{declared.name}` has {len(fields)} fields, {len(given)} values are given"
+    if len(field_values) > len(fields):
+        message = f"compound `{declared.name}` has {len(fields)} fields, {len(field_values)} values are given"
         raise UnsuitedValueError("too-many-values", message)
     out = []
-    for field, value in zip(fields, given, strict=True):
+    for field, value in zip(fields, field_values, strict=True):
         if value is ...:
             raise UnsuitedValueError(
                 "expected-value", f"field `{field.name}` of compound `{declared.name}` has no value"

@@ -89,7 +89,7 @@ def from_xarray(
     from nczarr.api.handle import DatasetHandle
     from nczarr.api.xarray_objects.declare import declare
 
-    made = declare(data, name, encoding, unlimited_dims, group, kind)
+    declared = declare(data, name, encoding, unlimited_dims, group, kind)
     lost = tuple(
         Diagnostic(
             "unused-encoding",
@@ -97,6 +97,6 @@ def from_xarray(
             f"variable `{path}`: `shards` of its encoding is a choice of the target, not of the dataset",
             helps=("give `shards` to `nczarr.write`",),
         )
-        for path in made.shards
+        for path in declared.shards
     )
-    return DatasetHandle(made.handle.checked, (*made.handle.diagnostics, *lost)) if lost else made.handle
+    return DatasetHandle(declared.handle.checked, (*declared.handle.diagnostics, *lost)) if lost else declared.handle

@@ -66,14 +66,17 @@ class DeclaredDataset(NamedTuple):
     """Requested shards by path of a variable, which only the options of a run can hold."""
 
 
-def is_xarray(given: object) -> bool:
+def is_xarray(candidate: object) -> bool:
     """Return whether an object is a dataset, data array or data tree of xarray; xarray is not imported."""
-    known = {"Dataset", "DataArray", "DataTree"}
-    return any(each.__module__.partition(".")[0] == "xarray" and each.__name__ in known for each in type(given).__mro__)
+    class_names = {"Dataset", "DataArray", "DataTree"}
+    return any(
+        base.__module__.partition(".")[0] == "xarray" and base.__name__ in class_names
+        for base in type(candidate).__mro__
+    )
 
 
 def declare(
-    given: Any,
+    data: Any,
     name: str,
     encoding: Mapping[Any, Any] | None,
     unlimited: Any,
@@ -86,9 +89,9 @@ def declare(
     `kind`: kind of netCDF file that the dataset has. `types_of`: kind whose types
     it uses, if it has none of its own.
     """
-    for what, value, wanted in (("encoding", encoding, Mapping), ("group", group, str)):
-        if value is not None and not isinstance(value, wanted):
-            raise TypeError(f"`{what}` is {value!r}, which is not a {wanted.__name__}")
+    for what, value, expected in (("encoding", encoding, Mapping), ("group", group, str)):
+        if value is not None and not isinstance(value, expected):
+            raise TypeError(f"`{what}` is {value!r}, which is not a {expected.__name__}")
     builder = DatasetBuilder(name, kind=kind)
     root: GroupBuilder = builder
     for part in names.split("/" + group.strip("/")) if group else ():
@@ -96,23 +99,23 @@ def declare(
     types = kind if kind is not None else types_of
     requests = Requests(encoding or {}, unlimited, None if types is None else KIND_SPELLINGS.get(str(types)))
     work = _Declaration(builder._site, requests)
-    if not is_xarray(given):
-        raise TypeError(f"{type(given).__name__} is not a Dataset, DataArray or DataTree of xarray")
-    if hasattr(given, "subtree"):
-        work.tree(given, root)
+    if not is_xarray(data):
+        raise TypeError(f"{type(data).__name__} is not a Dataset, DataArray or DataTree of xarray")
+    if hasattr(data, "subtree"):
+        work.tree(data, root)
     else:
-        work.dataset(_dataset(given), root, "the dataset", requests.encoding, requests.unlimited, {}, {})
+        work.dataset(_dataset(data), root, "the dataset", requests.encoding, requests.unlimited, {}, {})
     return DeclaredDataset(builder.finish(work.data), work.shards)
 
 
-def _dataset(given: Any) -> Dataset:
+def _dataset(data: Any) -> Dataset:
     """Return a data array as the dataset that its `to_netcdf` writes; a dataset as it is."""
-    if hasattr(given, "data_vars"):
-        return given  # type: ignore[no-any-return]
-    if given.name is not None and given.name not in given.coords and given.name not in given.dims:
-        return given.to_dataset()  # type: ignore[no-any-return]
-    made: Dataset = given.to_dataset(name=UNNAMED)
-    return made if given.name is None else made.assign_attrs({NAME: given.name})
+    if hasattr(data, "data_vars"):
+        return data  # type: ignore[no-any-return]
+    if data.name is not None and data.name not in data.coords and data.name not in data.dims:
+        return data.to_dataset()  # type: ignore[no-any-return]
+    dataset: Dataset = data.to_dataset(name=UNNAMED)
+    return dataset if data.name is None else dataset.assign_attrs({NAME: data.name})
 
 
 class _Declaration:
@@ -130,12 +133,12 @@ class _Declaration:
         top = tree.path
         paths = {node.path: _relative(node.path, top) for node in tree.subtree}
         encoding, unlimited = self._requests.encoding, self._requests.unlimited
-        for what, given in (("encoding", encoding), ("unlimited_dims", unlimited)):
-            if isinstance(given, Mapping):
-                for each in given:
-                    if each not in paths and each not in paths.values():
-                        text = f"`{what}` names {each!r}, which is not a group of the tree"
-                        self._site.error("undefined-group", text, helps=names.suggested(str(each), paths.values()))
+        for what, by_group in (("encoding", encoding), ("unlimited_dims", unlimited)):
+            if isinstance(by_group, Mapping):
+                for path in by_group:
+                    if path not in paths and path not in paths.values():
+                        text = f"`{what}` names {path!r}, which is not a group of the tree"
+                        self._site.error("undefined-group", text, helps=names.suggested(str(path), paths.values()))
         builders: dict[str, tuple[GroupBuilder, dict[Hashable, int], dict[str, TypeHandle]]] = {}
         for node in tree.subtree:
             if node is tree:
@@ -146,12 +149,12 @@ class _Declaration:
                 builder = outer.group(str(node.name))
             sizes, types = dict(sizes), dict(types)
             builders[node.path] = builder, sizes, types
-            own = encoding.get(node.path, encoding.get(paths[node.path], {}))
-            wanted = unlimited
+            node_encoding = encoding.get(node.path, encoding.get(paths[node.path], {}))
+            growing = unlimited
             if isinstance(unlimited, Mapping):
-                wanted = unlimited.get(node.path, unlimited.get(paths[node.path]))
+                growing = unlimited.get(node.path, unlimited.get(paths[node.path]))
             dataset = node.to_dataset(inherit=node is tree)
-            self.dataset(dataset, builder, f"group {paths[node.path]!r}", own, wanted, sizes, types)
+            self.dataset(dataset, builder, f"group {paths[node.path]!r}", node_encoding, growing, sizes, types)
 
     def dataset(
         self,
@@ -164,27 +167,27 @@ class _Declaration:
         types: dict[str, TypeHandle],
     ) -> None:
         """Declare a dataset in a group. `sizes`, `types`: dimensions and types in scope, which grow."""
-        for name, own in encoding.items():
+        for name, variable_encoding in encoding.items():
             if name not in dataset.variables:
                 text = f"{where}: `encoding` names {name!r}, which is not a variable"
                 self._site.error(
                     "undefined-variable", text, helps=names.suggested(str(name), map(str, dataset.variables))
                 )
-            elif not isinstance(own, Mapping):
-                text = f"{where}: `encoding` of variable {name!r} is {own!r}, which is not a mapping"
+            elif not isinstance(variable_encoding, Mapping):
+                text = f"{where}: `encoding` of variable {name!r} is {variable_encoding!r}, which is not a mapping"
                 self._site.error("unknown-encoding", text)
             else:
-                check_keys(name, own, self._site)
-        encoding = {name: own for name, own in encoding.items() if isinstance(own, Mapping)}
-        made = encoded(dataset, encoding, self._site, where, kind=self._requests.kind)
+                check_keys(name, variable_encoding, self._site)
+        encoding = {name: keys for name, keys in encoding.items() if isinstance(keys, Mapping)}
+        encoded_dataset = encoded(dataset, encoding, self._site, where, kind=self._requests.kind)
         growing = self._unlimited(dataset, where, unlimited)
-        for name, value in made.attributes.items():
+        for name, value in encoded_dataset.attributes.items():
             self._attribute(group, name, value)
-        used = dict.fromkeys(each for each in dataset.sizes if each in growing)  # unlimited dimensions stand first
+        used = dict.fromkeys(axis for axis in dataset.sizes if axis in growing)  # unlimited dimensions stand first
         lengths: dict[Hashable, int] = {}
-        for variable in made.variables.values():
+        for variable in encoded_dataset.variables.values():
             lengths |= variable.sizes
-        for axis in [*used, *(each for each in lengths if each not in used)]:
+        for axis in [*used, *(axis_name for axis_name in lengths if axis_name not in used)]:
             length = lengths.get(axis, dataset.sizes.get(axis, 0))
             if sizes.get(axis) != length or axis in growing:
                 # a classic file has no other dimension of length 0, so `to_netcdf` writes an unlimited one as well
@@ -194,26 +197,30 @@ class _Declaration:
                     text = f"{where}: dimension `{axis}` has length 0, which classic files have as unlimited"
                     self._site.report.warning("zero-dimension", text, caller())
                 sizes[axis] = length
-        for name, variable in made.variables.items():
+        for name, variable in encoded_dataset.variables.items():
             storage = storage_of(name, variable, growing, self._site, given=name in encoding)
-            path = self._variable(group, name, variable, storage, types, made.enums.get(name))
+            path = self._variable(group, name, variable, storage, types, encoded_dataset.enums.get(name))
             if path is not None and storage.shards is not None:
                 self.shards[path] = Shards(storage.shards, name in encoding)
 
-    def _unlimited(self, dataset: Dataset, where: str, wanted: Any) -> frozenset[Hashable]:
+    def _unlimited(self, dataset: Dataset, where: str, requested: Any) -> frozenset[Hashable]:
         """Return the unlimited dimensions. Reports undefined-dimension."""
-        given = wanted if wanted is not None else dataset.encoding.get("unlimited_dims")
-        found = [given] if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
-        found = [] if given is None else found
-        for axis in found:
+        declared_axes = requested if requested is not None else dataset.encoding.get("unlimited_dims")
+        axes = (
+            [declared_axes]
+            if isinstance(declared_axes, str) or not isinstance(declared_axes, Iterable)
+            else list(declared_axes)
+        )
+        axes = [] if declared_axes is None else axes
+        for axis in axes:
             if axis not in dataset.dims:
                 text = f"{where}: unlimited dimension {axis!r} is not a dimension of the dataset"
-                if wanted is not None:
+                if requested is not None:
                     helps = names.suggested(str(axis), map(str, dataset.dims))
                     self._site.error("undefined-dimension", text, helps=helps)
                 else:
                     self._site.report.warning("unused-encoding", text, caller())
-        return frozenset(axis for axis in found if axis in dataset.dims)
+        return frozenset(axis for axis in axes if axis in dataset.dims)
 
     def _variable(
         self,
@@ -243,7 +250,7 @@ class _Declaration:
             kind,
             list(variable.dims),  # type: ignore[arg-type]
             chunks=storage.chunks,
-            codecs=[(each.id, *each.parameters) for each in storage.codecs],
+            codecs=[(codec.id, *codec.parameters) for codec in storage.codecs],
             layout=storage.layout,
             endian=storage.endian,
             quantize=storage.quantize,
@@ -281,8 +288,8 @@ class _Declaration:
             return atomic, element
         if element is not None:
             return self._known(group, types, element, lambda: group._declare(declared(element, element))), element
-        if dtype.names is not None and (made := self._record(group, dtype, types)) is not None:
-            return made, None
+        if dtype.names is not None and (record := self._record(group, dtype, types)) is not None:
+            return record, None
         self._site.error("type-mismatch", f"variable {name!r}: dtype {dtype} has no netCDF type")
         return None, None
 
@@ -300,22 +307,22 @@ class _Declaration:
         types: dict[str, TypeHandle],
         metadata: Mapping[str, Any],
     ) -> TypeHandle | None:
-        own, constants = str(metadata["enum_name"]), {str(key): value for key, value in metadata["enum"].items()}
+        enum_name, constants = str(metadata["enum_name"]), {str(key): value for key, value in metadata["enum"].items()}
         base = ATOMIC[f"{dtype.kind}{dtype.itemsize}"]
-        found = self._known(group, types, own, lambda: group.enum(own, base, constants))
-        before = found.declared
+        handle = self._known(group, types, enum_name, lambda: group.enum(enum_name, base, constants))
+        before = handle.declared
         if (
             not isinstance(before, EnumType)
             or before.base != base
-            or constants != {each.name: each.value for each in before.constants}
+            or constants != {constant.name: constant.value for constant in before.constants}
         ):
             self._site.error(
                 "duplicate-name",
-                f"variable {name!r}: enum `{own}` is defined twice, with different constants",
+                f"variable {name!r}: enum `{enum_name}` is defined twice, with different constants",
                 helps=["name the enums differently in the metadata of the dtypes (`enum_name`)"],
             )
             return None
-        return found
+        return handle
 
     def _record(self, group: GroupBuilder, dtype: Any, types: dict[str, TypeHandle]) -> TypeHandle | None:
         """Return a compound with the fields of a structured dtype; None if a field has no type."""
@@ -354,7 +361,7 @@ def _relative(path: str, top: str) -> str:
 
 def _is_nested(value: Any) -> bool:
     return isinstance(value, list | tuple) and any(
-        isinstance(each, list | tuple) or getattr(each, "ndim", 0) for each in value
+        isinstance(item, list | tuple) or getattr(item, "ndim", 0) for item in value
     )
 
 

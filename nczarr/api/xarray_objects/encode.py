@@ -54,27 +54,29 @@ def encoded(
     except ValueError as error:
         site.error("unencodable-variable", f"{where}: {_words(error)}")
         return EncodedDataset({}, {}, {})
-    for name, given in encoding.items():
+    for name, variable_encoding in encoding.items():
         if name in variables:
-            variables[name].encoding = dict(given)
+            variables[name].encoding = dict(variable_encoding)
     enums = {name: enum for name, variable in variables.items() if (enum := _enum(variable)) is not None}
-    given = {name: _prepared(name, variable) for name, variable in variables.items()}
-    variables = given
+    originals = {name: _prepared(name, variable) for name, variable in variables.items()}
+    variables = originals
     try:
         variables, attributes = conventions.cf_encoder(variables, attributes)
     except Exception:  # of any library; the variables show which one
         variables = {
-            name: made for name, each in variables.items() if (made := _alone(name, each, site, where)) is not None
+            name: encoded_variable
+            for name, variable in variables.items()
+            if (encoded_variable := _alone(name, variable, site, where)) is not None
         }
-    found = {}
+    stored_variables = {}
     for name, variable in variables.items():
         try:
-            found[name] = _stored(name, within(str(name), given[name], variable), kind=kind)
+            stored_variables[name] = _stored(name, within(str(name), originals[name], variable), kind=kind)
         except UnsuitedValueError as refused:
             site.error(refused.code, f"{where}: {refused}", helps=(refused.remedy,) * bool(refused.remedy))
         except Exception as error:  # coders raise anything, and users' arrays as well
             _report(name, error, site, where)
-    return EncodedDataset(found, dict(attributes), enums)
+    return EncodedDataset(stored_variables, dict(attributes), enums)
 
 
 def _enum(variable: Variable) -> Mapping[str, Any] | None:
@@ -125,9 +127,9 @@ def _has_dask() -> bool:
 
 def _without_nulls(values: NDArray[Any]) -> NDArray[Any]:
     """Return texts as `str`, empty for nulls; the shape of `values`, dtype object."""
-    found = np.array(values, object)
-    found[~np.vectorize(lambda each: isinstance(each, str), otypes=[bool])(found)] = ""
-    return found
+    texts = np.array(values, object)
+    texts[~np.vectorize(lambda value: isinstance(value, str), otypes=[bool])(texts)] = ""
+    return texts
 
 
 def _stored(name: Hashable, variable: Variable, *, kind: Kind | None) -> Variable:

@@ -28,18 +28,18 @@ class Packing(NamedTuple):
     """True if a fill value stands for NaN."""
 
 
-def packing_of(given: Variable, made: Variable) -> Packing | None:
-    """Return the packing of an encoded variable; None if it can store every value of the dtype of `given`."""
-    dtype, encoding = made.dtype, given.encoding
+def packing_of(original: Variable, encoded: Variable) -> Packing | None:
+    """Return the packing of an encoded variable; None if it can store every value of the dtype of `original`."""
+    dtype, encoding = encoded.dtype, original.encoding
     scale, offset = (encoding.get(name) for name in ("scale_factor", "add_offset"))
     is_packed = scale is not None or offset is not None
     if (
-        given.dtype.kind not in "iuf"
+        original.dtype.kind not in "iuf"
         or dtype.kind not in "iuf"
-        or (not is_packed and np.can_cast(given.dtype, dtype, "safe"))
+        or (not is_packed and np.can_cast(original.dtype, dtype, "safe"))
     ):
         return None
-    unsigned = str(encoding.get("_Unsigned", "")).lower() if "_Unsigned" in made.attrs else ""
+    unsigned = str(encoding.get("_Unsigned", "")).lower() if "_Unsigned" in encoded.attrs else ""
     kind = {"true": "u", "false": "i"}.get(unsigned, dtype.kind)
     stored = dtype if dtype.kind == "f" else np.dtype(f"{kind}{dtype.itemsize}")
     has_fill = any(encoding.get(name) is not None for name in ("_FillValue", "missing_value"))
@@ -66,29 +66,29 @@ def misfit(values: NDArray[Any], packing: Packing) -> str | None:
     return f"{values[beyond][0]}{packed_as} does not fit dtype {dtype} of its encoding"
 
 
-def within(name: str, given: Variable, made: Variable) -> Variable:
+def within(name: str, original: Variable, encoded: Variable) -> Variable:
     """Return an encoded variable whose values fit; the blocks of a dask array are checked when they are computed.
 
-    `given`: the variable before it was encoded. Raises RefusedError with
+    `original`: the variable before it was encoded. Raises RefusedError with
     `value-range`.
     """
-    packing = packing_of(given, made)
+    packing = packing_of(original, encoded)
     if packing is None:
-        return made
-    if hasattr(given.data, "map_blocks"):
+        return encoded
+    if hasattr(original.data, "map_blocks"):
         check = partial(_block, name=name, packing=packing)
-        return made.copy(
-            deep=False, data=made.data.map_blocks(check, given.data, dtype=made.dtype, meta=made.data._meta)
+        return encoded.copy(
+            deep=False, data=encoded.data.map_blocks(check, original.data, dtype=encoded.dtype, meta=encoded.data._meta)
         )
-    found = misfit(np.asarray(given.data), packing)
-    if found is not None:
-        raise UnsuitedValueError("value-range", f"variable {name!r}: {found}", REMEDY)
-    return made
+    problem = misfit(np.asarray(original.data), packing)
+    if problem is not None:
+        raise UnsuitedValueError("value-range", f"variable {name!r}: {problem}", REMEDY)
+    return encoded
 
 
-def _block(made: NDArray[Any], given: NDArray[Any], *, name: str, packing: Packing) -> NDArray[Any]:
+def _block(encoded: NDArray[Any], original: NDArray[Any], *, name: str, packing: Packing) -> NDArray[Any]:
     """Return a block of encoded values after a check of the values it was made of."""
-    found = misfit(np.asarray(given), packing)
-    if found is not None:
-        raise block_error("value-range", f"variable {name!r}: {found}", REMEDY)
-    return made
+    problem = misfit(np.asarray(original), packing)
+    if problem is not None:
+        raise block_error("value-range", f"variable {name!r}: {problem}", REMEDY)
+    return encoded

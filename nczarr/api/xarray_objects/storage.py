@@ -75,11 +75,11 @@ class _UnsuitableError(ValueError):
         super().__init__(reason)
 
 
-def check_keys(name: object, given: Mapping[Any, Any], site: Site) -> None:
+def check_keys(name: object, encoding: Mapping[Any, Any], site: Site) -> None:
     """Report unknown-encoding for keys of a call's `encoding` that are unknown or cannot be obeyed."""
     from nczarr import names
 
-    for key in given:
+    for key in encoding:
         if key in KNOWN:
             continue
         text = f"variable {name!r}: `{key}` is not a key of `encoding`"
@@ -109,7 +109,7 @@ def storage_of(
             refused.append(unsuitable)
             return otherwise
 
-    made = StorageArguments(
+    arguments = StorageArguments(
         chunks=tried(partial(_chunks, unlimited=unlimited), None),
         codecs=tried(_codecs, ()) if variable.ndim else (),
         layout="contiguous" if encoding.get("contiguous") and variable.ndim and not _needs_chunks(encoding) else None,
@@ -117,15 +117,15 @@ def storage_of(
         quantize=tried(_quantize, None),
         shards=tried(_shards, None),
     )
-    for each in refused:
-        text = f"variable {name!r}: `{each.key}` of its encoding: {each}"
+    for problem in refused:
+        text = f"variable {name!r}: `{problem.key}` of its encoding: {problem}"
         if given:
             site.error("unknown-encoding", text)
         else:
             site.report.warning("unused-encoding", text, caller())
-    if made.chunks is None and made.layout is None:
-        made = made._replace(chunks=_blocks(variable))
-    return made
+    if arguments.chunks is None and arguments.layout is None:
+        arguments = arguments._replace(chunks=_blocks(variable))
+    return arguments
 
 
 def _drop_outdated(encoding: dict[Any, Any], variable: Variable, unlimited: frozenset[object]) -> None:
@@ -153,10 +153,10 @@ def _chunks(
 ) -> tuple[int, ...] | None:
     """Return the chunk lengths, at most the lengths of dimensions that cannot grow."""
     key = "chunksizes" if encoding.get("chunksizes") is not None else "chunks"
-    found = _lengths(key, encoding.get(key), variable)
-    if found is None:
+    lengths_of_key = _lengths(key, encoding.get(key), variable)
+    if lengths_of_key is None:
         return None
-    lengths = zip(found, variable.dims, variable.shape, strict=True)
+    lengths = zip(lengths_of_key, variable.dims, variable.shape, strict=True)
     return tuple(chunk if axis in unlimited else min(chunk, max(1, size)) for chunk, axis, size in lengths)
 
 
@@ -166,19 +166,21 @@ def _shards(encoding: Mapping[Any, Any], variable: Variable) -> tuple[int, ...] 
     return _lengths("shards", encoding.get("shards"), variable)
 
 
-def _lengths(key: str, wanted: Any, variable: Variable) -> tuple[int, ...] | None:
+def _lengths(key: str, requested: Any, variable: Variable) -> tuple[int, ...] | None:
     """Return one length for each dimension; an integer counts for all of them."""
-    if wanted is None or (isinstance(wanted, str) and wanted == "auto") or not variable.ndim:
+    if requested is None or (isinstance(requested, str) and requested == "auto") or not variable.ndim:
         return None
-    given = [wanted] * variable.ndim if hasattr(wanted, "__index__") else wanted
-    if not isinstance(given, Sequence) or not all(hasattr(each, "__index__") for each in given):
-        raise _UnsuitableError(key, f"{wanted!r} are not integers, one for each dimension")
-    lengths = tuple(int(each) for each in given)
+    chunk_lengths = [requested] * variable.ndim if hasattr(requested, "__index__") else requested
+    if not isinstance(chunk_lengths, Sequence) or not all(hasattr(length, "__index__") for length in chunk_lengths):
+        raise _UnsuitableError(key, f"{requested!r} are not integers, one for each dimension")
+    lengths = tuple(int(length) for length in chunk_lengths)
     if len(lengths) != variable.ndim:
         raise _UnsuitableError(key, f"{len(lengths)} lengths are given for {variable.ndim} dimensions")
-    lengths = tuple(max(1, size) if each == -1 else each for each, size in zip(lengths, variable.shape, strict=True))
+    lengths = tuple(
+        max(1, size) if length == -1 else length for length, size in zip(lengths, variable.shape, strict=True)
+    )
     if min(lengths) < 1:
-        raise _UnsuitableError(key, f"{wanted!r} are not positive")
+        raise _UnsuitableError(key, f"{requested!r} are not positive")
     return lengths
 
 
@@ -188,19 +190,19 @@ def _blocks(variable: Variable) -> tuple[int, ...] | None:
     if not chunks:
         return None
     for lengths in chunks:
-        if any(each != lengths[0] for each in lengths[:-1]) or lengths[-1] > lengths[0] or not lengths[0]:
+        if any(length != lengths[0] for length in lengths[:-1]) or lengths[-1] > lengths[0] or not lengths[0]:
             return None
     return tuple(lengths[0] for lengths in chunks)
 
 
 def _endian(encoding: Mapping[Any, Any], variable: Variable) -> str | None:
     serializer = _config(encoding.get("serializer"))
-    wanted = encoding.get("endian") or serializer.get("endian")
-    if wanted in (None, "native"):
+    byte_order = encoding.get("endian") or serializer.get("endian")
+    if byte_order in (None, "native"):
         return None
-    if wanted not in ("little", "big"):
-        raise _UnsuitableError("endian", f"{wanted!r} is not native, little or big")
-    return str(wanted)
+    if byte_order not in ("little", "big"):
+        raise _UnsuitableError("endian", f"{byte_order!r} is not native, little or big")
+    return str(byte_order)
 
 
 def _quantize(encoding: Mapping[Any, Any], variable: Variable) -> tuple[str, int] | None:
@@ -296,10 +298,10 @@ def _zarr_codecs(key: str, written: Any, variable: Variable) -> tuple[Codec, ...
     for config in configs:
         if config.get("id") == "blosc" and config.get("shuffle") == -1:  # numcodecs: bits of bytes, bytes of others
             config["shuffle"] = 2 if variable.dtype.itemsize == 1 else 1
-    found = codecs.from_configs(configs)
-    if found is None or len(configs) < sum(1 for step in steps if step is not None) - _texts(steps):
+    chain = codecs.from_configs(configs)
+    if chain is None or len(configs) < sum(1 for step in steps if step is not None) - _texts(steps):
         raise _UnsuitableError(key, f"{written!r} has a codec that nczarr does not write")
-    return found
+    return chain
 
 
 def _texts(steps: Sequence[Any]) -> int:

@@ -29,7 +29,7 @@ class Prepared(NamedTuple):
 
 
 def prepared(
-    given: Any,
+    data: Any,
     path: str | os.PathLike[str],
     format_name: str | None,
     encoding: Any,
@@ -46,31 +46,33 @@ def prepared(
     if form.kinds and kind is None:
         kind = KIND if KIND in form.kinds else min(form.kinds)
         options = {**options, "kind": KIND} if kind == KIND else options
-    made = declare(given, "", encoding, unlimited, group, None, kind)
-    options, lost = _with_shards(made, form, options)
-    if "dask" not in options and (address := _cluster(made.handle, form, os.fspath(path))) is not None:
+    declared = declare(data, "", encoding, unlimited, group, None, kind)
+    options, lost = _with_shards(declared, form, options)
+    if "dask" not in options and (address := _cluster(declared.handle, form, os.fspath(path))) is not None:
         options = {**options, "dask": address}
-    return Prepared(made.handle, options, (*made.handle.diagnostics, *lost))
+    return Prepared(declared.handle, options, (*declared.handle.diagnostics, *lost))
 
 
 def _with_shards(
-    made: DeclaredDataset, form: Format, options: dict[str, Any]
+    declared: DeclaredDataset, form: Format, options: dict[str, Any]
 ) -> tuple[dict[str, Any], tuple[Diagnostic, ...]]:
     """Return the options with the shards of the encoding, and warnings about those that the target cannot have."""
     arrays = form.capabilities.arrays
-    if not made.shards or options.get("shards") is not None:
+    if not declared.shards or options.get("shards") is not None:
         return options, ()
-    wanted = {path: each.lengths for path, each in made.shards.items() if each.given or (arrays and arrays.shards)}
+    shapes = {
+        path: shards.lengths for path, shards in declared.shards.items() if shards.given or (arrays and arrays.shards)
+    }
     lost = tuple(
         Diagnostic(
             "unused-encoding",
             Severity.WARNING,
             f"variable `{path}`: `shards` of its encoding: format `{form.name}` has no shards",
         )
-        for path in made.shards
-        if path not in wanted
+        for path in declared.shards
+        if path not in shapes
     )
-    return {**options, "shards": wanted}, lost
+    return {**options, "shards": shapes}, lost
 
 
 def _cluster(handle: DatasetHandle, form: Format, path: str) -> str | None:
