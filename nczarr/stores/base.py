@@ -173,10 +173,10 @@ class Store(Protocol):
 def cut(data: bytes, key: str, offset: int, length: int) -> bytes:
     """Return a range of a value; a negative offset counts from the end. Raises OSError if it is too short."""
     begin = len(data) + offset if offset < 0 else offset
-    found = data[begin : begin + length] if begin >= 0 else b""
-    if len(found) != length:
+    piece = data[begin : begin + length] if begin >= 0 else b""
+    if len(piece) != length:
         raise OSError(errno.EIO, f"it has {len(data)} bytes, too few for {length} at {offset}", key)
-    return found
+    return piece
 
 
 class UnsafeKeyError(ValueError):

@@ -78,10 +78,10 @@ class Service(WebService):
     def recall(self, what: str, *, variable: str, size: int = 0, most: int = MOST_BYTES) -> bytes:
         """Return a cached answer, or `ask`."""
         with _keeping:
-            known = self._kept.get(variable)
-            if known is not None:
+            cached = self._kept.get(variable)
+            if cached is not None:
                 self._kept.move_to_end(variable)
-                return known
+                return cached
         data = self.ask(what, variable=variable, size=size, most=most)
         with _keeping:
             self._kept[variable] = data

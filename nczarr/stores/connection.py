@@ -178,10 +178,10 @@ class FileConnection:
 
     @cached_property
     def _retries(self) -> int:
-        given = self.options.get("retries", RETRIES)
-        if not (isinstance(given, int) and 0 <= given <= 100):
+        retries = self.options.get("retries", RETRIES)
+        if not (isinstance(retries, int) and 0 <= retries <= 100):
             raise BadURLError("the storage option `retries` must be a number, 0 to 100")
-        return given
+        return retries
 
     @property
     def system(self) -> AbstractFileSystem:
@@ -236,21 +236,21 @@ class FileConnection:
 
     def _arguments(self) -> dict[str, Any]:
         """Return the arguments of the file system."""
-        shared, own = {}, deepcopy(_DEFAULTS.get(self.protocol, {}))  # libraries write into what they are given
+        shared, arguments = {}, deepcopy(_DEFAULTS.get(self.protocol, {}))  # libraries write into what they are given
         protocols = {part.partition("://")[0].lower() for part in self.place.path.split("::")}
         for name, value in self.options.items():
             first, dot, rest = name.partition(".")
             if name != "retries" and not dot:
                 shared[name] = value
             elif dot and first == self.protocol:
-                own[rest] = value
-        own = _merged(own, shared)
+                arguments[rest] = value
+        arguments = _merged(arguments, shared)
         if self.place.server is not None:
-            own.setdefault("endpoint_url", self.place.server)
-        own.setdefault("use_listings_cache", False)
+            arguments.setdefault("endpoint_url", self.place.server)
+        arguments.setdefault("use_listings_cache", False)
         if len(protocols) == 1 and "::" not in self.place.path:
-            return {**own, "skip_instance_cache": True}
-        return {self.protocol: own}
+            return {**arguments, "skip_instance_cache": True}
+        return {self.protocol: arguments}
 
     def beside(self, url: str) -> FileConnection:
         """Return another place in the same file system. Raises BadURLError, OSError."""
@@ -287,9 +287,9 @@ class FileConnection:
         asked = {"Bucket": bucket, "Prefix": f"{key}/" if key else "", **getattr(self.system, "req_kw", {})}
         while True:
             page = self._tried("call_s3", ("list_objects_v2",), asked, folder, 0)
-            for each in page.get("Contents", ()):
-                if not each["Key"].endswith("/"):
-                    yield {**each, "name": f"{bucket}/{each['Key']}", "size": each["Size"]}
+            for entry in page.get("Contents", ()):
+                if not entry["Key"].endswith("/"):
+                    yield {**entry, "name": f"{bucket}/{entry['Key']}", "size": entry["Size"]}
             if not page.get("IsTruncated"):
                 return
             asked["ContinuationToken"] = page["NextContinuationToken"]
@@ -382,8 +382,8 @@ class FileConnection:
             text = f"the library of `{self.protocol}` rejects the storage options: {text}"
         if isinstance(error, TimeoutError):
             return OSError(errno.ETIMEDOUT, "no answer within the time allowed", place)
-        said = scrubbed(" ".join(str(text).split()), self.url, self.options) or type(error).__name__
-        return OSError(_number(error), said, place)
+        message = scrubbed(" ".join(str(text).split()), self.url, self.options) or type(error).__name__
+        return OSError(_number(error), message, place)
 
 
 _shared: OrderedDict[str, AbstractFileSystem] = OrderedDict()
@@ -411,14 +411,14 @@ def _registered() -> Mapping[str, Any]:
     return dict(registry)
 
 
-def _merged(defaults: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+def _merged(defaults: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
     """Merge options into defaults, recursively."""
-    found = dict(defaults)
-    for name, value in given.items():
-        known = found.get(name)
-        both = isinstance(known, Mapping) and isinstance(value, Mapping)
-        found[name] = _merged(known, value) if both else value  # type: ignore[arg-type]
-    return found
+    merged = dict(defaults)
+    for name, value in options.items():
+        default = merged.get(name)
+        both = isinstance(default, Mapping) and isinstance(value, Mapping)
+        merged[name] = _merged(default, value) if both else value  # type: ignore[arg-type]
+    return merged
 
 
 def may_pass(error: BaseException) -> bool:
@@ -435,11 +435,11 @@ def may_pass(error: BaseException) -> bool:
 
 def _status(error: BaseException) -> int | None:
     """Return the HTTP status of an error or its cause, or None."""
-    for each in (error, error.__cause__):
-        found = getattr(each, "status", None)
-        if isinstance(found, int):
-            return found
-        response = getattr(each, "response", None)
+    for failure in (error, error.__cause__):
+        status = getattr(failure, "status", None)
+        if isinstance(status, int):
+            return status
+        response = getattr(failure, "response", None)
         metadata = response.get("ResponseMetadata") if isinstance(response, dict) else None
         if isinstance(metadata, dict) and isinstance(metadata.get("HTTPStatusCode"), int):
             return int(metadata["HTTPStatusCode"])

@@ -90,12 +90,12 @@ class DirectoryStore(Store):
 
     def _is_inside(self, folder: str) -> bool:
         """Return whether no link leads to a subfolder; cached."""
-        known = self._folders.get(folder)
-        if known is None:
+        is_inside = self._folders.get(folder)
+        if is_inside is None:
             above = folder.rpartition("/")[0]
-            known = self._is_inside(above) and not os.path.islink(f"{self._real}{os.sep}{folder}")
-            self._folders[folder] = known
-        return known
+            is_inside = self._is_inside(above) and not os.path.islink(f"{self._real}{os.sep}{folder}")
+            self._folders[folder] = is_inside
+        return is_inside
 
     def locate(self, key: str) -> Range | None:
         """Return the file of a key. Raises OSError, UnsafeKeyError."""
@@ -116,15 +116,15 @@ class DirectoryStore(Store):
 
     def keys(self, prefix: str = "") -> Iterator[str]:
         """Return all keys with `prefix`, sorted. Raises OSError for a link to a folder below a prefix."""
-        found = []
+        keys = []
         for folder, below, files in os.walk(os.path.join(self._real, prefix.rpartition("/")[0])):
             relative = os.path.relpath(folder, self._real).replace(os.sep, "/")
             start = "" if relative == "." else f"{relative}/"
-            found += [start + name for name in files]
+            keys += [start + name for name in files]
             for name in below if prefix else ():
                 if os.path.islink(os.path.join(folder, name)):
                     raise self._link(start + name)  # it may hold chunks, which would read as fill
-        return iter(sorted(key for key in found if key.startswith(prefix)))
+        return iter(sorted(key for key in keys if key.startswith(prefix)))
 
     def children(self, prefix: str) -> list[str]:
         """Return the names in one folder, without links."""

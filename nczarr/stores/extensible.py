@@ -67,9 +67,9 @@ class ExtensibleFolder(DirectoryTarget):
 
     def drop_folder(self, folder: str) -> None:
         """Remove a folder without files. Raises OSError."""
-        for each, _, _ in os.walk(f"{self._real}/{folder}", topdown=False):
+        for below, _, _ in os.walk(f"{self._real}/{folder}", topdown=False):
             with suppress(OSError):
-                os.rmdir(each)
+                os.rmdir(below)
 
 
 class ExtensibleObjects(RemoteTarget):

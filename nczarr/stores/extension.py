@@ -68,18 +68,25 @@ class ExtendJournal(NamedTuple):
 def parsed(data: bytes) -> ExtendJournal | None:
     """Parse a journal; None for others and damaged ones."""
     try:
-        found = json.loads(data)
-        if not isinstance(found, dict) or found.get("nczarr_journal") != VERSION:
+        document = json.loads(data)
+        if not isinstance(document, dict) or document.get("nczarr_journal") != VERSION:
             return None
-        made = ExtendJournal(**found["append"])
-        texts = [made.base, made.run, *made.arrays, *made.staged, *made.removed, *made.documents.values()]
-        lengths = {path: (int(old), int(new)) for path, (old, new) in made.lengths.items()}
+        journal = ExtendJournal(**document["append"])
+        texts = [
+            journal.base,
+            journal.run,
+            *journal.arrays,
+            *journal.staged,
+            *journal.removed,
+            *journal.documents.values(),
+        ]
+        lengths = {path: (int(old), int(new)) for path, (old, new) in journal.lengths.items()}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
-    if made.state not in ("writing", "committed") or not all(isinstance(each, str) for each in texts):
+    if journal.state not in ("writing", "committed") or not all(isinstance(text, str) for text in texts):
         return None
-    return made._replace(
-        lengths=lengths, arrays=tuple(made.arrays), staged=tuple(made.staged), removed=tuple(made.removed)
+    return journal._replace(
+        lengths=lengths, arrays=tuple(journal.arrays), staged=tuple(journal.staged), removed=tuple(journal.removed)
     )
 
 

@@ -49,13 +49,13 @@ def parsed(data: bytes) -> StoreJournal:
     import json
 
     try:
-        found = json.loads(data)
-        fingerprint, source, run = found.get("fingerprint"), found.get("source"), found.get("run", "")
-        if found.get("nczarr_journal") != VERSION or not (isinstance(source, str) and isinstance(run, str)):
+        document = json.loads(data)
+        fingerprint, source, run = document.get("fingerprint"), document.get("source"), document.get("run", "")
+        if document.get("nczarr_journal") != VERSION or not (isinstance(source, str) and isinstance(run, str)):
             return StoreJournal(None)
         if not isinstance(fingerprint, str):
             return StoreJournal(None, run=run)
-        return StoreJournal(fingerprint, source, "clearing" if found.get("state") == "clearing" else "writing", run)
+        return StoreJournal(fingerprint, source, "clearing" if document.get("state") == "clearing" else "writing", run)
     except (ValueError, AttributeError, RecursionError):
         return StoreJournal(None)
 
@@ -66,9 +66,9 @@ unfinished: set[str] = set()
 
 def partial(path: str) -> str:
     """Return a new temporary sibling name of a target, and register it as unfinished."""
-    made = sibling(path, "partial")
-    unfinished.add(made)
-    return made
+    temporary = sibling(path, "partial")
+    unfinished.add(temporary)
+    return temporary
 
 
 def remove_unfinished() -> None:
@@ -153,7 +153,7 @@ def obstacle(path: str, *, store: bool) -> str | None:
         return "is neither a file nor a folder"
     if not store:
         return "is a folder"
-    held = os.listdir(path)
-    if held and not set(ROOT_KEYS).intersection(held):
+    names = os.listdir(path)
+    if names and not set(ROOT_KEYS).intersection(names):
         return "is a folder that is not a store"
     return None

@@ -88,9 +88,9 @@ class Operations:
         An object with `get`, `set` and `delete`.
     """
 
-    def __init__(self, given: KeyValues) -> None:
-        self.given = given
-        self._own = {name: getattr(given, name, None) for name in ("listpre", "listdir", "list")}
+    def __init__(self, implementation: KeyValues) -> None:
+        self.given = implementation
+        self._own = {name: getattr(implementation, name, None) for name in ("listpre", "listdir", "list")}
         self._lists: bool | None = None
 
     @property
@@ -192,8 +192,8 @@ class Operations:
         NotListedError
             If the store cannot list keys.
         """
-        found = self._called("list")
-        return self.listpre("") if found is None else set(found)
+        keys = self._called("list")
+        return self.listpre("") if keys is None else set(keys)
 
     def listpre(self, prefix: str) -> KeySet:
         """Return the keys with a prefix.
@@ -213,12 +213,12 @@ class Operations:
         NotListedError
             If the store cannot list keys.
         """
-        found = self._called("listpre", prefix)
-        if found is not None:
-            return set(found)
-        found = self._called("list")
-        if found is not None:
-            return {key for key in found if key.startswith(prefix)}
+        keys = self._called("listpre", prefix)
+        if keys is not None:
+            return set(keys)
+        keys = self._called("list")
+        if keys is not None:
+            return {key for key in keys if key.startswith(prefix)}
         return set(self._walked(prefix))
 
     def _walked(self, prefix: str) -> Iterator[str]:
@@ -226,11 +226,11 @@ class Operations:
         folders = [prefix[: prefix.rfind("/") + 1]]
         while folders:
             folder = folders.pop()
-            found = self._called("listdir", folder)
-            if found is None:
+            keys_and_folders = self._called("listdir", folder)
+            if keys_and_folders is None:
                 raise NotListedError("the store has no list operation (list, listpre or listdir)")
-            yield from (key for key in found[0] if key.startswith(prefix))
-            folders += [each for each in found[1] if each.startswith(prefix) and len(each) > len(folder)]
+            yield from (key for key in keys_and_folders[0] if key.startswith(prefix))
+            folders += [below for below in keys_and_folders[1] if below.startswith(prefix) and len(below) > len(folder)]
 
     def listdir(self, prefix: str) -> tuple[KeySet, KeySet]:
         """Return the keys and the folders directly below a prefix.
@@ -250,9 +250,9 @@ class Operations:
         NotListedError
             If the store cannot list keys.
         """
-        found = self._called("listdir", prefix)
-        if found is not None:
-            return set(found[0]), set(found[1])
+        keys_and_folders = self._called("listdir", prefix)
+        if keys_and_folders is not None:
+            return set(keys_and_folders[0]), set(keys_and_folders[1])
         keys, prefixes = set(), set()
         for key in self.listpre(prefix):
             slash = key.find("/", len(prefix))
@@ -302,8 +302,8 @@ class KeyValueStore(Store):
     `path` is its display name. An aborted store deletes its keys.
     """
 
-    def __init__(self, given: KeyValues | Operations, path: str = "<store>") -> None:
-        self.operations = given if isinstance(given, Operations) else Operations(given)
+    def __init__(self, implementation: KeyValues | Operations, path: str = "<store>") -> None:
+        self.operations = implementation if isinstance(implementation, Operations) else Operations(implementation)
         self.path = path
         self.listed = self.operations.lists
         self._put: set[str] = set()
@@ -326,7 +326,7 @@ class KeyValueStore(Store):
         if not self.listed:
             return []
         keys, below = self.operations.listdir(prefix)
-        return sorted({key[len(prefix) :] for key in keys} | {each[len(prefix) : -1] for each in below})
+        return sorted({key[len(prefix) :] for key in keys} | {below_prefix[len(prefix) : -1] for below_prefix in below})
 
     def finish(self) -> None:
         """Accept what was put."""
@@ -528,5 +528,5 @@ class FolderKeys:
         set of str
             The keys.
         """
-        found = DirectoryStore(self._root).keys(prefix)
-        return {key for key in found if not key.rpartition("/")[2].startswith(GROWING)}
+        keys = DirectoryStore(self._root).keys(prefix)
+        return {key for key in keys if not key.rpartition("/")[2].startswith(GROWING)}

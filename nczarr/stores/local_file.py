@@ -64,14 +64,14 @@ class LocalFile:
     def value(self, begin: int, end: int) -> bytes:
         """Return the bytes from `begin` to `end`."""
         if end - begin >= BLOCK:
-            found = bytearray(end - begin)
-            self._read(begin, memoryview(found))
-            return bytes(found)
+            content = bytearray(end - begin)
+            self._read(begin, memoryview(content))
+            return bytes(content)
         first, block = self._block
         if not first <= begin <= end <= first + len(block):
-            found = bytearray(max(0, min(BLOCK, self.size - begin)))
-            self._read(begin, memoryview(found))
-            first, block = self._block = begin, bytes(found)
+            content = bytearray(max(0, min(BLOCK, self.size - begin)))
+            self._read(begin, memoryview(content))
+            first, block = self._block = begin, bytes(content)
         return block[begin - first : end - first]
 
     def window(self, begin: int, end: int, places: Iterable[tuple[int, int]]) -> bytearray | mmap:
@@ -86,11 +86,11 @@ class LocalFile:
             whole = bytearray(end - begin)
             self._read(begin, memoryview(whole))
             return whole
-        found = sparse_memory(end - begin)
-        with memoryview(found) as view:
+        memory = sparse_memory(end - begin)
+        with memoryview(memory) as view:
             for start, stop, _ in pieces:
                 self._read(start, view[start - begin : stop - begin])
-        return found
+        return memory
 
     def _read(self, at: int, target: memoryview) -> None:
         """Fill a buffer with the bytes from `at`."""

@@ -214,9 +214,9 @@ if hasattr(os, "register_at_fork"):
 
 def lock_name(name: str) -> str:
     """Return the name of the lock of a target with a name."""
-    made = f".{name}{SUFFIX}"
-    if len(os.fsencode(made)) <= _LONGEST_NAME:
-        return made
+    plain_name = f".{name}{SUFFIX}"
+    if len(os.fsencode(plain_name)) <= _LONGEST_NAME:
+        return plain_name
     import hashlib
 
     return f".{hashlib.sha256(os.fsencode(name)).hexdigest()}{SUFFIX}"

@@ -15,21 +15,21 @@ EXPECTED = "a path, a URL, bytes, an open binary file, a mapping of keys to byte
 """Objects that `nczarr.open` takes, in words."""
 
 
-def opened_object(given: Any) -> Source | Store:
+def opened_object(data: Any) -> Source | Store:
     """Return an object as a file or a store. Raises OSError, and TypeError for any other object.
 
     A file is read from its first byte, whatever its position, and may be closed
     afterwards.
     """
-    if isinstance(given, bytes | bytearray | memoryview):
-        return _file(bytes(given), "bytes")
-    if isinstance(given, Mapping):
-        return MappingStore(given)
-    if _is_zarr_store(given):
-        return ObjectStore(given)
-    if callable(getattr(given, "read", None)):
-        return _open_file(given)
-    raise TypeError(f"a dataset is opened from {EXPECTED}, not from {type(given).__name__}")
+    if isinstance(data, bytes | bytearray | memoryview):
+        return _file(bytes(data), "bytes")
+    if isinstance(data, Mapping):
+        return MappingStore(data)
+    if _is_zarr_store(data):
+        return ObjectStore(data)
+    if callable(getattr(data, "read", None)):
+        return _open_file(data)
+    raise TypeError(f"a dataset is opened from {EXPECTED}, not from {type(data).__name__}")
 
 
 def _file(data: bytes, name: str) -> Source | Store:
@@ -110,8 +110,8 @@ class ObjectStore(Store):
         from zarr.core.buffer import default_buffer_prototype
         from zarr.core.sync import sync
 
-        found = sync(self.store.get(safe_key(key), default_buffer_prototype()))
-        return None if found is None else bytes(found.to_bytes())
+        buffer = sync(self.store.get(safe_key(key), default_buffer_prototype()))
+        return None if buffer is None else bytes(buffer.to_bytes())
 
     def keys(self, prefix: str = "") -> Iterator[str]:
         """Return all keys with `prefix`, sorted."""
@@ -123,7 +123,7 @@ class ObjectStore(Store):
         return iter(with_prefix(sorted(sync(listed())), prefix))
 
 
-def _is_zarr_store(given: Any) -> bool:
+def _is_zarr_store(candidate: Any) -> bool:
     """Return whether an object is a store of zarr-python, which is imported if there is one."""
     module = sys.modules.get("zarr.abc.store")
-    return module is not None and isinstance(given, module.Store)
+    return module is not None and isinstance(candidate, module.Store)

@@ -84,15 +84,15 @@ def _open_remote(url: str, storage: StorageOptions, is_ranged: Callable[[bytes],
 
     store = RemoteStore(url, storage)
     connection = store.connection
-    found: RemoteFile | None
+    file: RemoteFile | None
     if connection.looks_like_file:
-        found = _first_bytes(connection, missing=True)
+        file = _first_bytes(connection, missing=True)
     elif is_folder(store):
         return store
     else:
-        found = _first_bytes(connection)
-    if found is not None and (found[:4].startswith(_ZIP) or is_ranged(found[:HEAD])):
-        return _ranged(found)
+        file = _first_bytes(connection)
+    if file is not None and (file[:4].startswith(_ZIP) or is_ranged(file[:HEAD])):
+        return _ranged(file)
     if connection.looks_like_file and is_folder(store):
         return store
     from nczarr.stores.spool import fetched

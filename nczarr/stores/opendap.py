@@ -80,10 +80,10 @@ class Service(WebService):
         `most`: maximum bytes; `size`: approximate bytes.
         """
         with _keeping:
-            known = self._kept.get(query)
-            if known is not None:
+            cached = self._kept.get(query)
+            if cached is not None:
                 self._kept.move_to_end(query)
-                return known
+                return cached
         data = self.fetched(self.base + query, most, size).data
         if keep:
             with _keeping:

@@ -56,8 +56,8 @@ class Overlay(Store):
         if key in self.removed:
             return None
         other = self._other(key)
-        found = self.base.get(other) if other else None
-        return self.base.get(key) if found is None else found
+        data = self.base.get(other) if other else None
+        return self.base.get(key) if data is None else data
 
     def part(self, key: str, offset: int, length: int) -> bytes | None:
         """Return a range of a key, or None. Raises OSError."""
@@ -65,8 +65,8 @@ class Overlay(Store):
             data = self.get(key)
             return None if data is None else cut(data, key, offset, length)
         other = self._other(key)
-        found = self.base.part(other, offset, length) if other else None
-        return self.base.part(key, offset, length) if found is None else found
+        piece = self.base.part(other, offset, length) if other else None
+        return self.base.part(key, offset, length) if piece is None else piece
 
     def keys(self, prefix: str = "") -> Iterator[str]:
         """Return all keys with `prefix`, sorted."""
@@ -82,8 +82,8 @@ class Overlay(Store):
 
     def several(self, keys: Iterable[str]) -> dict[str, bytes]:
         """Return the bytes of keys that few requests of the base can combine."""
-        known = (self.documents, self.moved, self.removed)
-        return self.base.several(key for key in keys if not any(key in each for each in known))
+        overlaid = (self.documents, self.moved, self.removed)
+        return self.base.several(key for key in keys if not any(key in keys_here for keys_here in overlaid))
 
     def lacks(self, key: str) -> bool:
         """Return whether the name alone shows that the key is absent."""
@@ -102,15 +102,15 @@ class Overlay(Store):
         if key in self.documents or key in self.removed:
             return None
         other = self._other(key)
-        found = self.base.locate(other) if other else None
-        return self.base.locate(key) if found is None else found
+        place = self.base.locate(other) if other else None
+        return self.base.locate(key) if place is None else place
 
     def refer(self, key: str) -> Reference | None:
         """Return the public location of a key; None for one that is not in its place yet."""
-        known: tuple[Any, ...] = (self.documents, self.moved, self.removed)
-        return None if any(key in each for each in known) else self.base.refer(key)
+        overlaid: tuple[Any, ...] = (self.documents, self.moved, self.removed)
+        return None if any(key in keys_here for keys_here in overlaid) else self.base.refer(key)
 
     def told(self, key: str) -> int | None:
         """Return a key's size from a listing of the base."""
-        known: tuple[Any, ...] = (self.documents, self.moved, self.removed)
-        return None if any(key in each for each in known) else self.base.told(key)
+        overlaid: tuple[Any, ...] = (self.documents, self.moved, self.removed)
+        return None if any(key in keys_here for keys_here in overlaid) else self.base.told(key)

@@ -60,15 +60,15 @@ def obstacle(url: str, storage: StorageOptions, *, store: bool) -> Obstacle | No
         folder = is_folder(place)
     except FileNotFoundError:
         return None
-    held = place.children("") if folder else []
+    names = place.children("") if folder else []
     if not folder:
         return Obstacle("is one object, not a folder" if store else "exists", replaceable=not store)
-    if not held:
+    if not names:
         return None
     if not store:
         return Obstacle("is a folder", replaceable=False)
-    if JOURNAL in held:
+    if JOURNAL in names:
         return Obstacle("is incomplete", replaceable=True, unfinished=True)
-    if not set(ROOT_KEYS).intersection(held):
+    if not set(ROOT_KEYS).intersection(names):
         return Obstacle("is a folder that is not a store", replaceable=False)
     return Obstacle("exists", replaceable=True)

@@ -62,10 +62,10 @@ async def by_http(system: Any, url: str, start: int, stop: int) -> RangeAnswer:
         system._raise_not_found_for_status(answer, url)
         if answer.status != PARTIAL or answer.headers.get("Content-Encoding", "identity") != "identity":
             raise UnrangedError(errno.ENOTSUP, "the server sends whole files only")
-        told = answer.headers.get("Content-Range", "")
+        content_range = answer.headers.get("Content-Range", "")
         names = {"ETag": "ETag", "LastModified": "Last-Modified"}
         info = {name: answer.headers[header] for name, header in names.items() if header in answer.headers}
-        return _checked(await answer.read(), told, info, start, stop)
+        return _checked(await answer.read(), content_range, info, start, stop)
 
 
 async def by_s3(system: Any, path: str, start: int, stop: int) -> RangeAnswer:
@@ -84,12 +84,12 @@ async def by_s3(system: Any, path: str, start: int, stop: int) -> RangeAnswer:
     return _checked(data, answer["ContentRange"], info, start, stop)
 
 
-def _checked(data: bytes, told: str, info: dict[str, Any], start: int, stop: int) -> RangeAnswer:
-    """Return an answer whose bytes are the requested ones. `told`: its header `Content-Range`. Raises OSError."""
-    found = _CONTENT_RANGE.fullmatch(told)
-    if found is None:
-        raise UnrangedError(errno.ENOTSUP, f"the server answers with the range `{told}`, without a size")
-    first, last, size = map(int, found.groups())
+def _checked(data: bytes, content_range: str, info: dict[str, Any], start: int, stop: int) -> RangeAnswer:
+    """Return an answer whose bytes are the requested ones. `content_range`: its header. Raises OSError."""
+    match_of_range = _CONTENT_RANGE.fullmatch(content_range)
+    if match_of_range is None:
+        raise UnrangedError(errno.ENOTSUP, f"the server answers with the range `{content_range}`, without a size")
+    first, last, size = map(int, match_of_range.groups())
     if first != start or last + 1 != min(stop, size):
         raise OSError(
             errno.EIO, f"the server answers with bytes {first} to {last} of {size}, not with {start} to {stop - 1}"

@@ -58,11 +58,11 @@ def length_of(piece: bytes | Range) -> int:
 def part_of(pieces: Iterable[bytes | Range], start: int, stop: int) -> Iterator[bytes | Range]:
     """Yield the pieces of the bytes from `start` to `stop`."""
     at = 0
-    for each in pieces:
-        length = length_of(each)
+    for piece in pieces:
+        length = length_of(piece)
         begin, end = max(0, start - at), min(length, stop - at)
         if begin < end:
-            yield Range(each.path, each.offset + begin, end - begin) if isinstance(each, Range) else each[begin:end]
+            yield Range(piece.path, piece.offset + begin, end - begin) if isinstance(piece, Range) else piece[begin:end]
         at += length
 
 
@@ -95,9 +95,9 @@ def remote(path: str) -> Remote | None:
     """Return the remote file with this path; None for paths of the file system. Raises OSError if it is unknown."""
     if not path.startswith(REMOTE):
         return None
-    found = _remote.get(path)
-    if found is not None:
-        return found
+    file = _remote.get(path)
+    if file is not None:
+        return file
     if path not in _again:
         raise OSError(errno.ENOENT, "no remote file has this path", path)
     return _again[path]()
@@ -131,10 +131,10 @@ class _Files:
         status = os.stat(path)
         identity = status.st_dev, status.st_ino, status.st_mtime_ns
         with self._lock:
-            known = self._files.get(path)
-            if known is not None and known[0] == identity:
+            entry = self._files.get(path)
+            if entry is not None and entry[0] == identity:
                 self._files.move_to_end(path)
-                return known[1]
+                return entry[1]
             opened = _RangeFile(path)
             self._files[path] = identity, opened
             self._files.move_to_end(path)
@@ -212,7 +212,7 @@ def neighbours(places: Iterable[tuple[int, int, T]]) -> Iterator[tuple[int, int,
     """
     group: list[tuple[int, int, T]] = []
     begin = end = 0
-    for place in sorted(places, key=lambda each: each[:2]):
+    for place in sorted(places, key=lambda place_of_item: place_of_item[:2]):
         offset, length = place[:2]
         if group and (offset - end > GAP or max(end, offset + length) - begin > REQUEST):
             yield begin, end, group

@@ -140,12 +140,12 @@ def _is_below(place: Followed, root: str, *, hidden: bool = True) -> bool:
         begin, real = folder.rstrip(os.sep) + os.sep, os.path.realpath(place.path)
         return real.startswith(begin) and (hidden or f"{os.sep}." not in os.sep + real[len(begin) :])
     protocol, _, rest = root.partition("://")
-    own, _, path = place.url.partition("://")
-    if protocol.lower() != own.lower() or "://" not in root:
+    own_protocol, _, path = place.url.partition("://")
+    if protocol.lower() != own_protocol.lower() or "://" not in root:
         return False
     if not rest.rstrip("/"):
         return True
-    web = own.lower() in WEB  # such URLs have queries and percent-encoded paths
+    web = own_protocol.lower() in WEB  # such URLs have queries and percent-encoded paths
     return all(
         below == folder or below.startswith(folder.rstrip("/") + "/")
         for below, folder in zip(_readings(path, web=web), _readings(rest, web=web), strict=True)
@@ -161,5 +161,5 @@ def _readings(rest: str, *, web: bool) -> tuple[str, ...]:
         rest = _QUERY.split(rest, maxsplit=1)[0].replace("\\", "/")
     host, _, path = rest.partition("/")
     decoded = unquote(path, errors="surrogateescape").replace("\\", "/") if web else path
-    resolved = (posixpath.normpath(f"/{each.lstrip('/')}") for each in (path, decoded))
-    return (f"{host}/{path}".rstrip("/"), *((host + each).rstrip("/") for each in resolved))
+    resolved = (posixpath.normpath(f"/{reading.lstrip('/')}") for reading in (path, decoded))
+    return (f"{host}/{path}".rstrip("/"), *((host + reading).rstrip("/") for reading in resolved))

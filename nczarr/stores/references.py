@@ -65,7 +65,7 @@ class ReferenceStore(Store):
 
         Notes the properties of all targets.
         """
-        faults, noted, found = 0, self.references.noted, dict[str, Mapping[str, Any]]()
+        faults, noted, facts_of_targets = 0, self.references.noted, dict[str, Mapping[str, Any]]()
         recorded = noted.get("targets") if isinstance(noted, Mapping) else None
         label = Label(key=self.path)
         for key in self.references.odd():
@@ -83,21 +83,24 @@ class ReferenceStore(Store):
             self.distant = self.distant or place.path is None
             if url is not None:
                 facts = recorded.get(url) if isinstance(recorded, Mapping) else None
-                found[place.path or place.url] = {**(facts if isinstance(facts, Mapping) else {}), "url": url}
-        self.target_facts = found
+                facts_of_targets[place.path or place.url] = {
+                    **(facts if isinstance(facts, Mapping) else {}),
+                    "url": url,
+                }
+        self.target_facts = facts_of_targets
 
     def _place(self, url: str | None) -> Followed:
-        found = self._places.get(url)
-        if found is None:
-            found = self._places[url] = self.policy.follow(url)
-        return found
+        place = self._places.get(url)
+        if place is None:
+            place = self._places[url] = self.policy.follow(url)
+        return place
 
     def _found(self, key: str) -> tuple[Reference, Followed] | bytes | None:
-        found = self.references.find(key)
-        if found is None or isinstance(found, bytes):
-            return found
+        reference = self.references.find(key)
+        if reference is None or isinstance(reference, bytes):
+            return reference
         try:
-            return found, self._place(found.url)
+            return reference, self._place(reference.url)
         except ForbiddenTargetError as error:
             raise CompileError([Diagnostic("forbidden-target", Severity.ERROR, f"`{key}`: {error}")]) from None
 
@@ -107,10 +110,10 @@ class ReferenceStore(Store):
 
     def get(self, key: str) -> bytes | None:
         """Return the bytes of a key, or None. Raises OSError, CompileError."""
-        found = self._found(key)
-        if found is None or isinstance(found, bytes):
-            return found
-        reference, place = found
+        reference_and_place = self._found(key)
+        if reference_and_place is None or isinstance(reference_and_place, bytes):
+            return reference_and_place
+        reference, place = reference_and_place
         with self._needed(key):
             if place.path is not None:
                 return ranges.read(self._range(key, reference, place.path))
@@ -128,12 +131,12 @@ class ReferenceStore(Store):
 
     def part(self, key: str, offset: int, length: int) -> bytes | None:
         """Return a range of a key; a negative offset counts from the end. Raises OSError, CompileError."""
-        found = self._found(key)
-        if found is None:
+        reference_and_place = self._found(key)
+        if reference_and_place is None:
             return None
-        if isinstance(found, bytes):
-            return cut(found, key, offset, length)
-        reference, place = found
+        if isinstance(reference_and_place, bytes):
+            return cut(reference_and_place, key, offset, length)
+        reference, place = reference_and_place
         if place.path is not None or reference.length is None:
             data = self.get(key)
             return None if data is None else cut(data, key, offset, length)
@@ -144,18 +147,18 @@ class ReferenceStore(Store):
 
     def locate(self, key: str) -> Range | None:
         """Return the file range of a key, or None. Raises OSError, CompileError."""
-        found = self._found(key)
-        if found is None or isinstance(found, bytes) or found[1].path is None:
+        reference_and_place = self._found(key)
+        if reference_and_place is None or isinstance(reference_and_place, bytes) or reference_and_place[1].path is None:
             return None
         with self._needed(key):
-            return self._range(key, found[0], found[1].path)
+            return self._range(key, reference_and_place[0], reference_and_place[1].path)
 
     def refer(self, key: str) -> Reference | None:
         """Return the location of a key, None for bytes in the document. The target is not opened."""
-        found = self._found(key)
-        if found is None or isinstance(found, bytes):
+        reference_and_place = self._found(key)
+        if reference_and_place is None or isinstance(reference_and_place, bytes):
             return None
-        reference, place = found
+        reference, place = reference_and_place
         return Reference(place.path or place.url, reference.offset, reference.length)
 
     def facts(self, url: str | None) -> Facts:
@@ -181,13 +184,13 @@ class ReferenceStore(Store):
     def _connection(self, url: str) -> FileConnection:
         """Return the connection to a target; targets of a server or bucket share a library object."""
         with self._lock:
-            known = self._connections.get(url)
-            if known is None:
+            connection = self._connections.get(url)
+            if connection is None:
                 protocol, _, rest = url.partition("://")
                 root = f"{protocol}://{rest.partition('/')[0]}"
                 home = self._connections.setdefault(root, FileConnection(root, self.storage))
-                known = self._connections[url] = home if url == root else home.beside(url)
-            return known
+                connection = self._connections[url] = home if url == root else home.beside(url)
+            return connection
 
     def _fetch(self, key: str, url: str, offset: int, length: int | None) -> bytes:
         """Return bytes of a remote target. Raises OSError, CompileError if it is too short."""
@@ -219,9 +222,16 @@ class ReferenceStore(Store):
         """Return the bytes of remote keys; one request brings adjacent ones. Raises OSError, CompileError."""
         targets: dict[str, list[tuple[int, int, str]]] = {}
         for key in keys:
-            found = self._found(key)
-            if found is not None and not isinstance(found, bytes) and found[1].path is None and found[0].length:
-                targets.setdefault(found[1].url, []).append((found[0].offset, found[0].length, key))
+            reference_and_place = self._found(key)
+            if (
+                reference_and_place is not None
+                and not isinstance(reference_and_place, bytes)
+                and reference_and_place[1].path is None
+                and reference_and_place[0].length
+            ):
+                targets.setdefault(reference_and_place[1].url, []).append(
+                    (reference_and_place[0].offset, reference_and_place[0].length, key)
+                )
         brought: dict[str, bytes] = {}
         for url, places in targets.items():
             for begin, end, group in neighbours(places):

@@ -91,15 +91,15 @@ class RemoteStore(Store):
 
     def expect(self, keys: Iterable[str]) -> None:
         """Fetch documents concurrently in advance. Raises OSError."""
-        wanted = [key for key in dict.fromkeys(keys) if key not in self._documents]
+        missing = [key for key in dict.fromkeys(keys) if key not in self._documents]
         if self._surveyed:
-            wanted = [key for key in wanted if key in self._told]
-        if len(wanted) < 2:
+            missing = [key for key in missing if key in self._told]
+        if len(missing) < 2:
             return
         from concurrent.futures import ThreadPoolExecutor
 
-        with ThreadPoolExecutor(min(FETCHERS, len(wanted))) as threads:
-            self._documents.update(zip(wanted, threads.map(self._read, wanted), strict=True))
+        with ThreadPoolExecutor(min(FETCHERS, len(missing))) as threads:
+            self._documents.update(zip(missing, threads.map(self._read, missing), strict=True))
 
     def survey(self) -> None:
         """List everything, for comparison with fetched bytes. Raises OSError."""
@@ -114,31 +114,31 @@ class RemoteStore(Store):
 
     def _read(self, key: str) -> bytes | None:
         """Return the bytes of a key as listed. Raises OSError on failure."""
-        told = self._told.get(key)
+        facts = self._told.get(key)
         last: bytes | None = None
         for _ in range(TRIES):
-            data = self._fetch(key, told)
-            if data is None or told is None or self._agree(data, told):
+            data = self._fetch(key, facts)
+            if data is None or facts is None or self._agree(data, facts):
                 return data
-            if data == last and told.size in (None, len(data)) and not self.connection.tags_are_digests(key):
+            if data == last and facts.size in (None, len(data)) and not self.connection.tags_are_digests(key):
                 self._tags_are_digests = False
                 return data
             last = data
         raise OSError(errno.EIO, f"it was read {TRIES} times, and never matched the server's listing", self._shown(key))
 
-    def _fetch(self, key: str, told: ObjectFacts | None) -> bytes | None:
+    def _fetch(self, key: str, facts: ObjectFacts | None) -> bytes | None:
         try:
-            found: bytes = self.connection.call("cat_file", key, size=(told.size or 0) if told else 0)
+            data: bytes = self.connection.call("cat_file", key, size=(facts.size or 0) if facts else 0)
         except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
-            if told is None:
+            if facts is None:
                 return None
             raise OSError(errno.EIO, "it is listed but does not exist", self._shown(key)) from None
-        return found
+        return data
 
-    def _agree(self, data: bytes, told: ObjectFacts) -> bool:
-        if told.size is not None and len(data) != told.size:
+    def _agree(self, data: bytes, facts: ObjectFacts) -> bool:
+        if facts.size is not None and len(data) != facts.size:
             return False
-        return told.md5 is None or not self._tags_are_digests or md5(data) == told.md5
+        return facts.md5 is None or not self._tags_are_digests or md5(data) == facts.md5
 
     def part(self, key: str, offset: int, length: int) -> bytes | None:
         """Return a range of a key, or None. Raises OSError if it is too short."""
@@ -157,9 +157,9 @@ class RemoteStore(Store):
         """Return all keys with `prefix`, which is empty or ends in a slash; sorted. Raises OSError."""
         if self._surveyed:
             return iter(self._below(prefix))
-        found = self._list(prefix)
-        self._told.update(found)
-        return iter(sorted(found))
+        facts_by_key = self._list(prefix)
+        self._told.update(facts_by_key)
+        return iter(sorted(facts_by_key))
 
     def _list(self, prefix: str = "") -> dict[str, ObjectFacts]:
         """Return the listed properties of all keys with `prefix`."""
@@ -175,10 +175,10 @@ class RemoteStore(Store):
         if self._surveyed:
             return next_segments(self._below(prefix), prefix)
         try:
-            given = self.connection.call("ls", prefix.rstrip("/"), detail=True)
+            entries = self.connection.call("ls", prefix.rstrip("/"), detail=True)
         except (FileNotFoundError, NotADirectoryError):
             return []
-        names = (self._key(str(info["name"]).rstrip("/")) for info in given)
+        names = (self._key(str(info["name"]).rstrip("/")) for info in entries)
         below = (name[len(prefix) :] for name in names if name.startswith(prefix))
         return sorted({name for name in below if name and "/" not in name})
 
@@ -199,8 +199,8 @@ class RemoteStore(Store):
 
     def told(self, key: str) -> int | None:
         """Return a key's size in the last listing."""
-        found = self._told.get(key)
-        return None if found is None else found.size
+        facts = self._told.get(key)
+        return None if facts is None else facts.size
 
     def refer(self, key: str) -> Reference | None:
         """Return the object of a key, without checking its existence."""

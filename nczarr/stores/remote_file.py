@@ -76,10 +76,10 @@ class RemoteFile:
     def of(cls, connection: FileConnection) -> RemoteFile:
         """Return a file, with its first bytes. Raises UnrangedError, OSError."""
         answer = connection.ranged(0, HEAD)
-        made = cls(connection, answer.info)
-        made._keep(0, answer.data)
-        made._next = len(made._blocks)
-        return made
+        file = cls(connection, answer.info)
+        file._keep(0, answer.data)
+        file._next = len(file._blocks)
+        return file
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, {self.size} bytes)"
@@ -106,24 +106,24 @@ class RemoteFile:
         end = min(offset + length, self.size)
         if end <= offset:
             return b""
-        wanted = range(offset // BLOCK, -(-end // BLOCK))
-        found = self._held(wanted)
-        missing = [number for number in wanted if number not in found]
+        numbers = range(offset // BLOCK, -(-end // BLOCK))
+        blocks = self._held(numbers)
+        missing = [number for number in numbers if number not in blocks]
         if missing:
-            found.update(self._fetch_run(missing[0], missing[-1] + 1))
-        if len(wanted) == 1:
-            begin = wanted[0] * BLOCK
-            return found[wanted[0]][offset - begin : end - begin]
-        begin = wanted.start * BLOCK
-        return b"".join(found[number] for number in wanted)[offset - begin : end - begin]
+            blocks.update(self._fetch_run(missing[0], missing[-1] + 1))
+        if len(numbers) == 1:
+            begin = numbers[0] * BLOCK
+            return blocks[numbers[0]][offset - begin : end - begin]
+        begin = numbers.start * BLOCK
+        return b"".join(blocks[number] for number in numbers)[offset - begin : end - begin]
 
     def _held(self, numbers: Iterable[int]) -> dict[int, bytes]:
         """Return the blocks of these that are kept, and keep them longer."""
         with self._lock:
-            found = {number: self._blocks[number] for number in numbers if number in self._blocks}
-            for number in found:
+            blocks = {number: self._blocks[number] for number in numbers if number in self._blocks}
+            for number in blocks:
                 self._blocks.move_to_end(number)
-        return found
+        return blocks
 
     def _fetch_run(self, first: int, stop: int) -> dict[int, bytes]:
         """Fetch adjacent blocks, and more behind them if they continue the last request. Raises OSError."""
@@ -167,30 +167,30 @@ class RemoteFile:
 
     def _fetch_blocks(self, runs: Sequence[tuple[int, int]]) -> dict[int, bytes]:
         """Fetch and return runs (first, stop) of blocks. Raises OSError."""
-        found: dict[int, bytes] = {}
+        blocks: dict[int, bytes] = {}
         answers = _each(lambda run: self._request(run[0] * BLOCK, run[1] * BLOCK), runs)
         for (first, _), data in zip(runs, answers, strict=True):
-            found.update(self._keep(first, data))
-        return found
+            blocks.update(self._keep(first, data))
+        return blocks
 
     def _keep(self, first: int, data: bytes) -> dict[int, bytes]:
         """Keep whole blocks from bytes that begin with block `first`; return them."""
         view = memoryview(data)
         whole = range(0, len(data), BLOCK)
-        found = {first + at // BLOCK: bytes(view[at : at + BLOCK]) for at in whole}
+        blocks = {first + at // BLOCK: bytes(view[at : at + BLOCK]) for at in whole}
         with self._lock:
-            for number, block in found.items():
+            for number, block in blocks.items():
                 self._blocks[number] = block
                 self._blocks.move_to_end(number)
             while len(self._blocks) * BLOCK > KEPT:
                 self._blocks.popitem(last=False)
-        return found
+        return blocks
 
     def holds(self, offset: int, length: int) -> bool:
         """Return whether all bytes of a place are kept."""
-        wanted = range(offset // BLOCK, -(-min(offset + length, self.size) // BLOCK))
+        numbers = range(offset // BLOCK, -(-min(offset + length, self.size) // BLOCK))
         with self._lock:
-            return all(number in self._blocks for number in wanted)
+            return all(number in self._blocks for number in numbers)
 
     def kept(self) -> dict[int, bytes]:
         """Return the kept blocks by offset."""
@@ -203,16 +203,16 @@ class RemoteFile:
 
         Raises OSError, also if the file ends before.
         """
-        found: list[bytes] = [b""] * len(places)
+        pieces: list[bytes] = [b""] * len(places)
 
         def fetch(group: tuple[int, int, list[tuple[int, int, int]]]) -> None:
             begin, end, members = group
             data = memoryview(self.value(begin, end))
             for offset, length, number in members:
-                found[number] = bytes(data[offset - begin : offset - begin + length])
+                pieces[number] = bytes(data[offset - begin : offset - begin + length])
 
         _each(fetch, list(neighbours((*place, number) for number, place in enumerate(places))))
-        return found
+        return pieces
 
     def fill(self, target: memoryview, begin: int, places: Iterable[tuple[int, int]]) -> None:
         """Put the bytes of places (offset, length) into a buffer whose first byte is byte `begin` of the file.
@@ -235,12 +235,12 @@ class RemoteFile:
         """Return bytes from the kept blocks, or from a request. Raises OSError."""
         if end > self.size:
             raise OSError(errno.EIO, f"the file ends at byte {self.size}, before byte {end}", self.name)
-        wanted = range(begin // BLOCK, -(-end // BLOCK))
-        if len(wanted) * BLOCK <= KEPT:
-            held = self._held(wanted)
-            if len(held) == len(wanted):
-                first = wanted.start * BLOCK
-                return b"".join(held[number] for number in wanted)[begin - first : end - first]
+        numbers = range(begin // BLOCK, -(-end // BLOCK))
+        if len(numbers) * BLOCK <= KEPT:
+            blocks = self._held(numbers)
+            if len(blocks) == len(numbers):
+                first = numbers.start * BLOCK
+                return b"".join(blocks[number] for number in numbers)[begin - first : end - first]
         return self._request(begin, end)
 
     def _request(self, begin: int, end: int) -> bytes:
@@ -259,10 +259,10 @@ class RemoteFile:
         """
         from nczarr.stores.sparse_memory import sparse_memory
 
-        found = sparse_memory(end - begin)
-        with memoryview(found) as view:
+        memory = sparse_memory(end - begin)
+        with memoryview(memory) as view:
             self.fill(view, begin, places)
-        return found
+        return memory
 
     def opened(self) -> io.BufferedReader:
         """Return a file object of the bytes."""
@@ -302,17 +302,17 @@ class _RemoteFileObject(io.RawIOBase):
 
 def at(path: str) -> RemoteFile | None:
     """Return the remote file with this path; None for paths of the file system. Raises OSError if it is unknown."""
-    found = remote(path)
-    assert found is None or isinstance(found, RemoteFile)
-    return found
+    file = remote(path)
+    assert file is None or isinstance(file, RemoteFile)
+    return file
 
 
 def _again(connection: FileConnection, info: dict[str, Any], path: str) -> RemoteFile:
     """Return a file that this or another process opened."""
     with suppress(OSError):
-        known = at(path)
-        if known is not None:
-            return known
+        file = at(path)
+        if file is not None:
+            return file
     return RemoteFile(connection, info, path)
 
 

@@ -100,9 +100,9 @@ class RemoteTarget(RemoteStore):
     def _go_on(self, there: dict[str, ObjectFacts]) -> None:
         """Accept the data keys of an earlier run."""
         if self.connection.is_object_store:
-            for key, told in there.items():
+            for key, facts in there.items():
                 if key != JOURNAL and not is_metadata(key):
-                    self._note(key, told.size or 0)
+                    self._note(key, facts.size or 0)
                     self._done.add(key)
 
     def _clear(self, keys: Iterable[str]) -> None:
@@ -142,22 +142,22 @@ class RemoteTarget(RemoteStore):
 
     def put_pieces(self, key: str, pieces: Iterable[bytes | Range]) -> None:
         """Set a key to pieces; large ones use a temporary file. Raises OSError, UnsafeKeyError."""
-        every = ((ranges.pieces(each) if isinstance(each, Range) else (each,)) for each in ranges.joined(pieces))
+        every = ((ranges.pieces(piece) if isinstance(piece, Range) else (piece,)) for piece in ranges.joined(pieces))
         stream = itertools.chain.from_iterable(every)
-        held, size = [], 0
+        buffered, size = [], 0
         safe_key(key)
         for data in stream:
-            held.append(data)
+            buffered.append(data)
             size += len(data)
             if size > HELD:
                 break
         else:
-            self.put(key, b"".join(held))
+            self.put(key, b"".join(buffered))
             return
         try:
             with tempfile.NamedTemporaryFile(prefix="nczarr-", buffering=0) as file:  # one with a buffer that cannot
-                while held:  # be written when it is closed would stay
-                    ranges.write(file.fileno(), held.pop(0))
+                while buffered:  # be written when it is closed would stay
+                    ranges.write(file.fileno(), buffered.pop(0))
                 for data in stream:
                     ranges.write(file.fileno(), data)
                 size = file.tell()
@@ -178,11 +178,11 @@ class RemoteTarget(RemoteStore):
             sent[0] += 1
             sent[1] += size
 
-    def _is_own(self, told: ObjectFacts | None) -> bool:
+    def _is_own(self, facts: ObjectFacts | None) -> bool:
         """Return whether the listed journal is that of this run or the one that it resumes."""
-        if told is not None and told.md5 == md5(self._journal.bytes()):
+        if facts is not None and facts.md5 == md5(self._journal.bytes()):
             return True
-        there = self._fetch(JOURNAL, None) if told is not None else None
+        there = self._fetch(JOURNAL, None) if facts is not None else None
         return there is not None and parsed(there).run == self._journal.run
 
     def seal(self) -> None:
@@ -194,15 +194,15 @@ class RemoteTarget(RemoteStore):
             mixed = "write it again with `--overwrite`: it may contain data of both runs"
             raise CompileError([changed(f"`{self.path}`", mixed)])
         there: dict[str, list[int]] = {}
-        for key, told in listed.items():
-            found = there.setdefault(key.rpartition("/")[0], [0, 0])
-            found[0] += key != JOURNAL
-            found[1] += (told.size or 0) if key != JOURNAL else 0
+        for key, facts in listed.items():
+            totals = there.setdefault(key.rpartition("/")[0], [0, 0])
+            totals[0] += key != JOURNAL
+            totals[1] += (facts.size or 0) if key != JOURNAL else 0
         for folder, (count, size) in self._sent.items():
-            found = there.get(folder, [0, 0])
-            if found[0] < count or found[1] < size:
+            totals = there.get(folder, [0, 0])
+            if totals[0] < count or totals[1] < size:
                 self._spoilt = True
-                text = f"{count} objects of {size} bytes were sent, but {found[0]} of {found[1]} bytes are stored"
+                text = f"{count} objects of {size} bytes were sent, but {totals[0]} of {totals[1]} bytes are stored"
                 raise OSError(errno.EIO, text, self._shown(folder))
 
     def finish(self) -> None:

@@ -23,20 +23,20 @@ def unstopped() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    kept: list[int] = []
-    _delayed.append(kept)
-    known = {}
+    delayed: list[int] = []
+    _delayed.append(delayed)
+    handlers = {}
     try:
         for name in ("SIGINT", "SIGTERM", "SIGHUP"):
             number = getattr(signal, name, None)  # Windows has no SIGHUP
             handler = None if number is None else signal.getsignal(number)
             if number is not None and handler not in (None, signal.SIG_IGN):
-                known[number] = handler
-                signal.signal(number, lambda number, frame: kept.append(number))
+                handlers[number] = handler
+                signal.signal(number, lambda number, frame: delayed.append(number))
         yield
     finally:
         _delayed.pop()  # blocks are nested
-        for number, handler in known.items():
+        for number, handler in handlers.items():
             signal.signal(number, handler)
-        for number in kept[:1]:
+        for number in delayed[:1]:
             signal.raise_signal(number)

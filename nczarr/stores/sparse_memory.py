@@ -15,10 +15,10 @@ _UNRESERVED: int = getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "lin
 
 def sparse_memory(size: int) -> mmap.mmap:
     """Return zeros, of which only the used pages take memory. Raises OSError if there is no address space for them."""
-    found = mmap.mmap(-1, max(1, size), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _UNRESERVED)
+    memory = mmap.mmap(-1, max(1, size), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _UNRESERVED)
     if hasattr(mmap, "MADV_NOHUGEPAGE"):
-        found.madvise(mmap.MADV_NOHUGEPAGE)  # to read one page would use hundreds
-    return found
+        memory.madvise(mmap.MADV_NOHUGEPAGE)  # to read one page would use hundreds
+    return memory
 
 
 @cache
@@ -44,8 +44,8 @@ def touched(memory: mmap.mmap) -> bytes:
     """Return a byte for each page of sparse memory: odd if the page was read or written. Raises OSError."""
     if _mincore() is None:
         raise OSError(errno.ENOTSUP, "the system does not tell which pages are used")
-    found = ctypes.create_string_buffer(-(-len(memory) // mmap.PAGESIZE))
+    pages = ctypes.create_string_buffer(-(-len(memory) // mmap.PAGESIZE))
     whole = (ctypes.c_char * len(memory)).from_buffer(memory)
-    if _mincore()(ctypes.c_void_p(ctypes.addressof(whole)), ctypes.c_size_t(len(memory)), found):
+    if _mincore()(ctypes.c_void_p(ctypes.addressof(whole)), ctypes.c_size_t(len(memory)), pages):
         raise OSError(ctypes.get_errno(), "the system does not tell which pages are used")
-    return bytes(memoryview(found))
+    return bytes(memoryview(pages))

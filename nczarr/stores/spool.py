@@ -85,9 +85,9 @@ def _fetch(connection: FileConnection, path: str, file: int, info: dict[str, Any
         _fetch_ranges(connection, file, info["size"])
     else:
         connection.call("get_file", "", path, size=size or 0)
-    found = os.path.getsize(path)
-    if isinstance(size, int) and found != size:
-        raise OSError(errno.EIO, f"{found} of {size} bytes arrived", connection.shown)
+    arrived = os.path.getsize(path)
+    if isinstance(size, int) and arrived != size:
+        raise OSError(errno.EIO, f"{arrived} of {size} bytes arrived", connection.shown)
 
 
 def _in_ranges(connection: FileConnection, info: dict[str, Any]) -> bool:
@@ -101,11 +101,11 @@ def _is_whole(connection: FileConnection, path: str, info: dict[str, Any]) -> bo
 
     Raises OSError.
     """
-    told = md5_of(info) if connection.protocol not in WEB else None
-    if told is not None:
-        found = _md5(path)
-        if found == told or connection.tags_are_digests(""):
-            return found == told
+    stated = md5_of(info) if connection.protocol not in WEB else None
+    if stated is not None:
+        computed = _md5(path)
+        if computed == stated or connection.tags_are_digests(""):
+            return computed == stated
     return not _in_ranges(connection, info) or told_of(connection.call("info", "")) == told_of(info)
 
 

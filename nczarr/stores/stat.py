@@ -41,8 +41,12 @@ class Facts(NamedTuple):
 
     def members(self) -> dict[str, Any]:
         """Return the members for a document."""
-        found = {"size": self.size, "mtime": None if self.modified is None else _text(self.modified), "etag": self.tag}
-        return {name: value for name, value in found.items() if value is not None}
+        members = {
+            "size": self.size,
+            "mtime": None if self.modified is None else _text(self.modified),
+            "etag": self.tag,
+        }
+        return {name: value for name, value in members.items() if value is not None}
 
 
 def facts(path: str, storage: StorageOptions = NO_OPTIONS) -> Facts:
@@ -79,17 +83,17 @@ def changes(then: Facts, now: Facts) -> list[str]:
 
     Times are compared by the second if one has no better resolution.
     """
-    found = []
+    changed = []
     if then.size is not None and now.size is not None and then.size != now.size:
-        found.append(f"it had {then.size} bytes and now has {now.size}")
+        changed.append(f"it had {then.size} bytes and now has {now.size}")
     if then.tag is not None and now.tag is not None:
         if then.tag != now.tag:
-            found.append(f"its tag was `{then.tag}` and is now `{now.tag}`")
+            changed.append(f"its tag was `{then.tag}` and is now `{now.tag}`")
     elif then.modified is not None and now.modified is not None:
         coarse = then.modified % SECOND == 0 or now.modified % SECOND == 0
         if abs(then.modified - now.modified) >= (SECOND if coarse else ROUNDED):
-            found.append(f"its modification time was {_text(then.modified)} and is now {_text(now.modified)}")
-    return found
+            changed.append(f"its modification time was {_text(then.modified)} and is now {_text(now.modified)}")
+    return changed
 
 
 def _nanoseconds(value: Any) -> int | None:
@@ -150,12 +154,12 @@ def identity(path: str, storage: StorageOptions = NO_OPTIONS) -> str | None:
         return _of_remote(path, storage)
     if not os.path.isdir(place.path):
         return _line("", os.stat(place.path))
-    found = []
+    lines = []
     for folder, _, files in os.walk(place.path):
         for name in files:
             whole = os.path.join(folder, name)
-            found.append(_line(os.path.relpath(whole, place.path), os.lstat(whole)))
-    return _digest(sorted(found))
+            lines.append(_line(os.path.relpath(whole, place.path), os.lstat(whole)))
+    return _digest(sorted(lines))
 
 
 def _line(name: str, status: os.stat_result) -> str:
@@ -177,7 +181,7 @@ def _of_remote(url: str, storage: StorageOptions) -> str | None:
 def _digest(lines: Iterable[str]) -> str:
     import hashlib
 
-    found = hashlib.sha256()
+    line_hash = hashlib.sha256()
     for line in lines:
-        found.update(line.encode("utf-8", "surrogateescape") + b"\n")
-    return found.hexdigest()
+        line_hash.update(line.encode("utf-8", "surrogateescape") + b"\n")
+    return line_hash.hexdigest()

@@ -57,8 +57,8 @@ def awaited(system: AbstractFileSystem, request: Callable[[], Awaitable[T]], sec
         finally:
             del _under_way[task]
 
-    found: T = sync(system.loop, limited)
-    return found
+    answer: T = sync(system.loop, limited)
+    return answer
 
 
 def is_interrupted() -> bool:

@@ -93,9 +93,9 @@ def noted(place: str) -> dict[str, Any]:
         except OSError:
             return {}
         return {"size": status.st_size, "mtime": _time(status.st_mtime_ns)}
-    told = fetched[1]
-    tag = str(told.get("ETag") or "").strip('"')
-    size = told.get("size")
+    answer = fetched[1]
+    tag = str(answer.get("ETag") or "").strip('"')
+    size = answer.get("size")
     return {**({"size": size} if isinstance(size, int) else {}), **({"etag": tag} if tag else {})}
 
 

@@ -81,8 +81,8 @@ def is_remote(text: str) -> bool:
     """Return whether a text is a URL of no local file."""
     if _SERVICE.match(text) or _REPOSITORY.match(text):
         return True
-    found = _SCHEME.match(text)
-    return found is not None and found[0].lower() != "file://"
+    scheme = _SCHEME.match(text)
+    return scheme is not None and scheme[0].lower() != "file://"
 
 
 def location(text: str) -> Location:
@@ -93,14 +93,14 @@ def location(text: str) -> Location:
     mark = _REPOSITORY.match(text)
     if mark is not None:
         return Location(text, remote=True, repository=_repository(text[mark.end() :]))
-    found = _SCHEME.match(text)
-    if found is None:
+    scheme = _SCHEME.match(text)
+    if scheme is None:
         return Location(text)
-    if found[0].lower() != "file://":
+    if scheme[0].lower() != "file://":
         return _remote(text)
     from urllib.parse import unquote
 
-    rest, _, fragment = text[found.end() :].partition("#")
+    rest, _, fragment = text[scheme.end() :].partition("#")
     path = unquote(rest.removeprefix("localhost") if rest.startswith("localhost/") else rest, errors="surrogateescape")
     if not path or "\0" in path:
         raise BadURLError("the URL has no path")
@@ -118,8 +118,8 @@ def _service(protocol: str, text: str) -> Location:
 def _repository(text: str) -> Repository:
     """Return the repository and revision that a text without its prefix names. Raises BadURLError."""
     path, mark, fragment = text.rpartition("#")
-    found = _REVISION.fullmatch(fragment) if mark else None
-    if mark and found is None:
+    revision = _REVISION.fullmatch(fragment) if mark else None
+    if mark and revision is None:
         raise BadURLError(f"`{fragment}` follows `#`, where `branch=…`, `tag=…` or `snapshot=…` is expected")
     place = location(path if mark else text)
     if place.service or place.repository or place.modes or "::" in place.path:
@@ -127,7 +127,7 @@ def _repository(text: str) -> Repository:
     if not place.path or "\0" in place.path:
         raise BadURLError("the URL names no repository")
     where = trimmed(place.path)
-    return Repository(where) if found is None else Repository(where, found[1], found[2])  # type: ignore[arg-type]
+    return Repository(where) if revision is None else Repository(where, revision[1], revision[2])  # type: ignore[arg-type]
 
 
 def _remote(text: str) -> Location:
@@ -153,8 +153,8 @@ def _lowered(url: str) -> str:
 
 def trimmed(path: str) -> str:
     """Return a path or URL without trailing slashes, unless they change its meaning."""
-    found = path.rstrip("/")
-    return path if not found or (found.endswith(":") and is_remote(path)) else found
+    stripped = path.rstrip("/")
+    return path if not stripped or (stripped.endswith(":") and is_remote(path)) else stripped
 
 
 def untidy(url: str) -> str | None:
@@ -185,9 +185,9 @@ def _modes_of(fragment: str) -> frozenset[str]:
     """Return all modes of a fragment. Raises BadURLError."""
     modes = [mode for item in filter(None, fragment.split("&")) for mode in _modes(item)]
     for group in _EXCLUSIVE:
-        given = [mode for mode in group if mode in modes]
-        if len(given) > 1:
-            raise BadURLError(f"the modes `{given[0]}` and `{given[1]}` exclude each other")
+        present = [mode for mode in group if mode in modes]
+        if len(present) > 1:
+            raise BadURLError(f"the modes `{present[0]}` and `{present[1]}` exclude each other")
     return frozenset(modes)
 
 

@@ -77,8 +77,8 @@ class WebService(FileConnection):
 
 def message(text: str) -> str:
     """Return the message of an error document, else the text, with single blanks."""
-    found = _MESSAGE.search(text)
-    return " ".join((text if found is None else found[1] or found[2] or text).split())
+    match_of_message = _MESSAGE.search(text)
+    return " ".join((text if match_of_message is None else match_of_message[1] or match_of_message[2] or text).split())
 
 
 @cache
@@ -92,8 +92,8 @@ def _asking() -> Any:
             session = await self.set_session()
             async with session.get(URL(url, encoded=True), **self.kwargs) as response:
                 if response.status != 200:
-                    said = await response.content.read(4 * WORDS)
-                    words = message(said.decode("utf-8", "replace"))
+                    body = await response.content.read(4 * WORDS)
+                    words = message(body.decode("utf-8", "replace"))
                     plain = "html" not in response.headers.get("Content-Type", "")
                     raise RefusedAnswerError(
                         response.status, words[:WORDS] if plain and words else str(response.reason or "")
@@ -104,9 +104,9 @@ def _asking() -> Any:
                     if count > most:
                         raise ValueError(f"the answer has more than {most} bytes")  # is not asked for again
                     pieces.append(piece)
-                told = response.headers
+                headers = response.headers
                 return ServiceAnswer(
-                    told.get("Content-Description", ""), told.get("Content-Type", ""), b"".join(pieces)
+                    headers.get("Content-Description", ""), headers.get("Content-Type", ""), b"".join(pieces)
                 )
 
     return Asking

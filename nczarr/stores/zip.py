@@ -79,8 +79,8 @@ class ZipStore(Store):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return only the path, without the open archive, and a remote file's description."""
-        held = {"file": os.path.abspath(self.file), "path": self.path}
-        return {**held, "_remote": self._remote, "distant": self.distant, "_missed": 0, "_is_confirmed": False}
+        state = {"file": os.path.abspath(self.file), "path": self.path}
+        return {**state, "_remote": self._remote, "distant": self.distant, "_missed": 0, "_is_confirmed": False}
 
     @cached_property
     def _names(self) -> list[str]:
@@ -98,14 +98,14 @@ class ZipStore(Store):
     @cached_property
     def _index(self) -> dict[str, list[str]]:
         """Next segments by prefix."""
-        found: dict[str, set[str]] = {"": set()}
+        names_by_prefix: dict[str, set[str]] = {"": set()}
         for key in self.keys():
             folder, slash, name = key.rpartition("/")
             prefix = folder + slash
-            if prefix not in found:
-                _add_folder(prefix, found)
-            found[prefix].add(name)
-        return {prefix: sorted(names) for prefix, names in found.items()}
+            if prefix not in names_by_prefix:
+                _add_folder(prefix, names_by_prefix)
+            names_by_prefix[prefix].add(name)
+        return {prefix: sorted(names) for prefix, names in names_by_prefix.items()}
 
     @cached_property
     def _archive(self) -> ZipFile:
@@ -154,15 +154,15 @@ class ZipStore(Store):
     def expect(self, keys: Iterable[str]) -> None:
         """Fetch entries of a remote archive in advance. Raises OSError, UnsafeKeyError."""
         if self._remote is not None:
-            known = (self._archive.NameToInfo.get(self._folder + safe_key(key)) for key in keys)
-            self._fetch([info for info in known if info is not None])
+            entries = (self._archive.NameToInfo.get(self._folder + safe_key(key)) for key in keys)
+            self._fetch([info for info in entries if info is not None])
 
     def several(self, keys: Iterable[str]) -> dict[str, bytes]:
         """Return the entries of a remote archive, from few requests. Raises OSError, UnsafeKeyError."""
-        wanted = list(keys)
-        self.expect(wanted)
-        found = ((key, self.get(key)) for key in wanted)
-        return {key: data for key, data in found if data is not None}
+        expected = list(keys)
+        self.expect(expected)
+        entries = ((key, self.get(key)) for key in expected)
+        return {key: data for key, data in entries if data is not None}
 
     def keys(self, prefix: str = "") -> Iterator[str]:
         """Return all keys with `prefix`, sorted."""
@@ -250,7 +250,7 @@ class ZipStore(Store):
             entries = self._archive.infolist()
             first = entries.index(info)
             ahead = entries[first : first + min(MOST_HEADERS, 1 << self._missed)]
-            self._remote.fetch((each.header_offset, LOCAL_HEADER + len(_encoded(each))) for each in ahead)
+            self._remote.fetch((entry.header_offset, LOCAL_HEADER + len(_encoded(entry))) for entry in ahead)
 
 
 def _encoded(info: ZipInfo) -> bytes:
@@ -260,9 +260,9 @@ def _encoded(info: ZipInfo) -> bytes:
 
 def _odd(infos: Iterable[ZipInfo]) -> Iterator[ZipInfo]:
     """Yield the entries whose names no store has: repeated ones, and those that are no keys, folders aside."""
-    known: dict[str, ZipInfo] = {}
+    entries: dict[str, ZipInfo] = {}
     for info in infos:
-        first = known.setdefault(info.filename, info)
+        first = entries.setdefault(info.filename, info)
         if first is not info:
             yield first
             yield info
@@ -279,14 +279,14 @@ def _neighbours(name: str) -> Iterator[str]:
             yield (data[:place] + bytes([byte ^ 1 << bit]) + data[place + 1 :]).decode(encoding, "replace")
 
 
-def _add_folder(prefix: str, found: dict[str, set[str]]) -> None:
+def _add_folder(prefix: str, names_by_prefix: dict[str, set[str]]) -> None:
     """Add a prefix without names, and those that lead to it, which end with the empty one."""
     names: set[str] = set()
-    while prefix not in found:
-        found[prefix] = names
+    while prefix not in names_by_prefix:
+        names_by_prefix[prefix] = names
         folder, slash, name = prefix[:-1].rpartition("/")
         prefix, names = folder + slash, {name}
-    found[prefix] |= names
+    names_by_prefix[prefix] |= names
 
 
 def _fetch_directory(file: RemoteFile) -> None:

@@ -49,8 +49,8 @@ def allow(config: Any, policy: Policy, options: StorageOptions) -> Access:
             if not policy.given.roots:
                 policy.follow(prefix)
             store, credentials = store_and_credentials(prefix, options, container.store)
-            own = {} if container.name is None else {"name": container.name}
-            config.set_virtual_chunk_container(ice.VirtualChunkContainer(prefix, store, **own))
+            naming = {} if container.name is None else {"name": container.name}
+            config.set_virtual_chunk_container(ice.VirtualChunkContainer(prefix, store, **naming))
         except ValueError as error:  # of the policy, of a URL, or of icechunk for a damaged prefix
             access.refused[prefix] = str(error)
             continue
@@ -61,7 +61,11 @@ def allow(config: Any, policy: Policy, options: StorageOptions) -> Access:
 def check_locations(locations: Iterable[str], config: Any, policy: Policy, path: str, report: Report) -> None:
     """Report every file of a repository that the policy refuses: forbidden-target."""
     label, faults = Label(key=path), 0
-    named = {each.name: prefix for prefix, each in dict(config.virtual_chunk_containers or {}).items() if each.name}
+    named = {
+        container.name: prefix
+        for prefix, container in dict(config.virtual_chunk_containers or {}).items()
+        if container.name
+    }
     for location in sorted(set(locations)):
         url = _placed(location, named)
         try:

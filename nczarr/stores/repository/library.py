@@ -59,7 +59,7 @@ def failing(place: str, options: StorageOptions) -> Iterator[None]:
 
 def is_foreign(error: BaseException) -> bool:
     """Return whether icechunk raised an exception. Its panics are no `Exception`."""
-    names = {each.__name__ for each in type(error).__mro__}
+    names = {base.__name__ for base in type(error).__mro__}
     return bool(names & {"IcechunkError", "ConflictError", "PanicException"})
 
 
@@ -103,14 +103,14 @@ def result(coroutine: Coroutine[Any, Any, T]) -> T:
     """Return the result of a coroutine, which the event loop of zarr-python runs in a thread of its own."""
     from zarr.core.sync import sync
 
-    found: T = sync(coroutine)
-    return found
+    outcome: T = sync(coroutine)
+    return outcome
 
 
 def listed(store: Any, call: str, folder: str) -> list[str]:
     """Return what a listing of icechunk's store yields. Raises what icechunk raises."""
 
     async def collected() -> list[str]:
-        return [each async for each in getattr(store, call)(folder)]
+        return [entry async for entry in getattr(store, call)(folder)]
 
     return result(collected())

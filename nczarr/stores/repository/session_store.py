@@ -100,8 +100,8 @@ class SessionStore(Store):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the description with the snapshot, so that every process reads the same."""
-        found = self.repository._replace(kind="snapshot", revision=self.snapshot)
-        return {"repository": found, "policy": self.policy, "storage": self.storage, "path": self.path}
+        description = self.repository._replace(kind="snapshot", revision=self.snapshot)
+        return {"repository": description, "policy": self.policy, "storage": self.storage, "path": self.path}
 
     def open(self, report: Report) -> None:
         """Open the session. Raises as `RepositoryStore.session`."""
@@ -141,21 +141,21 @@ class SessionStore(Store):
         """Return the bytes of a key, or None. Raises OSError, UnsafeKeyError, CompileError for a refused chunk."""
         return self._got(key, None)
 
-    def _got(self, key: str, wanted: Any) -> bytes | None:
+    def _got(self, key: str, byte_range: Any) -> bytes | None:
         if self.lacks(safe_key(key)):
             return None
         try:
-            return result(self._fetch(key, wanted))
+            return result(self._fetch(key, byte_range))
         except BaseException as error:
             self._failed(key, error)
             return None
 
-    async def _fetch(self, key: str, wanted: Any = None) -> bytes | None:
+    async def _fetch(self, key: str, requested: Any = None) -> bytes | None:
         from zarr.core.buffer import default_buffer_prototype
 
-        found = await self._store.get(key, default_buffer_prototype(), byte_range=wanted)
-        if found is not None:
-            return bytes(found.to_bytes())
+        buffer = await self._store.get(key, default_buffer_prototype(), byte_range=requested)
+        if buffer is not None:
+            return bytes(buffer.to_bytes())
         if key.endswith("zarr.json") and await self._store.exists(key):  # icechunk 1 hides failures of documents
             raise OSError(errno.EIO, "icechunk cannot read it", f"{self.path}/{key}")
         return None
@@ -170,9 +170,9 @@ class SessionStore(Store):
         if _REFUSED.search(text):
             raise self._refusal(key, text) from None
         if not _ABSENT.search(text):
-            found = failure(error, self.repository.place, self.storage)
-            found.add_note(f"when `{key}` of `{self.path}` was read")
-            raise found from None
+            refusal = failure(error, self.repository.place, self.storage)
+            refusal.add_note(f"when `{key}` of `{self.path}` was read")
+            raise refusal from None
 
     def _refusal(self, key: str, text: str) -> CompileError:
         """Return the error for a chunk in a container that the reader may not follow."""
@@ -203,10 +203,10 @@ class SessionStore(Store):
 
     def several(self, keys: Iterable[str]) -> dict[str, bytes]:
         """Return the bytes of keys, read side by side; absent ones are missing. Raises as `get`."""
-        wanted = [key for key in keys if not self.lacks(safe_key(key))]
-        found = result(self._gathered(wanted))
+        present = [key for key in keys if not self.lacks(safe_key(key))]
+        values = result(self._gathered(present))
         brought: dict[str, bytes] = {}
-        for key, data in zip(wanted, found, strict=True):
+        for key, data in zip(present, values, strict=True):
             if isinstance(data, BaseException):
                 self._failed(key, data)
             elif data is not None:
@@ -218,10 +218,10 @@ class SessionStore(Store):
 
         Raises OSError.
         """
-        found = _CHUNK.fullmatch(safe_key(key))
-        if found is None:
+        chunk_key = _CHUNK.fullmatch(safe_key(key))
+        if chunk_key is None:
             return None
-        array = (found[1] or "").rstrip("/")
+        array = (chunk_key[1] or "").rstrip("/")
         if array not in self._places:
             with failing(self.repository.place, self.storage):
                 self._places[array] = places_of(self._store, array, list(self._opened[1].refused))

@@ -64,14 +64,14 @@ def session_of(opened: Any, repository: Repository, storage: StorageOptions = NO
     with failing(repository.place, storage):
         if kind == "snapshot":
             return _at_snapshot(opened, name)
-        known = opened.list_branches() if kind == "branch" else opened.list_tags()
-        if name in known:
+        revisions = opened.list_branches() if kind == "branch" else opened.list_tags()
+        if name in revisions:
             return opened.readonly_session(**{kind: name})
-    closest = names.closest(name, known)
+    closest = names.closest(name, revisions)
     helps = (f"did you mean `{closest}`?",) if closest else ()
-    if known and not helps:
+    if revisions and not helps:
         words = {"branch": "branches", "tag": "tags"}[kind]
-        helps = (f"its {words}: " + ", ".join(f"`{each}`" for each in sorted(known)[:8]),)
+        helps = (f"its {words}: " + ", ".join(f"`{revision}`" for revision in sorted(revisions)[:8]),)
     raise UnknownRevisionError(f"the repository has no {kind} `{name}`", helps)
 
 

@@ -35,17 +35,19 @@ def storage_of(repository: Repository, options: StorageOptions) -> Any:
     if repository.local:
         return ice.local_filesystem_storage(os.path.abspath(repository.place))
     protocol, bucket, prefix = _split(repository.place)
-    given = given_options(protocol, options)
+    settings = given_options(protocol, options)
     if protocol in S3:
-        return ice.s3_storage(bucket=bucket, prefix=prefix, **_s3(given), **_s3_credentials(given))
+        return ice.s3_storage(bucket=bucket, prefix=prefix, **_s3(settings), **_s3_credentials(settings))
     if protocol in GOOGLE:
-        return ice.gcs_storage(bucket=bucket, prefix=prefix, **_google(given))
+        return ice.gcs_storage(bucket=bucket, prefix=prefix, **_google(settings))
     if protocol in AZURE:
-        if "account_name" not in given:
+        if "account_name" not in settings:
             raise BadURLError("give the account by the storage option `account_name`")
-        return ice.azure_storage(account=given["account_name"], container=bucket, prefix=prefix or "", **_azure(given))
+        return ice.azure_storage(
+            account=settings["account_name"], container=bucket, prefix=prefix or "", **_azure(settings)
+        )
     if protocol in WEB and hasattr(ice, "http_storage"):
-        _known(given, ())
+        _known(settings, ())
         return ice.http_storage(repository.place)
     if protocol == MEMORY:
         with _lock:
@@ -61,19 +63,19 @@ def forget(repository: Repository) -> None:
 
 def retrying(config: Any, options: StorageOptions) -> Any:
     """Give the configuration of a repository the number of retries that the options name, and return it."""
-    given = options.get("retries")
-    if given is not None:
-        if not (isinstance(given, int) and 0 <= given <= 100):
+    retries = options.get("retries")
+    if retries is not None:
+        if not (isinstance(retries, int) and 0 <= retries <= 100):
             raise BadURLError("the storage option `retries` must be a number, 0 to 100")
         ice = library()
-        config.storage = ice.StorageSettings(retries=ice.StorageRetriesSettings(max_tries=given + 1))
+        config.storage = ice.StorageSettings(retries=ice.StorageRetriesSettings(max_tries=retries + 1))
     return config
 
 
-def store_and_credentials(prefix: str, options: StorageOptions, own: Any) -> tuple[Any, Any]:
+def store_and_credentials(prefix: str, options: StorageOptions, declared: Any) -> tuple[Any, Any]:
     """Return icechunk's description of the store of a container, and credentials for it.
 
-    `own` is the description in the repository; None: the run makes the
+    `declared` is the description in the repository; None: the run makes the
     container itself. A server that only the repository names never gets
     credentials: it is read anonymously, or the reader's options replace it.
     Raises BadURLError.
@@ -83,28 +85,28 @@ def store_and_credentials(prefix: str, options: StorageOptions, own: Any) -> tup
     sentinels = ice.credentials
     if protocol == "file":
         return ice.local_filesystem_store(prefix.partition("://")[2]), getattr(sentinels, "LocalFileSystemAccess", None)
-    given = given_options(protocol, options)
+    settings = given_options(protocol, options)
     if protocol in WEB:
         return ice.http_store(), getattr(sentinels, "HttpAccess", None)
     if protocol in S3:
-        ours, theirs = _s3(given), getattr(own, "_0", None)
-        if theirs is not None and theirs.endpoint_url not in (None, ours.get("endpoint_url")) and not given:
-            return own, ice.Credentials.S3(ice.s3_credentials(anonymous=True))
+        ours, theirs = _s3(settings), getattr(declared, "_0", None)
+        if theirs is not None and theirs.endpoint_url not in (None, ours.get("endpoint_url")) and not settings:
+            return declared, ice.Credentials.S3(ice.s3_credentials(anonymous=True))
         if theirs is not None and theirs.region is not None:
             ours.setdefault("region", theirs.region)
-        return ice.s3_store(**ours), ice.Credentials.S3(ice.s3_credentials(**_s3_credentials(given)))
+        return ice.s3_store(**ours), ice.Credentials.S3(ice.s3_credentials(**_s3_credentials(settings)))
     if protocol in GOOGLE:
-        return ice.gcs_store(), ice.Credentials.Gcs(ice.gcs_credentials(**_google(given)))
+        return ice.gcs_store(), ice.Credentials.Gcs(ice.gcs_credentials(**_google(settings)))
     raise BadURLError(f"icechunk {ice.__version__} reads no chunks at `{protocol}://`")
 
 
 def given_options(protocol: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options for a protocol, those with its prefix first."""
     shared = {name: value for name, value in options.items() if "." not in name and name != "retries"}
-    own = {name.partition(".")[2]: value for name, value in options.items() if name.startswith(f"{protocol}.")}
-    found = {**shared, **own}
-    nested = found.pop("client_kwargs", None)
-    return {**(nested if isinstance(nested, Mapping) else {}), **found}
+    specific = {name.partition(".")[2]: value for name, value in options.items() if name.startswith(f"{protocol}.")}
+    settings = {**shared, **specific}
+    nested = settings.pop("client_kwargs", None)
+    return {**(nested if isinstance(nested, Mapping) else {}), **settings}
 
 
 def _split(url: str) -> tuple[str, str, str | None]:
@@ -113,46 +115,46 @@ def _split(url: str) -> tuple[str, str, str | None]:
     return protocol.lower(), bucket, prefix or None
 
 
-def _known(given: Mapping[str, Any], names: tuple[str, ...]) -> None:
+def _known(settings: Mapping[str, Any], names: tuple[str, ...]) -> None:
     """Raise BadURLError for an option that icechunk does not have."""
-    for name in given:
+    for name in settings:
         if name not in names:
-            words = ", ".join(f"`{each}`" for each in names) or "none"
+            words = ", ".join(f"`{name_of_option}`" for name_of_option in names) or "none"
             raise BadURLError(f"repositories have no storage option `{name}`; there are: {words}")
 
 
-def _s3(given: Mapping[str, Any]) -> dict[str, Any]:
+def _s3(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the place of a service of S3."""
-    _known(given, tuple(_S3_NAMES))
-    found = {_S3_NAMES[name]: value for name, value in given.items()}
+    _known(settings, tuple(_S3_NAMES))
+    arguments = {_S3_NAMES[name]: value for name, value in settings.items()}
     variables = (os.environ.get(name) for name in ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"))
-    endpoint = found.get("endpoint_url") or next(filter(None, variables), None)  # botocore reads them as well
-    named: dict[str, Any] = {name: found[name] for name in ("region", "requester_pays") if name in found}
+    endpoint = arguments.get("endpoint_url") or next(filter(None, variables), None)  # botocore reads them as well
+    named: dict[str, Any] = {name: arguments[name] for name in ("region", "requester_pays") if name in arguments}
     if endpoint is None:
         return named
     plain = str(endpoint).lower().startswith("http://")
     return {"region": "us-east-1", **named, "endpoint_url": endpoint, "allow_http": plain, "force_path_style": True}
 
 
-def _s3_credentials(given: Mapping[str, Any]) -> dict[str, Any]:
+def _s3_credentials(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return credentials: the given ones, none, or those of the environment."""
-    if given.get("anon"):
+    if settings.get("anon"):
         return {"anonymous": True}
     names = ("key", "secret", "token")
-    found = {_S3_NAMES[name]: given[name] for name in names if given.get(name) is not None}
-    return found or {"from_env": True}
+    arguments = {_S3_NAMES[name]: settings[name] for name in names if settings.get(name) is not None}
+    return arguments or {"from_env": True}
 
 
-def _google(given: Mapping[str, Any]) -> dict[str, Any]:
-    _known(given, ("token", "anon"))
-    token = given.get("token")
-    if token == "anon" or given.get("anon"):
+def _google(settings: Mapping[str, Any]) -> dict[str, Any]:
+    _known(settings, ("token", "anon"))
+    token = settings.get("token")
+    if token == "anon" or settings.get("anon"):
         return {"anonymous": True}
     return {"from_env": True} if token is None else {"service_account_file": str(token)}
 
 
-def _azure(given: Mapping[str, Any]) -> dict[str, Any]:
-    _known(given, ("account_name", "account_key", "sas_token"))
+def _azure(settings: Mapping[str, Any]) -> dict[str, Any]:
+    _known(settings, ("account_name", "account_key", "sas_token"))
     names = {"account_key": "access_key", "sas_token": "sas_token"}
-    found = {own: given[name] for name, own in names.items() if given.get(name) is not None}
-    return found or {"from_env": True}
+    arguments = {argument: settings[name] for name, argument in names.items() if settings.get(name) is not None}
+    return arguments or {"from_env": True}

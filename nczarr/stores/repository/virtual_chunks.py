@@ -48,19 +48,19 @@ def file_at(url: str) -> File | None:
         return None
     protocol = "s3" if protocol in S3 else "gcs" if protocol in GOOGLE else protocol
     if protocol in WEB:
-        found = File(f"{protocol}://{rest}", f"{protocol}://{rest.partition('/')[0]}/")
+        file = File(f"{protocol}://{rest}", f"{protocol}://{rest.partition('/')[0]}/")
     else:
-        found = File(f"{protocol}://{quote(rest, safe='/')}", f"{protocol}://{rest.rpartition('/')[0]}/")
-    return found if _HELD.match(found.folder) else None
+        file = File(f"{protocol}://{quote(rest, safe='/')}", f"{protocol}://{rest.rpartition('/')[0]}/")
+    return file if _HELD.match(file.folder) else None
 
 
 def prefixes_of(folders: Iterable[str]) -> list[str]:
     """Return prefixes of containers for some folders, sorted, none below another; common ones if they are many."""
-    found = _topmost(sorted(set(folders)))
-    if len(found) <= MOST:
-        return found
+    prefixes = _topmost(sorted(set(folders)))
+    if len(prefixes) <= MOST:
+        return prefixes
     places: dict[str, list[str]] = {}
-    for folder in found:
+    for folder in prefixes:
         protocol, _, rest = folder.partition("://")
         places.setdefault(f"{protocol}://{rest.partition('/')[0]}", []).append(folder)
     merged = []
@@ -72,11 +72,11 @@ def prefixes_of(folders: Iterable[str]) -> list[str]:
 
 def _topmost(folders: list[str]) -> list[str]:
     """Return the folders that are below no other one, of sorted ones."""
-    found: list[str] = []
+    topmost: list[str] = []
     for folder in folders:
-        if not found or not folder.startswith(found[-1]):
-            found.append(folder)
-    return found
+        if not topmost or not folder.startswith(topmost[-1]):
+            topmost.append(folder)
+    return topmost
 
 
 class Container(NamedTuple):
@@ -97,15 +97,17 @@ class Container(NamedTuple):
 def containers_for(files: Iterable[File], config: Any, *, named: bool) -> dict[str, Container]:
     """Return a container for each folder: one of the configuration, else a new one. `named`: new ones have names."""
     folders = sorted({file.folder for file in files})
-    own = {prefix: Container(prefix, each.name if named else None) for prefix, each in _known(config).items()}
-    found = {folder: held for folder in folders if (held := _holder(folder, own)) is not None}
-    rest = [folder for folder in folders if folder not in found]
+    registered = {
+        prefix: Container(prefix, container.name if named else None) for prefix, container in _known(config).items()
+    }
+    holders = {folder: holder for folder in folders if (holder := _holder(folder, registered)) is not None}
+    rest = [folder for folder in folders if folder not in holders]
     new = {prefix: Container(prefix, _name(prefix) if named else None) for prefix in prefixes_of(rest)}
     for folder in rest:
-        held = _holder(folder, new)
-        assert held is not None
-        found[folder] = held
-    return found
+        holder = _holder(folder, new)
+        assert holder is not None
+        holders[folder] = holder
+    return holders
 
 
 def _known(config: Any) -> Mapping[str, Any]:
@@ -129,12 +131,12 @@ def _name(prefix: str) -> str:
 
 def register(config: Any, containers: Iterable[Container], options: StorageOptions) -> bool:
     """Add containers to a configuration, without credentials; return whether any was missing. Raises BadURLError."""
-    ice, known = library(), _known(config)
-    missing = [each for each in dict.fromkeys(containers) if each.prefix not in known]
-    for each in missing:
-        store, _ = store_and_credentials(each.prefix, options, None)
-        own = {} if each.name is None else {"name": each.name}
-        config.set_virtual_chunk_container(ice.VirtualChunkContainer(each.prefix, store, **own))
+    ice, prefixes = library(), _known(config)
+    missing = [container for container in dict.fromkeys(containers) if container.prefix not in prefixes]
+    for container in missing:
+        store, _ = store_and_credentials(container.prefix, options, None)
+        naming = {} if container.name is None else {"name": container.name}
+        config.set_virtual_chunk_container(ice.VirtualChunkContainer(container.prefix, store, **naming))
     return bool(missing)
 
 
@@ -144,13 +146,13 @@ def unchanged_since(places: Iterable[str], begin: datetime) -> datetime:
     It is the newest modification of local files; for others, whose times take a
     request each, the begin of the run. Raises OSError.
     """
-    found = datetime.fromtimestamp(0, UTC)
+    newest = datetime.fromtimestamp(0, UTC)
     for place in places:
         if is_remote(place):
             return begin.replace(microsecond=0) + timedelta(seconds=1)
         changed = os.stat(place.removeprefix(FILE)).st_mtime_ns
-        found = max(found, datetime.fromtimestamp(-(-changed // 10**9), UTC))
-    return found
+        newest = max(newest, datetime.fromtimestamp(-(-changed // 10**9), UTC))
+    return newest
 
 
 VIRTUAL = 2
@@ -169,7 +171,7 @@ def places_of(store: Any, array: str, refused: Iterable[str]) -> dict[str, Refer
 
 async def _places(store: Any, array: str, refused: tuple[str, ...]) -> dict[str, Reference]:
     head = f"{array}/c" if array else "c"
-    found: dict[str, Reference] = {}
+    references: dict[str, Reference] = {}
     urls: dict[str, str | None] = {}
     async for indices, kinds, locations, offsets, lengths, _ in store.array_chunk_iterator(f"/{array}"):
         columns = (indices.tolist(), kinds.tolist(), locations, offsets.tolist(), lengths.tolist())
@@ -180,8 +182,8 @@ async def _places(store: Any, array: str, refused: tuple[str, ...]) -> dict[str,
                 urls[location] = _public(location, refused)
             url = urls[location]
             if url is not None:
-                found["/".join((head, *map(str, index)))] = Reference(url, offset, length)
-    return found
+                references["/".join((head, *map(str, index)))] = Reference(url, offset, length)
+    return references
 
 
 def _public(location: str, refused: tuple[str, ...]) -> str | None:
